@@ -1,0 +1,2 @@
+//! What host and device agree on.
+#![no_std]
