@@ -1,2 +1,27 @@
-//! What host and device agree on.
+//! What Warpath's host and its kernels must agree on.
+//!
+//! *Arithmetic once, cooperation twice*: what happens to one 64-byte word, one record or one
+//! instruction is a function here. A kernel arranges threads around it, the CPU backend arranges
+//! SIMD and cores around it, and a test holds any faster equal of it to the rule written here.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`units`] | what does this integer count? |
+//! | [`view`] | how does a kernel see an array of its arguments? |
+//! | [`index`] | which bytes open strings, containers and lines, and at which level? |
+//! | [`check`] | is this record well-formed enough to be asked, and if not, where does it fail? |
+//! | [`ir`] | what does a compiled program look like in memory? |
+//! | [`query`] | how is a program run over one record? |
+//! | [`kernel`] | which kernels are there, with which arguments and launch shapes? |
 #![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod check;
+pub mod index;
+pub mod ir;
+pub mod kernel;
+pub mod query;
+pub mod units;
+pub mod view;

@@ -1,0 +1,160 @@
+//! What is always checked of a record, and where it fails.
+//!
+//! Checked: every string is closed, no line ends in an escape, brackets balance and match in kind, the
+//! line has one root container at most, `:` and `,` stand inside a container, and nothing nests deeper
+//! than [`MAX_DEPTH`]. Not checked: everything else in RFC 8259, and UTF-8.
+//!
+//! The indexing of every backend notices a faulty line (and, now and then, suspects a good one that
+//! nests deeper than 63); [`diagnose`] then reads that one line and has the last word.
+
+use crate::index::class::is_whitespace;
+use crate::units::MAX_DEPTH;
+
+/// What is wrong with a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// A string is not closed by the end of its line. Points at its opening quote.
+    UnclosedString,
+    /// The line ends in an odd run of backslashes. Points at the last one.
+    EscapeAtEnd,
+    /// A container is not closed by the end of its line. Points at the innermost bracket left open.
+    UnclosedContainer,
+    /// A bracket closes what nothing opened. Points at the bracket.
+    UnopenedContainer,
+    /// A bracket closes a container of the other kind. Points at the closing bracket.
+    MismatchedBracket,
+    /// A container opens after the line's root container has closed. Points at the bracket.
+    SecondRoot,
+    /// `:` or `,` outside any container. Points at it.
+    StraySeparator,
+    /// Containers nest deeper than [`MAX_DEPTH`]. Points at the bracket that does.
+    TooDeep,
+}
+
+impl core::fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::UnclosedString => f.write_str("string is not closed by the end of the line"),
+            Self::EscapeAtEnd => f.write_str("line ends in the middle of an escape"),
+            Self::UnclosedContainer => f.write_str("bracket is not closed by the end of the line"),
+            Self::UnopenedContainer => f.write_str("closing bracket without an opening one"),
+            Self::MismatchedBracket => f.write_str("closing bracket does not match the opening one"),
+            Self::SecondRoot => f.write_str("a second value begins after the record has ended"),
+            Self::StraySeparator => f.write_str("`:` or `,` outside any object or array"),
+            Self::TooDeep => write!(f, "containers nest deeper than {MAX_DEPTH}"),
+        }
+    }
+}
+
+/// The first fault of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub kind: FaultKind,
+    /// Where, in bytes from the start of the line.
+    pub at: usize,
+}
+
+/// The first fault of a line, or none. `line` may or may not include its newline.
+///
+/// Reads a byte at a time, and is called only for lines that indexing has noticed.
+pub fn diagnose(line: &[u8]) -> Option<Fault> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut braces = [0u64; MAX_DEPTH / 64];
+    let mut depth = 0usize;
+    let mut opened_at = [0u32; MAX_DEPTH];
+    let (mut string, mut escape, mut root_closed) = (None, false, false);
+    for (at, byte) in line.iter().copied().enumerate() {
+        let fault = |kind| Some(Fault { kind, at });
+        let escaped = escape;
+        escape = byte == b'\\' && !escaped;
+        match byte {
+            b'"' if !escaped => string = if string.is_some() { None } else { Some(at) },
+            _ if string.is_some() => {}
+            b'{' | b'[' => {
+                if depth == 0 && root_closed {
+                    return fault(FaultKind::SecondRoot);
+                }
+                if depth == MAX_DEPTH {
+                    return fault(FaultKind::TooDeep);
+                }
+                let bit = 1 << (depth % 64);
+                let word = &mut braces[depth / 64];
+                *word = if byte == b'{' { *word | bit } else { *word & !bit };
+                opened_at[depth] = at as u32;
+                depth += 1;
+            }
+            b'}' | b']' => {
+                if depth == 0 {
+                    return fault(FaultKind::UnopenedContainer);
+                }
+                depth -= 1;
+                root_closed |= depth == 0;
+                if (braces[depth / 64] >> (depth % 64) & 1 == 1) != (byte == b'}') {
+                    return fault(FaultKind::MismatchedBracket);
+                }
+            }
+            b':' | b',' if depth == 0 => return fault(FaultKind::StraySeparator),
+            _ => {}
+        }
+    }
+    match string {
+        _ if escape => Some(Fault { kind: FaultKind::EscapeAtEnd, at: line.len() - 1 }),
+        Some(at) => Some(Fault { kind: FaultKind::UnclosedString, at }),
+        None if depth > 0 => {
+            Some(Fault { kind: FaultKind::UnclosedContainer, at: opened_at[depth - 1] as usize })
+        }
+        None => None,
+    }
+}
+
+/// The record on a line: its bytes without the white space around them, as (start, end); `None` where
+/// there is nothing else.
+#[inline(always)]
+pub fn trim(start: u32, end: u32, byte: impl Fn(u32) -> u8) -> Option<(u32, u32)> {
+    let (mut start, mut end) = (start, end);
+    while start < end && is_whitespace(byte(start)) {
+        start += 1;
+    }
+    while start < end && is_whitespace(byte(end - 1)) {
+        end -= 1;
+    }
+    (start < end).then_some((start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_faults() {
+        use FaultKind::*;
+        let cases: &[(&[u8], Option<(FaultKind, usize)>)] = &[
+            (br#"{"a":[1,{"b":"}"}]}"#, None),
+            (b"", None),
+            (b" \t\r", None),
+            (b"12 \n", None),
+            (br#"{"a":"x}"#, Some((UnclosedString, 5))),
+            (br#"{"a":"x\"}"#, Some((UnclosedString, 5))),
+            (br#"{"a":"x\"#, Some((EscapeAtEnd, 7))),
+            (br#"{"a":"x\\"}"#, None),
+            (b"[1,[2]", Some((UnclosedContainer, 0))),
+            (b"[1]]", Some((UnopenedContainer, 3))),
+            (b"[1,{2]]", Some((MismatchedBracket, 5))),
+            (b"{}{}", Some((SecondRoot, 2))),
+            (b"1,2", Some((StraySeparator, 1))),
+            (b"{},", Some((StraySeparator, 2))),
+        ];
+        for (line, want) in cases {
+            let got = diagnose(line).map(|f| (f.kind, f.at));
+            assert_eq!(got, *want, "{}", line.escape_ascii());
+        }
+        let mut deep = std::vec![b'['; MAX_DEPTH];
+        deep.extend(std::vec![b']'; MAX_DEPTH]);
+        assert_eq!(diagnose(&deep), None);
+        let mut deeper = std::vec![b'['; MAX_DEPTH + 1];
+        deeper.extend(std::vec![b']'; MAX_DEPTH + 1]);
+        assert_eq!(diagnose(&deeper), Some(Fault { kind: TooDeep, at: MAX_DEPTH }));
+    }
+}

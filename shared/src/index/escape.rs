@@ -1,0 +1,67 @@
+//! Which bytes follow an odd run of backslashes.
+
+const EVEN: u64 = 0x5555_5555_5555_5555;
+
+/// The bytes that an odd run of backslashes ends before, given the runs of one word.
+///
+/// `pending` says, on entry, that the byte before the word ended an odd run, and on return that the
+/// word's last byte does. Backslashes count wherever they stand, in strings and outside; a newline
+/// after an odd run is itself the escaped byte, so nothing crosses a line.
+///
+/// ```text
+/// text         a \ " b \ \ " \ \ \ " c        (bit 0 at the left)
+/// backslash    . 1 . . 1 1 . 1 1 1 . .
+/// run starts   . 1 . . 1 . . 1 . . . .        even: the one at 4; odd: those at 1 and 7
+/// + even       . . . . . . 1 . . . . .        adding a start to its run carries out at the run's end;
+/// + odd        . . 1 . . . . . . . 1 .        parity of start and end differ exactly for odd runs
+/// escaped      . . 1 . . . . . . . 1 .
+/// ```
+#[inline(always)]
+pub fn escaped(backslash: u64, pending: &mut bool) -> u64 {
+    let carry = *pending as u64;
+    // A backslash that is escaped itself starts nothing.
+    let runs = backslash & !carry;
+    let starts = runs & !(runs << 1);
+    let even_ends = runs.wrapping_add(starts & EVEN) & !runs;
+    let odd_ends = runs.wrapping_add(starts & !EVEN) & !runs;
+    *pending = runs.leading_ones() & 1 == 1;
+    // A carry into a backslash is spent on it; `carry & !backslash` would hide it, and nobody asks.
+    (even_ends & !EVEN) | (odd_ends & EVEN) | carry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn naive(text: &[u8], mut pending: bool) -> (u64, bool) {
+        let mut bits = 0;
+        for (i, byte) in text.iter().enumerate() {
+            let escaped = pending;
+            bits |= (escaped as u64) << i;
+            pending = *byte == b'\\' && !escaped;
+        }
+        (bits, pending)
+    }
+
+    #[test]
+    fn runs_of_every_length_at_every_offset() {
+        for pending in [false, true] {
+            for start in 0..64 {
+                for len in 0..=64 - start {
+                    for second in [0u64, 0x8000_0000_0000_0000, 0x00f0_0000_0d00_0001] {
+                        let run = if len == 64 { !0 } else { ((1u64 << len) - 1) << start };
+                        let backslash = run | second;
+                        let text: std::vec::Vec<u8> =
+                            (0..64).map(|i| if backslash >> i & 1 == 1 { b'\\' } else { b'x' }).collect();
+                        let (want, want_pending) = naive(&text, pending);
+                        let mut got_pending = pending;
+                        let got = escaped(backslash, &mut got_pending);
+                        // Only bytes that are not backslashes are asked for.
+                        assert_eq!(got & !backslash, want & !backslash, "{backslash:064b} {pending}");
+                        assert_eq!(got_pending, want_pending, "{backslash:064b} {pending}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What a stretch of text does to the state at its left.
+//!
+//! The state between two bytes of a line is: is a string open, is an escape pending, how many
+//! containers are open. A stretch is read without knowing the state at its left, so its summary says
+//! what it does to each: depth is counted twice, as if a string were not open and as if one were, and
+//! an escape pending at the left can only change the first byte that is not a backslash. If that byte
+//! is a quote, the escape takes it away, which is the same as starting with the other string state.
+//! A newline forgets everything to its left.
+
+use super::Monoid;
+use super::class::Classes;
+use super::escape::escaped;
+use super::string::{prefix_xor, strings};
+use crate::units::{Depth, LineIx};
+
+/// The state between two bytes of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineState {
+    /// An odd run of backslashes ends at the left.
+    pub escape: bool,
+    /// A string is open.
+    pub string: bool,
+    /// Containers open. Negative where the line closed more than it opened.
+    pub depth: Depth,
+}
+
+/// What a stretch of text does to the [`LineState`] at its left, and how many newlines it has.
+///
+/// A [`Monoid`]: the identity is the empty stretch, `combine` is concatenation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct LineSummary {
+    flags: u32,
+    newlines: LineIx,
+    /// Change of depth if no string was open at the left; after a newline, the depth itself.
+    depth_outside: Depth,
+    /// Change of depth if a string was open at the left; after a newline, the depth itself.
+    depth_inside: Depth,
+}
+
+const _: () = assert!(size_of::<LineSummary>() == 16 && align_of::<LineSummary>() == 16);
+
+/// There is a newline; the other fields speak of what follows the last one.
+const NEWLINE: u32 = 1;
+/// The number of quotes is odd.
+const ODD_QUOTES: u32 = 1 << 1;
+/// The stretch ends an odd run of backslashes, if no escape was pending at the left.
+const ESCAPE: u32 = 1 << 2;
+/// There are only backslashes, or nothing: an escape pending at the left reaches the right.
+const ALL_BACKSLASHES: u32 = 1 << 3;
+/// The first byte that is not a backslash is a quote.
+const LEADING_QUOTE: u32 = 1 << 4;
+
+impl Default for LineSummary {
+    fn default() -> Self {
+        Self { flags: ALL_BACKSLASHES, newlines: 0, depth_outside: 0, depth_inside: 0 }
+    }
+}
+
+impl LineSummary {
+    /// The summary of everything to the left of a line's start, but for the newlines it counts: none.
+    pub const LINE_START: Self = Self { flags: NEWLINE, newlines: 0, depth_outside: 0, depth_inside: 0 };
+
+    /// The summary of one word.
+    #[inline(always)]
+    pub fn of_word(c: &Classes) -> Self {
+        let mut pending = false;
+        let quote = c.quote & !escaped(c.backslash, &mut pending);
+        let newlines = c.newline.count_ones();
+        // What follows the last newline; everything where there is none.
+        let after = if c.newline == 0 { !0 } else { (!0u64 << 1) << (63 - c.newline.leading_zeros()) };
+        let quote = quote & after;
+        let string = prefix_xor(quote);
+        let net = |mask: u64| (c.open & mask).count_ones() as Depth - (c.close & mask).count_ones() as Depth;
+        let depth_outside = net(after & !string);
+        let depth_inside = if c.newline == 0 { net(string) } else { depth_outside };
+        let lead = c.backslash.trailing_ones();
+        let leading_quote = lead < 64 && c.quote >> lead & 1 == 1;
+        let mut flags = 0;
+        flags |= if newlines != 0 { NEWLINE } else { 0 };
+        flags |= if string >> 63 == 1 { ODD_QUOTES } else { 0 };
+        flags |= if pending { ESCAPE } else { 0 };
+        flags |= if c.backslash == !0 { ALL_BACKSLASHES } else { 0 };
+        flags |= if leading_quote { LEADING_QUOTE } else { 0 };
+        Self { flags, newlines, depth_outside, depth_inside }
+    }
+
+    #[inline(always)]
+    const fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Newlines in the stretch.
+    #[inline(always)]
+    pub const fn newlines(&self) -> LineIx {
+        self.newlines
+    }
+
+    /// The state at the right of the stretch, if it begins at a line's start or contains one.
+    #[inline(always)]
+    pub const fn state(&self) -> LineState {
+        LineState { escape: self.has(ESCAPE), string: self.has(ODD_QUOTES), depth: self.depth_outside }
+    }
+
+    /// The summary as four 32-bit words, to shuffle.
+    #[inline(always)]
+    pub const fn to_words(self) -> [u32; 4] {
+        [self.flags, self.newlines, self.depth_outside as u32, self.depth_inside as u32]
+    }
+
+    /// The summary that [`to_words`](Self::to_words) gave.
+    #[inline(always)]
+    pub const fn from_words(words: [u32; 4]) -> Self {
+        Self {
+            flags: words[0],
+            newlines: words[1],
+            depth_outside: words[2] as Depth,
+            depth_inside: words[3] as Depth,
+        }
+    }
+}
+
+impl Monoid for LineSummary {
+    #[inline(always)]
+    fn combine(self, right: Self) -> Self {
+        let newlines = self.newlines + right.newlines;
+        if right.has(NEWLINE) {
+            return Self { newlines, ..right };
+        }
+        let flip = self.has(ESCAPE) && right.has(LEADING_QUOTE);
+        let depth_right = |inside: bool| if inside ^ flip { right.depth_inside } else { right.depth_outside };
+        let odd = self.has(ODD_QUOTES);
+        // After a newline of `self`, the string state at its far left does not matter any more.
+        let odd_from_inside = odd ^ !self.has(NEWLINE);
+        let mut flags = self.flags & NEWLINE;
+        flags |= if odd ^ flip ^ right.has(ODD_QUOTES) { ODD_QUOTES } else { 0 };
+        flags |= if right.has(ALL_BACKSLASHES) {
+            (self.flags ^ right.flags) & ESCAPE | self.flags & ALL_BACKSLASHES
+        } else {
+            right.flags & ESCAPE
+        };
+        flags |= if self.has(ALL_BACKSLASHES) { right.flags } else { self.flags } & LEADING_QUOTE;
+        Self {
+            flags,
+            newlines,
+            depth_outside: self.depth_outside.wrapping_add(depth_right(odd)),
+            depth_inside: self.depth_inside.wrapping_add(depth_right(odd_from_inside)),
+        }
+    }
+}
+
+/// What one word contributes to the index, given the state at its left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexedWord {
+    /// The string bitmap's word.
+    pub string: u64,
+    /// Brackets that open, outside strings.
+    pub open: u64,
+    /// Brackets that close, outside strings.
+    pub close: u64,
+    /// `:` and `,` outside strings.
+    pub separator: u64,
+    /// Newlines that find a string open or an escape pending.
+    pub faults: u64,
+}
+
+/// Reads one word from the state at its left and leaves the state at its right, but for `depth`, which
+/// [`level::walk`](super::level::walk) moves.
+#[inline(always)]
+pub fn index_word(c: &Classes, state: &mut LineState, prefix: impl Fn(u64) -> u64) -> IndexedWord {
+    let escaped = escaped(c.backslash, &mut state.escape);
+    let strings = strings(c.quote & !escaped, c.newline, &mut state.string, prefix);
+    let outside = !strings.string;
+    IndexedWord {
+        string: strings.string,
+        open: c.open & outside,
+        close: c.close & outside,
+        separator: c.separator & outside,
+        faults: strings.unclosed | c.newline & escaped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    fn classes(text: &[u8]) -> Classes {
+        let mut word = [b' '; 64];
+        word[..text.len()].copy_from_slice(text);
+        Classes::of(&word)
+    }
+
+    fn random_word(seed: &mut u64) -> [u8; 64] {
+        const ALPHABET: &[u8] = br#""\{}[]:,x  """\\\"#;
+        let mut word = [0; 64];
+        for byte in &mut word {
+            *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let pick = (*seed >> 33) as usize;
+            *byte = if pick.is_multiple_of(97) { b'\n' } else { ALPHABET[pick % ALPHABET.len()] };
+        }
+        if (*seed >> 20).is_multiple_of(7) {
+            word = [b'\\'; 64];
+        }
+        if (*seed >> 20).is_multiple_of(29) {
+            word[0] = b'"';
+        }
+        word
+    }
+
+    /// The state machine, a byte at a time.
+    fn naive(text: &[u8]) -> (LineState, u32) {
+        let (mut s, mut newlines) = (LineState::default(), 0);
+        for byte in text {
+            let escaped = s.escape;
+            s.escape = *byte == b'\\' && !escaped;
+            match byte {
+                b'\n' => {
+                    s = LineState::default();
+                    newlines += 1;
+                }
+                b'"' if !escaped => s.string = !s.string,
+                b'{' | b'[' if !s.string => s.depth += 1,
+                b'}' | b']' if !s.string => s.depth -= 1,
+                _ => {}
+            }
+        }
+        (s, newlines)
+    }
+
+    #[test]
+    fn summaries_agree_with_the_state_machine() {
+        let mut seed = 1;
+        for _ in 0..20_000 {
+            let words: Vec<[u8; 64]> = (0..4).map(|_| random_word(&mut seed)).collect();
+            let folded = words
+                .iter()
+                .map(|w| LineSummary::of_word(&Classes::of(w)))
+                .fold(LineSummary::LINE_START, Monoid::combine);
+            let (state, newlines) = naive(words.as_flattened());
+            assert_eq!(folded.state(), state, "{:?}", words.as_flattened().escape_ascii());
+            assert_eq!(folded.newlines(), newlines);
+        }
+    }
+
+    #[test]
+    fn combine_is_associative_and_has_an_identity() {
+        let mut seed = 2;
+        for _ in 0..50_000 {
+            let [a, b, c] =
+                core::array::from_fn(|_| LineSummary::of_word(&Classes::of(&random_word(&mut seed))));
+            assert_eq!(a.combine(b).combine(c), a.combine(b.combine(c)));
+            assert_eq!(a.combine(LineSummary::default()), a);
+            // A summary forgets flags that a newline makes meaningless: compare what can be observed.
+            assert_eq!(LineSummary::default().combine(a), a);
+        }
+    }
+
+    #[test]
+    fn an_indexed_word_has_no_structure_in_strings() {
+        let mut state = LineState::default();
+        let word = index_word(&classes(br#"{"a{":[1,"x\"],"]}"#), &mut state, prefix_xor);
+        assert_eq!(word.open, 1 | 1 << 6);
+        assert_eq!(word.close, 1 << 16 | 1 << 17);
+        assert_eq!(word.separator, 1 << 5 | 1 << 8);
+        assert_eq!(word.faults, 0);
+    }
+}

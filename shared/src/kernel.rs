@@ -1,0 +1,477 @@
+//! Which kernels there are, with which arguments and launch shapes.
+//!
+//! Each kernel takes one `#[repr(C)]` struct by value and runs in a one-dimensional grid of blocks of
+//! [`BLOCK_THREADS`] threads. Its [`Kernel`] implementation says how many blocks its arguments need and
+//! which sizes must agree; the host checks that before every launch, so a kernel need not.
+//!
+//! The stages of one partition, in order:
+//!
+//! | kernel | reads | writes |
+//! |---|---|---|
+//! | [`LineSummaries`] | text | a [`LineSummary`] a tile |
+//! | [`LineScan`] | those | the summary of all text before each tile |
+//! | [`StructureWrite`] | text, carries | bitmaps, newline index, bracket kinds a tile |
+//! | [`KindScan`] | kinds a tile | the kinds before each tile |
+//! | [`KindCheck`] | both | lines whose brackets do not match across tiles |
+//! | [`QuerySlots`] | text, index | a span a path and line (singular programs) |
+//! | [`QueryCount`], [`CountScan`], [`QueryFill`] | text, index | every match, counted first, then written |
+//! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
+
+use crate::index::Monoid;
+use crate::index::level::{KindReads, KindWrites};
+use crate::index::line::LineSummary;
+use crate::ir::Program;
+use crate::units::{BLOCK_THREADS, LineIx, PartOffset, SCAN_TILE, TILE_BYTES, WORD_BYTES};
+use crate::view::{View, ViewMut};
+
+/// Two sizes of a launch that should agree and do not: a mistake of the host, never of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeError {
+    /// The kernel.
+    pub kernel: &'static str,
+    /// The relation that does not hold.
+    pub relation: &'static str,
+    /// Its left side.
+    pub left: u64,
+    /// Its right side.
+    pub right: u64,
+}
+
+impl core::fmt::Display for SizeError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { kernel, relation, left, right } = self;
+        write!(f, "launch of `{kernel}`: {relation} does not hold ({left} and {right})")
+    }
+}
+
+impl core::error::Error for SizeError {}
+
+/// A kernel: its entry's name, its arguments and how it is launched.
+pub trait Kernel {
+    /// The argument struct.
+    type Args<'a>: Copy;
+    /// The name of the PTX entry, and of the function in the `gpu` crate.
+    const NAME: &'static str;
+    /// The number of blocks. Never zero for arguments that [`check`](Self::check) accepts.
+    fn blocks(args: &Self::Args<'_>) -> u32;
+    /// Whether the sizes agree.
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError>;
+}
+
+/// Calls a macro with every kernel of the project as `(Type, "entry", function)`.
+#[macro_export]
+macro_rules! for_each_kernel {
+    ($callback:ident) => {
+        $callback! {
+            (LineSummaries, line_summaries),
+            (LineScan, line_scan),
+            (StructureWrite, structure_write),
+            (KindScan, kind_scan),
+            (KindCheck, kind_check),
+            (QuerySlots, query_slots),
+            (QueryCount, query_count),
+            (CountScan, count_scan),
+            (QueryFill, query_fill),
+            (Copy16, copy_16),
+        }
+    };
+}
+
+struct Sizes(&'static str);
+
+impl Sizes {
+    fn holds(&self, relation: &'static str, holds: bool, left: usize, right: usize) -> Result<(), SizeError> {
+        let (left, right) = (left as u64, right as u64);
+        if holds { Ok(()) } else { Err(SizeError { kernel: self.0, relation, left, right }) }
+    }
+
+    fn equal(&self, relation: &'static str, left: usize, right: usize) -> Result<(), SizeError> {
+        self.holds(relation, left == right, left, right)
+    }
+
+    fn at_least(&self, relation: &'static str, left: usize, right: usize) -> Result<(), SizeError> {
+        self.holds(relation, left >= right, left, right)
+    }
+}
+
+fn blocks_for(threads: usize) -> u32 {
+    threads.div_ceil(BLOCK_THREADS).max(1) as u32
+}
+
+/// Summarises each tile of the text. A block a tile.
+pub struct LineSummaries;
+
+/// Arguments of [`LineSummaries`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LineSummariesArgs<'a> {
+    /// The text, terminated by a newline and padded with zeros to a whole number of tiles. 16-byte aligned.
+    pub text: View<'a, u8>,
+    /// One for each tile.
+    pub summaries: ViewMut<'a, LineSummary>,
+}
+
+impl Kernel for LineSummaries {
+    type Args<'a> = LineSummariesArgs<'a>;
+    const NAME: &'static str = "line_summaries";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        (args.text.len() / TILE_BYTES) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        sizes.at_least("text ≥ a tile", args.text.len(), TILE_BYTES)?;
+        sizes.equal("text = tiles × tile size", args.text.len(), args.summaries.len() * TILE_BYTES)
+    }
+}
+
+/// Where the blocks of a device-wide scan leave word for those to their right (decoupled look-back:
+/// Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016).
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LookBack<'a, T> {
+    /// A status for each scan tile, then one ticket counter. Zero before the launch.
+    pub status: ViewMut<'a, u32>,
+    /// The sum of each tile, once its status says so.
+    pub aggregate: ViewMut<'a, T>,
+    /// The sum of everything up to the end of each tile, once its status says so.
+    pub inclusive: ViewMut<'a, T>,
+}
+
+/// Arguments of the scans: `output[i]` is the sum of `input[..i]`, and `output[input.len()]` of all.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ScanArgs<'a, I, T> {
+    /// What to scan.
+    pub input: View<'a, I>,
+    /// One more than `input`.
+    pub output: ViewMut<'a, T>,
+    /// Scratch.
+    pub look_back: LookBack<'a, T>,
+}
+
+/// Scan tiles that `len` elements need.
+pub const fn scan_tiles(len: usize) -> usize {
+    let tiles = len.div_ceil(SCAN_TILE);
+    if tiles == 0 { 1 } else { tiles }
+}
+
+impl<I: Copy, T: Monoid> ScanArgs<'_, I, T> {
+    fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
+        let sizes = Sizes(kernel);
+        let tiles = scan_tiles(self.input.len());
+        sizes.equal("output = input + 1", self.output.len(), self.input.len() + 1)?;
+        sizes.equal("status = scan tiles + 1", self.look_back.status.len(), tiles + 1)?;
+        sizes.equal("aggregate = scan tiles", self.look_back.aggregate.len(), tiles)?;
+        sizes.equal("inclusive = scan tiles", self.look_back.inclusive.len(), tiles)
+    }
+}
+
+macro_rules! scan {
+    ($(#[$doc:meta])* $kernel:ident, $name:literal, $input:ty, $sum:ty) => {
+        $(#[$doc])*
+        pub struct $kernel;
+        impl Kernel for $kernel {
+            type Args<'a> = ScanArgs<'a, $input, $sum>;
+            const NAME: &'static str = $name;
+            fn blocks(args: &Self::Args<'_>) -> u32 {
+                scan_tiles(args.input.len()) as u32
+            }
+            fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+                args.check(Self::NAME)
+            }
+        }
+    };
+}
+
+scan!(
+    /// Scans line summaries: `output[i]` speaks of all text before tile *i*.
+    LineScan, "line_scan", LineSummary, LineSummary
+);
+scan!(
+    /// Scans bracket kinds: `output[i]` is what was written last, by level, before tile *i*.
+    KindScan, "kind_scan", KindWrites, KindWrites
+);
+scan!(
+    /// Scans counts into 64-bit offsets.
+    CountScan, "count_scan", u32, u64
+);
+
+/// Writes the whole structural index. A block a tile.
+pub struct StructureWrite;
+
+/// Arguments of [`StructureWrite`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct StructureWriteArgs<'a> {
+    /// As for [`LineSummariesArgs::text`].
+    pub text: View<'a, u8>,
+    /// The summary of all text before each tile, and of all (from [`LineScan`]).
+    pub carries: View<'a, LineSummary>,
+    /// The string bitmap: a word for every 64 bytes of `text`.
+    pub string: ViewMut<'a, u64>,
+    /// The leveled bitmaps, one after the other, each as long as `string`.
+    pub levels: ViewMut<'a, u64>,
+    /// The start of each line, and at the end the length of the text.
+    pub line_starts: ViewMut<'a, PartOffset>,
+    /// What each tile wrote of bracket kinds.
+    pub kind_writes: ViewMut<'a, KindWrites>,
+    /// What each tile must find at its left.
+    pub kind_reads: ViewMut<'a, KindReads>,
+    /// The lines found or suspected faulty.
+    pub faulty: FaultyLines<'a>,
+    /// How long the text is, without the newline that terminates it and the padding.
+    pub len: PartOffset,
+    /// How many leveled bitmaps there are.
+    pub level_count: u32,
+}
+
+/// The lines found or suspected faulty.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct FaultyLines<'a> {
+    /// A bit a line, in 32-bit words. Zero before the first kernel.
+    pub bits: ViewMut<'a, u32>,
+    /// One word: not zero if any bit is set. Zero before the first kernel.
+    pub any: ViewMut<'a, u32>,
+}
+
+/// 32-bit words that hold a bit a line.
+pub const fn line_words(lines: usize) -> usize {
+    lines.div_ceil(32)
+}
+
+impl FaultyLines<'_> {
+    fn check(&self, kernel: &'static str, lines: usize) -> Result<(), SizeError> {
+        let sizes = Sizes(kernel);
+        sizes.at_least("32 × faulty bits ≥ lines", 32 * self.bits.len(), lines)?;
+        sizes.equal("any = 1", self.any.len(), 1)
+    }
+}
+
+impl Kernel for StructureWrite {
+    type Args<'a> = StructureWriteArgs<'a>;
+    const NAME: &'static str = "structure_write";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        (args.text.len() / TILE_BYTES) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        let tiles = args.kind_writes.len();
+        sizes.at_least("text ≥ a tile", args.text.len(), TILE_BYTES)?;
+        sizes.equal("text = tiles × tile size", args.text.len(), tiles * TILE_BYTES)?;
+        sizes.at_least("text ≥ length + 1", args.text.len(), args.len as usize + 1)?;
+        sizes.equal("carries = tiles + 1", args.carries.len(), tiles + 1)?;
+        sizes.equal("reads = tiles", args.kind_reads.len(), tiles)?;
+        sizes.equal("64 × string words = text", args.string.len() * WORD_BYTES, args.text.len())?;
+        sizes.equal(
+            "levels = count × string",
+            args.levels.len(),
+            args.level_count as usize * args.string.len(),
+        )?;
+        sizes.at_least("line starts ≥ 1", args.line_starts.len(), 1)?;
+        args.faulty.check(Self::NAME, args.line_starts.len() - 1)
+    }
+}
+
+/// Holds what each tile must find at its left against what is there. A thread a tile.
+pub struct KindCheck;
+
+/// Arguments of [`KindCheck`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct KindCheckArgs<'a> {
+    /// What was written before each tile, and by all (from [`KindScan`]).
+    pub kinds: View<'a, KindWrites>,
+    /// What each tile must find.
+    pub reads: View<'a, KindReads>,
+    /// The summary of all text before each tile, for the number of its first line.
+    pub carries: View<'a, LineSummary>,
+    /// Where to report.
+    pub faulty: FaultyLines<'a>,
+}
+
+impl Kernel for KindCheck {
+    type Args<'a> = KindCheckArgs<'a>;
+    const NAME: &'static str = "kind_check";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for(args.reads.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        sizes.equal("kinds = reads + 1", args.kinds.len(), args.reads.len() + 1)?;
+        sizes.equal("carries = reads + 1", args.carries.len(), args.reads.len() + 1)?;
+        args.faulty.check(Self::NAME, 0)
+    }
+}
+
+/// A match in a partition: which line, and the value's bytes. 12 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(C)]
+pub struct Match {
+    /// The line.
+    pub line: LineIx,
+    /// The value's first byte.
+    pub start: PartOffset,
+    /// One past its last byte.
+    pub end: PartOffset,
+}
+
+/// A value's bytes in a partition; empty for none. 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub struct Span {
+    /// The first byte.
+    pub start: PartOffset,
+    /// One past the last byte.
+    pub end: PartOffset,
+}
+
+/// A partition's text and index, as the query kernels read them.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Indexed<'a> {
+    /// As for [`LineSummariesArgs::text`].
+    pub text: View<'a, u8>,
+    /// As for [`StructureWriteArgs::levels`].
+    pub levels: View<'a, u64>,
+    /// The start of each line, and at the end the length of the text.
+    pub line_starts: View<'a, PartOffset>,
+    /// The faulty lines, a bit each: they match nothing.
+    pub faulty: View<'a, u32>,
+}
+
+impl Indexed<'_> {
+    /// How many lines there are.
+    #[inline(always)]
+    pub const fn lines(&self) -> usize {
+        self.line_starts.len() - 1
+    }
+
+    /// Words of one leveled bitmap.
+    #[inline(always)]
+    pub const fn words(&self) -> usize {
+        self.text.len() / WORD_BYTES
+    }
+
+    fn check(&self, kernel: &'static str, program: &Program<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(kernel);
+        sizes.at_least("line starts ≥ 2", self.line_starts.len(), 2)?;
+        sizes.at_least("32 × faulty bits ≥ lines", 32 * self.faulty.len(), self.lines())?;
+        sizes.at_least("program ≥ 1 instruction", program.instrs.len(), 1)?;
+        sizes.at_least("levels ≥ those read", self.levels.len(), program.levels as usize * self.words())
+    }
+}
+
+/// Runs a singular program: one match a path and line at most. A thread a line.
+pub struct QuerySlots;
+
+/// Arguments of [`QuerySlots`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct QuerySlotsArgs<'a> {
+    /// What to ask.
+    pub indexed: Indexed<'a>,
+    /// What to ask it.
+    pub program: Program<'a>,
+    /// Path by path, a span for each line.
+    pub slots: ViewMut<'a, Span>,
+}
+
+impl Kernel for QuerySlots {
+    type Args<'a> = QuerySlotsArgs<'a>;
+    const NAME: &'static str = "query_slots";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for(args.indexed.lines())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        args.indexed.check(Self::NAME, &args.program)?;
+        let slots = args.program.paths as usize * args.indexed.lines();
+        Sizes(Self::NAME).equal("slots = paths × lines", args.slots.len(), slots)
+    }
+}
+
+/// Counts a program's matches. A thread a line.
+pub struct QueryCount;
+
+/// Arguments of [`QueryCount`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct QueryCountArgs<'a> {
+    /// What to ask.
+    pub indexed: Indexed<'a>,
+    /// What to ask it.
+    pub program: Program<'a>,
+    /// Path by path, a count for each line. Zero before the launch.
+    pub counts: ViewMut<'a, u32>,
+}
+
+impl Kernel for QueryCount {
+    type Args<'a> = QueryCountArgs<'a>;
+    const NAME: &'static str = "query_count";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for(args.indexed.lines())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        args.indexed.check(Self::NAME, &args.program)?;
+        let counts = args.program.paths as usize * args.indexed.lines();
+        Sizes(Self::NAME).equal("counts = paths × lines", args.counts.len(), counts)
+    }
+}
+
+/// Writes the matches that [`QueryCount`] counted. A thread a line.
+pub struct QueryFill;
+
+/// Arguments of [`QueryFill`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct QueryFillArgs<'a> {
+    /// What to ask.
+    pub indexed: Indexed<'a>,
+    /// What to ask it.
+    pub program: Program<'a>,
+    /// Path by path, where each line's matches go, and at the end how many there are. The kernel
+    /// moves each offset to the next line's as it writes.
+    pub offsets: ViewMut<'a, u64>,
+    /// Path by path, in line order, all matches.
+    pub matches: ViewMut<'a, Match>,
+}
+
+impl Kernel for QueryFill {
+    type Args<'a> = QueryFillArgs<'a>;
+    const NAME: &'static str = "query_fill";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for(args.indexed.lines())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        args.indexed.check(Self::NAME, &args.program)?;
+        let counts = args.program.paths as usize * args.indexed.lines();
+        Sizes(Self::NAME).equal("offsets = paths × lines + 1", args.offsets.len(), counts + 1)
+    }
+}
+
+/// Copies, 16 bytes a thread: what the card can move, for benches to compare with.
+pub struct Copy16;
+
+/// Arguments of [`Copy16`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Copy16Args<'a> {
+    /// A whole number of tiles, 16-byte aligned.
+    pub from: View<'a, u8>,
+    /// As long.
+    pub to: ViewMut<'a, u8>,
+}
+
+impl Kernel for Copy16 {
+    type Args<'a> = Copy16Args<'a>;
+    const NAME: &'static str = "copy_16";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        (args.from.len() / TILE_BYTES) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        sizes.at_least("from ≥ a tile", args.from.len(), TILE_BYTES)?;
+        sizes.equal("from = whole tiles", args.from.len() % TILE_BYTES, 0)?;
+        sizes.equal("to = from", args.to.len(), args.from.len())
+    }
+}

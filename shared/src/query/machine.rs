@@ -1,0 +1,156 @@
+//! In which order everything is visited.
+//!
+//! Depth-first over blocks, with a stack of frames of its own instead of recursion: a kernel's thread
+//! has no stack to speak of. A selector that takes one node and ends its block replaces the top frame,
+//! so a singular path runs in one frame, in registers.
+
+use core::mem::MaybeUninit;
+
+use super::document::{Document, Node};
+use super::select::{Visit, element, member, next_child, next_in_slice};
+use super::value::equals;
+use crate::ir::{Instr, MAX_FRAMES, Op, Program};
+use crate::units::PathIx;
+
+/// Where matches go.
+pub trait Sink {
+    /// Takes a match of `path`.
+    fn emit(&mut self, path: PathIx, node: Node);
+}
+
+/// One block at work on one node.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Frame {
+    /// The instruction to run next.
+    pc: u32,
+    node: Node,
+    visit: Visit,
+}
+
+/// The frames below the top one. Reused from record to record.
+pub struct Machine {
+    below: [MaybeUninit<Frame>; MAX_FRAMES],
+}
+
+impl Default for Machine {
+    #[inline(always)]
+    fn default() -> Self {
+        Self { below: [MaybeUninit::uninit(); MAX_FRAMES] }
+    }
+}
+
+/// What one step did to the stack.
+enum Step {
+    /// The top frame goes on.
+    Stay(Frame),
+    /// A new frame begins; the top one waits below it.
+    Enter(Frame, Frame),
+    /// The top frame is done.
+    Leave,
+}
+
+const RETURN: u32 = Op::Return as u32;
+const EMIT: u32 = Op::Emit as u32;
+const NAME: u32 = Op::Name as u32;
+const INDEX: u32 = Op::Index as u32;
+const SLICE: u32 = Op::Slice as u32;
+const WILDCARD: u32 = Op::Wildcard as u32;
+
+impl Machine {
+    /// Runs a program over one record and gives `sink` every match.
+    ///
+    /// The program's blocks nest less than [`MAX_FRAMES`] deep, which its compiler has checked.
+    #[inline(always)]
+    pub fn run<D: Document, S: Sink>(&mut self, program: &Program<'_>, doc: &D, root: Node, sink: &mut S) {
+        let mut top = Frame { pc: 0, node: root, visit: Visit::default() };
+        let mut waiting = 0usize;
+        loop {
+            match step(program, doc, top, sink) {
+                Step::Stay(frame) => top = frame,
+                Step::Enter(frame, below) => {
+                    // The compiler has counted; a program that lies loses matches, not memory.
+                    let Some(slot) = self.below.get_mut(waiting) else { return };
+                    slot.write(below);
+                    waiting += 1;
+                    top = frame;
+                }
+                Step::Leave => {
+                    if waiting == 0 {
+                        return;
+                    }
+                    waiting -= 1;
+                    let Some(slot) = self.below.get(waiting) else { return };
+                    // SAFETY: slots below `waiting` were written when it was raised past them.
+                    top = unsafe { slot.assume_init() };
+                }
+            }
+        }
+    }
+}
+
+/// Runs the instruction of the top frame: the one step that every backend takes.
+#[inline(always)]
+fn step<D: Document, S: Sink>(program: &Program<'_>, doc: &D, mut top: Frame, sink: &mut S) -> Step {
+    let instr = program.instrs.get(top.pc as usize);
+    let node = top.node;
+    let child = match instr.op {
+        RETURN => return Step::Leave,
+        EMIT => {
+            sink.emit(instr.target, node);
+            None
+        }
+        NAME => member(doc, node, program.literals, (instr.a as u32, instr.b as u32)),
+        INDEX => element(doc, node, instr.a),
+        _ => {
+            let mut visit = top.visit;
+            let child = match instr.op {
+                SLICE => next_in_slice(doc, node, &instr, &mut visit),
+                WILDCARD => next_child(doc, node, &mut visit),
+                _ => next_that_passes(program, doc, node, &instr, &mut visit),
+            };
+            let Some(child) = child else {
+                top.pc += 1;
+                top.visit = Visit::default();
+                return Step::Stay(top);
+            };
+            let frame = Frame { pc: instr.target, node: child, visit: Visit::default() };
+            return Step::Enter(frame, Frame { visit, ..top });
+        }
+    };
+    top.pc += 1;
+    let Some(child) = child else { return Step::Stay(top) };
+    let frame = Frame { pc: instr.target, node: child, visit: Visit::default() };
+    if program.instrs.get(top.pc as usize).op == RETURN { Step::Stay(frame) } else { Step::Enter(frame, top) }
+}
+
+/// The next child of which a filter's test holds.
+#[inline(always)]
+fn next_that_passes<D: Document>(
+    program: &Program<'_>,
+    doc: &D,
+    node: Node,
+    filter: &Instr,
+    visit: &mut Visit,
+) -> Option<Node> {
+    let test = program.tests.get(filter.a as usize);
+    while let Some(child) = next_child(doc, node, visit) {
+        let mut found = Some(child);
+        let mut pc = test.path as usize;
+        while let Some(at) = found {
+            let instr = program.instrs.get(pc);
+            found = match instr.op {
+                NAME => member(doc, at, program.literals, (instr.a as u32, instr.b as u32)),
+                INDEX => element(doc, at, instr.a),
+                _ => break,
+            };
+            pc += 1;
+        }
+        if let Some(value) = found
+            && equals(doc, value, program.literals, &test)
+        {
+            return Some(child);
+        }
+    }
+    None
+}

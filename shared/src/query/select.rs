@@ -1,0 +1,252 @@
+//! Where the member, the element and the next child of a container are.
+//!
+//! Inside a container of level *k*, between its brackets, the bits of level *k* are its own `:` and `,`
+//! and nothing else. So its members and elements are found by stepping from bit to bit, whatever they
+//! contain, and the bytes are read only around names.
+//!
+//! ```text
+//! text       {"id":7,"user":{"lang":"en"},"n":[1,2]}
+//! level 0    ■    ■ ■      ■              ■   ■     ■
+//!            region ↑      ↑ colon        ↑ end of the value
+//! ```
+
+use super::document::{Document, Node, count_bits, next_bit, nth_bit, previous_bit};
+use super::value::string_equals;
+use crate::check::trim;
+use crate::index::class::is_whitespace;
+use crate::ir::{ABSENT, Instr};
+use crate::units::{Level, PartOffset};
+use crate::view::View;
+
+/// Whether a node is an array.
+#[inline(always)]
+pub fn is_array<D: Document>(doc: &D, node: Node) -> bool {
+    node.end - node.start >= 2 && doc.byte(node.start) == b'['
+}
+
+/// Whether a node is an object.
+#[inline(always)]
+pub fn is_object<D: Document>(doc: &D, node: Node) -> bool {
+    node.end - node.start >= 2 && doc.byte(node.start) == b'{'
+}
+
+/// The value in `start..end`, if there is anything but white space.
+#[inline(always)]
+pub fn value_in<D: Document>(doc: &D, start: PartOffset, end: PartOffset, level: Level) -> Option<Node> {
+    let (start, end) = trim(start, end, |at| doc.byte(at))?;
+    Some(Node { start, end, level })
+}
+
+/// The next bit of the level at which there is a colon, or `end`.
+#[inline(always)]
+fn next_colon<D: Document>(
+    doc: &D,
+    level: Level,
+    mut region: PartOffset,
+    end: PartOffset,
+) -> (PartOffset, PartOffset) {
+    loop {
+        let at = next_bit(doc, level, region, end);
+        if at == end || doc.byte(at) == b':' {
+            return (region, at);
+        }
+        region = at + 1;
+    }
+}
+
+/// Whether the quoted name in `region..colon` is the literal.
+#[inline(always)]
+fn name_equals<D: Document>(
+    doc: &D,
+    mut region: PartOffset,
+    mut colon: PartOffset,
+    literals: View<'_, u8>,
+    (offset, len): (u32, u32),
+) -> bool {
+    while region < colon && is_whitespace(doc.byte(region)) {
+        region += 1;
+    }
+    while region < colon && is_whitespace(doc.byte(colon - 1)) {
+        colon -= 1;
+    }
+    // Two quotes and at least as many bytes between them as the literal has.
+    colon - region >= len + 2
+        && doc.byte(region) == b'"'
+        && doc.byte(colon - 1) == b'"'
+        && string_equals(doc, region + 1, colon - 1, literals, offset, len)
+}
+
+/// The value of the first member of an object that has the name.
+#[inline(always)]
+pub fn member<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, name: (u32, u32)) -> Option<Node> {
+    if !is_object(doc, node) {
+        return None;
+    }
+    let end = node.end - 1;
+    let mut region = node.start + 1;
+    loop {
+        let (name_start, colon) = next_colon(doc, node.level, region, end);
+        if colon == end {
+            return None;
+        }
+        let value_end = next_bit(doc, node.level, colon + 1, end);
+        if name_equals(doc, name_start, colon, literals, name) {
+            return value_in(doc, colon + 1, value_end, node.level + 1);
+        }
+        if value_end == end {
+            return None;
+        }
+        region = value_end + 1;
+    }
+}
+
+/// How many elements an array has.
+#[inline(always)]
+fn array_len<D: Document>(doc: &D, node: Node) -> u32 {
+    let (start, end) = (node.start + 1, node.end - 1);
+    let separators = count_bits(doc, node.level, start, end);
+    if separators == 0 && trim(start, end, |at| doc.byte(at)).is_none() { 0 } else { separators + 1 }
+}
+
+/// Element `index` of an array, from its end where negative.
+#[inline(always)]
+pub fn element<D: Document>(doc: &D, node: Node, index: i64) -> Option<Node> {
+    if !is_array(doc, node) {
+        return None;
+    }
+    let (start, end) = (node.start + 1, node.end - 1);
+    let index = if index < 0 { index + array_len(doc, node) as i64 } else { index };
+    if index < 0 {
+        return None;
+    }
+    let from = if index == 0 {
+        start
+    } else {
+        let comma = nth_bit(doc, node.level, start, end, index as u64 - 1);
+        if comma == end {
+            return None;
+        }
+        comma + 1
+    };
+    value_in(doc, from, next_bit(doc, node.level, from, end), node.level + 1)
+}
+
+/// Where the visit of a container's children stands. `cursor` 0 is "not begun": no child begins there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Visit {
+    /// Where the next child's region begins; for steps below zero, where it ends.
+    pub cursor: PartOffset,
+    /// How many children a slice may still take.
+    pub left: u32,
+}
+
+/// The next child in document order, or `None` after the last.
+#[inline(always)]
+pub fn next_child<D: Document>(doc: &D, node: Node, visit: &mut Visit) -> Option<Node> {
+    let object = is_object(doc, node);
+    if !object && !is_array(doc, node) {
+        return None;
+    }
+    let end = node.end - 1;
+    if visit.cursor == 0 {
+        visit.cursor = node.start + 1;
+    }
+    while visit.cursor <= end {
+        let mut from = visit.cursor;
+        if object {
+            let (_, colon) = next_colon(doc, node.level, from, end);
+            if colon == end {
+                return None;
+            }
+            from = colon + 1;
+        }
+        let value_end = next_bit(doc, node.level, from, end);
+        visit.cursor = value_end + 1;
+        if let Some(child) = value_in(doc, from, value_end, node.level + 1) {
+            return Some(child);
+        }
+    }
+    None
+}
+
+/// The next element that a slice takes, or `None` after the last (RFC 9535 section 2.3.4.2.2).
+#[inline(always)]
+pub fn next_in_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mut Visit) -> Option<Node> {
+    if !is_array(doc, node) {
+        return None;
+    }
+    let (start, end) = (node.start + 1, node.end - 1);
+    if visit.cursor == 0 {
+        begin_slice(doc, node, slice, visit);
+    }
+    let step = slice.c;
+    while visit.left > 0 {
+        visit.left -= 1;
+        let region = if step > 0 {
+            let from = visit.cursor;
+            if from > end {
+                visit.left = 0;
+                return None;
+            }
+            let to = next_bit(doc, node.level, from, end);
+            // The next element begins `step` commas on, of which this one's own is the first.
+            let comma = if step == 1 { to } else { nth_bit(doc, node.level, to, end, step as u64 - 1) };
+            visit.cursor = comma + 1;
+            (from, to)
+        } else {
+            let to = visit.cursor;
+            let comma = previous_bit(doc, node.level, start, to);
+            let from = comma.map_or(start, |comma| comma + 1);
+            if visit.left > 0 {
+                let mut before = comma.unwrap_or(start);
+                let mut steps = step.unsigned_abs() - 1;
+                while steps > 0 {
+                    before = previous_bit(doc, node.level, start, before).unwrap_or(start);
+                    steps -= 1;
+                }
+                visit.cursor = before;
+            }
+            (from, to)
+        };
+        if let Some(child) = value_in(doc, region.0, region.1, node.level + 1) {
+            return Some(child);
+        }
+    }
+    None
+}
+
+/// Finds the first element of a slice and how many it takes.
+#[inline(always)]
+fn begin_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mut Visit) {
+    let (start, end) = (node.start + 1, node.end - 1);
+    let Instr { a, b, c: step, .. } = *slice;
+    *visit = Visit { cursor: start, left: 0 };
+    if step == 0 {
+        return;
+    }
+    // Bounds from the front that only go up need no count of the elements: the slice ends with them.
+    let counted = step < 0 || (a != ABSENT && a < 0) || (b != ABSENT && b < 0);
+    let len = if counted { array_len(doc, node) as i64 } else { u32::MAX as i64 };
+    let from_end = |bound: i64| if bound < 0 { bound + len } else { bound };
+    let (lower, upper) = if step > 0 {
+        let lower = if a == ABSENT { 0 } else { from_end(a).clamp(0, len) };
+        let upper = if b == ABSENT { len } else { from_end(b).clamp(0, len) };
+        (lower, upper)
+    } else {
+        let upper = if a == ABSENT { len - 1 } else { from_end(a).clamp(-1, len - 1) };
+        let lower = if b == ABSENT { -1 } else { from_end(b).clamp(-1, len - 1) };
+        (lower, upper)
+    };
+    if lower >= upper {
+        return;
+    }
+    visit.left = (((upper - lower - 1) as u64) / step.unsigned_abs() + 1) as u32;
+    if step > 0 && lower > 0 {
+        let comma = nth_bit(doc, node.level, start, end, lower as u64 - 1);
+        visit.cursor = comma + 1;
+    } else if step < 0 {
+        visit.cursor =
+            if upper == len - 1 { end } else { nth_bit(doc, node.level, start, end, upper as u64) };
+    }
+}

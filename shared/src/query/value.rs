@@ -1,0 +1,210 @@
+//! Whether a value of the text equals a literal of the program.
+
+use super::document::{Document, Node};
+use crate::ir::{LiteralKind, Test};
+use crate::units::PartOffset;
+use crate::view::View;
+
+/// Whether the raw string between two quotes, `start..end`, decodes to `literal`.
+///
+/// Compares while it decodes and stops at the first difference, so a name that differs costs a byte or
+/// two. A malformed escape or a lone surrogate equals nothing. Bytes beyond ASCII compare as they are.
+#[inline(always)]
+pub fn string_equals<D: Document>(
+    doc: &D,
+    start: PartOffset,
+    end: PartOffset,
+    literal: View<'_, u8>,
+    offset: u32,
+    len: u32,
+) -> bool {
+    // Every escape is longer than what it stands for.
+    if end - start < len {
+        return false;
+    }
+    let (mut at, mut seen) = (start, 0);
+    while at < end {
+        let byte = doc.byte(at);
+        if byte == b'\\' {
+            let Some((decoded, next)) = decode_escape(doc, at + 1, end) else { return false };
+            let (bytes, count) = encode_utf8(decoded);
+            let mut i = 0;
+            while i < count {
+                if seen == len || literal.get((offset + seen) as usize) != (bytes >> (8 * i)) as u8 {
+                    return false;
+                }
+                seen += 1;
+                i += 1;
+            }
+            at = next;
+        } else {
+            if seen == len || literal.get((offset + seen) as usize) != byte {
+                return false;
+            }
+            seen += 1;
+            at += 1;
+        }
+    }
+    seen == len
+}
+
+/// The code point of the escape whose backslash stands before `at`, and where the text goes on.
+#[inline(never)]
+fn decode_escape<D: Document>(doc: &D, at: PartOffset, end: PartOffset) -> Option<(u32, PartOffset)> {
+    if at >= end {
+        return None;
+    }
+    let simple = match doc.byte(at) {
+        b'"' => 0x22,
+        b'\\' => 0x5c,
+        b'/' => 0x2f,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => 0x0a,
+        b'r' => 0x0d,
+        b't' => 0x09,
+        b'u' => {
+            let high = hex4(doc, at + 1, end)?;
+            if !(0xd800..0xe000).contains(&high) {
+                return Some((high, at + 5));
+            }
+            if high >= 0xdc00 || at + 7 > end || doc.byte(at + 5) != b'\\' || doc.byte(at + 6) != b'u' {
+                return None;
+            }
+            let low = hex4(doc, at + 7, end)?;
+            if !(0xdc00..0xe000).contains(&low) {
+                return None;
+            }
+            return Some((0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), at + 11));
+        }
+        _ => return None,
+    };
+    Some((simple, at + 1))
+}
+
+#[inline(always)]
+fn hex4<D: Document>(doc: &D, at: PartOffset, end: PartOffset) -> Option<u32> {
+    if at + 4 > end {
+        return None;
+    }
+    let mut value = 0;
+    let mut i = 0;
+    while i < 4 {
+        let digit = match doc.byte(at + i) {
+            d @ b'0'..=b'9' => d - b'0',
+            d @ b'a'..=b'f' => d - b'a' + 10,
+            d @ b'A'..=b'F' => d - b'A' + 10,
+            _ => return None,
+        };
+        value = value << 4 | digit as u32;
+        i += 1;
+    }
+    Some(value)
+}
+
+/// The UTF-8 form of a code point, first byte lowest, and its length.
+#[inline(always)]
+fn encode_utf8(c: u32) -> (u32, u32) {
+    let tail = |shift: u32| 0x80 | (c >> shift) & 0x3f;
+    match c {
+        0..0x80 => (c, 1),
+        0x80..0x800 => (0xc0 | c >> 6 | tail(0) << 8, 2),
+        0x800..0x10000 => (0xe0 | c >> 12 | tail(6) << 8 | tail(0) << 16, 3),
+        _ => (0xf0 | c >> 18 | tail(12) << 8 | tail(6) << 16 | tail(0) << 24, 4),
+    }
+}
+
+/// Whether the number at `start..end` has exactly the decimal value of the literal.
+///
+/// Reads the text once: leading zeros are skipped, significant digits compared as they come, and
+/// zeros beyond the literal's last digit only counted. Exponents saturate at ±2⁶².
+#[inline(always)]
+fn number_equals<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
+    let mut at = node.start;
+    let negative = doc.byte(at) == b'-';
+    at += negative as u32;
+    // Value = 0.d₁d₂… × 10^scale.
+    let (mut digits, mut scale, mut point, mut any) = (0u32, 0i64, false, false);
+    while at < node.end {
+        let byte = doc.byte(at);
+        match byte {
+            b'0'..=b'9' => {
+                any = true;
+                if digits > 0 || byte != b'0' {
+                    let want =
+                        if digits < test.len { literals.get((test.offset + digits) as usize) } else { b'0' };
+                    if byte != want {
+                        return false;
+                    }
+                    digits += 1;
+                    scale += !point as i64;
+                } else {
+                    scale -= point as i64;
+                }
+            }
+            b'.' if !point => point = true,
+            b'e' | b'E' => break,
+            _ => return false,
+        }
+        at += 1;
+    }
+    if !any {
+        return false;
+    }
+    let mut exponent = 0i64;
+    if at < node.end {
+        at += 1;
+        let mut down = false;
+        if at < node.end && matches!(doc.byte(at), b'+' | b'-') {
+            down = doc.byte(at) == b'-';
+            at += 1;
+        }
+        if at == node.end {
+            return false;
+        }
+        while at < node.end {
+            let digit = doc.byte(at).wrapping_sub(b'0');
+            if digit > 9 {
+                return false;
+            }
+            exponent = if exponent < 1 << 58 { exponent * 10 + digit as i64 } else { 1 << 62 };
+            at += 1;
+        }
+        exponent = if down { -exponent } else { exponent };
+    }
+    if digits == 0 || test.len == 0 {
+        return digits == test.len;
+    }
+    digits >= test.len && scale + exponent == test.exponent && negative == (test.negative != 0)
+}
+
+/// Whether a value equals the literal of a test (RFC 9535 section 2.3.5.2.2).
+#[inline(always)]
+pub fn equals<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
+    const NULL: u32 = LiteralKind::Null as u32;
+    const FALSE: u32 = LiteralKind::False as u32;
+    const TRUE: u32 = LiteralKind::True as u32;
+    const NUMBER: u32 = LiteralKind::Number as u32;
+    let word = |text: &[u8]| {
+        let mut i = 0;
+        while i < text.len()
+            && node.start + (i as u32) < node.end
+            && doc.byte(node.start + i as u32) == text[i]
+        {
+            i += 1;
+        }
+        i == text.len() && node.end - node.start == i as u32
+    };
+    match test.kind {
+        NULL => word(b"null"),
+        FALSE => word(b"false"),
+        TRUE => word(b"true"),
+        NUMBER => number_equals(doc, node, literals, test),
+        _ => {
+            node.end - node.start >= 2
+                && doc.byte(node.start) == b'"'
+                && doc.byte(node.end - 1) == b'"'
+                && string_equals(doc, node.start + 1, node.end - 1, literals, test.offset, test.len)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Role-named integers and the sizes that everything else is cut into.
+
+/// A position in the whole input, in bytes. 64-bit at every interface.
+pub type ByteOffset = u64;
+/// A position within one partition, in bytes. 32 bits hold it because [`MAX_PARTITION_BYTES`] is checked.
+pub type PartOffset = u32;
+/// A line within one partition, counted from 0. Blank lines count.
+pub type LineIx = u32;
+/// How many containers are open at a point of a line. Negative where a line closes more than it opened.
+pub type Depth = i32;
+/// The depth of a container, as the number of a leveled bitmap: the record's root container is level 0.
+pub type Level = u32;
+/// One path of a program, counted in the order in which the paths were given.
+pub type PathIx = u32;
+
+/// Bytes that one bitmap word speaks of.
+pub const WORD_BYTES: usize = 64;
+/// Threads of a block, in every kernel.
+pub const BLOCK_THREADS: usize = 256;
+/// Bytes that one block indexes: a word a thread.
+pub const TILE_BYTES: usize = BLOCK_THREADS * WORD_BYTES;
+/// Elements that one block of a device-wide scan takes.
+pub const SCAN_TILE: usize = BLOCK_THREADS;
+
+/// The longest partition that the 32-bit offsets inside a partition allow: 2 GiB less one tile, so
+/// that a padded, terminated partition and a depth counted over it stay below 2³¹.
+pub const MAX_PARTITION_BYTES: usize = (1 << 31) - TILE_BYTES;
+/// How deep containers may nest in a record. A deeper record is bad input ([`crate::check::FaultKind::TooDeep`]).
+pub const MAX_DEPTH: usize = 1024;
+
+/// Words that `bytes` bytes of text need in a bitmap.
+#[inline]
+pub const fn words_for(bytes: usize) -> usize {
+    bytes.div_ceil(WORD_BYTES)
+}
+
+/// Tiles that `bytes` bytes of text are cut into.
+#[inline]
+pub const fn tiles_for(bytes: usize) -> usize {
+    bytes.div_ceil(TILE_BYTES)
+}
+
+/// The size of the buffer that holds `bytes` bytes of text, its terminating newline and the padding up to a tile.
+#[inline]
+pub const fn padded_for(bytes: usize) -> usize {
+    tiles_for(bytes + 1) * TILE_BYTES
+}
