@@ -1,1 +1,47 @@
-//! Library.
+//! JSONPath over newline-delimited JSON, on NVIDIA GPUs and on the CPU.
+//!
+//! ```no_run
+//! use warpath::{DeviceChoice, Engine, Query};
+//!
+//! # fn main() -> Result<(), warpath::Error> {
+//! let engine = Engine::builder().device(DeviceChoice::Auto).build()?;
+//! let query = Query::compile("$.user.lang")?;
+//! for hit in engine.open("tweets.ndjson")?.query(&query)? {
+//!     println!("{}", hit?.text());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every backend gives the same answers for every input. The library never prints, and never panics on
+//! anything that a caller or a file can cause.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`jsonpath`] | what does a query say? |
+//! | [`Program`] | what is it compiled to? |
+//! | [`Engine`], [`Input`] | how are files turned into answers? |
+//! | [`backend`], [`answer`] | what does a backend do with one partition? |
+//! | [`device`] | which kernels run on it, in which order? |
+//! | [`dump`] | what does an index look like? |
+
+pub mod answer;
+pub mod backend;
+mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
+pub mod device;
+pub mod dump;
+mod engine;
+mod error;
+mod input;
+pub mod jsonpath;
+mod program;
+mod stream;
+
+pub use cpu::Cpu;
+pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
+pub use error::{DeviceError, Error, InputError, QueryError, RecordError};
+pub use input::Source;
+pub use program::{Program, Query};
+pub use stream::{Answers, Batch, Hit, Hits, Indexes, IndexedPartition, Stats};

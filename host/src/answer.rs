@@ -1,0 +1,49 @@
+//! What a backend says of one partition.
+
+use warpath_shared::check::Fault;
+use warpath_shared::kernel::Match;
+use warpath_shared::units::{LineIx, PartOffset};
+
+/// What is asked of a backend, beside counts and faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Want {
+    /// The matches themselves.
+    pub matches: bool,
+    /// Which lines are records.
+    pub records: bool,
+}
+
+/// The answer for one partition: pieces of whole lines, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The pieces. A backend cuts as it likes: the concatenation is what counts.
+    pub pieces: Vec<Piece>,
+}
+
+/// The answer for a run of lines. Positions and line numbers count from its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it starts in its partition.
+    pub base: PartOffset,
+    /// How many lines it has.
+    pub lines: LineIx,
+    /// Which of them are records without a fault, if wanted.
+    pub records: Vec<LineIx>,
+    /// Path by path, the number of matches.
+    pub counts: Vec<u64>,
+    /// Path by path, the number of matches before the first fault, if there is one.
+    pub counts_before_fault: Option<Vec<u64>>,
+    /// Path by path, the matches, in record order and within a record in RFC 9535's order, if wanted.
+    pub matches: Vec<Vec<Match>>,
+    /// The faulty lines, in order.
+    pub faults: Vec<LineFault>,
+}
+
+/// A faulty line of a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineFault {
+    /// The line.
+    pub line: LineIx,
+    /// Its first fault.
+    pub fault: Fault,
+}

@@ -1,0 +1,48 @@
+//! The CPU backend: SIMD over words, cores over pieces of a partition.
+
+mod classify;
+mod index;
+mod query;
+
+use warpath_shared::units::Level;
+
+use crate::answer::{Answer, Want};
+use crate::backend::{Backend, StructuralIndex};
+use crate::error::Error;
+use crate::program::Program;
+use index::{Builder, Structure};
+
+/// The CPU of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpu;
+
+/// Large enough that cutting it in pieces feeds every core, small enough that reading the next
+/// partition and printing the last one overlap with it.
+const PARTITION_BYTES: usize = 16 << 20;
+
+impl Backend for Cpu {
+    fn name(&self) -> String {
+        format!("cpu ({} threads, {})", rayon::current_num_threads(), classify::simd_name())
+    }
+
+    fn partition_size(&self) -> usize {
+        PARTITION_BYTES
+    }
+
+    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        Ok(query::answer(text, program, want))
+    }
+
+    fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
+        let mut structure = Structure::default();
+        Builder { text, levels, string: true, structure: &mut structure }.build();
+        Ok(StructuralIndex {
+            faults: structure.faults(text),
+            levels: (0..levels as usize)
+                .map(|level| structure.levels[level * structure.words..][..structure.words].to_vec())
+                .collect(),
+            line_starts: structure.line_starts,
+            string: structure.string,
+        })
+    }
+}

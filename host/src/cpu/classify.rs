@@ -1,0 +1,302 @@
+//! Byte classes by SIMD: the fastest form that this processor has, each equal to [`Classes::of`].
+
+use std::sync::LazyLock;
+
+use warpath_shared::index::class::Classes;
+use warpath_shared::index::string::prefix_xor;
+use warpath_shared::units::WORD_BYTES;
+
+/// What one word of text goes through on this processor.
+///
+/// # Safety
+/// Implementations may need instructions beyond the target's baseline: their functions are called only
+/// within [`Isa::run`]'s arm for the set of features that they name.
+pub(super) unsafe trait Simd: Copy {
+    /// The classes of a word.
+    fn classify(self, word: &[u8; WORD_BYTES]) -> Classes;
+    /// Bit *i* of the result is the exclusive or of bits 0 to *i*.
+    fn prefix_xor(self, bits: u64) -> u64;
+}
+
+/// Work that is compiled once for each instruction set.
+pub(super) trait Work {
+    /// Its result.
+    type Output;
+    /// Does it. Implementations are `#[inline(always)]`, so that they are compiled for the caller's features.
+    fn run<S: Simd>(self, simd: S) -> Self::Output;
+}
+
+/// The instruction sets that are distinguished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isa {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    Portable,
+}
+
+/// The best that this processor has.
+static BEST: LazyLock<Isa> = LazyLock::new(|| Isa::all()[0]);
+
+/// The name of the instruction set that the CPU backend uses here: `avx512`, `avx2` or `portable`.
+#[must_use]
+pub fn simd_name() -> &'static str {
+    BEST.name()
+}
+
+impl Isa {
+    /// The best one here.
+    pub(super) fn best() -> Self {
+        *BEST
+    }
+
+    /// All that this processor has, best first.
+    pub(super) fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt")
+                && is_x86_feature_detected!("pclmulqdq")
+            {
+                all.push(Self::Avx512);
+            }
+            if is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt")
+                && is_x86_feature_detected!("pclmulqdq")
+            {
+                all.push(Self::Avx2);
+            }
+        }
+        all.push(Self::Portable);
+        all
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "avx2",
+            Self::Portable => "portable",
+        }
+    }
+
+    /// Does the work with this instruction set. It must be one of [`Isa::all`].
+    pub(super) fn run<W: Work>(self, work: W) -> W::Output {
+        match self {
+            // SAFETY: the set is one of `Isa::all`, which lists it only where its features were detected.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { x86::run_avx512(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::run_avx2(work) },
+            Self::Portable => work.run(Portable),
+        }
+    }
+}
+
+/// Eight bytes at a time in general registers.
+#[derive(Clone, Copy)]
+struct Portable;
+
+impl Portable {
+    /// Bit *i* is set where byte *i* of `lane` equals `byte`.
+    ///
+    /// ```text
+    /// x = lane ^ byte…        00 in the bytes sought
+    /// (x & 7f…) + 7f…         80 set where the low seven bits are not all zero
+    /// | x                     80 set where any bit is
+    /// !…  & 80…               80 where the byte is sought
+    /// >> 7, × 0x0102040810204080   gathers the eight bits in the top byte
+    /// ```
+    #[inline(always)]
+    fn equal(lane: u64, byte: u8) -> u64 {
+        const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+        let x = lane ^ u64::from_le_bytes([byte; 8]);
+        let found = !(((x & LOW) + LOW) | x) & !LOW;
+        (found >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    }
+}
+
+// SAFETY: needs no instructions beyond the baseline.
+unsafe impl Simd for Portable {
+    #[inline(always)]
+    fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
+        let mut c = Classes::default();
+        let (lanes, _) = word.as_chunks::<8>();
+        for (i, lane) in lanes.iter().enumerate() {
+            let lane = u64::from_le_bytes(*lane);
+            let shift = 8 * i;
+            let find = |byte| Self::equal(lane, byte) << shift;
+            let brace_open = find(b'{');
+            let brace_close = find(b'}');
+            c.quote |= find(b'"');
+            c.backslash |= find(b'\\');
+            c.newline |= find(b'\n');
+            c.open |= brace_open | find(b'[');
+            c.close |= brace_close | find(b']');
+            c.brace |= brace_open | brace_close;
+            c.separator |= find(b':') | find(b',');
+        }
+        c
+    }
+
+    #[inline(always)]
+    fn prefix_xor(self, bits: u64) -> u64 {
+        prefix_xor(bits)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use core::arch::x86_64::*;
+
+    use super::{Classes, Simd, WORD_BYTES, Work};
+
+    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+    pub(super) fn run_avx512<W: Work>(work: W) -> W::Output {
+        work.run(Avx512)
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+    pub(super) fn run_avx2<W: Work>(work: W) -> W::Output {
+        work.run(Avx2)
+    }
+
+    /// A carry-less product with all ones is a prefix exclusive or.
+    #[inline]
+    #[target_feature(enable = "pclmulqdq")]
+    fn prefix_xor_clmul(bits: u64) -> u64 {
+        let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits as i64), _mm_set1_epi8(-1));
+        _mm_cvtsi128_si64(product) as u64
+    }
+
+    #[derive(Clone, Copy)]
+    struct Avx512;
+
+    // SAFETY: made only by `run_avx512`.
+    unsafe impl Simd for Avx512 {
+        #[inline(always)]
+        fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw")]
+            fn classify(word: &[u8; WORD_BYTES]) -> Classes {
+                // SAFETY: a word is 64 bytes, and the load needs no alignment.
+                let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
+                let find = |v, byte: u8| _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(byte as i8));
+                // [ and ] differ from { and } in bit 5 alone, and nothing else becomes { or } by setting it.
+                let folded = _mm512_or_si512(v, _mm512_set1_epi8(0x20));
+                Classes {
+                    quote: find(v, b'"'),
+                    backslash: find(v, b'\\'),
+                    newline: find(v, b'\n'),
+                    open: find(folded, b'{'),
+                    close: find(folded, b'}'),
+                    brace: _mm512_test_epi8_mask(v, _mm512_set1_epi8(0x20)),
+                    separator: find(v, b':') | find(v, b','),
+                }
+            }
+            // SAFETY: within `run_avx512`, by the trait's contract.
+            unsafe { classify(word) }
+        }
+
+        #[inline(always)]
+        fn prefix_xor(self, bits: u64) -> u64 {
+            // SAFETY: within `run_avx512`, by the trait's contract.
+            unsafe { prefix_xor_clmul(bits) }
+        }
+    }
+
+    #[derive(Clone, Copy)]
+    struct Avx2;
+
+    // SAFETY: made only by `run_avx2`.
+    unsafe impl Simd for Avx2 {
+        #[inline(always)]
+        fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn classify(word: &[u8; WORD_BYTES]) -> Classes {
+                let half = |at: usize| {
+                    // SAFETY: both halves lie within the word, and the load needs no alignment.
+                    unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) }
+                };
+                let (low, high) = (half(0), half(32));
+                let join = |low: __m256i, high: __m256i| {
+                    _mm256_movemask_epi8(low) as u32 as u64 | (_mm256_movemask_epi8(high) as u32 as u64) << 32
+                };
+                let find = |(low, high): (__m256i, __m256i), byte: u8| {
+                    let byte = _mm256_set1_epi8(byte as i8);
+                    join(_mm256_cmpeq_epi8(low, byte), _mm256_cmpeq_epi8(high, byte))
+                };
+                let bit5 = _mm256_set1_epi8(0x20);
+                let folded = (_mm256_or_si256(low, bit5), _mm256_or_si256(high, bit5));
+                let v = (low, high);
+                Classes {
+                    quote: find(v, b'"'),
+                    backslash: find(v, b'\\'),
+                    newline: find(v, b'\n'),
+                    open: find(folded, b'{'),
+                    close: find(folded, b'}'),
+                    // Bit 5 of each byte moves to its top; what crosses bytes does not reach a top bit.
+                    brace: join(_mm256_slli_epi16::<2>(low), _mm256_slli_epi16::<2>(high)),
+                    separator: find(v, b':') | find(v, b','),
+                }
+            }
+            // SAFETY: within `run_avx2`, by the trait's contract.
+            unsafe { classify(word) }
+        }
+
+        #[inline(always)]
+        fn prefix_xor(self, bits: u64) -> u64 {
+            // SAFETY: within `run_avx2`, by the trait's contract.
+            unsafe { prefix_xor_clmul(bits) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Check([u8; WORD_BYTES], u64);
+
+    impl Work for Check {
+        type Output = (Classes, u64);
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> Self::Output {
+            (simd.classify(&self.0).normalised(), simd.prefix_xor(self.1))
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_equals_the_rule() {
+        let mut seed = 9u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed >> 24
+        };
+        for round in 0..4096 {
+            let mut word = [0u8; WORD_BYTES];
+            for (i, byte) in word.iter_mut().enumerate() {
+                // Every byte value at every place, then words dense in structure.
+                *byte = if round < 256 { (round + i) as u8 } else { b"\"\\\n{}[]:, ;[{|~\x1b\xdb"[next() as usize % 18] };
+            }
+            let bits = next() ^ next() << 32;
+            for isa in Isa::all() {
+                let (classes, xor) = isa.run(Check(word, bits));
+                assert_eq!(classes, Classes::of(&word).normalised(), "{} {}", isa.name(), word.escape_ascii());
+                assert_eq!(xor, prefix_xor(bits), "{}", isa.name());
+            }
+        }
+    }
+}

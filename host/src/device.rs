@@ -1,0 +1,100 @@
+//! What runs on a device, whichever device it is: the stages of a partition over an [`Accelerator`].
+//!
+//! The CUDA device is one accelerator; the emulator of the tests is another. The sequence of launches,
+//! the sizes of all buffers and the judging of suspected lines are written here, once.
+
+mod memory;
+mod pipeline;
+
+use warpath_shared::kernel::Kernel;
+
+pub use memory::{ScanScratch, Slot};
+pub use pipeline::Pipeline;
+
+use crate::error::Error;
+use warpath_shared::view::{View, ViewMut};
+
+/// A type whose bytes may be copied to and from a device: `Copy`, `#[repr(C)]` or primitive.
+///
+/// # Safety
+/// Every bit pattern is a value of the type, so that what a device wrote can be read.
+pub unsafe trait Plain: Copy + Default + Send + Sync + 'static {}
+
+macro_rules! plain {
+    ($($t:ty),* $(,)?) => {
+        // SAFETY: integers, and `#[repr(C)]` structs of integers.
+        $(unsafe impl Plain for $t {})*
+    };
+}
+plain!(
+    u8,
+    u32,
+    u64,
+    warpath_shared::index::line::LineSummary,
+    warpath_shared::index::level::KindWrites,
+    warpath_shared::index::level::KindReads,
+    warpath_shared::ir::Instr,
+    warpath_shared::ir::Test,
+    warpath_shared::kernel::Match,
+    warpath_shared::kernel::Span,
+);
+
+/// A device: memory, copies and typed launches, all in one order.
+///
+/// Work that was asked for later sees the effects of work asked for earlier. Launches may be
+/// asynchronous; [`download`](Self::download) waits for what it reads.
+pub trait Accelerator: Send + Sync {
+    /// An array in device memory.
+    type Buffer<T: Plain>: Send;
+
+    /// The device in a few words.
+    fn name(&self) -> String;
+
+    /// Bytes of memory that the device has free.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    fn free_memory(&self) -> Result<u64, Error>;
+
+    /// Makes an array of at least one element. Its contents are not defined.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too.
+    fn alloc<T: Plain>(&self, len: usize) -> Result<Self::Buffer<T>, Error>;
+
+    /// Sets elements `from..to` to all zero bytes.
+    ///
+    /// # Errors
+    /// [`Error::Device`]. [`Error::Internal`] for a range outside the buffer.
+    fn zero<T: Plain>(&self, buffer: &mut Self::Buffer<T>, from: usize, to: usize) -> Result<(), Error>;
+
+    /// Copies elements to the device, from element `at` on.
+    ///
+    /// # Errors
+    /// As for [`zero`](Self::zero).
+    fn upload<T: Plain>(&self, buffer: &mut Self::Buffer<T>, at: usize, from: &[T]) -> Result<(), Error>;
+
+    /// Copies elements from the device, from element `at` on, when all earlier work is done.
+    ///
+    /// # Errors
+    /// As for [`zero`](Self::zero); errors of earlier launches come out here too.
+    fn download<T: Plain>(&self, buffer: &Self::Buffer<T>, at: usize, to: &mut [T]) -> Result<(), Error>;
+
+    /// The first `len` elements, as a kernel's argument.
+    ///
+    /// # Panics
+    /// If the buffer has fewer.
+    fn view<'a, T: Plain>(&self, buffer: &'a Self::Buffer<T>, len: usize) -> View<'a, T>;
+
+    /// The first `len` elements, as a kernel's argument that it may write.
+    ///
+    /// # Panics
+    /// If the buffer has fewer.
+    fn view_mut<'a, T: Plain>(&self, buffer: &'a mut Self::Buffer<T>, len: usize) -> ViewMut<'a, T>;
+
+    /// Launches a kernel, after checking that its sizes agree.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for sizes that do not agree, [`Error::Device`] where the launch fails.
+    fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error>;
+}

@@ -1,0 +1,64 @@
+//! Device memory that is kept from partition to partition.
+
+use super::{Accelerator, Plain};
+use crate::error::Error;
+
+/// One named array that grows as partitions need it and is never given back before the pipeline ends.
+pub struct Slot<A: Accelerator, T: Plain> {
+    buffer: Option<(A::Buffer<T>, usize)>,
+}
+
+impl<A: Accelerator, T: Plain> Default for Slot<A, T> {
+    fn default() -> Self {
+        Self { buffer: None }
+    }
+}
+
+impl<A: Accelerator, T: Plain> Slot<A, T> {
+    /// The array, with room for `len` elements at least. What it held is lost where it has to grow.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where memory is short.
+    pub fn room(&mut self, device: &A, len: usize) -> Result<&mut A::Buffer<T>, Error> {
+        if self.buffer.as_ref().is_none_or(|(_, capacity)| *capacity < len) {
+            // The old array goes first: a partition's text does not fit twice.
+            self.buffer = None;
+            self.buffer = Some((device.alloc(len.max(1))?, len.max(1)));
+        }
+        self.get_mut()
+    }
+
+    /// The array, as [`room`](Self::room) left it.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if there has been no call of it.
+    pub fn get(&self) -> Result<&A::Buffer<T>, Error> {
+        let missing = || Error::Internal("a device buffer is used before it is made".into());
+        self.buffer.as_ref().map(|(buffer, _)| buffer).ok_or_else(missing)
+    }
+
+    /// The array, as [`room`](Self::room) left it, to write.
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn get_mut(&mut self) -> Result<&mut A::Buffer<T>, Error> {
+        let missing = || Error::Internal("a device buffer is used before it is made".into());
+        self.buffer.as_mut().map(|(buffer, _)| buffer).ok_or_else(missing)
+    }
+}
+
+/// The scratch of one device-wide scan.
+pub struct ScanScratch<A: Accelerator, T: Plain> {
+    /// Statuses and the ticket.
+    pub status: Slot<A, u32>,
+    /// Tile sums.
+    pub aggregate: Slot<A, T>,
+    /// Running sums.
+    pub inclusive: Slot<A, T>,
+}
+
+impl<A: Accelerator, T: Plain> Default for ScanScratch<A, T> {
+    fn default() -> Self {
+        Self { status: Slot::default(), aggregate: Slot::default(), inclusive: Slot::default() }
+    }
+}

@@ -1,0 +1,156 @@
+//! Errors, by whose fault they are.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use warpath_shared::check::FaultKind;
+
+use crate::jsonpath::PathError;
+
+/// Why Warpath could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The query is not one. The caller's fault.
+    #[error("{0}")]
+    Query(QueryError),
+    /// The query is valid, and Warpath does not run it yet.
+    #[error("{0}")]
+    Unsupported(QueryError),
+    /// A setting makes no sense. The caller's fault.
+    #[error("{0}")]
+    Usage(String),
+    /// The input could not be read, or is not what it should be.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A device is missing or failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Warpath's own fault. Please report it.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+/// A query that was refused, with its text, so that the place can be shown.
+#[derive(Clone, Debug)]
+pub struct QueryError {
+    text: String,
+    error: PathError,
+}
+
+impl QueryError {
+    pub(crate) fn new(text: &str, error: PathError) -> Self {
+        Self { text: text.to_owned(), error }
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn path_error(&self) -> &PathError {
+        &self.error
+    }
+
+    /// The column at which it is, counted from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.error.column(&self.text)
+    }
+
+    /// The message with the query and a caret under the place.
+    #[must_use]
+    pub fn render(&self) -> String {
+        self.error.render(&self.text)
+    }
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (column {} of `{}`)", self.error, self.column(), self.text)
+    }
+}
+
+/// What is wrong with an input.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// It cannot be opened or read.
+    #[error("{name}: {source}")]
+    Io {
+        /// The file, or `<stdin>`.
+        name: String,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// It is a folder.
+    #[error("{}: is a directory", .0.display())]
+    Directory(PathBuf),
+    /// Its compressed form is damaged or ends early. What was read before was answered.
+    #[error("{name}: {format} data is damaged or ends early: {source}")]
+    Compressed {
+        /// The file, or `<stdin>`.
+        name: String,
+        /// `gzip` or `zstd`.
+        format: &'static str,
+        /// What the decoder says.
+        source: std::io::Error,
+    },
+    /// A record is malformed.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A record does not fit a partition of the largest size.
+    #[error("{name}:{line}: record is longer than {limit} bytes")]
+    RecordTooLong {
+        /// The file, or `<stdin>`.
+        name: String,
+        /// Its line, counted from 1.
+        line: u64,
+        /// The most bytes that a record may have.
+        limit: usize,
+    },
+}
+
+/// A malformed record: `file:line:byte: reason`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}:{line}:{byte}: {kind}")]
+pub struct RecordError {
+    /// The file, or `<stdin>`.
+    pub name: String,
+    /// The line, counted from 1; blank lines count.
+    pub line: u64,
+    /// The byte within the line, counted from 1.
+    pub byte: u64,
+    /// What is wrong there.
+    pub kind: FaultKind,
+}
+
+/// What is wrong with a device.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// There is no CUDA driver on this machine, or this build of Warpath does not use one.
+    #[error("no CUDA driver found")]
+    NoDriver,
+    /// There is a driver, and no device, or fewer than were asked for.
+    #[error("no CUDA device {wanted}: {found} found")]
+    NoDevice {
+        /// The number asked for, from 0.
+        wanted: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// The driver refused a call.
+    #[error("CUDA: {call}: {message}")]
+    Cuda {
+        /// What was asked of it.
+        call: &'static str,
+        /// What it said.
+        message: String,
+    },
+    /// The device has not enough memory for a partition.
+    #[error("device memory: {wanted} bytes wanted, {free} free; try a smaller --partition-size")]
+    OutOfMemory {
+        /// What the partition needs.
+        wanted: u64,
+        /// What the device has.
+        free: u64,
+    },
+}

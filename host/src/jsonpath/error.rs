@@ -1,0 +1,285 @@
+//! What can be wrong with a query, and where.
+
+use std::ops::Range;
+
+/// A range of bytes of the query text. Both ends lie on character boundaries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// One past the last byte. Equal to `start` for a place between two characters, such as the end.
+    pub end: usize,
+}
+
+impl Span {
+    /// The bytes from `start` up to but not including `end`.
+    #[must_use]
+    pub const fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    /// The place before the byte at `at`.
+    #[must_use]
+    pub const fn point(at: usize) -> Self {
+        Self { start: at, end: at }
+    }
+}
+
+impl From<Span> for Range<usize> {
+    fn from(span: Span) -> Self {
+        span.start..span.end
+    }
+}
+
+/// Why a query was refused.
+///
+/// `Display` gives the message alone; [`PathError::render`] shows the place too.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PathError {
+    /// What sort of mistake it is.
+    pub kind: PathErrorKind,
+    /// The part of the query that is wrong.
+    pub span: Span,
+    /// What was expected and what was found, on one line, starting in lower case.
+    pub message: String,
+    /// How to mend it, where that can be guessed.
+    pub help: Option<String>,
+}
+
+/// The sorts of mistakes in a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PathErrorKind {
+    /// The query does not start with `$`. The span is what stands there instead.
+    MissingRoot,
+    /// The query ended where more was needed. The span is the place after its last character.
+    UnexpectedEnd,
+    /// Something other than what the grammar allows at this place. The span is what was found.
+    UnexpectedToken,
+    /// White space where the grammar has no room for it. The span is the white space.
+    WhiteSpace,
+    /// A string without its closing quote. The span is the opening quote.
+    UnclosedString,
+    /// An escape that no string, or no string in these quotes, may hold. The span is the escape.
+    InvalidEscape,
+    /// A control character (U+0000 to U+001F) inside a string. The span is the character.
+    ControlCharacter,
+    /// A number that is not written as JSON writes numbers, or an index that is no integer. The span is the
+    /// number.
+    InvalidNumber,
+    /// An index or a part of a slice beyond plus or minus 2^53 - 1. The span is the integer.
+    Range,
+    /// Nesting beyond [`MAX_DEPTH`](super::MAX_DEPTH). The span is the bracket that is one too many.
+    TooDeep,
+    /// A function that RFC 9535 does not define. The span is its name.
+    UnknownFunction,
+    /// A part whose type does not fit its place (RFC 9535, section 2.4.3), or a call with too few or too many
+    /// arguments. The span is the part, or the call.
+    Type,
+    /// A query that may select several nodes where one value is needed. The span is the query.
+    NotSingular,
+    /// A valid query that cannot be run. The span is the part to blame.
+    Unsupported,
+}
+
+impl PathError {
+    /// A valid part of a query that cannot be run (yet). `what` is a plural: "descendant segments".
+    #[must_use]
+    pub fn unsupported(span: Span, what: impl std::fmt::Display) -> Self {
+        Self::new(PathErrorKind::Unsupported, span, format!("{what} are not supported yet"))
+    }
+
+    pub(super) fn new(kind: PathErrorKind, span: Span, message: impl Into<String>) -> Self {
+        Self { kind, span, message: message.into(), help: None }
+    }
+
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The line of `query` that holds the mistake, counted from 1.
+    #[must_use]
+    pub fn line(&self, query: &str) -> usize {
+        let start = floor(query, self.span.start);
+        1 + query[..start].matches('\n').count()
+    }
+
+    /// The column of the mistake in its line of `query`, counted from 1, in Unicode scalar values. One past
+    /// the last column if something is missing at the end.
+    #[must_use]
+    pub fn column(&self, query: &str) -> usize {
+        let start = floor(query, self.span.start);
+        1 + query[line_start(query, start)..start].chars().count()
+    }
+
+    /// The error with the offending line of `query`, a caret under each character of the span, and the help.
+    /// Several lines, without a newline at the end:
+    ///
+    /// ```text
+    /// error: expected a selector after `[`, found the end of the query
+    ///   $.user[
+    ///          ^
+    ///   help: …
+    /// ```
+    ///
+    /// Each character takes one column: those that a terminal would not show, or would obey, are replaced,
+    /// and a long line is cut to the surroundings of the mistake. A `query` other than the one that the error
+    /// came from gives a picture without meaning, but no panic.
+    #[must_use]
+    pub fn render(&self, query: &str) -> String {
+        let start = floor(query, self.span.start);
+        let end = floor(query, self.span.end).max(start);
+        let line_from = line_start(query, start);
+        let line = query[line_from..].split('\n').next().unwrap_or_default();
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let line_to = line_from + line.len();
+
+        let before = query[line_from..start.min(line_to)].chars().count();
+        let marked = query[start.min(line_to)..end.min(line_to)].chars().count().max(1);
+        let total = line.chars().count();
+
+        let (from, to) = excerpt(before, marked, total);
+        let mut shown: String = line.chars().skip(from).take(to - from).map(visible).collect();
+        if from > 0 {
+            shown.insert(0, '…');
+        }
+        if to < total {
+            shown.push('…');
+        }
+        let indent = before - from + usize::from(from > 0);
+        let carets = marked.min(to.max(before + 1) - before);
+
+        let mut out = format!(
+            "error: {}\n  {shown}\n  {:indent$}{}",
+            self.message.replace(char::is_control, "\u{fffd}"),
+            "",
+            "^".repeat(carets)
+        );
+        if let Some(help) = &self.help {
+            out.push_str("\n  help: ");
+            out.push_str(&help.replace(char::is_control, "\u{fffd}"));
+        }
+        out
+    }
+}
+
+/// Columns of a line that are shown on either side of the mistake.
+const CONTEXT: usize = 60;
+
+/// The characters of a line of `total` to show, so that column `before` and some of the `marked` ones after
+/// it are among them.
+fn excerpt(before: usize, marked: usize, total: usize) -> (usize, usize) {
+    if total <= 2 * CONTEXT {
+        return (0, total);
+    }
+    let from = before.saturating_sub(CONTEXT).min(total);
+    let to = (before + marked.min(CONTEXT) + CONTEXT / 2).min(total);
+    (from, to)
+}
+
+/// `c`, or a stand-in of one column if a terminal would not show it in one, or would obey it.
+fn visible(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        c if is_invisible(c) => '\u{fffd}',
+        c => c,
+    }
+}
+
+/// Whether `c` has no glyph of its own: controls, and the format characters that have no width or turn the
+/// direction of writing.
+pub(super) fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
+/// The last character boundary of `text` at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at)
+}
+
+/// The start of the line that holds the byte at `at`, which lies on a character boundary.
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(start: usize, end: usize) -> PathError {
+        PathError::new(PathErrorKind::UnexpectedToken, Span::new(start, end), "no")
+    }
+
+    #[test]
+    fn unsupported_reads_well() {
+        let error = PathError::unsupported(Span::new(1, 4), "descendant segments");
+        assert_eq!(error.to_string(), "descendant segments are not supported yet");
+        assert_eq!(error.kind, PathErrorKind::Unsupported);
+        assert_eq!(error.render("$..a"), "error: descendant segments are not supported yet\n  $..a\n   ^^^");
+    }
+
+    #[test]
+    fn carets_stand_under_the_span() {
+        for (query, span, expected) in [
+            ("$.user[", 7..7, "error: no\n  $.user[\n         ^"),
+            ("", 0..0, "error: no\n  \n  ^"),
+            ("$.a\t!", 4..5, "error: no\n  $.a !\n      ^"),
+            ("$\0\u{1b}[1m!", 6..7, "error: no\n  $␀␛[1m!\n        ^"),
+            ("$.☺𝄞é!", 11..12, "error: no\n  $.☺𝄞é!\n       ^"),
+            ("$\u{202e}!", 4..5, "error: no\n  $\u{fffd}!\n    ^"),
+            ("$\n.a\n  .b!\n.c", 9..10, "error: no\n    .b!\n      ^"),
+            ("$\r\n.a!\r\n.b", 5..6, "error: no\n  .a!\n    ^"),
+            ("$\n.a\n.b", 1..7, "error: no\n  $\n   ^"),
+            ("$\n.a\n", 5..5, "error: no\n  \n  ^"),
+            ("$\r\n", 2..3, "error: no\n  $\n   ^"),
+        ] {
+            assert_eq!(at(span.start, span.end).render(query), expected, "{query:?}");
+        }
+    }
+
+    #[test]
+    fn lines_and_columns() {
+        for (query, start, line, column) in
+            [("$.a", 0, 1, 1), ("$.a", 3, 1, 4), ("$.☺𝄞!", 9, 1, 5), ("$\n\n .a", 4, 3, 2), ("$", 99, 1, 2)]
+        {
+            let error = at(start, start);
+            assert_eq!((error.line(query), error.column(query)), (line, column), "{query:?} at {start}");
+        }
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let query = format!("$.{}!{}", "a".repeat(500), "b".repeat(500));
+        let rendered = at(502, 503).render(&query);
+        let lines: Vec<&str> = rendered.lines().collect();
+        let caret = lines[2].find('^').expect("a caret");
+        assert_eq!(lines[1].chars().nth(caret), Some('!'));
+        assert!(lines[1].chars().count() < 130, "{rendered}");
+        assert!(lines[1].starts_with("  …a") && lines[1].ends_with("b…"), "{rendered}");
+
+        let all = at(0, query.len()).render(&query);
+        assert!(all.lines().all(|line| line.chars().count() < 130), "{all}");
+        let end = at(query.len(), query.len()).render(&query);
+        let lines: Vec<&str> = end.lines().collect();
+        assert_eq!(lines[2].chars().count(), lines[1].chars().count() + 1, "{end}");
+    }
+
+    #[test]
+    fn any_span_renders() {
+        for query in ["", "$", "☺", "$\n☺\r\n", "\r\r\n\n"] {
+            for start in 0..10 {
+                for end in 0..10 {
+                    let error = at(start, end);
+                    assert!(error.render(query).starts_with("error: no\n"));
+                    assert!(error.column(query) > 0 && error.line(query) > 0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Queries compiled to the IR of [`warpath_shared::ir`].
+
+mod explain;
+mod lower;
+
+use warpath_shared::ir::{Instr, Program as ProgramView, Test};
+use warpath_shared::units::{Level, PathIx};
+use warpath_shared::view::View;
+
+use crate::error::{Error, QueryError};
+use crate::jsonpath::{Query as Ast, parse};
+
+/// A JSONPath query, parsed and found to be one that every backend can run.
+#[derive(Clone, Debug)]
+pub struct Query {
+    text: String,
+    ast: Ast,
+}
+
+impl Query {
+    /// Parses a query (RFC 9535) and compiles it once, to see that it can be run.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for text that is not a valid query, with the column; [`Error::Unsupported`] for
+    /// a valid one that Warpath does not run yet.
+    pub fn compile(text: &str) -> Result<Self, Error> {
+        let refuse = |error| QueryError::new(text, error);
+        let ast = parse(text).map_err(|error| Error::Query(refuse(error)))?;
+        let query = Self { text: text.to_owned(), ast };
+        Program::new(std::slice::from_ref(&query))?;
+        Ok(query)
+    }
+
+    /// The query as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the query selects one value of a record at most (RFC 9535 section 2.3.5.1).
+    #[must_use]
+    pub fn is_singular(&self) -> bool {
+        self.ast.is_singular()
+    }
+}
+
+/// Several queries compiled into one program, with shared prefixes, answered in one pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    instrs: Vec<Instr>,
+    tests: Vec<Test>,
+    literals: Vec<u8>,
+    paths: PathIx,
+    levels: Level,
+    singular: bool,
+}
+
+impl Program {
+    /// Compiles queries into one program. Their order is the order of its paths.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a query, or a number of them, that cannot be run.
+    pub fn new(queries: &[Query]) -> Result<Self, Error> {
+        lower::lower(queries)
+    }
+
+    /// How many paths there are.
+    #[must_use]
+    pub fn paths(&self) -> usize {
+        self.paths as usize
+    }
+
+    /// How many leveled bitmaps the program reads.
+    #[must_use]
+    pub fn levels(&self) -> Level {
+        self.levels
+    }
+
+    /// Whether every path selects one value of a record at most.
+    #[must_use]
+    pub fn is_singular(&self) -> bool {
+        self.singular
+    }
+
+    /// The program as kernels and the CPU read it, in this address space.
+    #[must_use]
+    pub fn view(&self) -> ProgramView<'_> {
+        ProgramView {
+            instrs: View::from_slice(&self.instrs),
+            tests: View::from_slice(&self.tests),
+            literals: View::from_slice(&self.literals),
+            paths: self.paths,
+            levels: self.levels,
+        }
+    }
+
+    /// The parts of the program, to copy to a device.
+    pub(crate) fn parts(&self) -> (&[Instr], &[Test], &[u8]) {
+        (&self.instrs, &self.tests, &self.literals)
+    }
+}

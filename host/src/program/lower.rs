@@ -1,0 +1,327 @@
+//! From syntax trees to blocks of instructions.
+//!
+//! Paths are first merged into a tree of segments: a path that begins with the same segments as an
+//! earlier one shares them. Each tree node becomes a block, in breadth-first order, so block 0 is the root's.
+
+use warpath_shared::ir::{ABSENT, Instr, LiteralKind, MAX_FRAMES, MAX_PATHS, Op, Test};
+use warpath_shared::units::{Level, MAX_DEPTH};
+
+use super::{Program, Query};
+use crate::error::{Error, QueryError};
+use crate::jsonpath::{
+    ComparableKind, Comparison, ComparisonOp, Literal, LiteralKind as AstLiteral, LogicalExpr, LogicalExprKind,
+    PathError, QueryRoot, Segment, SegmentKind, Selector, SelectorKind, SingularQuery, SingularStepKind,
+};
+
+/// A point that paths reach by the same segments.
+#[derive(Default)]
+struct Trie<'a> {
+    /// The paths that end here.
+    ends: Vec<u32>,
+    /// The segments that lead on, in the order in which paths brought them.
+    next: Vec<(&'a Segment, usize)>,
+}
+
+pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
+    if queries.is_empty() || queries.len() > MAX_PATHS {
+        return Err(Error::Usage(format!("a program has 1 to {MAX_PATHS} paths, not {}", queries.len())));
+    }
+    for query in queries {
+        check(query).map_err(|error| Error::Unsupported(QueryError::new(query.text(), error)))?;
+    }
+    let trie = merge(queries);
+    let mut lowering = Lowering::default();
+    let starts = block_starts(&trie);
+    for point in &trie {
+        for path in &point.ends {
+            lowering.emit(Op::Emit, *path, 0, 0, 0);
+        }
+        for (segment, target) in &point.next {
+            for selector in &segment.selectors {
+                lowering.selector(selector, starts[*target]);
+            }
+        }
+        lowering.emit(Op::Return, 0, 0, 0, 0);
+    }
+    let waiting = waiting_frames(&lowering.instrs);
+    if waiting > MAX_FRAMES {
+        let query = &queries[queries.len() - 1];
+        let what = format!("{waiting} nested selections of several nodes (at most {MAX_FRAMES})");
+        return Err(Error::Unsupported(QueryError::new(
+            query.text(),
+            PathError::unsupported(query.ast.span, what),
+        )));
+    }
+    // Singular paths of filters follow the blocks; until now tests counted them from zero.
+    let blocks = lowering.instrs.len() as u32;
+    for test in &mut lowering.tests {
+        test.path += blocks;
+    }
+    lowering.instrs.append(&mut lowering.filter_paths);
+    Ok(Program {
+        instrs: lowering.instrs,
+        tests: lowering.tests,
+        literals: lowering.literals,
+        paths: queries.len() as u32,
+        levels: queries.iter().map(|query| levels(&query.ast.segments)).max().unwrap_or(0),
+        singular: queries.iter().all(Query::is_singular),
+    })
+}
+
+/// Refuses what the IR cannot say yet.
+fn check(query: &Query) -> Result<(), PathError> {
+    for segment in &query.ast.segments {
+        if segment.kind == SegmentKind::Descendant {
+            return Err(PathError::unsupported(segment.span, "descendant segments"));
+        }
+        for selector in &segment.selectors {
+            if let SelectorKind::Filter(expr) = &selector.kind {
+                test_of(expr)?;
+            }
+        }
+    }
+    if query.ast.segments.len() >= MAX_DEPTH {
+        return Err(PathError::unsupported(query.ast.span, format!("paths of {MAX_DEPTH} segments or more")));
+    }
+    Ok(())
+}
+
+/// The one form of filter that there is: a singular path from the child equals a literal.
+fn test_of(expr: &LogicalExpr) -> Result<(&SingularQuery, &Literal), PathError> {
+    let comparison: &Comparison = match &expr.kind {
+        LogicalExprKind::Comparison(comparison) => comparison,
+        LogicalExprKind::Or(_) | LogicalExprKind::And(_) | LogicalExprKind::Not(_) => {
+            return Err(PathError::unsupported(expr.span, "the operators `&&`, `||` and `!` in filters"));
+        }
+        LogicalExprKind::Exists(query) => {
+            return Err(PathError::unsupported(query.span, "existence tests in filters"));
+        }
+        LogicalExprKind::Pattern(test) => {
+            return Err(PathError::unsupported(test.span, "the functions `match` and `search`"));
+        }
+    };
+    if comparison.op != ComparisonOp::Eq {
+        let what = format!("filters with `{}`", comparison.op.as_str());
+        return Err(PathError::unsupported(comparison.op_span, what));
+    }
+    let (left, right) = (&comparison.left, &comparison.right);
+    for side in [left, right] {
+        if let ComparableKind::Function(call) = &side.kind {
+            return Err(PathError::unsupported(call.span, "functions in filters"));
+        }
+    }
+    match (&left.kind, &right.kind) {
+        (ComparableKind::Query(query), ComparableKind::Literal(literal))
+        | (ComparableKind::Literal(literal), ComparableKind::Query(query)) => {
+            if query.root == QueryRoot::Record {
+                return Err(PathError::unsupported(query.span, "filters that ask the whole record (`$`)"));
+            }
+            Ok((query, literal))
+        }
+        _ => Err(PathError::unsupported(comparison.span, "comparisons other than of a path with a literal")),
+    }
+}
+
+fn merge(queries: &[Query]) -> Vec<Trie<'_>> {
+    let mut trie = vec![Trie::default()];
+    for (path, query) in queries.iter().enumerate() {
+        let mut at = 0;
+        for segment in &query.ast.segments {
+            at = match trie[at].next.iter().find(|(known, _)| same(known, segment)) {
+                Some((_, target)) => *target,
+                None => {
+                    let target = trie.len();
+                    trie[at].next.push((segment, target));
+                    trie.push(Trie::default());
+                    target
+                }
+            };
+        }
+        trie[at].ends.push(path as u32);
+    }
+    trie
+}
+
+/// How many frames of [`warpath_shared::query::machine`] wait at once, at most.
+///
+/// A frame waits below the block it entered unless it took one node and had nothing left to do.
+/// Blocks only enter blocks that stand behind them, so one walk from the back counts them all.
+fn waiting_frames(instrs: &[Instr]) -> usize {
+    // From each instruction to the end of its block.
+    let mut waiting = vec![0usize; instrs.len() + 1];
+    for (at, instr) in instrs.iter().enumerate().rev() {
+        if instr.op == Op::Return as u32 {
+            continue;
+        }
+        waiting[at] = waiting[at + 1];
+        if instr.op != Op::Emit as u32 {
+            let one_node = instr.op == Op::Name as u32 || instr.op == Op::Index as u32;
+            let replaces = one_node && instrs[at + 1].op == Op::Return as u32;
+            waiting[at] = waiting[at].max(waiting[instr.target as usize] + !replaces as usize);
+        }
+    }
+    waiting[0]
+}
+
+/// Whether two segments select the same nodes in the same order, wherever they were written.
+fn same(a: &Segment, b: &Segment) -> bool {
+    a.to_string() == b.to_string()
+}
+
+/// The instruction at which each point's block begins.
+fn block_starts(trie: &[Trie<'_>]) -> Vec<u32> {
+    let mut start = 0;
+    trie.iter()
+        .map(|point| {
+            let selectors: usize = point.next.iter().map(|(segment, _)| segment.selectors.len()).sum();
+            let this = start;
+            start += (point.ends.len() + selectors + 1) as u32;
+            this
+        })
+        .collect()
+}
+
+/// How many levels a path reads: one for each container that it looks into.
+fn levels(segments: &[Segment]) -> Level {
+    let mut levels = segments.len();
+    for (depth, segment) in segments.iter().enumerate() {
+        for selector in &segment.selectors {
+            if let SelectorKind::Filter(expr) = &selector.kind
+                && let Ok((query, _)) = test_of(expr)
+            {
+                levels = levels.max(depth + 1 + query.steps.len());
+            }
+        }
+    }
+    levels as Level
+}
+
+#[derive(Default)]
+struct Lowering {
+    instrs: Vec<Instr>,
+    filter_paths: Vec<Instr>,
+    tests: Vec<Test>,
+    literals: Vec<u8>,
+}
+
+impl Lowering {
+    fn emit(&mut self, op: Op, target: u32, a: i64, b: i64, c: i64) {
+        self.instrs.push(Instr { op: op as u32, target, a, b, c });
+    }
+
+    /// Where some bytes stand among the literals; each is stored once.
+    fn literal(&mut self, bytes: &[u8]) -> (i64, i64) {
+        let found = self.literals.windows(bytes.len().max(1)).position(|window| window == bytes);
+        let offset = match (bytes.is_empty(), found) {
+            (true, _) => 0,
+            (false, Some(offset)) => offset,
+            (false, None) => {
+                self.literals.extend_from_slice(bytes);
+                self.literals.len() - bytes.len()
+            }
+        };
+        (offset as i64, bytes.len() as i64)
+    }
+
+    fn selector(&mut self, selector: &Selector, target: u32) {
+        match &selector.kind {
+            SelectorKind::Name(name) => {
+                let (offset, len) = self.literal(name.as_bytes());
+                self.emit(Op::Name, target, offset, len, 0);
+            }
+            SelectorKind::Wildcard => self.emit(Op::Wildcard, target, 0, 0, 0),
+            SelectorKind::Index(index) => self.emit(Op::Index, target, *index, 0, 0),
+            SelectorKind::Slice { start, end, step } => {
+                self.emit(Op::Slice, target, start.unwrap_or(ABSENT), end.unwrap_or(ABSENT), step.unwrap_or(1));
+            }
+            SelectorKind::Filter(expr) => {
+                if let Ok((query, literal)) = test_of(expr) {
+                    let test = self.test(query, literal);
+                    self.emit(Op::Filter, target, test, 0, 0);
+                }
+            }
+        }
+    }
+
+    fn test(&mut self, query: &SingularQuery, literal: &Literal) -> i64 {
+        let path = self.filter_paths.len() as u32;
+        for step in &query.steps {
+            let (op, a, b) = match &step.kind {
+                SingularStepKind::Name(name) => {
+                    let (offset, len) = self.literal(name.as_bytes());
+                    (Op::Name, offset, len)
+                }
+                SingularStepKind::Index(index) => (Op::Index, *index, 0),
+            };
+            self.filter_paths.push(Instr { op: op as u32, target: 0, a, b, c: 0 });
+        }
+        self.filter_paths.push(Instr { op: Op::Return as u32, ..Instr::default() });
+        let mut test = Test { path, ..Test::default() };
+        let kind = match &literal.kind {
+            AstLiteral::Null => LiteralKind::Null,
+            AstLiteral::Bool(false) => LiteralKind::False,
+            AstLiteral::Bool(true) => LiteralKind::True,
+            AstLiteral::Number(text) => {
+                let number = Decimal::of(text);
+                let (offset, len) = self.literal(&number.digits);
+                (test.offset, test.len) = (offset as u32, len as u32);
+                (test.negative, test.exponent) = (number.negative as u32, number.exponent);
+                LiteralKind::Number
+            }
+            AstLiteral::String(text) => {
+                let (offset, len) = self.literal(text.as_bytes());
+                (test.offset, test.len) = (offset as u32, len as u32);
+                LiteralKind::String
+            }
+        };
+        test.kind = kind as u32;
+        self.tests.push(test);
+        self.tests.len() as i64 - 1
+    }
+}
+
+/// A decimal number: ±0.*digits* × 10^*exponent*, with no zero at either end of the digits.
+#[derive(Debug, PartialEq)]
+struct Decimal {
+    negative: bool,
+    digits: Vec<u8>,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// The value of a JSON number. Exponents saturate at ±2⁶².
+    fn of(text: &str) -> Self {
+        let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+        let leading = digits.iter().take_while(|digit| **digit == b'0').count();
+        digits.drain(..leading);
+        while digits.last() == Some(&b'0') {
+            digits.pop();
+        }
+        if digits.is_empty() {
+            return Self { negative: false, digits, exponent: 0 };
+        }
+        let limit = 1i64 << 62;
+        let written = exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') { -limit } else { limit });
+        let exponent = written.clamp(-limit, limit) + whole.len() as i64 - leading as i64;
+        Self { negative, digits, exponent }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals() {
+        let decimal = |negative, digits: &str, exponent| Decimal { negative, digits: digits.into(), exponent };
+        assert_eq!(Decimal::of("1"), decimal(false, "1", 1));
+        assert_eq!(Decimal::of("10e-1"), decimal(false, "1", 1));
+        assert_eq!(Decimal::of("-0.0250"), decimal(true, "25", -1));
+        assert_eq!(Decimal::of("123.45E+2"), decimal(false, "12345", 5));
+        assert_eq!(Decimal::of("-0"), decimal(false, "", 0));
+        assert_eq!(Decimal::of("0e999999999999999999999"), decimal(false, "", 0));
+    }
+}

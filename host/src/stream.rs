@@ -1,0 +1,502 @@
+//! From partitions to answers, in order, with reading, answering and consuming overlapped.
+//!
+//! ```text
+//! reader thread ──partition──► worker thread ──batch──► the caller
+//!     ▲                        (the backend)              │
+//!     └──────────────── buffers, reused ◄─────────────────┘
+//! ```
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use warpath_shared::check::Fault;
+use warpath_shared::kernel::Match;
+use warpath_shared::units::{ByteOffset, Level, LineIx};
+
+use crate::answer::{Answer, LineFault, Piece, Want};
+use crate::backend::StructuralIndex;
+use crate::engine::{Engine, Input, OnError};
+use crate::error::{Error, InputError, RecordError};
+use crate::input::{Partition, Partitions, Source};
+use crate::program::Program;
+
+/// Partitions that wait between two threads.
+const IN_FLIGHT: usize = 1;
+
+/// What has been done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Bytes of text answered, decompressed.
+    pub bytes: u64,
+    /// Lines answered, blank ones too.
+    pub lines: u64,
+    /// Matches found, of all paths.
+    pub matches: u64,
+    /// Malformed records left out.
+    pub skipped: u64,
+    /// Partitions.
+    pub partitions: u64,
+    /// Time spent reading and decompressing, in a thread of its own.
+    pub reading: Duration,
+    /// Time spent in the backend, in another.
+    pub answering: Duration,
+}
+
+#[derive(Default)]
+struct Shared {
+    stats: Mutex<Stats>,
+    /// Bytes read so far, for progress.
+    read: AtomicU64,
+}
+
+impl Shared {
+    fn update(&self, change: impl FnOnce(&mut Stats)) {
+        change(&mut self.stats.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// A partition of one input, and where it stands.
+struct Read {
+    partition: Partition,
+    source: Arc<str>,
+    /// Its place in the input, in decompressed bytes.
+    offset: ByteOffset,
+    /// Whether it is the first of its input.
+    first: bool,
+}
+
+/// Reads inputs, one after the other.
+struct Reader {
+    sources: std::vec::IntoIter<Source>,
+    open: Option<(Partitions, Arc<str>, ByteOffset)>,
+    size: usize,
+    failed: bool,
+}
+
+impl Reader {
+    fn new(sources: Vec<Source>, size: usize) -> Self {
+        Self { sources: sources.into_iter(), open: None, size, failed: false }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Read, InputError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.failed {
+            let mut first = false;
+            if self.open.is_none() {
+                let source = self.sources.next()?;
+                let name: Arc<str> = source.name().into();
+                match Partitions::open(source, self.size) {
+                    Ok(partitions) => self.open = Some((partitions, name, 0)),
+                    Err(error) => {
+                        self.failed = true;
+                        return Some(Err(error));
+                    }
+                }
+                first = true;
+            }
+            if let Some((partitions, source, offset)) = &mut self.open {
+                match partitions.next() {
+                    Ok(Some(partition)) => {
+                        let read = Read { source: source.clone(), offset: *offset, first, partition };
+                        *offset += read.partition.text().len() as u64;
+                        return Some(Ok(read));
+                    }
+                    Ok(None) => self.open = None,
+                    Err(error) => {
+                        self.failed = true;
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The line number of the next partition's first line, counted from 0.
+#[derive(Default)]
+struct LineCounter(u64);
+
+impl LineCounter {
+    fn start(&mut self, read: &Read) -> u64 {
+        if read.first {
+            self.0 = 0;
+        }
+        self.0
+    }
+
+    /// Fills in what the reader does not know.
+    fn locate(&self, error: InputError) -> InputError {
+        match error {
+            InputError::RecordTooLong { name, limit, .. } => {
+                InputError::RecordTooLong { name, line: self.0 + 1, limit }
+            }
+            other => other,
+        }
+    }
+}
+
+/// The answers for one partition.
+pub struct Batch {
+    read: Read,
+    answer: Answer,
+    first_line: u64,
+}
+
+impl Batch {
+    /// The input's name: a file's path, or `<stdin>`.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.read.source
+    }
+
+    /// The partition's text.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        self.read.partition.text()
+    }
+
+    /// Where the partition stands in its input, in decompressed bytes.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.read.offset
+    }
+
+    /// The pieces of the answer, with the number of each piece's first line in its input, counted from 0.
+    pub fn pieces(&self) -> impl Iterator<Item = (u64, &Piece)> {
+        let mut line = self.first_line;
+        self.answer.pieces.iter().map(move |piece| {
+            let this = line;
+            line += piece.lines as u64;
+            (this, piece)
+        })
+    }
+
+    /// How many matches a path has here; 0 for a path that there is not.
+    #[must_use]
+    pub fn count(&self, path: usize) -> u64 {
+        self.answer.pieces.iter().filter_map(|piece| piece.counts.get(path)).sum()
+    }
+
+    /// The malformed records that were left out.
+    pub fn skipped(&self) -> impl Iterator<Item = RecordError> {
+        let name = self.source();
+        self.pieces().flat_map(move |(line, piece)| {
+            piece.faults.iter().map(move |fault| record_error(name, line, fault))
+        })
+    }
+
+    /// The bytes of a match of a piece.
+    #[must_use]
+    pub fn match_text(&self, piece: &Piece, found: &Match) -> &[u8] {
+        let base = piece.base as usize;
+        self.text().get(base + found.start as usize..base + found.end as usize).unwrap_or_default()
+    }
+}
+
+fn record_error(name: &str, first_line: u64, fault: &LineFault) -> RecordError {
+    let Fault { kind, at } = fault.fault;
+    RecordError { name: name.to_owned(), line: first_line + fault.line as u64 + 1, byte: at as u64 + 1, kind }
+}
+
+/// Cuts an answer off before its first faulty record, which it returns.
+fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64) -> Option<RecordError> {
+    let at = answer.pieces.iter().position(|piece| !piece.faults.is_empty())?;
+    first_line += answer.pieces[..at].iter().map(|piece| piece.lines as u64).sum::<u64>();
+    answer.pieces.truncate(at + 1);
+    let piece = answer.pieces.last_mut()?;
+    let fault = std::mem::take(&mut piece.faults).into_iter().next()?;
+    let before = |line: &LineIx| *line < fault.line;
+    piece.lines = fault.line;
+    piece.records.truncate(piece.records.partition_point(before));
+    for list in &mut piece.matches {
+        list.truncate(list.partition_point(|found| before(&found.line)));
+    }
+    if let Some(counts) = piece.counts_before_fault.take() {
+        piece.counts = counts;
+    }
+    Some(record_error(name, first_line, &fault))
+}
+
+/// The answers of a program over inputs, a partition at a time and in order.
+///
+/// Reading and answering go on in threads of their own while the caller consumes. Dropping it ends them.
+pub struct Answers {
+    batches: Receiver<Result<Batch, Error>>,
+    shared: Arc<Shared>,
+    finished: bool,
+}
+
+impl Answers {
+    pub(crate) fn start(input: Input, program: Program, want: Want) -> Self {
+        let Input { engine, sources } = input;
+        let shared = Arc::new(Shared::default());
+        let (to_worker, partitions) = sync_channel(IN_FLIGHT);
+        let (to_caller, batches) = sync_channel(IN_FLIGHT);
+        let size = engine.partition_size();
+        let reading = shared.clone();
+        thread::spawn(move || read(Reader::new(sources, size), &to_worker, &reading));
+        let answering = shared.clone();
+        thread::spawn(move || answer(&engine, &program, want, &partitions, &to_caller, &answering));
+        Self { batches, shared, finished: false }
+    }
+
+    /// What has been done so far; complete when the iterator has ended.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        *self.shared.stats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Decompressed bytes read so far. Another thread may ask while this one waits.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.shared.read.load(Ordering::Relaxed)
+    }
+}
+
+impl Iterator for Answers {
+    type Item = Result<Batch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.finished {
+            return None;
+        }
+        let next = self.batches.recv().ok();
+        self.finished = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+/// The reader thread.
+fn read(reader: Reader, to_worker: &SyncSender<Result<Read, InputError>>, shared: &Shared) {
+    let mut since = Instant::now();
+    for read in reader {
+        shared.update(|stats| stats.reading += since.elapsed());
+        if let Ok(read) = &read {
+            shared.read.fetch_add(read.partition.text().len() as u64, Ordering::Relaxed);
+        }
+        // Nobody listens any more: the caller has seen enough.
+        if to_worker.send(read).is_err() {
+            return;
+        }
+        since = Instant::now();
+    }
+}
+
+/// The worker thread.
+fn answer(
+    engine: &Engine,
+    program: &Program,
+    want: Want,
+    partitions: &Receiver<Result<Read, InputError>>,
+    to_caller: &SyncSender<Result<Batch, Error>>,
+    shared: &Shared,
+) {
+    let mut lines = LineCounter::default();
+    for read in partitions {
+        let read = match read {
+            Ok(read) => read,
+            Err(error) => {
+                let _ = to_caller.send(Err(lines.locate(error).into()));
+                return;
+            }
+        };
+        let first_line = lines.start(&read);
+        let since = Instant::now();
+        let mut answer = match engine.backend().answer(read.partition.text(), program, want) {
+            Ok(answer) => answer,
+            Err(error) => {
+                let _ = to_caller.send(Err(error));
+                return;
+            }
+        };
+        let elapsed = since.elapsed();
+        let fault = match engine.on_error() {
+            OnError::Fail => cut_at_fault(&mut answer, &read.source, first_line),
+            OnError::Skip => None,
+        };
+        lines.0 += answer.pieces.iter().map(|piece| piece.lines as u64).sum::<u64>();
+        shared.update(|stats| {
+            stats.bytes += read.partition.text().len() as u64;
+            stats.lines = stats.lines + lines.0 - first_line;
+            stats.matches += answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
+            stats.skipped += answer.pieces.iter().map(|piece| piece.faults.len() as u64).sum::<u64>();
+            stats.partitions += 1;
+            stats.answering += elapsed;
+        });
+        if to_caller.send(Ok(Batch { read, answer, first_line })).is_err() {
+            return;
+        }
+        if let Some(error) = fault {
+            let _ = to_caller.send(Err(InputError::from(error).into()));
+            return;
+        }
+    }
+}
+
+/// The matches of one query, one at a time. See [`Input::query`].
+pub struct Hits {
+    answers: Answers,
+    batch: Option<Arc<Batch>>,
+    /// The next match: its piece, its place in it, and the number of the piece's first line.
+    piece: usize,
+    next: usize,
+    first_line: u64,
+}
+
+impl Hits {
+    pub(crate) fn new(answers: Answers) -> Self {
+        Self { answers, batch: None, piece: 0, next: 0, first_line: 0 }
+    }
+
+    /// What has been done so far; complete when the iterator has ended.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.answers.stats()
+    }
+}
+
+impl Iterator for Hits {
+    type Item = Result<Hit, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(batch) = &self.batch {
+                while let Some(piece) = batch.answer.pieces.get(self.piece) {
+                    if let Some(found) = piece.matches.first().and_then(|list| list.get(self.next)) {
+                        self.next += 1;
+                        let line = self.first_line + found.line as u64;
+                        return Some(Ok(Hit { base: piece.base, found: *found, line, batch: batch.clone() }));
+                    }
+                    self.first_line += piece.lines as u64;
+                    (self.piece, self.next) = (self.piece + 1, 0);
+                }
+            }
+            match self.answers.next()? {
+                Ok(batch) => {
+                    (self.piece, self.next, self.first_line) = (0, 0, batch.first_line);
+                    self.batch = Some(Arc::new(batch));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+/// One match. Keeps its partition in memory while it lives.
+#[derive(Clone)]
+pub struct Hit {
+    batch: Arc<Batch>,
+    base: u32,
+    found: Match,
+    line: u64,
+}
+
+impl Hit {
+    /// The value's JSON text as it stands in the input. Bytes that are not UTF-8 become U+FFFD.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.bytes())
+    }
+
+    /// The value's bytes as they stand in the input.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        let (start, end) = (self.base + self.found.start, self.base + self.found.end);
+        self.batch.text().get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The input's name: a file's path, or `<stdin>`.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        self.batch.source()
+    }
+
+    /// The line in its input, counted from 1; blank lines count.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.line + 1
+    }
+
+    /// The value's bytes in its input, decompressed: start, and one past the end.
+    #[must_use]
+    pub fn offsets(&self) -> (ByteOffset, ByteOffset) {
+        let base = self.batch.offset() + self.base as u64;
+        (base + self.found.start as u64, base + self.found.end as u64)
+    }
+}
+
+/// The structural indexes of inputs, a partition at a time. See [`Input::indexes`].
+pub struct Indexes {
+    engine: Engine,
+    reader: Reader,
+    levels: Level,
+    lines: LineCounter,
+}
+
+impl Indexes {
+    pub(crate) fn new(input: Input, levels: Level) -> Self {
+        let Input { engine, sources } = input;
+        let reader = Reader::new(sources, engine.partition_size());
+        Self { engine, reader, levels, lines: LineCounter::default() }
+    }
+}
+
+/// One partition with its index.
+pub struct IndexedPartition {
+    read: Read,
+    /// The number of the first line in its input, counted from 0.
+    pub first_line: u64,
+    /// The index.
+    pub index: StructuralIndex,
+}
+
+impl IndexedPartition {
+    /// The input's name.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.read.source
+    }
+
+    /// The partition's text.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        self.read.partition.text()
+    }
+
+    /// Where the partition stands in its input, in decompressed bytes.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.read.offset
+    }
+
+    /// Its malformed records.
+    pub fn faults(&self) -> impl Iterator<Item = RecordError> {
+        self.index.faults.iter().map(|fault| record_error(self.source(), self.first_line, fault))
+    }
+}
+
+impl Iterator for Indexes {
+    type Item = Result<IndexedPartition, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let read = match self.reader.next()? {
+            Ok(read) => read,
+            Err(error) => return Some(Err(self.lines.locate(error).into())),
+        };
+        let first_line = self.lines.start(&read);
+        let index = match self.engine.backend().index(read.partition.text(), self.levels) {
+            Ok(index) => index,
+            Err(error) => return Some(Err(error)),
+        };
+        self.lines.0 += index.line_starts.len() as u64 - 1;
+        Some(Ok(IndexedPartition { read, first_line, index }))
+    }
+}
