@@ -1,1 +1,3 @@
-//! Benches.
+//! What the benches share: data to run on.
+
+pub mod generate;

@@ -17,7 +17,8 @@ use warpath_shared::view::{View, ViewMut};
 /// A type whose bytes may be copied to and from a device: `Copy`, `#[repr(C)]` or primitive.
 ///
 /// # Safety
-/// Every bit pattern is a value of the type, so that what a device wrote can be read.
+/// The type has no padding, and every bit pattern is a value of it, so that its bytes can be sent and what a device
+/// wrote can be read.
 pub unsafe trait Plain: Copy + Default + Send + Sync + 'static {}
 
 macro_rules! plain {

@@ -1,1 +1,42 @@
-//! Builder.
+//! Compiles a kernel crate to PTX with rustc's own NVPTX backend, and refuses PTX that a driver would refuse or
+//! that a card would answer wrongly.
+//!
+//! The interface is that of rust-cuda's `cuda_builder`; what stands behind it is not: no libNVVM, no CUDA toolkit,
+//! no linker. rustc compiles the crate and `core` with `-Zbuild-std`, and the assembly of the crate's library is the
+//! PTX. That works because everything a kernel calls can be compiled into the kernel's own crate
+//! (`-Zcross-crate-inline-threshold=always`); what could not be is found by [`Report::violations`].
+//!
+//! ```no_run
+//! use cuda_builder::{Arch, CudaBuilder};
+//!
+//! let ptx = CudaBuilder::new("gpu").arch(Arch::Sm90).copy_to("gpu/ptx/warpath.sm_90.ptx").build()?;
+//! println!("{}", ptx.display());
+//! # Ok::<(), cuda_builder::CudaBuilderError>(())
+//! ```
+//!
+//! The program `ptx` of this crate (`cargo run -p warpath-cuda-builder -- build`) makes the files that the
+//! repository carries, one for each of [`Arch::COMMITTED`]. Each starts with a [`Header`] that names the compiler and
+//! a hash of the sources, so that a test can tell stale PTX without compiling anything:
+//!
+//! ```no_run
+//! # use std::path::Path;
+//! let root = Path::new(".");
+//! let text = std::fs::read_to_string("gpu/ptx/warpath.sm_90.ptx")?;
+//! let header = cuda_builder::parse_header(&text).expect("the PTX has no header");
+//! assert_eq!(header.sources, cuda_builder::source_hash(root)?);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod arch;
+mod builder;
+mod error;
+mod header;
+mod ptx;
+mod sources;
+
+pub use arch::{Arch, UnknownArch};
+pub use builder::{CudaBuilder, Ptx};
+pub use error::CudaBuilderError;
+pub use header::{Header, parse_header};
+pub use ptx::{Function, Report, Violation};
+pub use sources::source_hash;

@@ -289,12 +289,22 @@ mod tests {
             let mut word = [0u8; WORD_BYTES];
             for (i, byte) in word.iter_mut().enumerate() {
                 // Every byte value at every place, then words dense in structure.
-                *byte = if round < 256 { (round + i) as u8 } else { b"\"\\\n{}[]:, ;[{|~\x1b\xdb"[next() as usize % 18] };
+                *byte = if round < 256 {
+                    (round + i) as u8
+                } else {
+                    b"\"\\\n{}[]:, ;[{|~\x1b\xdb"[next() as usize % 18]
+                };
             }
             let bits = next() ^ next() << 32;
             for isa in Isa::all() {
                 let (classes, xor) = isa.run(Check(word, bits));
-                assert_eq!(classes, Classes::of(&word).normalised(), "{} {}", isa.name(), word.escape_ascii());
+                assert_eq!(
+                    classes,
+                    Classes::of(&word).normalised(),
+                    "{} {}",
+                    isa.name(),
+                    word.escape_ascii()
+                );
                 assert_eq!(xor, prefix_xor(bits), "{}", isa.name());
             }
         }

@@ -424,11 +424,12 @@ unsafe fn describe(
     text: *mut *const c_char,
     otherwise: fn(c_int) -> &'static CStr,
 ) -> CUresult {
-    if let Ok(function) = function {
-        // SAFETY: the driver's function takes any code, and a pointer that is null or valid.
-        return known(unsafe { function(error, text) });
-    }
+    // Drivers write without looking.
     let Some(text) = NonNull::new(text) else { return CUresult::CUDA_ERROR_INVALID_VALUE };
+    if let Ok(function) = function {
+        // SAFETY: the driver's function takes any code, and a pointer that may be written to.
+        return known(unsafe { function(error, text.as_ptr()) });
+    }
     // SAFETY: it is not null, so the caller says that it may be written to.
     unsafe { text.write(otherwise(error).as_ptr()) };
     CUresult::CUDA_SUCCESS

@@ -91,9 +91,7 @@ const LARGEST_DEFAULT_PARTITION: u64 = 1 << 30;
 /// A text on the device, indexed. Counts and sizes; the arrays are in [`Buffers`].
 #[derive(Clone, Copy)]
 struct Shape {
-    /// Bytes of the text.
-    len: usize,
-    /// Bytes of its buffer.
+    /// Bytes of the text's buffer.
     padded: usize,
     levels: Level,
     lines: usize,
@@ -164,8 +162,11 @@ impl<A: Accelerator> Backend for Pipeline<A> {
             let shape = stages.index(text, program.levels())?;
             let faults = stages.judge(text, shape)?;
             stages.send(program)?;
-            let matches =
-                if program.is_singular() { stages.slots(program, shape)? } else { stages.matches(program, shape, want)? };
+            let matches = if program.is_singular() {
+                stages.slots(program, shape)?
+            } else {
+                stages.matches(program, shape, want)?
+            };
             let before = |list: &Vec<Match>, line| list.partition_point(|found| found.line < line) as u64;
             let counts_before_fault = match faults.first() {
                 None => None,
@@ -325,7 +326,7 @@ impl<A: Accelerator> Stages<'_, A> {
                 any: device.view_mut(b.any_faulty.get_mut()?, 1),
             },
         })?;
-        Ok(Shape { len, padded, levels, lines })
+        Ok(Shape { padded, levels, lines })
     }
 
     fn line_starts(&self, shape: Shape) -> Result<Vec<PartOffset>, Error> {
@@ -438,8 +439,7 @@ impl<A: Accelerator> Stages<'_, A> {
 
         let (indexed, view) = Self::asked(device, b, program, shape)?;
         device.zero(counts.room(device, len)?, 0, len)?;
-        let args =
-            QueryCountArgs { indexed, program: view, counts: device.view_mut(counts.get_mut()?, len) };
+        let args = QueryCountArgs { indexed, program: view, counts: device.view_mut(counts.get_mut()?, len) };
         device.launch::<QueryCount>(&args)?;
         Self::scan::<_, _, CountScan>(device, counts.get()?, len, &mut offsets, &mut scratch)?;
 

@@ -9,8 +9,9 @@ use warpath_shared::units::{Level, MAX_DEPTH};
 use super::{Program, Query};
 use crate::error::{Error, QueryError};
 use crate::jsonpath::{
-    ComparableKind, Comparison, ComparisonOp, Literal, LiteralKind as AstLiteral, LogicalExpr, LogicalExprKind,
-    PathError, QueryRoot, Segment, SegmentKind, Selector, SelectorKind, SingularQuery, SingularStepKind,
+    ComparableKind, Comparison, ComparisonOp, Literal, LiteralKind as AstLiteral, LogicalExpr,
+    LogicalExprKind, PathError, QueryRoot, Segment, SegmentKind, Selector, SelectorKind, SingularQuery,
+    SingularStepKind,
 };
 
 /// A point that paths reach by the same segments.
@@ -232,7 +233,13 @@ impl Lowering {
             SelectorKind::Wildcard => self.emit(Op::Wildcard, target, 0, 0, 0),
             SelectorKind::Index(index) => self.emit(Op::Index, target, *index, 0, 0),
             SelectorKind::Slice { start, end, step } => {
-                self.emit(Op::Slice, target, start.unwrap_or(ABSENT), end.unwrap_or(ABSENT), step.unwrap_or(1));
+                self.emit(
+                    Op::Slice,
+                    target,
+                    start.unwrap_or(ABSENT),
+                    end.unwrap_or(ABSENT),
+                    step.unwrap_or(1),
+                );
             }
             SelectorKind::Filter(expr) => {
                 if let Ok((query, literal)) = test_of(expr) {
@@ -304,7 +311,8 @@ impl Decimal {
             return Self { negative: false, digits, exponent: 0 };
         }
         let limit = 1i64 << 62;
-        let written = exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') { -limit } else { limit });
+        let written =
+            exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') { -limit } else { limit });
         let exponent = written.clamp(-limit, limit) + whole.len() as i64 - leading as i64;
         Self { negative, digits, exponent }
     }
@@ -316,7 +324,8 @@ mod tests {
 
     #[test]
     fn decimals() {
-        let decimal = |negative, digits: &str, exponent| Decimal { negative, digits: digits.into(), exponent };
+        let decimal =
+            |negative, digits: &str, exponent| Decimal { negative, digits: digits.into(), exponent };
         assert_eq!(Decimal::of("1"), decimal(false, "1", 1));
         assert_eq!(Decimal::of("10e-1"), decimal(false, "1", 1));
         assert_eq!(Decimal::of("-0.0250"), decimal(true, "25", -1));

@@ -76,6 +76,13 @@ pub struct KindReads {
 const _: () = assert!(size_of::<KindReads>() == 16);
 
 impl KindReads {
+    /// Those reads that `left` answers.
+    #[inline(always)]
+    #[must_use]
+    pub const fn answered(self, left: KindWrites) -> Self {
+        Self { mask: self.mask & left.mask, value: self.value & left.mask }
+    }
+
     /// Those reads that `left` does not answer.
     #[inline(always)]
     #[must_use]

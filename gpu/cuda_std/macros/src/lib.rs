@@ -1,1 +1,53 @@
-//! Macros.
+//! The procedural macros of Warpath's `cuda_std`: [`macro@kernel`] and the two that name shared memory.
+//!
+//! Use them through `cuda_std`, which re-exports them.
+
+mod kernel;
+mod shared;
+
+use proc_macro::TokenStream;
+
+/// Makes a function a kernel: an entry point of the PTX module that the host can launch by name.
+///
+/// On `nvptx64` the function becomes `#[unsafe(no_mangle)] pub unsafe extern "ptx-kernel" fn`; elsewhere it
+/// stays a plain `unsafe fn`, to be called once for each thread by `cuda_std::emulator::launch`.
+///
+/// ```ignore
+/// use cuda_std::{kernel, thread};
+///
+/// /// Doubles `len` words.
+/// ///
+/// /// # Safety
+/// /// `words` points at `len` words that no other thread of the grid touches.
+/// #[kernel]
+/// pub unsafe fn double(words: *mut u32, len: u32) {
+///     let i = thread::index_1d();
+///     if i < len {
+///         // SAFETY: i < len, and each thread has its own i.
+///         unsafe { *words.add(i as usize) *= 2 };
+///     }
+/// }
+/// ```
+///
+/// # Errors
+///
+/// It does not compile if the function is not `unsafe`, is generic, `async` or `const`, names an ABI, takes `self` or
+/// a variable number of arguments, or returns a value.
+#[proc_macro_attribute]
+pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(attribute.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// The device half of `cuda_std::shared_array!`: `T; N` becomes a declaration and its address.
+#[doc(hidden)]
+#[proc_macro]
+pub fn device_shared_array(input: TokenStream) -> TokenStream {
+    shared::expand_array(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// The device half of `cuda_std::dynamic_shared_mem!`: `T` becomes a declaration and its address.
+#[doc(hidden)]
+#[proc_macro]
+pub fn device_dynamic_shared_mem(input: TokenStream) -> TokenStream {
+    shared::expand_dynamic(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}

@@ -1,0 +1,243 @@
+//! Data of the shapes that the field measures with, made from a seed.
+//!
+//! The files that JSONPath papers use (tweets, Walmart and Best Buy products, map directions) may not be passed on.
+//! What a query's speed depends on is their shape: record size, depth, the order of the keys, the share of bytes
+//! inside strings, how often escapes and non-ASCII text occur, and how selective a filter is. This module makes
+//! records of the same shape; nothing in them was ever said, sold or driven.
+//!
+//! | shape | a record | mean size | queries asked of it |
+//! |---|---|---|---|
+//! | [`Shape::Twitter`] | a tweet as the v1.1 streaming API sent it, 30 % with a whole retweeted tweet inside | 4.7 kB | `$.user.lang`, `$.lang`, `$.user.lang[?(@ == 'nl')]` (0.5 %), `'en'` (40 %) |
+//! | [`Shape::Walmart`] | a product; 30 % have `bestMarketplacePrice` | 1.2 kB | `$.bestMarketplacePrice.price`, `$.name` |
+//! | [`Shape::BestBuy`] | a product; `categoryPath` has 2 to 6 entries, and other arrays nest | 2.5 kB | `$.categoryPath[1:3].id` |
+//! | [`Shape::Maps`] | an answer with directions: routes of legs of steps | 34 kB (10 to 60) | `$.routes[*].legs[*].steps[*].distance.text` |
+//!
+//! 85 % of the bytes of the tweets are in strings as a string bitmap counts them, from the opening quote up to but not
+//! including the closing one, and 88 % with the closing quotes; 87 % is what others report of theirs. Four tweets of
+//! five are all ASCII, with the rest as `\uXXXX`, as the API sent them; the fifth has UTF-8 in sixteen languages.
+//!
+//! # The same bytes everywhere
+//!
+//! The endless sequence of records for a shape and seed is made in *blocks*: block *b* starts a generator from
+//! (shape, seed, *b*) and holds whole lines, up to and including the one that brings it to 1 MiB. A file is the blocks
+//! in order, cut after the line that reaches the size asked for. So threads can make blocks independently, the
+//! number of threads cannot change a byte, and a smaller file is a prefix of a larger one with the same seed.
+
+mod bestbuy;
+mod maps;
+mod random;
+mod text;
+mod twitter;
+mod walmart;
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::sync::mpsc;
+use std::thread;
+
+use random::Random;
+
+/// A block ends with the line that brings it to this many bytes. Part of the data's definition: other blocks, other
+/// bytes.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// No record is longer than this; a block's buffer is made so large that it never grows.
+const LONGEST_RECORD_BYTES: usize = 96 << 10;
+
+/// What the records look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
+#[value(rename_all = "lower")]
+pub enum Shape {
+    /// Tweets, some with a whole tweet inside.
+    Twitter,
+    /// Small products, most fields plain.
+    Walmart,
+    /// Products with arrays of objects and arrays of arrays.
+    BestBuy,
+    /// Directions: large, deep records of short strings and numbers.
+    Maps,
+}
+
+impl Shape {
+    /// Every shape, in the order of the table in this module's documentation.
+    pub const ALL: [Shape; 4] = [Shape::Twitter, Shape::Walmart, Shape::BestBuy, Shape::Maps];
+
+    /// The name by which the `generate` program knows the shape.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shape::Twitter => "twitter",
+            Shape::Walmart => "walmart",
+            Shape::BestBuy => "bestbuy",
+            Shape::Maps => "maps",
+        }
+    }
+}
+
+/// How much was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Lines, each of them one record.
+    pub records: u64,
+    /// Bytes, newlines included.
+    pub bytes: u64,
+}
+
+/// Makes records one at a time.
+///
+/// The records are those with which [`write_ndjson`] begins for the same shape and seed, for as long as its first
+/// block lasts (1 MiB); after that both go on, with different records.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    random: Random,
+    maker: Maker,
+}
+
+/// The state of a shape from one record to the next.
+#[derive(Clone, Debug)]
+enum Maker {
+    Twitter(Box<twitter::Tweets>),
+    Walmart(walmart::Products),
+    BestBuy(bestbuy::Products),
+    Maps(maps::Directions),
+}
+
+impl Generator {
+    /// A generator at the first record for `seed`.
+    pub fn new(shape: Shape, seed: u64) -> Self {
+        Self::for_block(shape, seed, 0)
+    }
+
+    fn for_block(shape: Shape, seed: u64, block: u64) -> Self {
+        let maker = match shape {
+            Shape::Twitter => Maker::Twitter(Box::new(twitter::Tweets::new(block))),
+            Shape::Walmart => Maker::Walmart(walmart::Products::new(block)),
+            Shape::BestBuy => Maker::BestBuy(bestbuy::Products::new(block)),
+            Shape::Maps => Maker::Maps(maps::Directions),
+        };
+        Self { random: Random::new(shape as u64, seed, block), maker }
+    }
+
+    /// Appends the next record to `out`: one JSON object in one line, without the newline.
+    pub fn record(&mut self, out: &mut Vec<u8>) {
+        match &mut self.maker {
+            Maker::Twitter(tweets) => tweets.record(&mut self.random, out),
+            Maker::Walmart(products) => products.record(&mut self.random, out),
+            Maker::BestBuy(products) => products.record(&mut self.random, out),
+            Maker::Maps(directions) => directions.record(&mut self.random, out),
+        }
+    }
+
+    /// Appends the next record and a newline to `out`.
+    pub fn line(&mut self, out: &mut Vec<u8>) {
+        self.record(out);
+        out.push(b'\n');
+    }
+}
+
+/// Writes the fewest lines that have at least `target_bytes` bytes together, with one thread for each core.
+///
+/// # Errors
+///
+/// Those of `out`.
+///
+/// # Panics
+///
+/// If a thread cannot be started.
+pub fn write_ndjson(shape: Shape, seed: u64, target_bytes: u64, out: &mut impl Write) -> io::Result<Stats> {
+    let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    write_ndjson_with_threads(shape, seed, target_bytes, threads, out)
+}
+
+/// [`write_ndjson`] with a number of threads to make blocks with; the bytes do not depend on it.
+///
+/// Each thread keeps at most three blocks of about 1 MiB.
+///
+/// # Errors
+///
+/// Those of `out`.
+///
+/// # Panics
+///
+/// If a thread cannot be started.
+pub fn write_ndjson_with_threads(
+    shape: Shape,
+    seed: u64,
+    target_bytes: u64,
+    threads: NonZeroUsize,
+    out: &mut impl Write,
+) -> io::Result<Stats> {
+    // A block has at least BLOCK_BYTES, so no more than these are needed; the last of them may be left unused.
+    let blocks = target_bytes.div_ceil(BLOCK_BYTES as u64);
+    let threads = (threads.get() as u64).min(blocks);
+
+    thread::scope(|scope| {
+        // Thread t makes the blocks t, t + threads, t + 2 threads, …; the writer takes from the threads in turn, and
+        // gives the buffers back.
+        let makers: Vec<_> = (0..threads)
+            .map(|first| {
+                let (full, from_maker) = mpsc::sync_channel(1);
+                let (back, used) = mpsc::channel::<Vec<u8>>();
+                scope.spawn(move || {
+                    for block in (first..blocks).step_by(threads as usize) {
+                        let mut buffer = used.try_recv().unwrap_or_default();
+                        let records = fill_block(shape, seed, block, &mut buffer);
+                        if full.send((buffer, records)).is_err() {
+                            // The writer has all it needs, or failed.
+                            return;
+                        }
+                    }
+                });
+                (from_maker, back)
+            })
+            .collect();
+
+        let mut stats = Stats::default();
+        for (from_maker, back) in makers.iter().cycle() {
+            let missing = target_bytes - stats.bytes;
+            let Ok((buffer, records)) = from_maker.recv() else { break };
+            if buffer.len() as u64 >= missing {
+                let lines = &buffer[..end_of_line_that_reaches(&buffer, missing as usize)];
+                out.write_all(lines)?;
+                stats.records += lines.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                stats.bytes += lines.len() as u64;
+                break;
+            }
+            out.write_all(&buffer)?;
+            stats.records += records;
+            stats.bytes += buffer.len() as u64;
+            // A thread that has made its last block takes no more buffers.
+            back.send(buffer).ok();
+        }
+        out.flush()?;
+        Ok(stats)
+    })
+}
+
+/// [`write_ndjson`] into memory.
+pub fn ndjson(shape: Shape, seed: u64, target_bytes: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(target_bytes + LONGEST_RECORD_BYTES);
+    write_ndjson(shape, seed, target_bytes as u64, &mut out).expect("memory takes every write");
+    out
+}
+
+/// Replaces `buffer` by a block's lines; how many they are.
+fn fill_block(shape: Shape, seed: u64, block: u64, buffer: &mut Vec<u8>) -> u64 {
+    let mut generator = Generator::for_block(shape, seed, block);
+    buffer.clear();
+    buffer.reserve(BLOCK_BYTES + LONGEST_RECORD_BYTES);
+    let mut records = 0;
+    while buffer.len() < BLOCK_BYTES {
+        generator.line(buffer);
+        records += 1;
+    }
+    records
+}
+
+/// The length of the fewest lines of `lines` that have at least `bytes` bytes, where `lines` has that many.
+fn end_of_line_that_reaches(lines: &[u8], bytes: usize) -> usize {
+    let last = bytes.saturating_sub(1);
+    lines[last..].iter().position(|&byte| byte == b'\n').map_or(lines.len(), |newline| last + newline + 1)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! Random numbers, and choices made with them.
+
+use gpu_rand::xoroshiro::Xoroshiro128StarStar;
+use rand_core::{RngCore, SeedableRng};
+
+/// A stream of random choices. The generator is named, not `gpu_rand`'s default, which may change with a release.
+#[derive(Clone, Debug)]
+pub(super) struct Random(Xoroshiro128StarStar);
+
+impl Random {
+    /// The stream for one block.
+    pub(super) fn new(shape: u64, seed: u64, block: u64) -> Self {
+        // Each step mixes all bits, so that streams differ wherever one of the three numbers does.
+        let key = mix(mix(mix(seed) ^ shape) ^ block);
+        Self(Xoroshiro128StarStar::seed_from_u64(key))
+    }
+
+    pub(super) fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// A number below `bound`. The high half is used: it is the better one, and needs no division.
+    pub(super) fn below(&mut self, bound: u32) -> u32 {
+        (((self.bits() >> 32) * u64::from(bound)) >> 32) as u32
+    }
+
+    /// A number of `low..=high`.
+    pub(super) fn between(&mut self, low: u32, high: u32) -> u32 {
+        low + self.below(high - low + 1)
+    }
+
+    /// True `per_mille` times in a thousand.
+    pub(super) fn chance(&mut self, per_mille: u32) -> bool {
+        self.below(1000) < per_mille
+    }
+
+    pub(super) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u32) as usize]
+    }
+
+    /// A number below `2^digits`, each binary length about as likely as any other: counts of followers and the like.
+    pub(super) fn count(&mut self, digits: u32) -> u64 {
+        let length = self.below(digits + 1);
+        self.bits() & ((1 << length) - 1)
+    }
+}
+
+/// A bijection of 64-bit words in which every bit of the answer depends on every bit of `word` (SplitMix64's).
+fn mix(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}

@@ -1,0 +1,322 @@
+use super::*;
+use serde_json::Value;
+
+/// Enough records for a share to be within a point or two of what it is in the long run.
+const SAMPLE_BYTES: usize = 6 << 20;
+
+fn threads(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).unwrap()
+}
+
+fn with_threads(shape: Shape, target_bytes: u64, count: usize) -> (Vec<u8>, Stats) {
+    let mut out = Vec::new();
+    let stats = write_ndjson_with_threads(shape, 7, target_bytes, threads(count), &mut out).unwrap();
+    (out, stats)
+}
+
+fn records(ndjson: &[u8]) -> Vec<Value> {
+    assert_eq!(ndjson.last(), Some(&b'\n'));
+    let lines = ndjson.strip_suffix(b"\n").unwrap().split(|&byte| byte == b'\n');
+    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+/// Bytes from an opening quote up to but not including the closing quote.
+fn bytes_in_strings(json: &[u8]) -> usize {
+    let mut in_string = false;
+    let mut escaped = false;
+    json.iter()
+        .filter(|&&byte| {
+            let quote = byte == b'"' && !escaped;
+            escaped = byte == b'\\' && !escaped;
+            in_string ^= quote;
+            in_string
+        })
+        .count()
+}
+
+/// The share of `part` in `whole`, in thousandths.
+fn per_mille(part: usize, whole: usize) -> usize {
+    part * 1000 / whole
+}
+
+fn count(records: &[Value], holds: impl Fn(&Value) -> bool) -> usize {
+    records.iter().filter(|record| holds(record)).count()
+}
+
+#[test]
+fn every_line_is_an_object() {
+    for shape in Shape::ALL {
+        let ndjson = ndjson(shape, 1, SAMPLE_BYTES);
+        assert!(records(&ndjson).iter().all(Value::is_object), "{}", shape.name());
+    }
+}
+
+#[test]
+fn records_are_as_large_as_stated() {
+    for (shape, mean, range) in [
+        (Shape::Twitter, 4_400..5_000, 1_500..20_000),
+        (Shape::Walmart, 950..1_250, 500..2_500),
+        (Shape::BestBuy, 2_200..2_800, 1_000..5_000),
+        (Shape::Maps, 30_000..40_000, 10_000..61_000),
+    ] {
+        let ndjson = ndjson(shape, 1, SAMPLE_BYTES);
+        let sizes: Vec<usize> = ndjson.split(|&byte| byte == b'\n').map(<[u8]>::len).collect();
+        let sizes = sizes.strip_suffix(&[0]).unwrap();
+        let measured = ndjson.len() / sizes.len();
+        let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
+        let in_strings = per_mille(bytes_in_strings(&ndjson), ndjson.len());
+        println!(
+            "{:8} {:6} records, mean {measured} B ({least} to {most}), {in_strings} ‰ in strings",
+            shape.name(),
+            sizes.len()
+        );
+        assert!(mean.contains(&measured), "{}: mean {measured} B", shape.name());
+        assert!(range.contains(least) && range.contains(most), "{}: {least} to {most} B", shape.name());
+        assert!(*most < LONGEST_RECORD_BYTES);
+    }
+}
+
+#[test]
+fn tweets_are_as_stated() {
+    let ndjson = ndjson(Shape::Twitter, 1, SAMPLE_BYTES);
+    let in_strings = per_mille(bytes_in_strings(&ndjson), ndjson.len());
+    // Others report 87 %.
+    assert!((840..=900).contains(&in_strings), "{in_strings} ‰ in strings");
+
+    let tweets = records(&ndjson);
+    let language = |code: &str| {
+        let with = count(&tweets, |tweet| tweet["user"]["lang"] == code);
+        println!("user.lang {code}: {with} of {}", tweets.len());
+        per_mille(with, tweets.len())
+    };
+    assert!(tweets.iter().all(|tweet| tweet["user"]["lang"].is_string() && tweet["lang"].is_string()));
+    assert!((370..=430).contains(&language("en")));
+    assert!((1..=12).contains(&language("nl")));
+    let retweets = per_mille(count(&tweets, |tweet| tweet["retweeted_status"].is_object()), tweets.len());
+    assert!((270..=330).contains(&retweets), "{retweets} ‰ retweets");
+
+    for escape in [r#"\""#, r"\\", r"\/", r"\n", r"\u00e9", r"\ud83d\ude"] {
+        assert!(ndjson.windows(escape.len()).any(|bytes| bytes == escape.as_bytes()), "no {escape}");
+    }
+    for raw in ["😂", "é", "今日", "صباح", "👩‍👩‍👧"] {
+        assert!(ndjson.windows(raw.len()).any(|bytes| bytes == raw.as_bytes()), "no {raw}");
+    }
+}
+
+#[test]
+fn keys_of_a_tweet_stand_in_the_order_of_the_api() {
+    let mut line = Vec::new();
+    Generator::new(Shape::Twitter, 1).record(&mut line);
+    let tweet: Value = serde_json::from_slice(&line).unwrap();
+    let keys: Vec<&str> = tweet.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = [
+        "created_at",
+        "id",
+        "id_str",
+        "text",
+        "source",
+        "truncated",
+        "in_reply_to_status_id",
+        "in_reply_to_status_id_str",
+        "in_reply_to_user_id",
+        "in_reply_to_user_id_str",
+        "in_reply_to_screen_name",
+        "user",
+        "geo",
+        "coordinates",
+        "place",
+        "contributors",
+        "is_quote_status",
+        "retweet_count",
+        "favorite_count",
+        "entities",
+        "favorited",
+        "retweeted",
+        "filter_level",
+        "lang",
+        "timestamp_ms",
+    ];
+    let found: Vec<&str> = keys.into_iter().filter(|key| expected.contains(key)).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn indices_of_entities_point_at_them() {
+    let mut checked = 0;
+    for tweet in records(&ndjson(Shape::Twitter, 2, 1 << 20)) {
+        let long = &tweet["extended_tweet"];
+        let (text, entities) = if long.is_object() {
+            (&long["full_text"], &long["entities"])
+        } else {
+            (&tweet["text"], &tweet["entities"])
+        };
+        let text: Vec<char> = text.as_str().unwrap().chars().collect();
+        let at = |entity: &Value| {
+            let [start, end] = [0, 1].map(|ix| entity["indices"][ix].as_u64().unwrap() as usize);
+            text[start..end].iter().collect::<String>()
+        };
+        for hashtag in entities["hashtags"].as_array().unwrap() {
+            assert_eq!(at(hashtag), format!("#{}", hashtag["text"].as_str().unwrap()));
+            checked += 1;
+        }
+        for mention in entities["user_mentions"].as_array().unwrap() {
+            assert_eq!(at(mention), format!("@{}", mention["screen_name"].as_str().unwrap()));
+            checked += 1;
+        }
+        for url in entities["urls"].as_array().unwrap() {
+            assert_eq!(at(url), url["url"].as_str().unwrap());
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "{checked}");
+}
+
+#[test]
+fn a_marketplace_price_is_in_three_records_of_ten() {
+    let products = records(&ndjson(Shape::Walmart, 1, SAMPLE_BYTES));
+    assert!(products.iter().all(|product| product["name"].is_string() && product["salePrice"].is_number()));
+    let with = count(&products, |product| product["bestMarketplacePrice"]["price"].is_number());
+    assert!((280..=320).contains(&per_mille(with, products.len())), "{with} of {}", products.len());
+}
+
+#[test]
+fn category_paths_have_two_to_six_entries() {
+    let products = records(&ndjson(Shape::BestBuy, 1, SAMPLE_BYTES));
+    let lengths = products.iter().map(|product| {
+        let path = product["categoryPath"].as_array().unwrap();
+        assert!(path.iter().all(|category| category["id"].is_string() && category["name"].is_string()));
+        path.len()
+    });
+    let mut seen: Vec<usize> = lengths.collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, [2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn every_step_has_a_distance() {
+    for answer in records(&ndjson(Shape::Maps, 1, SAMPLE_BYTES)) {
+        for route in answer["routes"].as_array().unwrap() {
+            for leg in route["legs"].as_array().unwrap() {
+                let steps = leg["steps"].as_array().unwrap();
+                assert!(!steps.is_empty() && steps.iter().all(|step| step["distance"]["text"].is_string()));
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_depend_on_the_seed_only() {
+    for shape in Shape::ALL {
+        let bytes = ndjson(shape, 1, 3 << 20);
+        assert!(bytes == ndjson(shape, 1, 3 << 20), "{}", shape.name());
+        assert!(bytes != ndjson(shape, 2, 3 << 20), "{}", shape.name());
+        // What is written next does not depend on where the buffer's memory ends, nor on what is in it.
+        let (mut apart, mut together) = (Generator::new(shape, 1), Generator::new(shape, 1));
+        let mut all = Vec::new();
+        for _ in 0..20 {
+            let mut one = Vec::new();
+            apart.line(&mut one);
+            let start = all.len();
+            together.line(&mut all);
+            assert!(one == all[start..], "{}", shape.name());
+        }
+        assert!(bytes.starts_with(&all), "{}", shape.name());
+    }
+}
+
+#[test]
+fn bytes_do_not_depend_on_the_number_of_threads() {
+    for shape in Shape::ALL {
+        for target_bytes in [0, 1, 10_000, 1 << 20, (5 << 20) + 12_345] {
+            let (bytes, stats) = with_threads(shape, target_bytes, 1);
+            for count in [2, 3, 16] {
+                assert!((&bytes, stats) == (&with_threads(shape, target_bytes, count).0, stats));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_last_line_is_the_one_that_reaches_the_target() {
+    let (all, _) = with_threads(Shape::Twitter, 3 << 20, 2);
+    let ends: Vec<u64> =
+        all.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(ix, _)| ix as u64 + 1).collect();
+    // Around the first lines, and around the end of the first block.
+    let end_of_block = ends.iter().position(|&end| end >= BLOCK_BYTES as u64).unwrap();
+    for line in [0, 1, end_of_block - 1, end_of_block, end_of_block + 1] {
+        for (target_bytes, lines) in
+            [(ends[line] - 1, line + 1), (ends[line], line + 1), (ends[line] + 1, line + 2)]
+        {
+            let (bytes, stats) = with_threads(Shape::Twitter, target_bytes, 3);
+            assert_eq!(stats, Stats { records: lines as u64, bytes: ends[lines - 1] });
+            assert!(bytes == all[..bytes.len()] && bytes.len() as u64 == stats.bytes);
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_fails_ends_the_threads() {
+    struct Full;
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let failed = write_ndjson_with_threads(Shape::Walmart, 1, 100 << 30, threads(2), &mut Full);
+    assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn dates_are_those_of_the_calendar() {
+    let long = |seconds| {
+        let mut out = Vec::new();
+        text::Moment::from_unix(seconds).put_long(&mut out);
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(long(0), "Thu Jan 01 00:00:00 +0000 1970");
+    assert_eq!(long(951_782_399), "Mon Feb 28 23:59:59 +0000 2000");
+    assert_eq!(long(951_782_400), "Tue Feb 29 00:00:00 +0000 2000");
+    assert_eq!(long(951_868_800), "Wed Mar 01 00:00:00 +0000 2000");
+    assert_eq!(long(1_488_326_400), "Wed Mar 01 00:00:00 +0000 2017");
+    assert_eq!(long(1_483_228_799), "Sat Dec 31 23:59:59 +0000 2016");
+}
+
+#[test]
+fn numbers_are_written_in_decimal() {
+    use text::Put;
+    let text = |put: fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        put(&mut out);
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(text(|out| out.put_number(0)), "0");
+    assert_eq!(text(|out| out.put_number(u64::MAX)), "18446744073709551615");
+    assert_eq!(text(|out| out.put_digits(7, 3)), "007");
+    assert_eq!(text(|out| out.put_digits(1234, 3)), "1234");
+    assert_eq!(text(|out| out.put_money(1_205)), "12.05");
+    assert_eq!(text(|out| out.put_degrees(-20_000)), "-0.020000");
+    assert_eq!(text(|out| out.put_hex(0xbeef, 6)), "00beef");
+    assert_eq!(text(|out| out.put_text("é😂", true)), r"\u00e9\ud83d\ude02");
+}
+
+/// The generated files that the tests read are what their README says they are.
+#[test]
+fn checked_in_files_are_as_generated() {
+    for (name, parts) in [
+        ("tweets.ndjson", &[(Shape::Twitter, 9, 58)][..]),
+        ("products.ndjson", &[(Shape::Walmart, 1, 48), (Shape::BestBuy, 1, 32)]),
+        ("maps.ndjson", &[(Shape::Maps, 115, 6)]),
+    ] {
+        let mut expected = Vec::new();
+        for &(shape, seed, records) in parts {
+            let mut generator = Generator::new(shape, seed);
+            (0..records).for_each(|_| generator.line(&mut expected));
+        }
+        let path = format!("{}/../tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+        assert!(std::fs::read(&path).unwrap() == expected, "{path}: make it anew as its README says");
+    }
+}

@@ -1,0 +1,221 @@
+//! Shared memory: bytes that the threads of one block have in common, and that live as long as the block.
+//!
+//! It starts with arbitrary contents (the emulator fills it with 0xA5). One thread sees what another wrote after a barrier
+//! that both passed.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::emulator;
+use crate::wide::U32x4;
+
+/// An array in shared memory: `shared_array![T; N]` is a `*mut T` to `N` elements, aligned to 16 bytes.
+///
+/// Each place in the code where it stands is one array, the same for all threads of a block; arrays of different places
+/// never overlap. `T` and `N` are constant expressions of names that the *module* around knows: not of types or constants
+/// that the function declares, nor of its generic parameters.
+/// The pointer may be offset and used up to `N` elements; a barrier must stand between one thread's write and another's read.
+///
+/// On the device it needs `#![feature(asm_experimental_arch)]`, and must be expanded in the crate that is compiled to PTX
+/// (a macro in another crate can do so, a function cannot): PTX carries only that crate's module-level assembly.
+///
+/// # Errors
+///
+/// It does not compile if the array is over 48 KiB or if `T` needs more than 16-byte alignment.
+#[macro_export]
+macro_rules! shared_array {
+    ($element:ty; $len:expr) => {{
+        #[cfg(target_arch = "nvptx64")]
+        {
+            $crate::__macros::device_shared_array!($element; $len)
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            #[allow(unused_imports, reason = "an element type and length may need no names")]
+            mod shared_array_size {
+                use super::*;
+                pub(super) const BYTES: usize = $crate::shared::array_bytes::<$element>($len);
+            }
+            const _: () = assert!(shared_array_size::BYTES == $crate::shared::array_bytes::<$element>($len));
+            static SITE: $crate::emulator::SharedSite = $crate::emulator::SharedSite::new(
+                stringify!($element; $len),
+                file!(),
+                line!(),
+            );
+            $crate::emulator::shared_array(&SITE, shared_array_size::BYTES).cast::<$element>()
+        }
+    }};
+}
+
+/// The shared memory whose size the launch gives: `dynamic_shared_mem!(T)` is a `*mut T` to it, aligned to 16 bytes.
+///
+/// Every use in a kernel gives the same address. Needs and limits are those of [`shared_array!`].
+#[macro_export]
+macro_rules! dynamic_shared_mem {
+    ($element:ty) => {{
+        #[cfg(target_arch = "nvptx64")]
+        {
+            $crate::__macros::device_dynamic_shared_mem!($element)
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            const _: () = $crate::shared::assert_alignment::<$element>();
+            $crate::emulator::dynamic_shared_mem().cast::<$element>()
+        }
+    }};
+}
+
+pub use crate::{dynamic_shared_mem, shared_array};
+
+/// The most bytes of static shared memory that a kernel may declare.
+pub const STATIC_LIMIT_BYTES: usize = 48 * 1024;
+
+/// The size of a shared array, once its alignment and size are checked.
+#[doc(hidden)]
+#[must_use]
+pub const fn array_bytes<T>(len: usize) -> usize {
+    assert_alignment::<T>();
+    let bytes = len * size_of::<T>();
+    assert!(bytes > 0, "a shared array cannot be empty");
+    assert!(bytes <= STATIC_LIMIT_BYTES, "a shared array cannot exceed 48 KiB; use dynamic_shared_mem!");
+    bytes
+}
+
+#[doc(hidden)]
+pub const fn assert_alignment<T>() {
+    assert!(align_of::<T>() <= 16, "shared memory is aligned to 16 bytes only");
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A value that [`read`] and [`write()`] move as one: an unsigned integer, or 16 bytes.
+pub trait SharedValue: Copy + sealed::Sealed {
+    #[doc(hidden)]
+    unsafe fn read(ptr: *const Self) -> Self;
+    #[doc(hidden)]
+    unsafe fn write(ptr: *mut Self, value: Self);
+}
+
+macro_rules! shared_values {
+    ($($ty:ty: $class:ident $register:ty, $suffix:literal;)*) => {$(
+        impl sealed::Sealed for $ty {}
+        impl SharedValue for $ty {
+            #[inline(always)]
+            unsafe fn read(ptr: *const Self) -> Self {
+                #[cfg(target_arch = "nvptx64")]
+                {
+                    let value: $register;
+                    // SAFETY: the caller vouches for the pointer.
+                    unsafe {
+                        core::arch::asm!(
+                            concat!("{{ .reg .u64 p; cvta.to.shared.u64 p, {1}; ld.shared.", $suffix, " {0}, [p]; }}"),
+                            out($class) value, in(reg64) ptr,
+                            options(readonly, nostack, preserves_flags),
+                        );
+                    }
+                    value as $ty
+                }
+                // SAFETY: the caller vouches for the pointer.
+                #[cfg(not(target_arch = "nvptx64"))]
+                unsafe { ptr.read() }
+            }
+            #[inline(always)]
+            unsafe fn write(ptr: *mut Self, value: Self) {
+                // SAFETY: the caller vouches for the pointer.
+                #[cfg(target_arch = "nvptx64")]
+                unsafe {
+                    core::arch::asm!(
+                        concat!("{{ .reg .u64 p; cvta.to.shared.u64 p, {0}; st.shared.", $suffix, " [p], {1}; }}"),
+                        in(reg64) ptr, in($class) value as $register,
+                        options(nostack, preserves_flags),
+                    );
+                }
+                // SAFETY: the caller vouches for the pointer.
+                #[cfg(not(target_arch = "nvptx64"))]
+                unsafe { ptr.write(value) };
+            }
+        }
+    )*};
+}
+
+shared_values! {
+    u8: reg16 u16, "u8";
+    u16: reg16 u16, "u16";
+    u32: reg32 u32, "u32";
+    u64: reg64 u64, "u64";
+}
+
+impl sealed::Sealed for U32x4 {}
+
+impl SharedValue for U32x4 {
+    #[inline(always)]
+    unsafe fn read(ptr: *const Self) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let (a, b, c, d): (u32, u32, u32, u32);
+            // SAFETY: the caller vouches for the pointer.
+            unsafe {
+                core::arch::asm!(
+                    "{{ .reg .u64 p; cvta.to.shared.u64 p, {4}; ld.shared.v4.u32 {{{0}, {1}, {2}, {3}}}, [p]; }}",
+                    out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) ptr,
+                    options(readonly, nostack, preserves_flags),
+                );
+            }
+            Self([a, b, c, d])
+        }
+        // SAFETY: the caller vouches for the pointer.
+        #[cfg(not(target_arch = "nvptx64"))]
+        unsafe {
+            ptr.read()
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn write(ptr: *mut Self, value: Self) {
+        // SAFETY: the caller vouches for the pointer.
+        #[cfg(target_arch = "nvptx64")]
+        unsafe {
+            let [a, b, c, d] = value.0;
+            core::arch::asm!(
+                "{{ .reg .u64 p; cvta.to.shared.u64 p, {0}; st.shared.v4.u32 [p], {{{1}, {2}, {3}, {4}}}; }}",
+                in(reg64) ptr, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
+                options(nostack, preserves_flags),
+            );
+        }
+        // SAFETY: the caller vouches for the pointer.
+        #[cfg(not(target_arch = "nvptx64"))]
+        unsafe {
+            ptr.write(value);
+        }
+    }
+}
+
+/// Reads shared memory by `ld.shared`.
+///
+/// `*ptr` reads the same, but by a generic load, which must first find out what kind of memory it reads.
+///
+/// # Safety
+///
+/// `ptr` is in shared memory of this block, valid for reads and aligned, and no other thread writes there meanwhile.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub unsafe fn read<T: SharedValue>(ptr: *const T) -> T {
+    #[cfg(not(target_arch = "nvptx64"))]
+    emulator::check_shared("shared::read", ptr);
+    // SAFETY: the caller vouches for the pointer.
+    unsafe { T::read(ptr) }
+}
+
+/// Writes shared memory by `st.shared`; see [`read`].
+///
+/// # Safety
+///
+/// `ptr` is in shared memory of this block, valid for writes and aligned, and no other thread accesses it meanwhile.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub unsafe fn write<T: SharedValue>(ptr: *mut T, value: T) {
+    #[cfg(not(target_arch = "nvptx64"))]
+    emulator::check_shared("shared::write", ptr);
+    // SAFETY: the caller vouches for the pointer.
+    unsafe { T::write(ptr, value) }
+}

@@ -1,0 +1,11 @@
+//! Cooperation, a layer each: a warp's lanes, a block's warps, a grid's blocks. Each calls only the one before it.
+
+pub mod block;
+pub mod lookback;
+pub mod tile;
+pub mod warp;
+
+/// Lanes of a warp.
+pub const LANES: u32 = 32;
+/// Warps of a block.
+pub const WARPS: usize = warpath_shared::units::BLOCK_THREADS / LANES as usize;

@@ -1,0 +1,170 @@
+//! A tile of text: 16 KiB, of which each thread classifies one 64-byte word.
+//!
+//! # Reading
+//! Threads load 16 bytes each, neighbours side by side, four times; but a thread wants 64 bytes in a row. So the
+//! tile passes through shared memory, in which vector *v* (16 bytes) lies at place *v* xor *(v / 8) mod 8*. Eight
+//! threads that write consecutive vectors, or that read every fourth, then touch eight different groups of four
+//! banks each: no bank conflicts on the way in or out.
+//!
+//! # Bit planes
+//! Half a word, 32 bytes, becomes eight 32-bit planes: bit *i* of plane *b* is bit *b* of byte *i*. Every byte
+//! class is then a few logic operations on planes, for 32 bytes at once.
+//!
+//! ```text
+//! bytes      0 1 2 3 | 4 5 6 7 | …          eight words of four bytes
+//! gather     0 8 16 24 | 1 9 17 25 | …      16 byte permutes: word w holds bytes w, w+8, w+16, w+24
+//! transpose  8×8 bits in each byte lane     3 rounds of masked swaps, by 4, 2 and 1
+//! planes     bit 8c+w of plane b is bit b of byte c of word w: byte 8c+w of the text
+//! ```
+
+use cuda_std::bits::byte_permute;
+use cuda_std::thread::{sync_threads, thread_idx_x};
+use cuda_std::wide::{U32x4, load_readonly_16};
+use warpath_shared::index::class::Classes;
+use warpath_shared::units::{BLOCK_THREADS, TILE_BYTES};
+use warpath_shared::view::View;
+
+/// Vectors of 16 bytes in a tile.
+pub const VECTORS: usize = TILE_BYTES / 16;
+
+#[inline(always)]
+fn place(vector: usize) -> usize {
+    vector ^ (vector >> 3 & 7)
+}
+
+/// The classes of this thread's word of tile `tile`.
+///
+/// # Safety
+/// All threads of the block call it together. `staging` is [`VECTORS`] elements of shared memory, the same for all,
+/// that nobody touches between the barrier before the call and the one after it.
+#[inline(always)]
+pub unsafe fn classify(text: View<'_, u8>, tile: usize, staging: *mut U32x4) -> Classes {
+    let thread = thread_idx_x() as usize;
+    let mut i = 0;
+    while i < VECTORS / BLOCK_THREADS {
+        let vector = i * BLOCK_THREADS + thread;
+        let from = text.at(tile * TILE_BYTES + vector * 16, 16).cast();
+        // SAFETY: `at` checked the range; texts are 16-byte aligned, and no kernel writes to one.
+        let bytes = unsafe { load_readonly_16(from) };
+        // SAFETY: `place` permutes 0..VECTORS, so each element has one writer.
+        unsafe { staging.add(place(vector)).write(bytes) };
+        i += 1;
+    }
+    sync_threads();
+    let read = |i: usize| {
+        // SAFETY: written before the barrier.
+        let vector = unsafe { staging.add(place(4 * thread + i)).read() };
+        vector.0
+    };
+    let low = classify_half(read(0), read(1));
+    let high = classify_half(read(2), read(3));
+    join(low, high)
+}
+
+/// The classes of 32 bytes: the fields of [`Classes`], 32 bits each.
+struct Half {
+    quote: u32,
+    backslash: u32,
+    newline: u32,
+    open: u32,
+    close: u32,
+    brace: u32,
+    separator: u32,
+}
+
+#[inline(always)]
+fn join(low: Half, high: Half) -> Classes {
+    let join = |low: u32, high: u32| low as u64 | (high as u64) << 32;
+    Classes {
+        quote: join(low.quote, high.quote),
+        backslash: join(low.backslash, high.backslash),
+        newline: join(low.newline, high.newline),
+        open: join(low.open, high.open),
+        close: join(low.close, high.close),
+        brace: join(low.brace, high.brace),
+        separator: join(low.separator, high.separator),
+    }
+}
+
+/// Swaps the bits of `a` selected by `mask << shift` with those of `b` selected by `mask`.
+#[inline(always)]
+fn swap(a: &mut u32, b: &mut u32, mask: u32, shift: u32) {
+    let different = (*a >> shift ^ *b) & mask;
+    *b ^= different;
+    *a ^= different << shift;
+}
+
+/// The eight bit planes of 32 bytes.
+#[inline(always)]
+fn planes(n: [u32; 4], m: [u32; 4]) -> [u32; 8] {
+    // Bytes w of n0, n2, m0, m2 are bytes w, w+8, w+16, w+24 of the text; of n1, n3, m1, m3, the same four further.
+    let gather = |a, b, c, d| {
+        let (ab, cd) = (byte_permute(a, b, 0x5140), byte_permute(c, d, 0x5140));
+        let (ab_high, cd_high) = (byte_permute(a, b, 0x7362), byte_permute(c, d, 0x7362));
+        [
+            byte_permute(ab, cd, 0x5410),
+            byte_permute(ab, cd, 0x7632),
+            byte_permute(ab_high, cd_high, 0x5410),
+            byte_permute(ab_high, cd_high, 0x7632),
+        ]
+    };
+    let [mut p0, mut p1, mut p2, mut p3] = gather(n[0], n[2], m[0], m[2]);
+    let [mut p4, mut p5, mut p6, mut p7] = gather(n[1], n[3], m[1], m[3]);
+    swap(&mut p0, &mut p4, 0x0f0f_0f0f, 4);
+    swap(&mut p1, &mut p5, 0x0f0f_0f0f, 4);
+    swap(&mut p2, &mut p6, 0x0f0f_0f0f, 4);
+    swap(&mut p3, &mut p7, 0x0f0f_0f0f, 4);
+    swap(&mut p0, &mut p2, 0x3333_3333, 2);
+    swap(&mut p1, &mut p3, 0x3333_3333, 2);
+    swap(&mut p4, &mut p6, 0x3333_3333, 2);
+    swap(&mut p5, &mut p7, 0x3333_3333, 2);
+    swap(&mut p0, &mut p1, 0x5555_5555, 1);
+    swap(&mut p2, &mut p3, 0x5555_5555, 1);
+    swap(&mut p4, &mut p5, 0x5555_5555, 1);
+    swap(&mut p6, &mut p7, 0x5555_5555, 1);
+    [p0, p1, p2, p3, p4, p5, p6, p7]
+}
+
+/// The classes of 32 bytes, from their planes.
+///
+/// ```text
+///          7 6 5 4 3 2 1 0                 7 6 5 4 3 2 1 0
+/// "        0 0 1 0 0 0 1 0       {         0 1 1 1 1 0 1 1
+/// \        0 1 0 1 1 1 0 0       [         0 1 0 1 1 0 1 1      { without bit 5
+/// LF       0 0 0 0 1 0 1 0       }         0 1 1 1 1 1 0 1
+/// :        0 0 1 1 1 0 1 0       ]         0 1 0 1 1 1 0 1      } without bit 5
+/// ,        0 0 1 0 1 1 0 0
+/// ```
+#[inline(always)]
+fn classify_half(n: [u32; 4], m: [u32; 4]) -> Half {
+    let [p0, p1, p2, p3, p4, p5, p6, p7] = planes(n, m);
+    let low_half = !(p7 | p6);
+    let bracket = !p7 & p6 & p4 & p3 & p0;
+    let even_3 = p3 & !p0;
+    Half {
+        quote: low_half & p5 & !p4 & !p3 & !p2 & p1 & !p0,
+        backslash: !p7 & p6 & !p5 & p4 & even_3 & p2 & !p1,
+        newline: low_half & !p5 & !p4 & even_3 & !p2 & p1,
+        open: bracket & !p2 & p1,
+        close: bracket & p2 & !p1,
+        brace: p5,
+        separator: low_half & p5 & even_3 & (p4 & !p2 & p1 | !p4 & p2 & !p1),
+    }
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_classify_every_byte_at_every_place() {
+        for first in 0..=255u8 {
+            let word: [u8; 64] = core::array::from_fn(|i| first.wrapping_add(37u8.wrapping_mul(i as u8)));
+            let vector = |i: usize| -> [u32; 4] {
+                core::array::from_fn(|j| u32::from_le_bytes(word[16 * i + 4 * j..][..4].try_into().unwrap()))
+            };
+            let classes = join(classify_half(vector(0), vector(1)), classify_half(vector(2), vector(3)));
+            assert_eq!(classes.normalised(), Classes::of(&word).normalised(), "{first}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the lanes of a warp do together. Every lane of the warp must call each of these.
+
+use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up};
+use warpath_shared::index::Monoid;
+use warpath_shared::index::level::KindWrites;
+use warpath_shared::index::line::LineSummary;
+
+use super::LANES;
+
+/// All lanes.
+pub const ALL: u32 = !0;
+
+/// A value that lanes can read of one another.
+pub trait Shuffle: Copy {
+    /// Reads each 64-bit part of the value from another lane.
+    #[must_use]
+    fn map(self, read: impl Fn(u64) -> u64) -> Self;
+}
+
+impl Shuffle for u64 {
+    #[inline(always)]
+    fn map(self, read: impl Fn(u64) -> u64) -> Self {
+        read(self)
+    }
+}
+
+impl Shuffle for KindWrites {
+    #[inline(always)]
+    fn map(self, read: impl Fn(u64) -> u64) -> Self {
+        Self { mask: read(self.mask), value: read(self.value) }
+    }
+}
+
+impl Shuffle for LineSummary {
+    #[inline(always)]
+    fn map(self, read: impl Fn(u64) -> u64) -> Self {
+        let [a, b, c, d] = self.to_words();
+        let low = read(a as u64 | (b as u64) << 32);
+        let high = read(c as u64 | (d as u64) << 32);
+        Self::from_words([low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32])
+    }
+}
+
+/// The value of the lane `delta` below; this lane's own where there is none.
+///
+/// # Safety
+/// All 32 lanes call it together.
+#[inline(always)]
+pub unsafe fn up<T: Shuffle>(value: T, delta: u32) -> T {
+    // SAFETY: all lanes are here, and all are in the mask.
+    value.map(|part| unsafe { warp_shuffle_up(ALL, part, delta, LANES) }.0)
+}
+
+/// The value of the lane `delta` above; this lane's own where there is none.
+///
+/// # Safety
+/// All 32 lanes call it together.
+#[inline(always)]
+pub unsafe fn down<T: Shuffle>(value: T, delta: u32) -> T {
+    // SAFETY: all lanes are here, and all are in the mask.
+    value.map(|part| unsafe { warp_shuffle_down(ALL, part, delta, LANES) }.0)
+}
+
+/// The value of lane `lane`.
+///
+/// # Safety
+/// All 32 lanes call it together, with the same `lane`.
+#[inline(always)]
+pub unsafe fn from_lane<T: Shuffle>(value: T, lane: u32) -> T {
+    // SAFETY: all lanes are here, and all are in the mask.
+    value.map(|part| unsafe { warp_shuffle_idx(ALL, part, lane, LANES) }.0)
+}
+
+/// The sum of the values of this lane and all below it. Five shuffles.
+///
+/// # Safety
+/// All 32 lanes call it together.
+#[inline(always)]
+pub unsafe fn inclusive_scan<T: Monoid + Shuffle>(mut value: T, lane: u32) -> T {
+    let mut delta = 1;
+    while delta < LANES {
+        // SAFETY: all lanes are here.
+        let left = unsafe { up(value, delta) };
+        if lane >= delta {
+            value = left.combine(value);
+        }
+        delta *= 2;
+    }
+    value
+}
+
+/// The sum of all lanes' values, where higher lanes lie further to the left. Valid in lane 0.
+///
+/// # Safety
+/// All 32 lanes call it together.
+#[inline(always)]
+pub unsafe fn reduce_from_right<T: Monoid + Shuffle>(mut value: T, lane: u32) -> T {
+    let mut delta = 1;
+    while delta < LANES {
+        // SAFETY: all lanes are here.
+        let left = unsafe { down(value, delta) };
+        if lane + delta < LANES {
+            value = left.combine(value);
+        }
+        delta *= 2;
+    }
+    value
+}

@@ -1,0 +1,15 @@
+//! Reporting faulty lines.
+
+use cuda_std::atomic::mid::{atomic_fetch_or_u32_relaxed_device, atomic_store_32_relaxed_device};
+use warpath_shared::kernel::FaultyLines;
+use warpath_shared::units::LineIx;
+
+/// Marks a line. Any number of threads may mark any lines at once.
+#[inline(always)]
+pub(super) fn report(faulty: &FaultyLines<'_>, line: LineIx) {
+    let word = faulty.bits.at(line as usize / 32, 1);
+    // SAFETY: the words are only touched atomically during the launch.
+    unsafe { atomic_fetch_or_u32_relaxed_device(word, 1 << (line % 32)) };
+    // SAFETY: as above; all writers write the same.
+    unsafe { atomic_store_32_relaxed_device(faulty.any.at(0, 1), 1) };
+}

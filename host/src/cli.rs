@@ -1,0 +1,126 @@
+//! The command line.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`args`] | what may be asked, and how is it explained? |
+//! | [`failure`] | what went wrong, and which exit code says so? |
+//! | [`files`] | which inputs do the arguments name? |
+//! | [`run`] | how are answers consumed: errors, limits, statistics, progress? |
+//! | [`query`], [`select`], [`index`], [`explain`], [`devices`] | what does each subcommand print? |
+//! | [`text`] | how do JSON strings become text, and text JSON strings? |
+//! | [`out`], [`ui`], [`progress`] | where does it all go? |
+
+mod args;
+mod devices;
+mod explain;
+mod failure;
+mod files;
+mod index;
+mod out;
+mod progress;
+mod query;
+mod run;
+mod select;
+mod text;
+mod ui;
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::builder::styling::Style;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
+
+use args::{Cli, Command, IndexCommand, When};
+use failure::Failure;
+use ui::Ui;
+
+/// Runs the program, and says everything that there is to say.
+pub fn main() -> ExitCode {
+    let started = Instant::now();
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let color = color_asked(&args);
+    let cli = match parse(&args, color) {
+        Ok(cli) => cli,
+        Err(error) => return explain_usage(error, color),
+    };
+    let ui = Ui::new(cli.color, cli.quiet);
+    match dispatch(cli, &ui, started) {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.report(&ui);
+            failure.exit_code()
+        }
+    }
+}
+
+fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    match cli.command {
+        Command::Query(args) => query::run(args, ui, started),
+        Command::Select(args) => select::run(args, ui, started),
+        Command::Index { command: IndexCommand::Dump(args) } => index::run(args, ui),
+        Command::Explain(args) => explain::run(&args),
+        Command::Devices => devices::run(),
+    }
+}
+
+fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
+    let choice = match color {
+        When::Auto => ColorChoice::Auto,
+        When::Always => ColorChoice::Always,
+        When::Never => ColorChoice::Never,
+    };
+    let matches = Cli::command().color(choice).try_get_matches_from(args)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// What `--color` says, for messages about arguments that cannot be parsed.
+fn color_asked(args: &[OsString]) -> When {
+    let given = |i: usize, arg: &OsString| {
+        let arg = arg.to_str()?;
+        match arg.strip_prefix("--color")? {
+            "" => args.get(i + 1)?.to_str(),
+            value => value.strip_prefix('='),
+        }
+    };
+    let options = args.iter().take_while(|arg| *arg != "--").enumerate();
+    match options.filter_map(|(i, arg)| given(i, arg)).last() {
+        Some("always") => When::Always,
+        Some("never") => When::Never,
+        _ => When::Auto,
+    }
+}
+
+/// Subcommands that the documents speak of and that are not there yet.
+const PLANNED: [&str; 8] =
+    ["validate", "tree", "filter", "bitmap", "pack", "unpack", "completions", "index build"];
+
+/// Prints help, or what is wrong with the arguments.
+fn explain_usage(error: clap::Error, color: When) -> ExitCode {
+    let code = match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
+        ErrorKind::InvalidSubcommand => {
+            if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+                && PLANNED.contains(&name.as_str())
+            {
+                let failure = Failure::usage(format!("`warpath {name}` is not there yet"))
+                    .with_help("there are `query`, `select`, `index dump`, `explain` and `devices`");
+                failure.report(&Ui::new(color, false));
+                return failure.exit_code();
+            }
+            ExitCode::from(2)
+        }
+        _ => ExitCode::from(2),
+    };
+    match error.print() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
+        _ => code,
+    }
+}
+
+/// `text` in a style, or plain.
+fn styled(text: &str, style: Style, color: bool) -> String {
+    if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}

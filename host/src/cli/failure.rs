@@ -1,0 +1,114 @@
+//! What went wrong, as a message and an exit code.
+
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+use warpath::{DeviceError, Error, InputError};
+
+use super::ui::Ui;
+
+/// The end of a run that did not go well.
+#[derive(Debug)]
+pub enum Failure {
+    /// The library says so. The lines after it show the place in the input.
+    Library(Error, Option<String>),
+    /// The arguments make no sense, or a file that they name.
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// How to mend it.
+        help: Option<String>,
+    },
+    /// The answers cannot be written.
+    Output {
+        /// Where to.
+        name: String,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Nobody reads the answers any more. Not an error.
+    BrokenPipe,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Library(error, None)
+    }
+}
+
+impl Failure {
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), help: None }
+    }
+
+    /// Adds how to mend it.
+    pub fn with_help(self, text: impl Into<String>) -> Self {
+        match self {
+            Self::Usage { message, .. } => Self::Usage { message, help: Some(text.into()) },
+            other => other,
+        }
+    }
+
+    /// 2: usage, file or permission. 3: query. 4: input. 5: device, or a fault of the program's own.
+    pub fn exit_code(&self) -> ExitCode {
+        let code = match self {
+            Self::BrokenPipe => 0,
+            Self::Usage { .. } | Self::Output { .. } | Self::Library(Error::Usage(_), _) => 2,
+            Self::Library(Error::Input(InputError::Io { .. } | InputError::Directory(_)), _) => 2,
+            Self::Library(Error::Query(_) | Error::Unsupported(_), _) => 3,
+            Self::Library(Error::Input(_), _) => 4,
+            Self::Library(_, _) => 5,
+        };
+        ExitCode::from(code)
+    }
+
+    /// Says it on standard error.
+    pub fn report(&self, ui: &Ui) {
+        match self {
+            Self::BrokenPipe => {}
+            Self::Usage { message, help } => {
+                ui.error(message);
+                if let Some(help) = help {
+                    ui.help(help);
+                }
+            }
+            Self::Output { name, source } => ui.error(format_args!("cannot write to {name}: {}", reason(source))),
+            Self::Library(error, excerpt) => report_library(error, excerpt.as_deref(), ui),
+        }
+    }
+}
+
+fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
+    match error {
+        Error::Query(query) | Error::Unsupported(query) => ui.rendered(&query.render()),
+        Error::Input(InputError::Io { name, source }) => {
+            ui.error(format_args!("{name}: {}", reason(source)));
+        }
+        Error::Input(InputError::Compressed { name, format, source }) => {
+            ui.error(format_args!("{name}: {format} data is damaged or ends early: {}", reason(source)));
+        }
+        other => ui.error(other),
+    }
+    if let Some(excerpt) = excerpt {
+        ui.plain(excerpt);
+    }
+    match error {
+        Error::Input(InputError::Directory(_)) => ui.help("name its files, or a pattern: `'folder/*.ndjson'`"),
+        Error::Input(InputError::Record(_)) => ui.help("`--on-error skip` leaves malformed records out"),
+        Error::Device(DeviceError::NoDriver | DeviceError::NoDevice { .. }) => {
+            ui.help("`--device auto` takes the CPU where there is no GPU; `warpath devices` lists what there is");
+        }
+        Error::Internal(_) => ui.help("this is a fault of warpath itself; please report it"),
+        _ => {}
+    }
+}
+
+/// What the operating system says, without its number.
+fn reason(error: &io::Error) -> impl Display {
+    let text = error.to_string();
+    match text.find(" (os error ") {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,100 @@
+//! The inputs that the arguments name.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use glob::{MatchOptions, glob_with};
+use warpath::Source;
+
+use super::failure::Failure;
+use super::ui::Ui;
+
+/// As shells match: `*` stops at folders, and hidden files are named openly.
+const AS_SHELLS_DO: MatchOptions =
+    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
+
+/// The inputs, in order. No file, and `-`, mean standard input; a pattern stands for the files that it
+/// matches, sorted, unless a file has that very name.
+///
+/// A file that cannot be read is found out when its turn comes.
+pub fn sources(files: &[PathBuf], output: Option<&Path>, ui: &Ui) -> Result<Vec<Source>, Failure> {
+    let stdin = [PathBuf::from("-")];
+    let mut sources = Vec::new();
+    for file in if files.is_empty() { &stdin } else { files } {
+        if file == Path::new("-") {
+            sources.push(Source::Stdin);
+        } else if let Some(pattern) = pattern(file) {
+            sources.extend(matching(pattern)?.into_iter().map(Source::File));
+        } else {
+            sources.push(Source::File(file.clone()));
+        }
+    }
+    refuse_writing_to_an_input(&sources, output)?;
+    if sources.iter().any(|source| matches!(source, Source::Stdin)) && io::stdin().is_terminal() {
+        ui.note("reading standard input; Ctrl-D ends it");
+    }
+    Ok(sources)
+}
+
+/// `file`, if it is a pattern and no file's name.
+fn pattern(file: &Path) -> Option<&str> {
+    let text = file.to_str()?;
+    (text.contains(['*', '?', '[']) && file.symlink_metadata().is_err()).then_some(text)
+}
+
+/// The files that match; folders are left out.
+fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
+    let none = || {
+        Failure::usage(format!("{pattern}: no file has this name, or matches it as a pattern"))
+            .with_help("patterns have `*`, `?` and `[a-z]`; `**` goes into folders")
+    };
+    // What is no valid pattern was meant as a name.
+    let paths = glob_with(pattern, AS_SHELLS_DO).map_err(|_| none())?;
+    let mut files = Vec::new();
+    for path in paths {
+        let path = path.map_err(|error| {
+            let source = io::Error::from(error.error().kind());
+            Failure::usage(format!("{}: {source}", error.path().display()))
+        })?;
+        if !path.is_dir() {
+            files.push(path);
+        }
+    }
+    if files.is_empty() { Err(none()) } else { Ok(files) }
+}
+
+/// What is written must not be read, now or endlessly.
+fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> Result<(), Failure> {
+    let to_stdout = output.is_none_or(|path| path == Path::new("-"));
+    let (output, name) = match output.filter(|_| !to_stdout) {
+        Some(path) => (identity(path), format!("`{}`", path.display())),
+        None => (identity(Path::new("/dev/stdout")), "standard output".to_owned()),
+    };
+    let Some(output) = output else { return Ok(()) };
+    for source in sources {
+        let input = match source {
+            Source::File(path) => identity(path),
+            Source::Stdin => identity(Path::new("/dev/stdin")),
+            Source::Reader(..) => None,
+        };
+        if input == Some(output.clone()) {
+            return Err(Failure::usage(format!("{}: is an input, and the output ({name}) too", source.name()))
+                .with_help("write to another file, and rename it afterwards"));
+        }
+    }
+    Ok(())
+}
+
+/// What makes a regular file the same as another, whatever its name.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<impl PartialEq + Clone + use<>> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = path.metadata().ok()?;
+    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
+}
+
+/// What makes a regular file the same as another, whatever its name.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<impl PartialEq + Clone + use<>> {
+    path.is_file().then(|| path.canonicalize().ok()).flatten()
+}

@@ -1,0 +1,78 @@
+//! Messages on standard error.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use clap::builder::styling::{AnsiColor, Style};
+
+use super::args::When;
+use super::styled;
+
+/// Speaks to the person at the terminal. A message that cannot be written is lost, and nothing else is.
+pub struct Ui {
+    color: bool,
+    quiet: bool,
+}
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HELP: Style = AnsiColor::Cyan.on_default().bold();
+
+impl Ui {
+    pub fn new(color: When, quiet: bool) -> Self {
+        let color = match color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => {
+                let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                io::stderr().is_terminal() && !set("NO_COLOR") && !dumb
+            }
+        };
+        Self { color, quiet }
+    }
+
+    pub fn error(&self, message: impl Display) {
+        self.say("error:", ERROR, "", message);
+    }
+
+    /// Said unless `-q` was given.
+    pub fn warning(&self, message: impl Display) {
+        if !self.quiet {
+            self.say("warning:", WARNING, "", message);
+        }
+    }
+
+    /// Said unless `-q` was given.
+    pub fn note(&self, message: impl Display) {
+        if !self.quiet {
+            self.say("note:", HELP, "", message);
+        }
+    }
+
+    pub fn help(&self, message: impl Display) {
+        self.say("help:", HELP, "  ", message);
+    }
+
+    /// A message of several lines that begins with `error:`.
+    pub fn rendered(&self, message: &str) {
+        let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
+        self.error(first.strip_prefix("error: ").unwrap_or(first));
+        for line in rest.lines() {
+            match line.strip_prefix("  help: ") {
+                Some(help) => self.help(help),
+                None => self.plain(line),
+            }
+        }
+    }
+
+    /// Lines without a label.
+    pub fn plain(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    fn say(&self, label: &str, style: Style, indent: &str, message: impl Display) {
+        let message = message.to_string().replace(char::is_control, "\u{fffd}");
+        let _ = writeln!(io::stderr().lock(), "{indent}{} {message}", styled(label, style, self.color));
+    }
+}

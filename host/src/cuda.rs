@@ -1,0 +1,7 @@
+//! CUDA devices, through `cust`. All `unsafe` that concerns a GPU is in this folder.
+
+mod device;
+mod driver;
+
+pub use device::{Cuda, DeviceInfo, KernelTime, devices, kernels};
+pub use driver::{DriverError, driver_available};

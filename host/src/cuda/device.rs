@@ -1,0 +1,308 @@
+//! One CUDA device: its context, its memory and typed launches.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
+
+use cust::CudaFlags;
+use cust::context::{Context, CurrentContext};
+use cust::device::{Device, DeviceAttribute};
+use cust::error::{CudaError, CudaResult};
+use cust::event::{Event, EventFlags};
+use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use cust::sys;
+use warpath_shared::for_each_kernel;
+use warpath_shared::kernel::Kernel;
+use warpath_shared::units::BLOCK_THREADS;
+use warpath_shared::view::{View, ViewMut};
+
+use super::driver::{DriverError, driver_available};
+use crate::device::{Accelerator, Plain};
+use crate::error::{DeviceError, Error};
+
+/// The committed PTX, by the least compute capability that it needs, best first.
+const PTX: [(i32, &str); 1] = [(75, include_str!("../../../gpu/ptx/warpath.sm_75.ptx"))];
+
+macro_rules! names {
+    ($(($kernel:ident, $function:ident)),* $(,)?) => {
+        [$(<warpath_shared::kernel::$kernel as Kernel>::NAME),*]
+    };
+}
+
+/// The names of all kernels: the entries that the PTX must have.
+#[must_use]
+pub fn kernels() -> Vec<&'static str> {
+    for_each_kernel!(names).to_vec()
+}
+
+/// A CUDA device in a few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Its number, from 0, as in `cuda:N`.
+    pub number: usize,
+    /// Its name.
+    pub name: String,
+    /// Bytes of its memory.
+    pub memory: u64,
+    /// Its compute capability: major, minor.
+    pub compute_capability: (i32, i32),
+}
+
+fn failed(call: &'static str) -> impl FnOnce(CudaError) -> Error {
+    move |error| match error {
+        CudaError::NoDevice => DeviceError::NoDevice { wanted: 0, found: 0 }.into(),
+        error => DeviceError::Cuda { call, message: error.to_string() }.into(),
+    }
+}
+
+/// Loads the driver and starts it.
+fn start() -> Result<(), Error> {
+    driver_available().map_err(|error| match error {
+        DriverError::NotFound { .. } => DeviceError::NoDriver,
+        DriverError::Init { code: 100, .. } => DeviceError::NoDevice { wanted: 0, found: 0 },
+        DriverError::Init { message, .. } => DeviceError::Cuda { call: "cuInit", message },
+    })?;
+    cust::init(CudaFlags::empty()).map_err(failed("cuInit"))
+}
+
+fn compute_capability(device: Device) -> CudaResult<(i32, i32)> {
+    let major = device.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
+    Ok((major, device.get_attribute(DeviceAttribute::ComputeCapabilityMinor)?))
+}
+
+/// The CUDA devices of this machine.
+///
+/// # Errors
+/// [`DeviceError::NoDriver`] without a driver, [`DeviceError::NoDevice`] with a driver and no device.
+pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
+    start()?;
+    let info = |(number, device): (usize, CudaResult<Device>)| {
+        let device = device?;
+        Ok(DeviceInfo {
+            number,
+            name: device.name()?,
+            memory: device.total_memory()? as u64,
+            compute_capability: compute_capability(device)?,
+        })
+    };
+    Device::devices()
+        .and_then(|devices| devices.enumerate().map(info).collect())
+        .map_err(failed("device attributes"))
+}
+
+/// How long one launch took on the device, by events around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KernelTime {
+    /// The kernel.
+    pub name: &'static str,
+    /// Milliseconds.
+    pub milliseconds: f32,
+}
+
+/// One CUDA device.
+///
+/// Copies go through the legacy default stream and kernels through one stream that waits for it, so
+/// everything happens in the order in which it is asked for.
+pub struct Cuda {
+    // Fields are dropped in this order: the context goes last.
+    timeline: Mutex<Option<Vec<(&'static str, Event, Event)>>>,
+    stream: Stream,
+    module: Module,
+    name: String,
+    context: Context,
+}
+
+impl Cuda {
+    /// Opens the device of this number and loads the kernels.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoDriver`], [`DeviceError::NoDevice`], or what the driver says.
+    pub fn new(number: usize) -> Result<Self, Error> {
+        start()?;
+        let found = Device::num_devices().map_err(failed("cuDeviceGetCount"))? as usize;
+        if number >= found {
+            return Err(DeviceError::NoDevice { wanted: number, found }.into());
+        }
+        let device = Device::get_device(number as u32).map_err(failed("cuDeviceGet"))?;
+        let (major, minor) = compute_capability(device).map_err(failed("device attributes"))?;
+        let fits = |(least, _): &&(i32, &str)| 10 * major + minor >= *least;
+        let Some((_, ptx)) = PTX.iter().find(fits) else {
+            let message = format!("compute capability {major}.{minor} is older than 7.5");
+            return Err(DeviceError::Cuda { call: "module", message }.into());
+        };
+        let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
+        CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
+        Ok(Self {
+            timeline: Mutex::default(),
+            stream: Stream::new(StreamFlags::DEFAULT, None).map_err(failed("cuStreamCreate"))?,
+            module: Module::from_ptx(ptx, &[]).map_err(failed("cuModuleLoadDataEx"))?,
+            name: format!("cuda:{number} ({})", device.name().map_err(failed("cuDeviceGetName"))?),
+            context,
+        })
+    }
+
+    /// Makes the device's context this thread's.
+    fn enter(&self) -> Result<(), Error> {
+        CurrentContext::set_current(&self.context).map_err(failed("cuCtxSetCurrent"))
+    }
+
+    /// From now on, takes the time of every launch.
+    pub fn start_timeline(&self) {
+        *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+    }
+
+    /// The launches since [`start_timeline`](Self::start_timeline), and the milliseconds from the start of the first
+    /// to the end of the last. Waits for them, and stops taking times.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a launch failed.
+    pub fn take_timeline(&self) -> Result<(Vec<KernelTime>, f32), Error> {
+        self.enter()?;
+        let events = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        let read = || {
+            self.stream.synchronize()?;
+            let times: CudaResult<Vec<_>> = events
+                .iter()
+                .map(|(name, start, end)| Ok(KernelTime { name, milliseconds: end.elapsed_time_f32(start)? }))
+                .collect();
+            let total = match (events.first(), events.last()) {
+                (Some((_, start, _)), Some((_, _, end))) => end.elapsed_time_f32(start)?,
+                _ => 0.0,
+            };
+            Ok((times?, total))
+        };
+        read().map_err(failed("events"))
+    }
+
+    fn event(&self) -> Result<Event, Error> {
+        let event = Event::new(EventFlags::DEFAULT).map_err(failed("cuEventCreate"))?;
+        event.record(&self.stream).map_err(failed("cuEventRecord"))?;
+        Ok(event)
+    }
+}
+
+/// An array in a CUDA device's memory.
+pub struct CudaBuffer<T> {
+    bytes: DeviceBuffer<u8>,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Plain> CudaBuffer<T> {
+    /// The byte range of elements `from..to`.
+    fn range(&self, from: usize, to: usize) -> Result<std::ops::Range<usize>, Error> {
+        if from > to || to > self.len {
+            return Err(Error::Internal(format!("elements {from}..{to} of a device buffer of {}", self.len)));
+        }
+        Ok(from * size_of::<T>()..to * size_of::<T>())
+    }
+}
+
+/// The bytes of a slice.
+fn bytes<T: Plain>(slice: &[T]) -> &[u8] {
+    // SAFETY: `Plain` types have no padding, so every byte is initialised; the lifetime is kept.
+    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
+}
+
+/// The bytes of a slice, to write.
+fn bytes_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
+    // SAFETY: as for `bytes`; and every bit pattern is a value of a `Plain` type.
+    unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
+}
+
+impl Accelerator for Cuda {
+    type Buffer<T: Plain> = CudaBuffer<T>;
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn free_memory(&self) -> Result<u64, Error> {
+        self.enter()?;
+        mem_get_info().map(|(free, _)| free as u64).map_err(failed("cuMemGetInfo"))
+    }
+
+    fn alloc<T: Plain>(&self, len: usize) -> Result<CudaBuffer<T>, Error> {
+        self.enter()?;
+        let size = len.max(1) * size_of::<T>();
+        // SAFETY: nothing reads the buffer before a copy or a kernel has written it, as `alloc` says.
+        match unsafe { DeviceBuffer::uninitialized(size) } {
+            Ok(bytes) => Ok(CudaBuffer { bytes, len: len.max(1), element: PhantomData }),
+            Err(CudaError::OutOfMemory) => {
+                Err(DeviceError::OutOfMemory { wanted: size as u64, free: self.free_memory()? }.into())
+            }
+            Err(error) => Err(failed("cuMemAlloc")(error)),
+        }
+    }
+
+    fn zero<T: Plain>(&self, buffer: &mut CudaBuffer<T>, from: usize, to: usize) -> Result<(), Error> {
+        let range = buffer.range(from, to)?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.enter()?;
+        let start = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
+        // SAFETY: `range` lies within the buffer, which is alive.
+        match unsafe { sys::cuMemsetD8_v2(start, 0, range.len()) } {
+            sys::CUresult::CUDA_SUCCESS => Ok(()),
+            other => Err(DeviceError::Cuda { call: "cuMemsetD8", message: format!("{other:?}") }.into()),
+        }
+    }
+
+    fn upload<T: Plain>(&self, buffer: &mut CudaBuffer<T>, at: usize, from: &[T]) -> Result<(), Error> {
+        let range = buffer.range(at, at + from.len())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.enter()?;
+        buffer.bytes.index(range).copy_from(bytes(from)).map_err(failed("cuMemcpyHtoD"))
+    }
+
+    fn download<T: Plain>(&self, buffer: &CudaBuffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
+        let range = buffer.range(at, at + to.len())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.enter()?;
+        buffer.bytes.index(range).copy_to(bytes_mut(to)).map_err(failed("cuMemcpyDtoH"))
+    }
+
+    fn view<'a, T: Plain>(&self, buffer: &'a CudaBuffer<T>, len: usize) -> View<'a, T> {
+        assert!(len <= buffer.len, "a view of {len} elements of a device buffer of {}", buffer.len);
+        // SAFETY: the buffer has `len` elements of device memory, and lives as long as the view. What kernels
+        // write they reach through a `ViewMut`, which borrows the buffer alone.
+        unsafe { View::from_raw(buffer.bytes.as_device_ptr().as_ptr().cast(), len) }
+    }
+
+    fn view_mut<'a, T: Plain>(&self, buffer: &'a mut CudaBuffer<T>, len: usize) -> ViewMut<'a, T> {
+        assert!(len <= buffer.len, "a view of {len} elements of a device buffer of {}", buffer.len);
+        // SAFETY: as for `view`, and the buffer is borrowed alone.
+        unsafe { ViewMut::from_raw(buffer.bytes.as_device_ptr().as_mut_ptr().cast(), len) }
+    }
+
+    fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
+        K::check(args).map_err(|error| Error::Internal(error.to_string()))?;
+        self.enter()?;
+        let function = self.module.get_function(K::NAME).map_err(failed(K::NAME))?;
+        let timed = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let start = timed.then(|| self.event()).transpose()?;
+        let parameter: *const K::Args<'_> = args;
+        // SAFETY: the function of this name takes one `K::Args` by value (`for_each_kernel` pairs them, and the
+        // tests hold the table and the PTX equal); the driver copies it during the call. Its views point to live
+        // device memory, and `check` has found their sizes to agree.
+        unsafe {
+            let parameters = [parameter.cast_mut().cast::<c_void>()];
+            self.stream.launch(&function, K::blocks(args), BLOCK_THREADS as u32, 0, &parameters)
+        }
+        .map_err(failed(K::NAME))?;
+        if let Some(start) = start {
+            let end = self.event()?;
+            if let Some(times) = &mut *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) {
+                times.push((K::NAME, start, end));
+            }
+        }
+        Ok(())
+    }
+}
