@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::builder::styling::Style;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use args::{Cli, Command, IndexCommand, When};
@@ -44,7 +44,7 @@ pub fn main() -> ExitCode {
     let color = color_asked(&args);
     let cli = match parse(&args, color) {
         Ok(cli) => cli,
-        Err(error) => return explain_usage(error, color),
+        Err(error) => return explain_usage(&error, &args, color),
     };
     let ui = Ui::new(cli.color, cli.quiet);
     match dispatch(cli, &ui, started) {
@@ -78,15 +78,12 @@ fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
 
 /// What `--color` says, for messages about arguments that cannot be parsed.
 fn color_asked(args: &[OsString]) -> When {
-    let given = |i: usize, arg: &OsString| {
-        let arg = arg.to_str()?;
-        match arg.strip_prefix("--color")? {
-            "" => args.get(i + 1)?.to_str(),
-            value => value.strip_prefix('='),
-        }
+    let given = |(i, arg): (usize, &'_ OsString)| match arg.to_str()?.strip_prefix("--color")? {
+        "" => args.get(i + 1)?.to_str().map(str::to_owned),
+        value => value.strip_prefix('=').map(str::to_owned),
     };
     let options = args.iter().take_while(|arg| *arg != "--").enumerate();
-    match options.filter_map(|(i, arg)| given(i, arg)).last() {
+    match options.filter_map(given).last().as_deref() {
         Some("always") => When::Always,
         Some("never") => When::Never,
         _ => When::Auto,
@@ -94,29 +91,32 @@ fn color_asked(args: &[OsString]) -> When {
 }
 
 /// Subcommands that the documents speak of and that are not there yet.
-const PLANNED: [&str; 8] =
-    ["validate", "tree", "filter", "bitmap", "pack", "unpack", "completions", "index build"];
+const PLANNED: [&str; 7] = ["validate", "tree", "filter", "bitmap", "pack", "unpack", "completions"];
+const PLANNED_OF_INDEX: [&str; 2] = ["build", "info"];
+
+/// The planned subcommand that an unknown one is.
+fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let of_index = args.iter().any(|arg| arg == "index");
+    match name.as_str() {
+        name if !of_index && PLANNED.contains(&name) => Some(name.to_owned()),
+        name if of_index && PLANNED_OF_INDEX.contains(&name) => Some(format!("index {name}")),
+        _ => None,
+    }
+}
 
 /// Prints help, or what is wrong with the arguments.
-fn explain_usage(error: clap::Error, color: When) -> ExitCode {
-    let code = match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
-        ErrorKind::InvalidSubcommand => {
-            if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
-                && PLANNED.contains(&name.as_str())
-            {
-                let failure = Failure::usage(format!("`warpath {name}` is not there yet"))
-                    .with_help("there are `query`, `select`, `index dump`, `explain` and `devices`");
-                failure.report(&Ui::new(color, false));
-                return failure.exit_code();
-            }
-            ExitCode::from(2)
-        }
-        _ => ExitCode::from(2),
-    };
+fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCode {
+    if let Some(name) = planned(error, args) {
+        let failure = Failure::usage(format!("`warpath {name}` is not there yet"))
+            .with_help("there are `query`, `select`, `index dump`, `explain` and `devices`");
+        failure.report(&Ui::new(color, false));
+        return failure.exit_code();
+    }
     match error.print() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
-        _ => code,
+        _ if error.use_stderr() => ExitCode::from(2),
+        _ => ExitCode::SUCCESS,
     }
 }
 

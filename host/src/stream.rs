@@ -148,6 +148,7 @@ pub struct Batch {
     read: Read,
     answer: Answer,
     first_line: u64,
+    fault: Option<RecordError>,
 }
 
 impl Batch {
@@ -191,6 +192,26 @@ impl Batch {
         self.pieces().flat_map(move |(line, piece)| {
             piece.faults.iter().map(move |fault| record_error(name, line, fault))
         })
+    }
+
+    /// The malformed record at which the answers end, under [`OnError::Fail`]. The error follows this batch.
+    #[must_use]
+    pub fn fault(&self) -> Option<&RecordError> {
+        self.fault.as_ref()
+    }
+
+    /// The line that an error of this batch speaks of, without its newline. Counts lines to find it.
+    #[must_use]
+    pub fn line_of(&self, error: &RecordError) -> &[u8] {
+        // Lines count from 1 in errors.
+        let line = error.line.saturating_sub(1);
+        let (first, base) = self
+            .pieces()
+            .take_while(|(first, _)| *first <= line)
+            .last()
+            .map_or((self.first_line, 0), |(first, piece)| (first, piece.base as usize));
+        let text = self.text().get(base..).unwrap_or_default();
+        text.split(|byte| *byte == b'\n').nth((line.saturating_sub(first)) as usize).unwrap_or_default()
     }
 
     /// The bytes of a match of a piece.
@@ -331,7 +352,7 @@ fn answer(
             stats.partitions += 1;
             stats.answering += elapsed;
         });
-        if to_caller.send(Ok(Batch { read, answer, first_line })).is_err() {
+        if to_caller.send(Ok(Batch { read, answer, first_line, fault: fault.clone() })).is_err() {
             return;
         }
         if let Some(error) = fault {

@@ -1,1 +1,8 @@
-//! Tests.
+//! What Warpath's tests share: naive oracles, the emulated device, case data, and the comparisons that hold every
+//! backend to the oracles, under `cargo test` and on a GPU (`gpu-check`).
+
+pub mod data;
+pub mod emulated;
+pub mod oracle;
+pub mod random;
+pub mod suite;

@@ -45,51 +45,48 @@ impl Out {
 
     /// Opens the destination, if that has not been done yet.
     pub fn open(&mut self) -> Result<(), Failure> {
-        if self.sink.is_none() {
-            let sink: Box<dyn Write> = match &self.file {
-                Some(path) => Box::new(File::create(path).map_err(|error| self.failed(error))?),
-                None => Box::new(io::stdout().lock()),
-            };
-            self.sink = Some(sink);
-        }
-        Ok(())
+        self.sink().map(drop).map_err(|error| self.failed(error))
+    }
+
+    fn sink(&mut self) -> io::Result<&mut dyn Write> {
+        let sink: Box<dyn Write> = match (self.sink.take(), &self.file) {
+            (Some(sink), _) => sink,
+            (None, Some(path)) => Box::new(File::create(path)?),
+            (None, None) => Box::new(io::stdout().lock()),
+        };
+        Ok(self.sink.insert(sink).as_mut())
     }
 
     /// To be called after each line: writes if much is waiting.
     #[inline]
     pub fn line_end(&mut self) -> Result<(), Failure> {
-        if self.buffer.len() >= BUFFER_BYTES { self.write() } else { Ok(()) }
+        if self.buffer.len() >= BUFFER_BYTES { self.write_out().map_err(|error| self.failed(error)) } else { Ok(()) }
     }
 
     /// To be called after each batch: writes if somebody is waiting.
     pub fn batch_end(&mut self) -> Result<(), Failure> {
         if !self.buffer.is_empty() && (self.terminal || self.flushed.elapsed() >= OLDEST) {
-            self.write()?;
+            self.finish()?;
         }
         Ok(())
     }
 
     /// Writes what is left.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        self.write()?;
-        match self.sink.as_mut().map(|sink| sink.flush()) {
-            Some(Err(error)) => Err(self.failed(error)),
-            _ => Ok(()),
-        }
+        self.write_out().and_then(|()| self.sink()?.flush()).map_err(|error| self.failed(error))
     }
 
-    fn write(&mut self) -> Result<(), Failure> {
-        self.open()?;
-        let written = match &mut self.sink {
-            Some(sink) => sink.write_all(&self.buffer),
-            None => Ok(()),
-        };
+    fn write_out(&mut self) -> io::Result<()> {
+        let buffer = std::mem::take(&mut self.buffer);
+        let written = self.sink()?.write_all(&buffer);
+        self.buffer = buffer;
         self.buffer.clear();
         self.flushed = Instant::now();
-        written.map_err(|error| self.failed(error))
+        written
     }
 
-    fn failed(&self, source: io::Error) -> Failure {
+    /// Whose fault an error of [`Write`] is.
+    pub fn failed(&self, source: io::Error) -> Failure {
         match &self.file {
             None if source.kind() == io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
             None => Failure::Output { name: "standard output".into(), source },
@@ -98,13 +95,17 @@ impl Out {
     }
 }
 
-/// For writers that bring their own lines. Errors of the destination come out of [`Out::line_end`].
+/// For writers that bring their own lines.
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.write_out()?;
+        }
         Ok(bytes.len())
     }
 
+    /// Nothing: [`Out::batch_end`] and [`Out::finish`] decide when.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,0 +1,406 @@
+//! What may be asked, and how it is explained.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use warpath::{DeviceChoice, OnError};
+use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
+
+use super::failure::Failure;
+
+/// JSONPath over newline-delimited JSON, on NVIDIA GPUs and on the CPU
+#[derive(Parser)]
+#[command(
+    name = "warpath",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    disable_help_subcommand = true,
+    after_long_help = "\
+Examples:
+  warpath query '$.user.lang' tweets.ndjson
+  warpath query --count '$.entities.urls[*]' 'logs/*.ndjson.zst'
+  zcat old.gz | warpath select --format csv id='$.id' lang='$.user.lang' > langs.csv
+
+Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
+Inputs are one JSON value a line, plain, gzip or zstd, whatever their names. A malformed line is
+reported as FILE:LINE:BYTE and never changes how its neighbours are read.
+
+Exit codes:
+  0  done
+  1  no match (with --exit-status)
+  2  wrong usage, or a file that cannot be read or written
+  3  bad query
+  4  bad input
+  5  device failure"
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// When to colour messages
+    ///
+    /// `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`. Answers are never coloured.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true, help_heading = "Messages")]
+    pub color: When,
+
+    /// No warnings and notes; errors are still reported
+    #[arg(short, long, global = true, help_heading = "Messages")]
+    pub quiet: bool,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Print what a query matches, one match a line
+    Query(QueryArgs),
+    /// Print a row per record, with a column per query
+    Select(SelectArgs),
+    /// Show the structural indexes of an input
+    Index {
+        #[command(subcommand)]
+        command: IndexCommand,
+    },
+    /// Show what queries compile to, and what would run where
+    Explain(ExplainArgs),
+    /// List the devices that can answer
+    Devices,
+}
+
+/// Print what a query matches, one match a line
+///
+/// Each match is printed as it stands in the input, in record order, and within a record in the order of
+/// RFC 9535.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath query '$.user.lang' tweets.ndjson
+  warpath query -r '$.text' --limit 10 tweets.ndjson.gz
+  warpath query --count '$.urls[*]' 'logs/*.ndjson'
+  warpath query -e '$.error' < log.ndjson > errors.ndjson || echo none
+
+The number of matches of each of two queries: `warpath query --count` twice. Several queries in one
+pass: `warpath select`.")]
+pub struct QueryArgs {
+    /// The query: JSONPath (RFC 9535), such as '$.user.lang' or '$.tags[?@ == "new"]'
+    pub path: String,
+
+    #[command(flatten)]
+    pub files: FileArgs,
+
+    /// Exit with 1 if nothing matched
+    #[arg(short, long)]
+    pub exit_status: bool,
+
+    /// Print strings as text: without quotes, escapes resolved
+    ///
+    /// `\n` becomes a line feed, so a match may take several lines. A surrogate without its partner becomes
+    /// U+FFFD. Other values are printed as without this flag.
+    #[arg(short, long)]
+    pub raw_output: bool,
+
+    /// Print only the number of matches, one for all files together
+    #[arg(short, long, conflicts_with_all = ["raw_output", "offsets"])]
+    pub count: bool,
+
+    /// Print where each match stands: START<TAB>END<TAB>TEXT
+    ///
+    /// START and END are bytes from the start of its file, decompressed, counted from 0; END is one past the
+    /// match. With several files, FILE<TAB> comes first.
+    #[arg(long)]
+    pub offsets: bool,
+
+    /// Stop after N matches
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<u64>,
+
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+
+    #[command(flatten)]
+    pub planned: Planned,
+}
+
+/// Print a row per record, with a column per query
+///
+/// All queries are answered in one pass. A query that can match one value of a record at most ($.user.lang)
+/// gives that value, or null; any other ($.tags[*]) gives an array of its matches. Every record gives a row,
+/// also one in which nothing matches.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath select id='$.id' lang='$.user.lang' -- tweets.ndjson
+  warpath select --format csv id='$.id' 'urls=$.entities.urls[*].url' -- *.ndjson > urls.csv
+  warpath select id='$.id' < tweets.ndjson
+
+`--` ends the columns; what follows are files.")]
+pub struct SelectArgs {
+    /// Columns: a name, `=`, and a query in JSONPath (RFC 9535)
+    #[arg(value_name = "NAME=PATH", required = true)]
+    pub columns: Vec<String>,
+
+    /// Files of newline-delimited JSON, or patterns; `-`, or no file: standard input
+    ///
+    /// gzip and zstd are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) stands for the files that
+    /// it matches, sorted, unless a file has that very name.
+    #[arg(value_name = "FILE", last = true)]
+    pub files: Vec<PathBuf>,
+
+    /// How to print rows
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Ndjson)]
+    pub format: RowFormat,
+
+    /// Stop after N rows
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<u64>,
+
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+
+    #[command(flatten)]
+    pub planned: Planned,
+}
+
+#[derive(Subcommand)]
+pub enum IndexCommand {
+    /// Print the structural indexes as text, the bitmaps aligned under the bytes that they speak of
+    Dump(DumpArgs),
+}
+
+/// Print the structural indexes as text, the bitmaps aligned under the bytes that they speak of
+///
+/// For each partition: its lines, then each 64-byte word with the string bitmap (1 from an opening quote up to
+/// the closing one) and the leveled bitmaps (at level K: brackets, colons and commas of the containers at depth
+/// K). Malformed lines are shown with what is wrong with them; they are no error here.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath index dump --levels 2 tests/data/edge.ndjson | less -S
+  echo '{\"a\":[1,{\"b\":\"]\"}]}' | warpath index dump")]
+pub struct DumpArgs {
+    #[command(flatten)]
+    pub files: FileArgs,
+
+    /// How many levels to print, from 0 on
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(0..=MAX_DEPTH as i64))]
+    pub levels: u32,
+
+    /// Print the levels that this query needs
+    #[arg(long, value_name = "PATH", conflicts_with = "levels")]
+    pub query: Option<String>,
+
+    /// Write to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Show what queries compile to, and what would run where
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath explain '$.user.lang'
+  warpath explain --device cuda '$.entities.urls[*].url' '$.entities.urls[0]'")]
+pub struct ExplainArgs {
+    /// Queries: JSONPath (RFC 9535). Several become one program
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<String>,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+#[derive(Args)]
+pub struct FileArgs {
+    /// Files of newline-delimited JSON, or patterns; `-`, or no file: standard input
+    ///
+    /// gzip and zstd are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) stands for the files that
+    /// it matches, sorted, unless a file has that very name.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// Everything about a run that is not what is printed.
+#[derive(Args)]
+#[command(next_help_heading = "Input and output")]
+pub struct RunArgs {
+    /// What to do at a malformed record
+    ///
+    /// Checked of every record: strings are closed, brackets balance and match, it is one value, no more than
+    /// 1024 levels deep.
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnErrorArg::Fail)]
+    pub on_error: OnErrorArg,
+
+    /// Write to FILE instead of standard output
+    ///
+    /// FILE must not be one of the inputs. It is overwritten once the first input could be read.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Say at the end how much was read, how long it took and what ran where, on standard error
+    #[arg(long, help_heading = "Messages")]
+    pub stats: bool,
+
+    /// When to show progress, on standard error
+    ///
+    /// `auto`: on a terminal, unless answers are printed on it.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto, help_heading = "Messages")]
+    pub progress: When,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArgs {
+    /// What answers: auto, cpu, cuda or cuda:N
+    ///
+    /// `auto`: the first CUDA device if there is a driver and a device, else the CPU. `cuda` is `cuda:0`;
+    /// `warpath devices` lists the numbers. All give the same answers.
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
+    pub device: DeviceChoice,
+
+    /// Bytes to index at once: a number, or one of KiB, MiB or GiB such as 64MiB [default: what suits the device]
+    ///
+    /// A partition grows to hold a longer record. Answers do not depend on it.
+    #[arg(long, value_name = "SIZE", value_parser = partition_size)]
+    pub partition_size: Option<usize>,
+
+    /// What the input is
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = InputFormat::Ndjson)]
+    pub input: InputFormat,
+}
+
+/// Flags that the documents speak of and that are not there yet.
+#[derive(Args)]
+pub struct Planned {
+    #[arg(long, hide = true)]
+    pub with_path: bool,
+    #[arg(long, hide = true)]
+    pub strict: bool,
+}
+
+impl Planned {
+    /// Says so, where one was given.
+    pub fn refuse(&self) -> Result<(), Failure> {
+        let missing = |flag, help| Err(Failure::usage(format!("`{flag}` is not there yet")).with_help(help));
+        if self.with_path {
+            return missing("--with-path", "`query --offsets` prints where each match stands");
+        }
+        if self.strict {
+            return missing("--strict", "strings, brackets and depth are checked without it");
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum InputFormat {
+    /// One JSON value a line
+    Ndjson,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// One JSON object a line
+    Ndjson,
+    /// A header, then a line a row: strings as text, null and missing values empty, the rest as JSON
+    Csv,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum OnErrorArg {
+    /// Print the answers of every record before it, then stop
+    Fail,
+    /// Leave it out, and say so at the end
+    Skip,
+}
+
+impl From<OnErrorArg> for OnError {
+    fn from(action: OnErrorArg) -> Self {
+        match action {
+            OnErrorArg::Fail => Self::Fail,
+            OnErrorArg::Skip => Self::Skip,
+        }
+    }
+}
+
+fn device(text: &str) -> Result<DeviceChoice, String> {
+    let number = |digits: &str| {
+        let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        digits.and_then(|digits| digits.parse().ok()).map(DeviceChoice::Cuda)
+    };
+    match text {
+        "auto" => Some(DeviceChoice::Auto),
+        "cpu" => Some(DeviceChoice::Cpu),
+        "cuda" => Some(DeviceChoice::Cuda(0)),
+        _ => text.strip_prefix("cuda:").and_then(number),
+    }
+    .ok_or_else(|| "there are auto, cpu, cuda and cuda:N, N a device's number".to_owned())
+}
+
+fn partition_size(text: &str) -> Result<usize, String> {
+    const UNITS: [(&str, u64); 4] = [("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30), ("", 1)];
+    let lower = text.to_ascii_lowercase();
+    let (digits, unit) =
+        UNITS.iter().find_map(|(name, unit)| Some((lower.strip_suffix(name)?.trim_end(), unit))).unwrap_or(("", &1));
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("sizes are whole numbers of bytes, KiB, MiB or GiB: 65536, 64KiB, 16MiB, 1GiB".into());
+    }
+    let bytes = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(*unit));
+    match bytes.and_then(|bytes| usize::try_from(bytes).ok()) {
+        Some(bytes @ 1..=MAX_PARTITION_BYTES) => Ok(bytes),
+        _ => Err(format!("a partition has 1 to {MAX_PARTITION_BYTES} bytes (2GiB less 16KiB)")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in
+            [("1", 1), ("65536", 65536), ("64KiB", 65536), ("16 MiB", 16 << 20), ("1gib", 1 << 30), ("007", 7)]
+        {
+            assert_eq!(partition_size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "0", "-1", "+1", "1.5MiB", "64K", "64MB", "MiB", "2GiB", "99999999999999999999", "1e6", "☺"] {
+            assert!(partition_size(text).is_err(), "{text}");
+        }
+        assert_eq!(partition_size(&MAX_PARTITION_BYTES.to_string()), Ok(MAX_PARTITION_BYTES));
+        assert!(partition_size(&(MAX_PARTITION_BYTES + 1).to_string()).is_err());
+    }
+
+    #[test]
+    fn devices() {
+        assert_eq!(device("auto"), Ok(DeviceChoice::Auto));
+        assert_eq!(device("cpu"), Ok(DeviceChoice::Cpu));
+        assert_eq!(device("cuda"), Ok(DeviceChoice::Cuda(0)));
+        assert_eq!(device("cuda:12"), Ok(DeviceChoice::Cuda(12)));
+        for text in ["", "gpu", "cuda:", "cuda:x", "cuda:+1", "cuda:-1", "CUDA", "cuda:99999999999999999999"] {
+            assert!(device(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Progress on standard error.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use warpath::Source;
+
+use super::args::When;
+
+/// What is over sooner shows no progress.
+const QUIET_START: Duration = Duration::from_millis(500);
+/// Between two lines where standard error is no terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How far a run has come.
+pub struct Progress {
+    /// The bytes of all inputs, where they are known and not compressed.
+    total: Option<u64>,
+    shown: Shown,
+    started: Instant,
+}
+
+enum Shown {
+    Nothing,
+    /// A bar, when it is time.
+    Bar(Option<ProgressBar>),
+    /// A line now and then; when the last one was written.
+    Lines(Instant),
+}
+
+impl Progress {
+    /// `answers_on_terminal`: whether a bar would stand between answers.
+    pub fn new(when: When, sources: &[Source], answers_on_terminal: bool) -> Self {
+        let terminal = io::stderr().is_terminal();
+        let shown = match when {
+            When::Never => Shown::Nothing,
+            When::Auto if !terminal || answers_on_terminal => Shown::Nothing,
+            _ if terminal => Shown::Bar(None),
+            _ => Shown::Lines(Instant::now()),
+        };
+        let total = sources.iter().map(plain_size).sum();
+        Self { total, shown, started: Instant::now() }
+    }
+
+    /// Says that so many bytes have been read.
+    pub fn update(&mut self, bytes: u64) {
+        // A compressed input under another name.
+        self.total = self.total.filter(|total| bytes <= *total);
+        let (total, started) = (self.total, self.started);
+        match &mut self.shown {
+            Shown::Nothing => {}
+            Shown::Bar(bar) => {
+                if bar.is_some() || started.elapsed() >= QUIET_START {
+                    let bar = bar.get_or_insert_with(|| new_bar(total));
+                    bar.set_position(bytes);
+                    if total.is_none() && bar.length().is_some() {
+                        bar.unset_length();
+                        bar.set_style(style(None));
+                    }
+                }
+            }
+            Shown::Lines(last) => {
+                if last.elapsed() >= LINE_INTERVAL {
+                    *last = Instant::now();
+                    line(bytes, total, started);
+                }
+            }
+        }
+    }
+
+    /// Takes the bar away, to make room for messages.
+    pub fn finish(&mut self, bytes: u64) {
+        match &mut self.shown {
+            Shown::Bar(Some(bar)) => bar.finish_and_clear(),
+            Shown::Lines(_) => line(bytes, self.total, self.started),
+            _ => {}
+        }
+        self.shown = Shown::Nothing;
+    }
+}
+
+/// The size of an input whose name does not say that it is compressed.
+fn plain_size(source: &Source) -> Option<u64> {
+    let name = source.name();
+    let extension = Path::new(&name).extension().unwrap_or_default();
+    if ["gz", "zst", "zstd"].iter().any(|known| extension == *known) { None } else { source.size() }
+}
+
+fn new_bar(total: Option<u64>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    bar.set_style(style(total));
+    bar
+}
+
+fn style(total: Option<u64>) -> ProgressStyle {
+    let template = match total {
+        Some(_) => "{bar:40} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
+        None => "{spinner} {bytes}  {bytes_per_sec}  {elapsed}",
+    };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+fn line(bytes: u64, total: Option<u64>, started: Instant) {
+    let rate = (bytes as f64 / started.elapsed().as_secs_f64().max(1e-9)) as u64;
+    let of = total.map(|total| format!(" of {}", HumanBytes(total))).unwrap_or_default();
+    let _ = writeln!(io::stderr().lock(), "progress: {}{of}, {}/s", HumanBytes(bytes), HumanBytes(rate));
+}

@@ -1,0 +1,244 @@
+//! How answers are consumed, whatever is printed of them.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::time::{Duration, Instant};
+
+use indicatif::BinaryBytes;
+use warpath::{Answers, Batch, Engine, Error, InputError, Program, RecordError, Source, Stats};
+use warpath::answer::Want;
+use warpath_shared::units::LineIx;
+
+use super::args::{EngineArgs, InputFormat, OnErrorArg, RunArgs};
+use super::failure::Failure;
+use super::out::Out;
+use super::progress::Progress;
+use super::ui::Ui;
+
+/// What is made of the answers.
+pub trait Consumer {
+    /// What is needed of the backend.
+    fn want(&self) -> Want;
+
+    /// Whether it has had enough, before it has seen anything.
+    fn is_done(&self) -> bool;
+
+    /// Before everything else, once the first input could be read.
+    fn start(&mut self, _out: &mut Out) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// The next partition's answers.
+    fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure>;
+
+    /// After everything that could be answered.
+    fn end(&mut self, _out: &mut Out) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    Continue,
+    /// Enough. What was used last: a piece of the batch, and a line of it.
+    Stop { piece: usize, line: LineIx },
+}
+
+/// An engine as the flags ask for it.
+pub fn engine(args: &EngineArgs, on_error: OnErrorArg) -> Result<Engine, Failure> {
+    // The one format that there is.
+    let InputFormat::Ndjson = args.input;
+    let mut builder = Engine::builder().device(args.device).on_error(on_error.into());
+    if let Some(bytes) = args.partition_size {
+        builder = builder.partition_size(bytes);
+    }
+    Ok(builder.build()?)
+}
+
+/// Runs a program over inputs and gives the answers to `consumer`; says what was left out, and the statistics.
+pub fn consume(
+    engine: &Engine,
+    sources: Vec<Source>,
+    program: Program,
+    consumer: &mut impl Consumer,
+    args: &RunArgs,
+    ui: &Ui,
+    started: Instant,
+) -> Result<(), Failure> {
+    let mut out = Out::new(args.output.as_deref());
+    if consumer.is_done() {
+        consumer.start(&mut out)?;
+        consumer.end(&mut out)?;
+        return out.finish();
+    }
+    let mut progress = Progress::new(args.progress, &sources, out.is_terminal() && consumer.want().matches);
+    let setup = started.elapsed();
+    let mut answers = engine.input(sources).answers(program, consumer.want());
+    let mut skipped = Skipped::default();
+    let done = consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut progress);
+    progress.finish(answers.bytes_read());
+    if matches!(done, Err(Failure::BrokenPipe)) {
+        return done;
+    }
+    if let Some(first) = &skipped.first {
+        let records = if skipped.count == 1 { "record" } else { "records" };
+        ui.warning(format_args!("{} malformed {records} skipped; first: {first}", skipped.count));
+    }
+    if args.stats {
+        let table = table(&engine.backend_name(), &answers.stats(), setup, started.elapsed());
+        let _ = io::stderr().lock().write_all(table.as_bytes());
+    }
+    done
+}
+
+fn consume_all(
+    answers: &mut Answers,
+    consumer: &mut impl Consumer,
+    out: &mut Out,
+    skipped: &mut Skipped,
+    progress: &mut Progress,
+) -> Result<(), Failure> {
+    let mut open = false;
+    // The last record that was answered may be followed by one that could not be: where it stands.
+    let mut excerpt = None;
+    let failure = loop {
+        match answers.next() {
+            None => break None,
+            Some(Err(error)) => {
+                let bad_record = matches!(error, Error::Input(InputError::Record(_)));
+                break Some(Failure::Library(error, excerpt.filter(|_| bad_record)));
+            }
+            Some(Ok(batch)) => {
+                if !open {
+                    out.open()?;
+                    consumer.start(out)?;
+                    open = true;
+                }
+                let flow = consumer.batch(&batch, out)?;
+                skipped.add(&batch, flow);
+                if flow != Flow::Continue {
+                    break None;
+                }
+                excerpt = batch.fault().map(|fault| self::excerpt(batch.line_of(fault), fault));
+                out.batch_end()?;
+                progress.update(answers.bytes_read());
+            }
+        }
+    };
+    if !open && failure.is_none() {
+        consumer.start(out)?;
+        open = true;
+    }
+    if open {
+        consumer.end(out)?;
+        out.finish()?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// The malformed records that were left out.
+#[derive(Default)]
+struct Skipped {
+    count: u64,
+    first: Option<RecordError>,
+}
+
+impl Skipped {
+    fn add(&mut self, batch: &Batch, flow: Flow) {
+        let before = self.count;
+        for (at, (_, piece)) in batch.pieces().enumerate() {
+            self.count += match flow {
+                Flow::Stop { piece: last, .. } if at > last => 0,
+                Flow::Stop { piece: last, line } if at == last => {
+                    piece.faults.partition_point(|fault| fault.line < line) as u64
+                }
+                _ => piece.faults.len() as u64,
+            };
+        }
+        if before == 0 && self.count > 0 {
+            self.first = batch.skipped().next();
+        }
+    }
+}
+
+/// Bytes of a malformed record that are shown on either side of its fault.
+const CONTEXT: usize = 50;
+
+/// The surroundings of a fault, and a caret under it.
+fn excerpt(line: &[u8], fault: &RecordError) -> String {
+    let at = (fault.byte as usize - 1).min(line.len());
+    // Not in the middle of a character, where the line is UTF-8.
+    let boundary = |at: &usize| line.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    let from = at.saturating_sub(CONTEXT);
+    let from = (from..=at).find(boundary).unwrap_or(at);
+    let to = (at + CONTEXT).min(line.len());
+    let to = (to..=line.len()).find(boundary).unwrap_or(to);
+    let show = |bytes: &[u8]| -> String {
+        String::from_utf8_lossy(bytes).chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    };
+    let (before, after) = (show(&line[from..at]), show(&line[at..to]));
+    let start = if from > 0 { "…" } else { "" };
+    let end = if to < line.len() { "…" } else { "" };
+    let indent = start.chars().count() + before.chars().count();
+    format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
+}
+
+fn table(backend: &str, stats: &Stats, setup: Duration, total: Duration) -> String {
+    let running = total.saturating_sub(setup);
+    let rate = stats.bytes as f64 / running.as_secs_f64().max(1e-9) / 1e9;
+    let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
+    let rows = [
+        ("backend", backend.to_owned()),
+        ("bytes", format!("{} ({})", stats.bytes, BinaryBytes(stats.bytes))),
+        ("lines", stats.lines.to_string()),
+        ("matches", stats.matches.to_string()),
+        ("skipped", stats.skipped.to_string()),
+        ("partitions", stats.partitions.to_string()),
+        ("setup", seconds(setup)),
+        ("reading", seconds(stats.reading)),
+        ("answering", format!("{}, while reading", seconds(stats.answering))),
+        ("total", seconds(total)),
+        ("speed", format!("{rate:.2} GB/s without setup")),
+    ];
+    let mut table = String::new();
+    for (name, value) in rows {
+        let _ = writeln!(table, "{name:<11} {value}");
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use warpath_shared::check::FaultKind;
+
+    use super::*;
+
+    fn shown(line: &[u8], byte: u64) -> String {
+        let kind = FaultKind::UnclosedString;
+        excerpt(line, &RecordError { name: "x".into(), line: 1, byte, kind })
+    }
+
+    #[test]
+    fn the_caret_stands_under_the_byte() {
+        assert_eq!(shown(b"[1,2", 1), "  [1,2\n  ^");
+        assert_eq!(shown("{\"☺\": \"x}".as_bytes(), 9), "  {\"☺\": \"x}\n        ^");
+        assert_eq!(shown(b"\t\0\xff]", 4), "  \u{fffd}\u{fffd}\u{fffd}]\n     ^");
+        assert_eq!(shown(b"", 1), "  \n  ^");
+    }
+
+    #[test]
+    fn long_lines_are_cut_at_characters() {
+        for at in 1..400 {
+            let line = "☺é".repeat(80);
+            if !line.is_char_boundary(at - 1) {
+                continue;
+            }
+            let text = shown(line.as_bytes(), at as u64);
+            assert!(!text.contains('\u{fffd}'), "{text}");
+            let (first, second) = text.split_once('\n').unwrap();
+            let caret = second.chars().count() - 1;
+            assert_eq!(first.chars().nth(caret), line[at - 1..].chars().next(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The structural index, by splitting lines and walking each with a stack.
+
+use warpath::answer::LineFault;
+use warpath::backend::StructuralIndex;
+use warpath_shared::check::{Fault, FaultKind};
+use warpath_shared::units::MAX_DEPTH;
+
+/// The index of a text. For a faulty line only the first fault is reported, and its bits are those that a reader that
+/// goes on regardless sets.
+pub fn index(text: &[u8], levels: u32) -> StructuralIndex {
+    let words = text.len().div_ceil(64);
+    let mut out = StructuralIndex {
+        line_starts: vec![0],
+        string: vec![0; words],
+        levels: vec![vec![0; words]; levels as usize],
+        faults: Vec::new(),
+    };
+    let mut start = 0;
+    while start < text.len() {
+        let end = text[start..].iter().position(|b| *b == b'\n').map_or(text.len(), |at| start + at + 1);
+        let line = out.line_starts.len() as u32 - 1;
+        if let Some(fault) = walk(&text[start..end], start, &mut out) {
+            out.faults.push(LineFault { line, fault });
+        }
+        out.line_starts.push(end as u32);
+        start = end;
+    }
+    out
+}
+
+fn walk(line: &[u8], start: usize, out: &mut StructuralIndex) -> Option<Fault> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut fault = None;
+    let mut note = |kind, at| {
+        fault.get_or_insert(Fault { kind, at });
+    };
+    // Where each container opened, and its bracket. Below zero, `debt` counts what was closed too often.
+    let mut open: Vec<(usize, u8)> = Vec::new();
+    let mut debt = 0usize;
+    let mut string_at = None;
+    let mut roots = 0;
+    let mut backslashes = 0;
+    for (i, byte) in line.iter().enumerate() {
+        let escaped = backslashes % 2 == 1;
+        backslashes = if *byte == b'\\' { backslashes + 1 } else { 0 };
+        let (word, bit) = ((start + i) / 64, 1u64 << ((start + i) % 64));
+        if *byte == b'"' && !escaped {
+            string_at = if string_at.is_none() { Some(i) } else { None };
+        }
+        if string_at.is_some() {
+            out.string[word] |= bit;
+            continue;
+        }
+        let mut mark = |level: usize| {
+            if let Some(bits) = out.levels.get_mut(level) {
+                bits[word] |= bit;
+            }
+        };
+        match byte {
+            b'{' | b'[' if debt > 0 => debt -= 1,
+            b'{' | b'[' => {
+                mark(open.len());
+                if open.is_empty() && roots > 0 {
+                    note(FaultKind::SecondRoot, i);
+                }
+                if open.len() == MAX_DEPTH {
+                    note(FaultKind::TooDeep, i);
+                }
+                open.push((i, *byte));
+            }
+            b'}' | b']' => match open.pop() {
+                Some((_, bracket)) => {
+                    mark(open.len());
+                    if (bracket == b'{') != (*byte == b'}') {
+                        note(FaultKind::MismatchedBracket, i);
+                    }
+                    roots += open.is_empty() as usize;
+                }
+                None => {
+                    debt += 1;
+                    note(FaultKind::UnopenedContainer, i);
+                }
+            },
+            b':' | b',' if open.is_empty() => note(FaultKind::StraySeparator, i),
+            b':' | b',' => mark(open.len() - 1),
+            _ => {}
+        }
+    }
+    if backslashes % 2 == 1 {
+        note(FaultKind::EscapeAtEnd, line.len() - 1);
+    }
+    if let Some(at) = string_at {
+        note(FaultKind::UnclosedString, at);
+    }
+    if let Some((at, _)) = open.last() {
+        note(FaultKind::UnclosedContainer, *at);
+    }
+    fault
+}

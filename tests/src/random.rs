@@ -1,0 +1,184 @@
+//! Random text, from a seed: JSON, JSON with a byte changed here and there, and bytes with structure in them.
+
+/// A small generator (SplitMix64), so that a failure is repeated by its seed alone.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator of one seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+}
+
+/// Names that queries ask for, some of them spelt with escapes.
+pub const NAMES: [&str; 12] =
+    ["a", "b", "c", "aa", "ab", "lang", "", "x y", r#"q\"q"#, r"\u0061", r"b\\", "é"];
+
+fn value(rng: &mut Rng, depth: usize, out: &mut String) {
+    let space = |rng: &mut Rng, out: &mut String| {
+        if rng.below(6) == 0 {
+            out.push_str(rng.pick(&[" ", "  ", "\t", " \t "]));
+        }
+    };
+    match if depth == 0 { rng.below(5) } else { rng.below(11) } {
+        0 => out.push_str(rng.pick(&["null", "true", "false"])),
+        1 => out.push_str(rng.pick(&[
+            "0",
+            "-0",
+            "1",
+            "1.0",
+            "10e-1",
+            "-12.50",
+            "1E400",
+            "12345678901234567890",
+        ])),
+        2 | 3 => {
+            out.push('"');
+            for _ in 0..rng.below(6) {
+                out.push_str(rng.pick(&[
+                    "x",
+                    "{",
+                    "}",
+                    "[",
+                    "]",
+                    ":",
+                    ",",
+                    r#"\""#,
+                    r"\\",
+                    r"\n",
+                    r"\u00e9",
+                    "é",
+                    "long text ",
+                    r"\\\\",
+                ]));
+            }
+            out.push('"');
+        }
+        4 => out.push_str(rng.pick(&["\"x\"", "\"nl\"", "2"])),
+        5..=7 => {
+            out.push('[');
+            for i in 0..rng.below(5) {
+                if i > 0 {
+                    out.push(',');
+                }
+                space(rng, out);
+                value(rng, depth - 1, out);
+                space(rng, out);
+            }
+            out.push(']');
+        }
+        _ => {
+            out.push('{');
+            for i in 0..rng.below(5) {
+                if i > 0 {
+                    out.push(',');
+                }
+                space(rng, out);
+                out.push('"');
+                out.push_str(rng.pick(&NAMES));
+                out.push('"');
+                space(rng, out);
+                out.push(':');
+                space(rng, out);
+                value(rng, depth - 1, out);
+                space(rng, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// Lines of random JSON, `bytes` or a little more; blank lines and carriage returns among them; sometimes without a
+/// newline at the end.
+pub fn json(rng: &mut Rng, bytes: usize) -> Vec<u8> {
+    let mut out = String::new();
+    while out.len() < bytes {
+        if rng.below(12) > 0 {
+            let depth = rng.below(7);
+            value(rng, depth, &mut out);
+        }
+        out.push_str(if rng.below(9) == 0 { "\r\n" } else { "\n" });
+    }
+    if rng.below(3) == 0 {
+        out.truncate(out.trim_end().len());
+    }
+    out.into_bytes()
+}
+
+/// Changes, removes or inserts a byte here and there.
+pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>, changes: usize) {
+    const BYTES: &[u8] = b"\"\\{}[]:,\n\r \0a\xff";
+    for _ in 0..changes {
+        if text.is_empty() {
+            return;
+        }
+        let (at, byte) = (rng.below(text.len()), BYTES[rng.below(BYTES.len())]);
+        match rng.below(3) {
+            0 => text[at] = byte,
+            1 => text.insert(at, byte),
+            _ => drop(text.remove(at)),
+        }
+    }
+}
+
+/// Random bytes, dense in structure, in runs.
+pub fn bytes(rng: &mut Rng, len: usize) -> Vec<u8> {
+    const BYTES: &[u8] = b"\"\"\\\\\\{}[]{}[]:,\n\n xyz\r\0\xff";
+    let mut out = Vec::with_capacity(len);
+    while out.len() < len {
+        let (byte, run) =
+            (BYTES[rng.below(BYTES.len())], if rng.below(20) == 0 { rng.below(150) } else { 1 });
+        out.extend(std::iter::repeat_n(byte, run.min(len - out.len())));
+    }
+    out
+}
+
+/// A random path of the kinds that are supported.
+pub fn path(rng: &mut Rng) -> String {
+    let mut path = String::from("$");
+    for _ in 0..rng.below(5) {
+        let selectors = if rng.below(4) == 0 { 2 } else { 1 };
+        let list: Vec<String> = (0..selectors)
+            .map(|_| match rng.below(9) {
+                0..=3 => format!("\"{}\"", rng.pick(&NAMES)),
+                4 => (rng.below(6) as i64 - 3).to_string(),
+                5 => "*".into(),
+                6 | 7 => {
+                    let bound = |rng: &mut Rng| match rng.below(3) {
+                        0 => String::new(),
+                        _ => (rng.below(9) as i64 - 4).to_string(),
+                    };
+                    let (start, end) = (bound(rng), bound(rng));
+                    let step = rng.pick(&["", ":", ":1", ":2", ":-1", ":-2", ":0", ":3"]);
+                    format!("{start}:{end}{step}")
+                }
+                _ => {
+                    let from = rng.pick(&["@", "@.a", "@['b']", "@[0]", "@.a.b", "@[-1]", "@.aa[0]"]);
+                    let to = rng.pick(&["1", "0", "'x'", "null", "true", "\"nl\"", "-12.5", "''", "2"]);
+                    if rng.below(3) == 0 { format!("?{to} == {from}") } else { format!("?({from}=={to})") }
+                }
+            })
+            .collect();
+        path.push_str(&format!("[{}]", list.join(",")));
+    }
+    path
+}

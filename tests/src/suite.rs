@@ -1,0 +1,291 @@
+//! The comparisons that hold a backend to the oracles. The same functions run under `cargo test`, on the CPU and in the
+//! emulator, and in `gpu-check` on a GPU.
+
+use anyhow::{Context, Result, bail, ensure};
+use warpath::answer::{Answer, Want};
+use warpath::backend::Backend;
+use warpath::{Program, Query};
+use warpath_shared::units::TILE_BYTES;
+
+use crate::data::{BOUNDARY_LINES, FILES, paths_of};
+use crate::oracle;
+use crate::random::{self, Rng};
+
+/// Paths asked of every text that is not of `tests/data`.
+pub const PATHS: [&str; 12] = [
+    "$",
+    "$.a",
+    "$['a','b']",
+    "$.*",
+    "$[*][*]",
+    "$.a.b.c",
+    "$[1]",
+    "$[-1]",
+    "$[::-1]",
+    "$[1:3]",
+    "$[?@ == 1]",
+    "$[?@.a == 'x']",
+];
+
+/// How much to run: the emulator is a thousand times slower than a card.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Random texts, and their size in bytes.
+    pub random: (usize, usize),
+    /// How far lines are slid across a tile's edge: every `slide_step` bytes.
+    pub slide_step: usize,
+    /// Bytes of a text of many tiles.
+    pub large: usize,
+}
+
+fn show(text: &[u8]) -> String {
+    let cut = &text[..text.len().min(400)];
+    format!("{} bytes: {}", text.len(), cut.escape_ascii())
+}
+
+/// Holds the index of a text to the oracle.
+///
+/// # Errors
+/// Where they differ.
+pub fn check_index(backend: &dyn Backend, text: &[u8], levels: u32) -> Result<()> {
+    let got = backend.index(text, levels).with_context(|| show(text))?;
+    let want = oracle::index::index(text, levels);
+    ensure!(got.line_starts == want.line_starts, "newline index of {}", show(text));
+    ensure!(got.faults == want.faults, "faults {:?}, not {:?}, of {}", got.faults, want.faults, show(text));
+    let first = |a: &[u64], b: &[u64]| a.iter().zip(b).position(|(a, b)| a != b);
+    ensure!(
+        got.string == want.string,
+        "string bitmap, word {:?} of {}",
+        first(&got.string, &want.string),
+        show(text)
+    );
+    for (level, (a, b)) in got.levels.iter().zip(&want.levels).enumerate() {
+        ensure!(a == b, "level {level}, word {:?} of {}", first(a, b), show(text));
+    }
+    ensure!(got.levels.len() == levels as usize, "levels of {}", show(text));
+    Ok(())
+}
+
+/// The matches of an answer, path by path, as lines and bytes of the whole text.
+fn flatten(answer: &Answer, paths: usize) -> Vec<Vec<oracle::query::Found>> {
+    let mut all = vec![Vec::new(); paths];
+    let mut first_line = 0;
+    for piece in &answer.pieces {
+        for (path, list) in piece.matches.iter().enumerate() {
+            let place = |m: &warpath_shared::kernel::Match| {
+                (first_line + m.line, piece.base + m.start, piece.base + m.end)
+            };
+            all[path].extend(list.iter().map(place));
+        }
+        first_line += piece.lines;
+    }
+    all
+}
+
+fn compile(paths: &[&str]) -> Result<Vec<Query>> {
+    // Those that no backend runs yet are asked by nobody.
+    let mut queries = Vec::new();
+    for path in paths {
+        match Query::compile(path) {
+            Ok(query) => queries.push(query),
+            Err(warpath::Error::Unsupported(_)) => {}
+            Err(error) => bail!("{path}: {error}"),
+        }
+    }
+    Ok(queries)
+}
+
+/// Holds the answers to some paths, asked one by one and all together, to the oracle; or, where a record is not JSON in a
+/// way that is not checked, to the CPU.
+///
+/// # Errors
+/// Where they differ.
+pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Result<()> {
+    let queries = compile(paths)?;
+    if queries.is_empty() {
+        return Ok(());
+    }
+    let faults: Vec<u32> = oracle::index::index(text, 0).faults.iter().map(|fault| fault.line).collect();
+    let want = Want { matches: true, records: true };
+    let together = Program::new(&queries)?;
+    let ask = |backend: &dyn Backend, program: &Program| -> Result<_> {
+        let answer = backend.answer(text, program, want).with_context(|| show(text))?;
+        Ok((flatten(&answer, program.paths()), answer))
+    };
+    let (all, _) = ask(backend, &together)?;
+    for (query, found) in queries.iter().zip(&all) {
+        let path = query.text();
+        let program = Program::new(std::slice::from_ref(query))?;
+        let (alone, answer) = ask(backend, &program)?;
+        ensure!(alone[0] == *found, "{path} alone and with others differs on {}", show(text));
+        match oracle::query::query(text, &faults, path) {
+            Some(want) => ensure!(
+                *found == want,
+                "{path}: {} matches, not {}; first difference {:?} on {}",
+                found.len(),
+                want.len(),
+                found.iter().zip(&want).find(|(a, b)| a != b),
+                show(text)
+            ),
+            None => {
+                let (cpu, _) = ask(&warpath::Cpu, &program)?;
+                ensure!(*found == cpu[0], "{path} differs from the CPU on {}", show(text));
+            }
+        }
+        // Counting alone gives the same number, and stops at the same fault.
+        let counted = backend.answer(text, &program, Want::default())?;
+        let count = |answer: &Answer| answer.pieces.iter().map(|piece| piece.counts[0]).sum::<u64>();
+        ensure!(count(&counted) == found.len() as u64, "{path}: count on {}", show(text));
+        ensure!(count(&answer) == found.len() as u64, "{path}: count beside matches on {}", show(text));
+        let before = |answer: &Answer| -> Option<u64> {
+            let at = answer.pieces.iter().position(|piece| piece.counts_before_fault.is_some())?;
+            let earlier: u64 = answer.pieces[..at].iter().map(|piece| piece.counts[0]).sum();
+            Some(earlier + answer.pieces[at].counts_before_fault.as_ref()?[0])
+        };
+        let want = faults.first().map(|line| found.iter().filter(|(at, ..)| at < line).count() as u64);
+        ensure!(before(&answer) == want, "{path}: count before the first fault on {}", show(text));
+        ensure!(before(&counted) == want, "{path}: count alone before the first fault on {}", show(text));
+    }
+    Ok(())
+}
+
+fn check(backend: &dyn Backend, text: &[u8], levels: u32, paths: &[&str]) -> Result<()> {
+    check_index(backend, text, levels)?;
+    check_queries(backend, text, paths)
+}
+
+/// The files of `tests/data` with the paths of `queries.txt`, at several numbers of levels.
+///
+/// # Errors
+/// Where the backend and an oracle differ.
+pub fn files(backend: &dyn Backend) -> Result<()> {
+    for (name, text) in FILES {
+        for levels in [0, 1, 3, 8, 11] {
+            check_index(backend, text, levels).with_context(|| name.to_owned())?;
+        }
+        let mut paths = paths_of(name);
+        paths.extend(PATHS);
+        check_queries(backend, text, &paths).with_context(|| name.to_owned())?;
+    }
+    Ok(())
+}
+
+/// All hand-written lines in one text, slid across every offset of a word.
+///
+/// # Errors
+/// Where the backend and an oracle differ.
+pub fn slide_across_words(backend: &dyn Backend, step: usize) -> Result<()> {
+    for shift in (0..64).step_by(step) {
+        let text = format!("{}{}", " ".repeat(shift), BOUNDARY_LINES.join("\n"));
+        check(backend, text.as_bytes(), 4, &PATHS).with_context(|| format!("shift {shift}"))?;
+    }
+    Ok(())
+}
+
+/// Each hand-written line across the edge between two tiles, at every offset: line *i* begins `shift` bytes before the
+/// end of tile *i*.
+///
+/// # Errors
+/// Where the backend and an oracle differ.
+pub fn slide_across_tiles(backend: &dyn Backend, step: usize) -> Result<()> {
+    for shift in (0..100).step_by(step) {
+        let mut text = Vec::new();
+        for (i, line) in BOUNDARY_LINES.iter().enumerate() {
+            let edge = (i + 1) * TILE_BYTES;
+            // A long record before it, so that its state is at work, too; it ends right before the line.
+            let room = edge - shift - text.len() - br#"{"f":""}"#.len() - 1;
+            text.extend_from_slice(br#"{"f":""#);
+            text.extend(std::iter::repeat_n(b"x{\\\\,"[i % 3], room / 2 * 2));
+            text.extend(std::iter::repeat_n(b'.', room % 2));
+            text.extend_from_slice(b"\"}\n");
+            text.extend_from_slice(line.as_bytes());
+            text.push(b'\n');
+        }
+        check_index(backend, &text, 3).with_context(|| format!("shift {shift}"))?;
+        check_queries(backend, &text, &["$.a", "$.a.*", "$[1]"]).with_context(|| format!("shift {shift}"))?;
+    }
+    Ok(())
+}
+
+/// Texts of sizes around those of words, halves of words and tiles, with the last line ended and not.
+///
+/// # Errors
+/// Where the backend and an oracle differ.
+pub fn sizes(backend: &dyn Backend) -> Result<()> {
+    let around = |size: usize| [size - 1, size, size + 1];
+    let sizes = [[0, 1, 2], around(32), around(64), around(128), around(TILE_BYTES), around(2 * TILE_BYTES)];
+    for size in sizes.as_flattened() {
+        let line = br#"{"a":[1,"two\"",{"b":null}]}"#;
+        for ended in [false, true] {
+            let mut text: Vec<u8> = line.iter().chain(b"\n").copied().cycle().take(*size).collect();
+            if let Some(last) = text.last_mut() {
+                *last = if ended { b'\n' } else { b'x' };
+            }
+            check(backend, &text, 2, &["$.a[1]", "$.a[*]"]).with_context(|| format!("size {size}"))?;
+        }
+        // One byte all along: the worst runs there are.
+        for byte in *b"\\\"\n{[]},: " {
+            let text = vec![byte; *size];
+            check(backend, &text, 1, &["$", "$[*]"]).with_context(|| format!("size {size}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Random JSON, the same with bytes changed, and random bytes, with random paths.
+///
+/// # Errors
+/// Where the backend and an oracle differ.
+pub fn random(backend: &dyn Backend, rounds: usize, bytes: usize, seed: u64) -> Result<()> {
+    for round in 0..rounds {
+        let rng = &mut Rng::new(seed + round as u64);
+        let text = match round % 3 {
+            0 => random::json(rng, bytes),
+            1 => {
+                let mut text = random::json(rng, bytes);
+                random::mutate(rng, &mut text, 1 + bytes / 300);
+                text
+            }
+            _ => random::bytes(rng, bytes),
+        };
+        let paths: Vec<String> = (0..4).map(|_| random::path(rng)).collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let levels = rng.below(6) as u32;
+        check(backend, &text, levels, &paths)
+            .with_context(|| format!("seed {}: {paths:?}", seed + round as u64))?;
+    }
+    Ok(())
+}
+
+/// A text of many tiles, so that scans of tiles take several blocks: tweets, a fault, a record that is larger than a
+/// tile, and more tweets.
+///
+/// # Errors
+/// Where the backend and an oracle differ.
+pub fn many_tiles(backend: &dyn Backend, bytes: usize) -> Result<()> {
+    let tweets = FILES[0].1;
+    let mut text = Vec::with_capacity(bytes + tweets.len());
+    while text.len() < bytes / 2 {
+        text.extend_from_slice(tweets);
+    }
+    text.extend_from_slice(b"{\"user\":{\"lang\":\"unclosed}}\n{\"user\":[\"");
+    text.extend(std::iter::repeat_n(b'y', 5 * TILE_BYTES + 77));
+    text.extend_from_slice(b"\",{\"lang\":1}]}\n");
+    while text.len() < bytes {
+        text.extend_from_slice(tweets);
+    }
+    check(backend, &text, 3, &["$.user.lang", "$.entities.urls[*].url", "$.user[1].lang"])
+}
+
+/// Everything above.
+///
+/// # Errors
+/// Where the backend and an oracle differ.
+pub fn all(backend: &dyn Backend, effort: Effort) -> Result<()> {
+    files(backend).context("files")?;
+    sizes(backend).context("sizes")?;
+    slide_across_words(backend, 1).context("words")?;
+    slide_across_tiles(backend, effort.slide_step).context("tiles")?;
+    random(backend, effort.random.0, effort.random.1, 1).context("random")?;
+    many_tiles(backend, effort.large).context("many tiles")
+}
