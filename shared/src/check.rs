@@ -130,7 +130,8 @@ mod tests {
     #[test]
     fn first_faults() {
         use FaultKind::*;
-        let cases: &[(&[u8], Option<(FaultKind, usize)>)] = &[
+        type Case<'a> = (&'a [u8], Option<(FaultKind, usize)>);
+        let cases: &[Case<'_>] = &[
             (br#"{"a":[1,{"b":"}"}]}"#, None),
             (b"", None),
             (b" \t\r", None),

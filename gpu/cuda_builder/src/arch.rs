@@ -32,7 +32,7 @@ impl Arch {
 
     /// The architectures whose PTX the repository carries, oldest first. At run time the newest that the device can
     /// run is loaded.
-    pub const COMMITTED: &[Self] = &[Self::Sm75, Self::Sm90];
+    pub const COMMITTED: &[Self] = &[Self::Sm75];
 
     /// The name that rustc's `-C target-cpu`, PTX's `.target` and `ptxas -arch` use.
     pub const fn name(self) -> &'static str {

@@ -18,6 +18,7 @@
 //! ```
 
 use cuda_std::bits::byte_permute;
+use cuda_std::shared;
 use cuda_std::thread::{sync_threads, thread_idx_x};
 use cuda_std::wide::{U32x4, load_readonly_16};
 use warpath_shared::index::class::Classes;
@@ -47,13 +48,13 @@ pub unsafe fn classify(text: View<'_, u8>, tile: usize, staging: *mut U32x4) -> 
         // SAFETY: `at` checked the range; texts are 16-byte aligned, and no kernel writes to one.
         let bytes = unsafe { load_readonly_16(from) };
         // SAFETY: `place` permutes 0..VECTORS, so each element has one writer.
-        unsafe { staging.add(place(vector)).write(bytes) };
+        unsafe { shared::write(staging.add(place(vector)), bytes) };
         i += 1;
     }
     sync_threads();
     let read = |i: usize| {
         // SAFETY: written before the barrier.
-        let vector = unsafe { staging.add(place(4 * thread + i)).read() };
+        let vector = unsafe { shared::read(staging.add(place(4 * thread + i))) };
         vector.0
     };
     let low = classify_half(read(0), read(1));

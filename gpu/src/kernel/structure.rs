@@ -7,9 +7,9 @@
 //! string bitmap and for each level; four bytes a line; 32 bytes a tile. With the first pass that is
 //! 2 + (1 + levels) / 8 bytes moved a byte of text: 2.5 for three levels.
 
-use cuda_std::atomic::mid::atomic_fetch_or_u64_relaxed_block;
+use cuda_std::atomic::mid::atomic_fetch_or_u64_relaxed_shared;
 use cuda_std::kernel;
-use cuda_std::shared::shared_array;
+use cuda_std::shared::{self, shared_array};
 use cuda_std::thread::{block_idx_x, index_1d, sync_threads, thread_idx_x};
 use cuda_std::wide::U32x4;
 use warpath_shared::index::Monoid;
@@ -82,7 +82,7 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         let mut level = 0;
         while level < count {
             // SAFETY: the column is this thread's own: element `level * BLOCK_THREADS + thread`.
-            unsafe { column.add(level as usize * BLOCK_THREADS).write(0) };
+            unsafe { shared::write(column.add(level as usize * BLOCK_THREADS), 0) };
             level += 1;
         }
         let mut depth = state.depth;
@@ -91,7 +91,10 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
             let level = level.wrapping_sub(base);
             if level < count {
                 // SAFETY: as above.
-                unsafe { *column.add(level as usize * BLOCK_THREADS) |= bits };
+                unsafe {
+                    let at = column.add(level as usize * BLOCK_THREADS);
+                    shared::write(at, shared::read(at) | bits);
+                };
             }
         });
         if base == 0 {
@@ -101,7 +104,7 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         while level < count {
             // SAFETY: as above; and one writer a word of the bitmap.
             unsafe {
-                let bits = column.add(level as usize * BLOCK_THREADS).read();
+                let bits = shared::read(column.add(level as usize * BLOCK_THREADS));
                 args.levels.set((base + level) as usize * words + word, bits);
             }
             level += 1;
@@ -127,8 +130,8 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         // Of all threads of the block, one at most has a read of a level that nothing before it in the tile wrote.
         // SAFETY: touched only atomically between two barriers.
         unsafe {
-            atomic_fetch_or_u64_relaxed_block(tile_reads, open.mask);
-            atomic_fetch_or_u64_relaxed_block(tile_reads.add(1), open.value);
+            atomic_fetch_or_u64_relaxed_shared(tile_reads, open.mask);
+            atomic_fetch_or_u64_relaxed_shared(tile_reads.add(1), open.value);
         }
     }
     sync_threads();

@@ -1,0 +1,158 @@
+//! Times every kernel by events, over text that is resident on the device, beside a copy kernel in the same run.
+//!
+//! ```text
+//! bench-gpu [--device N] [--runs N] [--levels N] FILE PATH...
+//! ```
+//!
+//! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a second; a copy
+//! is 2 bytes moved for each that is copied. Medians of all runs but the first three.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use warpath::answer::Want;
+use warpath::backend::Backend;
+use warpath::cuda::{Cuda, KernelTime};
+use warpath::device::{Accelerator, Pipeline};
+use warpath::{Cpu, Program, Query};
+use warpath_shared::kernel::{Copy16, Copy16Args};
+use warpath_shared::units::TILE_BYTES;
+
+/// Runs that warm caches and clocks, and are not counted.
+const WARM_UP: usize = 3;
+
+fn main() -> Result<()> {
+    let (mut device, mut runs, mut levels, mut rest) = (0, 20, None, Vec::new());
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut number = || -> Result<usize> { Ok(args.next().context("a number")?.parse()?) };
+        match arg.as_str() {
+            "--device" => device = number()?,
+            "--runs" => runs = number()?.max(1),
+            "--levels" => levels = Some(number()? as u32),
+            _ => rest.push(arg),
+        }
+    }
+    let [file, paths @ ..] = rest.as_slice() else { bail!("usage: bench-gpu FILE PATH...") };
+    ensure!(!paths.is_empty(), "usage: bench-gpu FILE PATH...");
+    let text = std::fs::read(file).with_context(|| file.clone())?;
+    let bytes = text.len() as f64;
+
+    let start = Instant::now();
+    let cuda = Cuda::new(device)?;
+    println!("{}: context and module in {:.0} ms", cuda.name(), start.elapsed().as_secs_f64() * 1e3);
+    println!("{file}: {} bytes", text.len());
+    let copy = copy_time(&cuda, text.len(), runs)?;
+    let line = |name: &str, milliseconds: f32, moved: f64| {
+        let rate = |bytes: f64| bytes / milliseconds as f64 / 1e6;
+        println!(
+            "{name:<44} {milliseconds:9.3} ms {:9.0} GB/s of input {:9.0} GB/s moved {:6.1} % of the copy's",
+            rate(bytes),
+            rate(moved),
+            100.0 * rate(moved) / (2.0 * bytes / copy as f64 / 1e6),
+        );
+    };
+    line("copy kernel", copy, 2.0 * bytes);
+
+    let pipeline = Pipeline::new(cuda)?;
+    pipeline.load(&text)?;
+    let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?;
+    let together = Program::new(&queries)?;
+    let levels = levels.unwrap_or(together.levels());
+
+    // The index alone: by kernel, and from the first kernel's start to the last one's end.
+    let mut totals = Vec::new();
+    let mut each: Vec<Vec<KernelTime>> = Vec::new();
+    for run in 0..runs + WARM_UP {
+        pipeline.device().start_timeline();
+        pipeline.index_resident(&text, levels)?;
+        let (times, total) = pipeline.device().take_timeline()?;
+        if run >= WARM_UP {
+            totals.push(total);
+            each.push(times);
+        }
+    }
+    let written = (1.0 + levels as f64) / 8.0;
+    for (i, kernel) in each[0].iter().enumerate() {
+        let moved = match kernel.name {
+            "line_summaries" => bytes,
+            "structure_write" => bytes * (1.0 + written),
+            _ => 0.0,
+        };
+        line(kernel.name, median(each.iter().map(|run| run[i].milliseconds)), moved);
+    }
+    let sum = median(each.iter().map(|run| run.iter().map(|kernel| kernel.milliseconds).sum()));
+    line(&format!("index, {levels} levels: sum of kernels"), sum, bytes * (2.0 + written));
+    line(
+        &format!("index, {levels} levels: first start to last end"),
+        median(totals),
+        bytes * (2.0 + written),
+    );
+
+    // Queries: each path alone, then all together. The copy of the text is in the wall time, not in the kernels'.
+    let mut programs: Vec<(String, Program)> = Vec::new();
+    for query in &queries {
+        programs.push((query.text().into(), Program::new(std::slice::from_ref(query))?));
+    }
+    if queries.len() > 1 {
+        programs.push((format!("{} paths together", queries.len()), together));
+    }
+    for (name, program) in &programs {
+        let counts = |backend: &dyn Backend| -> Result<Vec<u64>> {
+            let answer = backend.answer(&text, program, Want::default())?;
+            let count = |path| answer.pieces.iter().map(|piece| piece.counts[path]).sum();
+            Ok((0..program.paths()).map(count).collect())
+        };
+        let (got, want) = (counts(&pipeline)?, counts(&Cpu)?);
+        ensure!(got == want, "{name}: {got:?} matches, the CPU has {want:?}");
+        println!("{name}: {got:?} matches");
+        let mut each: Vec<Vec<KernelTime>> = Vec::new();
+        for run in 0..runs.min(7) + WARM_UP {
+            pipeline.device().start_timeline();
+            pipeline.answer(&text, program, Want { matches: true, records: false })?;
+            let (times, _) = pipeline.device().take_timeline()?;
+            if run >= WARM_UP {
+                each.push(times);
+            }
+        }
+        for (i, kernel) in each[0].iter().enumerate() {
+            if kernel.name.starts_with("query") || kernel.name == "count_scan" {
+                let time = median(each.iter().map(|run| run[i].milliseconds));
+                println!(
+                    "    {:<40} {time:9.3} ms {:9.0} GB/s of input",
+                    kernel.name,
+                    bytes / time as f64 / 1e6
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn median(times: impl IntoIterator<Item = f32>) -> f32 {
+    let mut times: Vec<f32> = times.into_iter().collect();
+    times.sort_by(f32::total_cmp);
+    times[times.len() / 2]
+}
+
+/// The median time in which the copy kernel copies as many bytes as the text has, checked.
+fn copy_time(cuda: &Cuda, len: usize, runs: usize) -> Result<f32> {
+    let len = len.next_multiple_of(TILE_BYTES);
+    let (mut from, mut to) = (cuda.alloc::<u8>(len)?, cuda.alloc::<u8>(len)?);
+    let sample: Vec<u8> = (0..TILE_BYTES).map(|i| (i * 31 % 251) as u8).collect();
+    cuda.zero(&mut from, 0, len)?;
+    cuda.upload(&mut from, len - TILE_BYTES, &sample)?;
+    let mut times = Vec::new();
+    for run in 0..runs + WARM_UP {
+        cuda.start_timeline();
+        cuda.launch::<Copy16>(&Copy16Args { from: cuda.view(&from, len), to: cuda.view_mut(&mut to, len) })?;
+        let (_, total) = cuda.take_timeline()?;
+        if run >= WARM_UP {
+            times.push(total);
+        }
+    }
+    let mut copied = vec![0; TILE_BYTES];
+    cuda.download(&to, len - TILE_BYTES, &mut copied)?;
+    ensure!(copied == sample, "the copy kernel does not copy");
+    Ok(median(times))
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Holds every backend to the oracles on a machine with a GPU and without Rust.
+#
+#   tests/gpu.sh build [FOLDER]    here: builds the programs and strips them into FOLDER (default: .gpu-carry)
+#   tests/gpu.sh run [FOLDER]      there: generates data and runs the checks, on the CPU and on cuda:0
+#   tests/gpu.sh sanitize [FOLDER] there: the kernels under compute-sanitizer, over small files
+#
+# A Linux x86-64 binary built here runs on any machine of the same or a newer C library.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+mode=${1:?build, run or sanitize}
+bin=${2:-.gpu-carry}
+
+case $mode in
+build)
+    cargo build --release --workspace --bins
+    mkdir -p "$bin"
+    for program in warpath check generate bench-gpu; do
+        strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
+    done
+    ls -l "$bin"
+    ;;
+run)
+    data=$(mktemp -d)
+    trap 'rm -rf "$data"' EXIT
+    for shape in twitter walmart bestbuy; do
+        "$bin/generate" --shape "$shape" --size 200MiB -o "$data/$shape.ndjson"
+    done
+    files=(twitter="$data/twitter.ndjson" walmart="$data/walmart.ndjson" bestbuy="$data/bestbuy.ndjson")
+    "$bin/warpath" devices
+    "$bin/check" --device cuda "${files[@]}"
+    "$bin/check" --device cpu --no-suite "${files[@]}"
+    ;;
+sanitize)
+    data=$(mktemp -d)
+    trap 'rm -rf "$data"' EXIT
+    "$bin/generate" --shape twitter --size 3MiB -o "$data/twitter.ndjson"
+    cat tests/data/edge.ndjson tests/data/bad.ndjson tests/data/maps.ndjson >>"$data/twitter.ndjson"
+    for tool in memcheck racecheck initcheck synccheck; do
+        echo "== $tool"
+        for path in '$.user.lang' '$.entities.urls[*].url' '$[*][*][?@ == 1]'; do
+            compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 \
+                "$bin/warpath" query --device cuda --on-error skip --count "$path" "$data/twitter.ndjson"
+        done
+    done
+    ;;
+*)
+    echo "usage: tests/gpu.sh build|run|sanitize [FOLDER]" >&2
+    exit 2
+    ;;
+esac

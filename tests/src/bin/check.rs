@@ -1,0 +1,136 @@
+//! Holds a backend to the oracles, on a machine that needs no Rust: everything that `cargo test` compares, and the
+//! queries of the field over generated files, whole and in partitions.
+//!
+//! ```text
+//! check [--device cpu|cuda|cuda:N] [--no-suite] [SHAPE=FILE...]      SHAPE: twitter, walmart, bestbuy
+//! ```
+//!
+//! Prints a line a step and exits 1 at the first difference.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use warpath::answer::Want;
+use warpath::device::Pipeline;
+use warpath::{DeviceChoice, Engine, Program, Query, Source};
+use warpath_tests::oracle;
+use warpath_tests::suite::{self, Effort};
+
+/// GpJSON's six queries, and two that say in RFC 9535's terms what its filters mean.
+const FIELD_QUERIES: [(&str, &[&str]); 7] = [
+    ("twitter", &["$.user.lang"]),
+    ("twitter", &["$.user.lang", "$.lang"]),
+    ("twitter", &["$.user.lang[?(@ == 'nl')]", "$.user.lang[?(@ == 'en')]"]),
+    ("twitter", &["$.user[?@ == 'nl']", "$[?@.lang == 'en'].lang"]),
+    ("twitter", &["$.entities.urls[*].url", "$.entities.user_mentions[-1].indices[::-1]"]),
+    ("walmart", &["$.bestMarketplacePrice.price", "$.name"]),
+    ("bestbuy", &["$.categoryPath[1:3].id"]),
+];
+
+/// Partition sizes: three, and the whole.
+const PARTITIONS: [usize; 4] = [1 << 20, 7 << 20, 64 << 20, 1 << 30];
+
+fn main() -> Result<()> {
+    let mut device = DeviceChoice::Cpu;
+    let (mut run_suite, mut files) = (true, Vec::new());
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--no-suite" => run_suite = false,
+            "--device" => {
+                device = match args.next().as_deref() {
+                    Some("cpu") => DeviceChoice::Cpu,
+                    Some("cuda") => DeviceChoice::Cuda(0),
+                    Some(cuda) if cuda.starts_with("cuda:") => DeviceChoice::Cuda(cuda[5..].parse()?),
+                    other => bail!("--device cpu, cuda or cuda:N, not {other:?}"),
+                }
+            }
+            file => {
+                let (shape, path) =
+                    file.split_once('=').with_context(|| format!("SHAPE=FILE, not `{file}`"))?;
+                files.push((shape.to_owned(), path.to_owned()));
+            }
+        }
+    }
+    if run_suite {
+        match device {
+            DeviceChoice::Cuda(number) => {
+                let pipeline = Pipeline::new(warpath::cuda::Cuda::new(number)?)?;
+                whole_suite(&pipeline)?;
+            }
+            _ => whole_suite(&warpath::Cpu)?,
+        }
+    }
+    for (shape, path) in &files {
+        field_queries(device, shape, path)?;
+    }
+    println!("all equal");
+    Ok(())
+}
+
+fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let start = Instant::now();
+    work().with_context(|| name.to_owned())?;
+    println!("ok  {name:<60} {:8.2} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn whole_suite(backend: &dyn warpath::backend::Backend) -> Result<()> {
+    let effort = Effort { random: (6000, 400), slide_step: 1, large: 200 << 20 };
+    println!("{}", backend.name());
+    step("files of tests/data", || suite::files(backend))?;
+    step("sizes around words and tiles", || suite::sizes(backend))?;
+    step("lines slid across words", || suite::slide_across_words(backend, 1))?;
+    step("lines slid across tiles", || suite::slide_across_tiles(backend, effort.slide_step))?;
+    step("random texts and paths", || suite::random(backend, effort.random.0, effort.random.1, 1))?;
+    step("random texts of several tiles", || suite::random(backend, 120, 60_000, 9_000_000))?;
+    step("200 MiB in one partition", || suite::many_tiles(backend, effort.large))
+}
+
+/// Asks the field's queries of a file, in partitions of every size, and holds the answers to the oracle.
+fn field_queries(device: DeviceChoice, shape: &str, path: &str) -> Result<()> {
+    let text = std::fs::read(path).with_context(|| path.to_owned())?;
+    for (_, paths) in FIELD_QUERIES.iter().filter(|(of, _)| *of == shape) {
+        let want: Vec<_> = std::thread::scope(|scope| {
+            let ask = |path: &'static str| {
+                let text = &text;
+                scope.spawn(move || oracle::query::query(text, &[], path))
+            };
+            let asked: Vec<_> = paths.iter().map(|path| ask(path)).collect();
+            asked.into_iter().map(|handle| handle.join().expect("an oracle")).collect()
+        });
+        let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?;
+        for size in PARTITIONS {
+            let engine = Engine::builder().device(device).partition_size(size).build()?;
+            let name = format!("{shape} {} in {} MiB", paths.join(" "), size >> 20);
+            step(&name, || {
+                let want_matches = Want { matches: true, records: false };
+                let input = engine.input(vec![Source::File(path.into())]);
+                let mut got: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); paths.len()];
+                for batch in input.answers(Program::new(&queries)?, want_matches) {
+                    let batch = batch?;
+                    for (line, piece) in batch.pieces() {
+                        let base = batch.offset() + piece.base as u64;
+                        for (list, got) in piece.matches.iter().zip(&mut got) {
+                            let place = |m: &warpath_shared::kernel::Match| {
+                                (line + m.line as u64, base + m.start as u64, base + m.end as u64)
+                            };
+                            got.extend(list.iter().map(place));
+                        }
+                    }
+                }
+                for ((path, got), want) in paths.iter().zip(&got).zip(&want) {
+                    let want = want.as_ref().context("the file is not JSON")?;
+                    ensure!(got.len() == want.len(), "{path}: {} matches, not {}", got.len(), want.len());
+                    let same = |(a, b): (&(u64, u64, u64), &(u32, u32, u32))| {
+                        *a == (b.0 as u64, b.1 as u64, b.2 as u64)
+                    };
+                    ensure!(got.iter().zip(want).all(same), "{path}: matches differ");
+                    println!("    {path}: {} matches", got.len());
+                }
+                Ok(())
+            })?;
+        }
+    }
+    Ok(())
+}
