@@ -85,8 +85,9 @@ impl<A: Accelerator> Default for Buffers<A> {
 /// Bytes on the device for each byte of a partition: the text, a string bitmap, as many levels as a long
 /// path has, and as much again for line starts, matches and scratch.
 const DEVICE_BYTES_PER_BYTE: u64 = 4;
-/// A larger partition makes nothing faster, and its first answer later.
-const LARGEST_DEFAULT_PARTITION: u64 = 1 << 30;
+/// A larger partition fills the device no better, and overlaps less of its reading with anything
+/// (docs/performance.md has the times).
+const LARGEST_DEFAULT_PARTITION: u64 = 32 << 20;
 
 /// A text on the device, indexed. Counts and sizes; the arrays are in [`Buffers`].
 #[derive(Clone, Copy)]
