@@ -17,6 +17,9 @@ pub trait Backend: Send + Sync {
     /// The partition size that suits the backend, in bytes.
     fn partition_size(&self) -> usize;
 
+    /// What [`answer`](Self::answer) does with a program, step by step, for `explain`.
+    fn stages(&self, program: &Program) -> Vec<Stage>;
+
     /// Answers a program over a text.
     ///
     /// # Errors
@@ -28,6 +31,23 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// [`Error::Device`] where a device fails.
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error>;
+}
+
+/// One step of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Where it runs: `cpu` or `device`.
+    pub place: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// What it does: for a device, the kernels.
+    pub what: String,
+}
+
+impl Stage {
+    pub(crate) fn new(place: &'static str, name: &'static str, what: impl Into<String>) -> Self {
+        Self { place, name, what: what.into() }
+    }
 }
 
 /// The structural index of one text. See [`warpath_shared::index`] for what the bitmaps mean.

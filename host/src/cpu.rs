@@ -7,7 +7,7 @@ mod query;
 use warpath_shared::units::Level;
 
 use crate::answer::{Answer, Want};
-use crate::backend::{Backend, StructuralIndex};
+use crate::backend::{Backend, Stage, StructuralIndex};
 use crate::error::Error;
 use crate::program::Program;
 use index::{Builder, Structure};
@@ -27,6 +27,15 @@ impl Backend for Cpu {
 
     fn partition_size(&self) -> usize {
         PARTITION_BYTES
+    }
+
+    fn stages(&self, program: &Program) -> Vec<Stage> {
+        let levels = program.levels();
+        let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
+        vec![
+            Stage::new("cpu", "index", format!("line starts, {bitmaps}, faults (every core)")),
+            Stage::new("cpu", "query", "the program over each record, in the same pass (every core)"),
+        ]
     }
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {

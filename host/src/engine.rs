@@ -7,7 +7,7 @@ use std::sync::Arc;
 use warpath_shared::units::{Level, MAX_PARTITION_BYTES};
 
 use crate::answer::Want;
-use crate::backend::Backend;
+use crate::backend::{Backend, Stage};
 use crate::cpu::Cpu;
 use crate::error::{DeviceError, Error, InputError};
 use crate::input::Source;
@@ -135,6 +135,12 @@ impl Engine {
     #[must_use]
     pub fn backend_name(&self) -> String {
         self.backend.name()
+    }
+
+    /// What the backend does with a program, step by step.
+    #[must_use]
+    pub fn stages(&self, program: &Program) -> Vec<Stage> {
+        self.backend.stages(program)
     }
 
     /// Bytes of a partition.

@@ -7,7 +7,7 @@
 //! ```
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -51,6 +51,8 @@ struct Shared {
     stats: Mutex<Stats>,
     /// Bytes read so far, for progress.
     read: AtomicU64,
+    /// Whether the worker waits for the reader.
+    hungry: Arc<AtomicBool>,
 }
 
 impl Shared {
@@ -74,12 +76,13 @@ struct Reader {
     sources: std::vec::IntoIter<Source>,
     open: Option<(Partitions, Arc<str>, ByteOffset)>,
     size: usize,
+    hungry: Arc<AtomicBool>,
     failed: bool,
 }
 
 impl Reader {
-    fn new(sources: Vec<Source>, size: usize) -> Self {
-        Self { sources: sources.into_iter(), open: None, size, failed: false }
+    fn new(sources: Vec<Source>, size: usize, hungry: Arc<AtomicBool>) -> Self {
+        Self { sources: sources.into_iter(), open: None, size, hungry, failed: false }
     }
 }
 
@@ -92,7 +95,7 @@ impl Iterator for Reader {
             if self.open.is_none() {
                 let source = self.sources.next()?;
                 let name: Arc<str> = source.name().into();
-                match Partitions::open(source, self.size) {
+                match Partitions::open(source, self.size, self.hungry.clone()) {
                     Ok(partitions) => self.open = Some((partitions, name, 0)),
                     Err(error) => {
                         self.failed = true;
@@ -104,6 +107,7 @@ impl Iterator for Reader {
             if let Some((partitions, source, offset)) = &mut self.open {
                 match partitions.next() {
                     Ok(Some(partition)) => {
+                        *offset += partition.skipped();
                         let read = Read { source: source.clone(), offset: *offset, first, partition };
                         *offset += read.partition.text().len() as u64;
                         return Some(Ok(read));
@@ -263,7 +267,8 @@ impl Answers {
         let (to_caller, batches) = sync_channel(IN_FLIGHT);
         let size = engine.partition_size();
         let reading = shared.clone();
-        thread::spawn(move || read(Reader::new(sources, size), &to_worker, &reading));
+        let reader = Reader::new(sources, size, shared.hungry.clone());
+        thread::spawn(move || read(reader, &to_worker, &reading));
         let answering = shared.clone();
         thread::spawn(move || answer(&engine, &program, want, &partitions, &to_caller, &answering));
         Self { batches, shared, finished: false }
@@ -321,7 +326,10 @@ fn answer(
     shared: &Shared,
 ) {
     let mut lines = LineCounter::default();
-    for read in partitions {
+    loop {
+        shared.hungry.store(true, Ordering::Relaxed);
+        let Ok(read) = partitions.recv() else { return };
+        shared.hungry.store(false, Ordering::Relaxed);
         let read = match read {
             Ok(read) => read,
             Err(error) => {
@@ -465,7 +473,7 @@ pub struct Indexes {
 impl Indexes {
     pub(crate) fn new(input: Input, levels: Level) -> Self {
         let Input { engine, sources } = input;
-        let reader = Reader::new(sources, engine.partition_size());
+        let reader = Reader::new(sources, engine.partition_size(), Arc::default());
         Self { engine, reader, levels, lines: LineCounter::default() }
     }
 }

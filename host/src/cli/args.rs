@@ -79,8 +79,7 @@ Examples:
   warpath query --count '$.urls[*]' 'logs/*.ndjson'
   warpath query -e '$.error' < log.ndjson > errors.ndjson || echo none
 
-The number of matches of each of two queries: `warpath query --count` twice. Several queries in one
-pass: `warpath select`.")]
+Several queries in one pass: `warpath select`.")]
 pub struct QueryArgs {
     /// The query: JSONPath (RFC 9535), such as '$.user.lang' or '$.tags[?@ == "new"]'
     pub path: String,
@@ -111,7 +110,7 @@ pub struct QueryArgs {
     pub offsets: bool,
 
     /// Stop after N matches
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = limit)]
     pub limit: Option<u64>,
 
     #[command(flatten)]
@@ -154,7 +153,7 @@ pub struct SelectArgs {
     pub format: RowFormat,
 
     /// Stop after N rows
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = limit)]
     pub limit: Option<u64>,
 
     #[command(flatten)]
@@ -339,6 +338,10 @@ impl From<OnErrorArg> for OnError {
     }
 }
 
+fn limit(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a limit is a whole number from 0 to {}", u64::MAX))
+}
+
 fn device(text: &str) -> Result<DeviceChoice, String> {
     let number = |digits: &str| {
         let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
@@ -356,8 +359,10 @@ fn device(text: &str) -> Result<DeviceChoice, String> {
 fn partition_size(text: &str) -> Result<usize, String> {
     const UNITS: [(&str, u64); 4] = [("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30), ("", 1)];
     let lower = text.to_ascii_lowercase();
-    let (digits, unit) =
-        UNITS.iter().find_map(|(name, unit)| Some((lower.strip_suffix(name)?.trim_end(), unit))).unwrap_or(("", &1));
+    let (digits, unit) = UNITS
+        .iter()
+        .find_map(|(name, unit)| Some((lower.strip_suffix(name)?.trim_end(), unit)))
+        .unwrap_or(("", &1));
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("sizes are whole numbers of bytes, KiB, MiB or GiB: 65536, 64KiB, 16MiB, 1GiB".into());
     }
@@ -381,12 +386,19 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, bytes) in
-            [("1", 1), ("65536", 65536), ("64KiB", 65536), ("16 MiB", 16 << 20), ("1gib", 1 << 30), ("007", 7)]
-        {
+        for (text, bytes) in [
+            ("1", 1),
+            ("65536", 65536),
+            ("64KiB", 65536),
+            ("16 MiB", 16 << 20),
+            ("1gib", 1 << 30),
+            ("007", 7),
+        ] {
             assert_eq!(partition_size(text), Ok(bytes), "{text}");
         }
-        for text in ["", "0", "-1", "+1", "1.5MiB", "64K", "64MB", "MiB", "2GiB", "99999999999999999999", "1e6", "☺"] {
+        for text in
+            ["", "0", "-1", "+1", "1.5MiB", "64K", "64MB", "MiB", "2GiB", "99999999999999999999", "1e6", "☺"]
+        {
             assert!(partition_size(text).is_err(), "{text}");
         }
         assert_eq!(partition_size(&MAX_PARTITION_BYTES.to_string()), Ok(MAX_PARTITION_BYTES));
@@ -399,7 +411,8 @@ mod tests {
         assert_eq!(device("cpu"), Ok(DeviceChoice::Cpu));
         assert_eq!(device("cuda"), Ok(DeviceChoice::Cuda(0)));
         assert_eq!(device("cuda:12"), Ok(DeviceChoice::Cuda(12)));
-        for text in ["", "gpu", "cuda:", "cuda:x", "cuda:+1", "cuda:-1", "CUDA", "cuda:99999999999999999999"] {
+        for text in ["", "gpu", "cuda:", "cuda:x", "cuda:+1", "cuda:-1", "CUDA", "cuda:99999999999999999999"]
+        {
             assert!(device(text).is_err(), "{text}");
         }
     }

@@ -36,7 +36,10 @@ fn cuda() -> Result<Vec<String>, Failure> {
             .map(|device| {
                 let (major, minor) = device.compute_capability;
                 let memory = BinaryBytes(device.memory);
-                format!("cuda:{} ({}, {memory}, compute capability {major}.{minor})", device.number, device.name)
+                format!(
+                    "cuda:{} ({}, {memory}, compute capability {major}.{minor})",
+                    device.number, device.name
+                )
             })
             .collect()),
         Err(Error::Device(DeviceError::NoDriver)) => Ok(vec!["no CUDA driver found".into()]),

@@ -12,7 +12,7 @@ use super::ui::Ui;
 #[derive(Debug)]
 pub enum Failure {
     /// The library says so. The lines after it show the place in the input.
-    Library(Error, Option<String>),
+    Library(Box<Error>, Option<String>),
     /// The arguments make no sense, or a file that they name.
     Usage {
         /// What is wrong.
@@ -33,7 +33,7 @@ pub enum Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Library(error, None)
+        Self::Library(Box::new(error), None)
     }
 }
 
@@ -54,11 +54,13 @@ impl Failure {
     pub fn exit_code(&self) -> ExitCode {
         let code = match self {
             Self::BrokenPipe => 0,
-            Self::Usage { .. } | Self::Output { .. } | Self::Library(Error::Usage(_), _) => 2,
-            Self::Library(Error::Input(InputError::Io { .. } | InputError::Directory(_)), _) => 2,
-            Self::Library(Error::Query(_) | Error::Unsupported(_), _) => 3,
-            Self::Library(Error::Input(_), _) => 4,
-            Self::Library(_, _) => 5,
+            Self::Usage { .. } | Self::Output { .. } => 2,
+            Self::Library(error, _) => match &**error {
+                Error::Usage(_) | Error::Input(InputError::Io { .. } | InputError::Directory(_)) => 2,
+                Error::Query(_) | Error::Unsupported(_) => 3,
+                Error::Input(_) => 4,
+                _ => 5,
+            },
         };
         ExitCode::from(code)
     }
@@ -73,7 +75,9 @@ impl Failure {
                     ui.help(help);
                 }
             }
-            Self::Output { name, source } => ui.error(format_args!("cannot write to {name}: {}", reason(source))),
+            Self::Output { name, source } => {
+                ui.error(format_args!("cannot write to {name}: {}", reason(source)));
+            }
             Self::Library(error, excerpt) => report_library(error, excerpt.as_deref(), ui),
         }
     }
@@ -94,10 +98,14 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
         ui.plain(excerpt);
     }
     match error {
-        Error::Input(InputError::Directory(_)) => ui.help("name its files, or a pattern: `'folder/*.ndjson'`"),
+        Error::Input(InputError::Directory(_)) => {
+            ui.help("name its files, or a pattern: `'folder/*.ndjson'`");
+        }
         Error::Input(InputError::Record(_)) => ui.help("`--on-error skip` leaves malformed records out"),
         Error::Device(DeviceError::NoDriver | DeviceError::NoDevice { .. }) => {
-            ui.help("`--device auto` takes the CPU where there is no GPU; `warpath devices` lists what there is");
+            ui.help(
+                "`--device auto` takes the CPU where there is no GPU; `warpath devices` lists what there is",
+            );
         }
         Error::Internal(_) => ui.help("this is a fault of warpath itself; please report it"),
         _ => {}

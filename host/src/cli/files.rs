@@ -78,8 +78,11 @@ fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> Resu
             Source::Reader(..) => None,
         };
         if input == Some(output.clone()) {
-            return Err(Failure::usage(format!("{}: is an input, and the output ({name}) too", source.name()))
-                .with_help("write to another file, and rename it afterwards"));
+            return Err(Failure::usage(format!(
+                "{}: is an input, and the output ({name}) too",
+                source.name()
+            ))
+            .with_help("write to another file, and rename it afterwards"));
         }
     }
     Ok(())

@@ -3,15 +3,12 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use super::failure::Failure;
 
 /// Bytes that are gathered before they are written. They are written at line ends, which standard output
 /// passes on as they are.
 const BUFFER_BYTES: usize = 256 << 10;
-/// Who waits at the other end of a pipe sees answers this old, however few there are.
-const OLDEST: Duration = Duration::from_millis(100);
 
 /// The answers' destination. It is opened when the first answer, or the end, is there: a run that fails
 /// before it has read anything overwrites nothing.
@@ -21,7 +18,6 @@ pub struct Out {
     /// What has not been written yet.
     pub buffer: Vec<u8>,
     terminal: bool,
-    flushed: Instant,
 }
 
 impl Out {
@@ -29,13 +25,7 @@ impl Out {
     pub fn new(file: Option<&Path>) -> Self {
         let file = file.filter(|path| *path != Path::new("-")).map(Path::to_owned);
         let terminal = file.is_none() && io::stdout().is_terminal();
-        Self {
-            file,
-            sink: None,
-            buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)),
-            terminal,
-            flushed: Instant::now(),
-        }
+        Self { file, sink: None, buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)), terminal }
     }
 
     /// Whether answers go to a terminal.
@@ -60,15 +50,17 @@ impl Out {
     /// To be called after each line: writes if much is waiting.
     #[inline]
     pub fn line_end(&mut self) -> Result<(), Failure> {
-        if self.buffer.len() >= BUFFER_BYTES { self.write_out().map_err(|error| self.failed(error)) } else { Ok(()) }
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.write_out().map_err(|error| self.failed(error))
+        } else {
+            Ok(())
+        }
     }
 
-    /// To be called after each batch: writes if somebody is waiting.
+    /// To be called after each batch: whoever waits at the other end of a pipe sees its answers now. An input that comes
+    /// fast comes in large batches.
     pub fn batch_end(&mut self) -> Result<(), Failure> {
-        if !self.buffer.is_empty() && (self.terminal || self.flushed.elapsed() >= OLDEST) {
-            self.finish()?;
-        }
-        Ok(())
+        if self.buffer.is_empty() { Ok(()) } else { self.finish() }
     }
 
     /// Writes what is left.
@@ -81,7 +73,6 @@ impl Out {
         let written = self.sink()?.write_all(&buffer);
         self.buffer = buffer;
         self.buffer.clear();
-        self.flushed = Instant::now();
         written
     }
 

@@ -55,6 +55,7 @@ impl Progress {
                 if bar.is_some() || started.elapsed() >= QUIET_START {
                     let bar = bar.get_or_insert_with(|| new_bar(total));
                     bar.set_position(bytes);
+                    bar.set_message(pace(bytes, total, started.elapsed()));
                     if total.is_none() && bar.length().is_some() {
                         bar.unset_length();
                         bar.set_style(style(None));
@@ -96,14 +97,26 @@ fn new_bar(total: Option<u64>) -> ProgressBar {
 
 fn style(total: Option<u64>) -> ProgressStyle {
     let template = match total {
-        Some(_) => "{bar:40} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
-        None => "{spinner} {bytes}  {bytes_per_sec}  {elapsed}",
+        Some(_) => "{bar:40} {bytes}/{total_bytes}  {msg}",
+        None => "{spinner} {bytes}  {msg}",
     };
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
+/// Bytes a second since the start, and how long the rest takes at that pace.
+fn pace(bytes: u64, total: Option<u64>, elapsed: Duration) -> String {
+    let rate = bytes as f64 / elapsed.as_secs_f64().max(1e-9);
+    let mut pace = format!("{}/s", HumanBytes(rate as u64));
+    if let Some(left) = total.and_then(|total| total.checked_sub(bytes))
+        && rate > 0.0
+    {
+        pace += &format!(", {:.0} s left", left as f64 / rate);
+    }
+    pace
+}
+
 fn line(bytes: u64, total: Option<u64>, started: Instant) {
-    let rate = (bytes as f64 / started.elapsed().as_secs_f64().max(1e-9)) as u64;
     let of = total.map(|total| format!(" of {}", HumanBytes(total))).unwrap_or_default();
-    let _ = writeln!(io::stderr().lock(), "progress: {}{of}, {}/s", HumanBytes(bytes), HumanBytes(rate));
+    let pace = pace(bytes, total, started.elapsed());
+    let _ = writeln!(io::stderr().lock(), "progress: {}{of}, {pace}", HumanBytes(bytes));
 }

@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
-use warpath::{Answers, Batch, Engine, Error, InputError, Program, RecordError, Source, Stats};
 use warpath::answer::Want;
+use warpath::{Answers, Batch, Engine, Error, InputError, Program, RecordError, Source, Stats};
 use warpath_shared::units::LineIx;
 
 use super::args::{EngineArgs, InputFormat, OnErrorArg, RunArgs};
@@ -42,7 +42,10 @@ pub trait Consumer {
 pub enum Flow {
     Continue,
     /// Enough. What was used last: a piece of the batch, and a line of it.
-    Stop { piece: usize, line: LineIx },
+    Stop {
+        piece: usize,
+        line: LineIx,
+    },
 }
 
 /// An engine as the flags ask for it.
@@ -107,7 +110,7 @@ fn consume_all(
             None => break None,
             Some(Err(error)) => {
                 let bad_record = matches!(error, Error::Input(InputError::Record(_)));
-                break Some(Failure::Library(error, excerpt.filter(|_| bad_record)));
+                break Some(Failure::Library(Box::new(error), excerpt.filter(|_| bad_record)));
             }
             Some(Ok(batch)) => {
                 if !open {

@@ -20,15 +20,9 @@ const HELP: Style = AnsiColor::Cyan.on_default().bold();
 
 impl Ui {
     pub fn new(color: When, quiet: bool) -> Self {
-        let color = match color {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => {
-                let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-                io::stderr().is_terminal() && !set("NO_COLOR") && !dumb
-            }
-        };
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let color = is_coloured(color, io::stderr().is_terminal(), set("NO_COLOR"), dumb);
         Self { color, quiet }
     }
 
@@ -74,5 +68,29 @@ impl Ui {
     fn say(&self, label: &str, style: Style, indent: &str, message: impl Display) {
         let message = message.to_string().replace(char::is_control, "\u{fffd}");
         let _ = writeln!(io::stderr().lock(), "{indent}{} {message}", styled(label, style, self.color));
+    }
+}
+
+/// Whether to colour messages. What is asked for openly comes before NO_COLOR (<https://no-color.org>).
+fn is_coloured(asked: When, terminal: bool, no_color: bool, dumb: bool) -> bool {
+    match asked {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => terminal && !no_color && !dumb,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_for_terminals_and_those_who_want_it() {
+        assert!(is_coloured(When::Auto, true, false, false));
+        assert!(!is_coloured(When::Auto, false, false, false));
+        assert!(!is_coloured(When::Auto, true, true, false));
+        assert!(!is_coloured(When::Auto, true, false, true));
+        assert!(is_coloured(When::Always, false, true, true));
+        assert!(!is_coloured(When::Never, true, false, false));
     }
 }

@@ -101,13 +101,16 @@ pub struct KernelTime {
     pub milliseconds: f32,
 }
 
+/// A launch, and the events before and after it.
+type Launch = (&'static str, Event, Event);
+
 /// One CUDA device.
 ///
 /// Copies go through the legacy default stream and kernels through one stream that waits for it, so
 /// everything happens in the order in which it is asked for.
 pub struct Cuda {
     // Fields are dropped in this order: the context goes last.
-    timeline: Mutex<Option<Vec<(&'static str, Event, Event)>>>,
+    timeline: Mutex<Option<Vec<Launch>>>,
     stream: Stream,
     module: Module,
     name: String,

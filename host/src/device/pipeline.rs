@@ -18,7 +18,7 @@ use warpath_shared::units::{
 
 use super::{Accelerator, Plain, ScanScratch, Slot};
 use crate::answer::{Answer, LineFault, Piece, Want};
-use crate::backend::{Backend, StructuralIndex};
+use crate::backend::{Backend, Stage, StructuralIndex};
 use crate::error::{DeviceError, Error};
 use crate::program::Program;
 
@@ -88,6 +88,8 @@ const DEVICE_BYTES_PER_BYTE: u64 = 4;
 /// A larger partition fills the device no better, and overlaps less of its reading with anything
 /// (docs/performance.md has the times).
 const LARGEST_DEFAULT_PARTITION: u64 = 32 << 20;
+/// A smaller one is all launches.
+const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
 
 /// A text on the device, indexed. Counts and sizes; the arrays are in [`Buffers`].
 #[derive(Clone, Copy)]
@@ -112,7 +114,7 @@ impl<A: Accelerator> Pipeline<A> {
     /// [`Error::Device`] if the device does not say how much it has.
     pub fn new(device: A) -> Result<Self, Error> {
         let room = device.free_memory()? / DEVICE_BYTES_PER_BYTE;
-        let partition_size = room.min(LARGEST_DEFAULT_PARTITION).max(1 << 20) as usize;
+        let partition_size = room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_DEFAULT_PARTITION) as usize;
         Ok(Self { device, buffers: Mutex::default(), partition_size })
     }
 
@@ -152,6 +154,25 @@ impl<A: Accelerator> Backend for Pipeline<A> {
 
     fn partition_size(&self) -> usize {
         self.partition_size
+    }
+
+    fn stages(&self, program: &Program) -> Vec<Stage> {
+        let levels = program.levels();
+        let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
+        let index = format!("{}: line starts, string bitmap, {bitmaps}", StructureWrite::NAME);
+        let query = if program.is_singular() {
+            QuerySlots::NAME.to_owned()
+        } else {
+            format!("{}, and for the matches {}, {}", QueryCount::NAME, CountScan::NAME, QueryFill::NAME)
+        };
+        let suspects = "the lines that the kernels suspect, if there are any";
+        vec![
+            Stage::new("device", "lines", format!("{}, {}", LineSummaries::NAME, LineScan::NAME)),
+            Stage::new("device", "index", index),
+            Stage::new("device", "faults", format!("{}, {}", KindScan::NAME, KindCheck::NAME)),
+            Stage::new("cpu", "faults", suspects),
+            Stage::new("device", "query", query),
+        ]
     }
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {

@@ -1,6 +1,8 @@
 //! Inputs cut into partitions of whole lines.
 
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use warpath_shared::units::MAX_PARTITION_BYTES;
@@ -8,18 +10,27 @@ use warpath_shared::units::MAX_PARTITION_BYTES;
 use super::source::{Open, Source};
 use crate::error::InputError;
 
+/// UTF-8's byte order mark: no part of the text where an input begins with it (RFC 8259 section 8.1).
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A run of whole lines of one input; the input's last line may lack its newline.
 ///
 /// The buffer goes back to the reader when the partition is dropped.
 pub(crate) struct Partition {
     buffer: Vec<u8>,
+    start: usize,
     len: usize,
     recycle: Sender<Vec<u8>>,
 }
 
 impl Partition {
     pub fn text(&self) -> &[u8] {
-        &self.buffer[..self.len]
+        &self.buffer[self.start..self.len]
+    }
+
+    /// Bytes before the text that are no part of it.
+    pub fn skipped(&self) -> u64 {
+        self.start as u64
     }
 }
 
@@ -37,6 +48,10 @@ pub(crate) struct Partitions {
     /// What was read beyond the last partition's end: less than a line, but for a line that grows.
     carry: Vec<u8>,
     state: State,
+    /// No partition has been given out yet.
+    first: bool,
+    /// Set while nobody has anything to do until the next partition comes.
+    hungry: Arc<AtomicBool>,
     recycle: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
 }
 
@@ -48,11 +63,20 @@ enum State {
 }
 
 impl Partitions {
-    /// Opens an input. Partitions have about `size` bytes, and more only where one line has.
-    pub fn open(source: Source, size: usize) -> Result<Self, InputError> {
+    /// Opens an input. Partitions have about `size` bytes; more only where one line has; and fewer where an input that
+    /// comes in bits, such as a pipe, has brought a whole line and `hungry` says that it is waited for.
+    pub fn open(source: Source, size: usize, hungry: Arc<AtomicBool>) -> Result<Self, InputError> {
         let size = size.clamp(1, MAX_PARTITION_BYTES);
         let input = source.open()?;
-        Ok(Self { input, size, carry: Vec::new(), state: State::Reading, recycle: channel() })
+        Ok(Self {
+            input,
+            size,
+            carry: Vec::new(),
+            state: State::Reading,
+            first: true,
+            hungry,
+            recycle: channel(),
+        })
     }
 
     /// The next partition, or `None` at the end.
@@ -75,7 +99,7 @@ impl Partitions {
         buffer[..filled].copy_from_slice(&self.carry);
         self.carry.clear();
         let len = loop {
-            let ended = match fill(&mut self.input.reader, &mut buffer[..target], &mut filled) {
+            let ended = match fill(&mut self.input.reader, &mut buffer[..target], &mut filled, &self.hungry) {
                 Ok(ended) => ended,
                 Err(error) => {
                     self.state = State::Failed(error);
@@ -93,6 +117,9 @@ impl Partitions {
                 break len;
             }
             // One line is longer than a partition: the partition grows to hold it.
+            if filled < target {
+                continue;
+            }
             if target == MAX_PARTITION_BYTES {
                 // Who counts lines fills in this one's number.
                 let name = self.input.name.clone();
@@ -110,16 +137,32 @@ impl Partitions {
                 _ => Ok(None),
             };
         }
-        Ok(Some(Partition { buffer, len, recycle: self.recycle.0.clone() }))
+        let marked = std::mem::take(&mut self.first) && buffer[..len].starts_with(BYTE_ORDER_MARK);
+        let start = if marked { BYTE_ORDER_MARK.len() } else { 0 };
+        Ok(Some(Partition { buffer, start, len, recycle: self.recycle.0.clone() }))
     }
 }
 
-/// Reads until `buffer` is full or the input ends, and says whether it ended.
-fn fill(reader: &mut dyn Read, buffer: &mut [u8], filled: &mut usize) -> io::Result<bool> {
+/// Reads until `buffer` is full or the input ends, and says whether it ended; or until it has a line that is waited for.
+fn fill(
+    reader: &mut dyn Read,
+    buffer: &mut [u8],
+    filled: &mut usize,
+    hungry: &AtomicBool,
+) -> io::Result<bool> {
     while *filled < buffer.len() {
         match reader.read(&mut buffer[*filled..]) {
             Ok(0) => return Ok(true),
-            Ok(count) => *filled += count,
+            Ok(count) => {
+                let new = *filled..*filled + count;
+                *filled += count;
+                if *filled < buffer.len()
+                    && hungry.load(Ordering::Relaxed)
+                    && memchr::memchr(b'\n', &buffer[new]).is_some()
+                {
+                    return Ok(false);
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -131,9 +174,13 @@ fn fill(reader: &mut dyn Read, buffer: &mut [u8], filled: &mut usize) -> io::Res
 mod tests {
     use super::*;
 
+    fn open(reader: Box<dyn Read + Send>, size: usize) -> Partitions {
+        Partitions::open(Source::Reader("test".into(), reader), size, Arc::default()).unwrap()
+    }
+
     fn partitions(text: &[u8], size: usize) -> Vec<Vec<u8>> {
         let reader = Box::new(io::Cursor::new(text.to_vec()));
-        let mut partitions = Partitions::open(Source::Reader("test".into(), reader), size).unwrap();
+        let mut partitions = open(reader, size);
         let mut all = Vec::new();
         while let Some(partition) = partitions.next().unwrap() {
             all.push(partition.text().to_vec());
@@ -166,7 +213,7 @@ mod tests {
             }
         }
         let reader = Box::new(Failing(io::Cursor::new(b"1\n22\n333".to_vec())));
-        let mut partitions = Partitions::open(Source::Reader("test".into(), reader), 100).unwrap();
+        let mut partitions = open(reader, 100);
         assert_eq!(partitions.next().unwrap().unwrap().text(), b"1\n22\n");
         assert!(matches!(partitions.next(), Err(InputError::Io { .. })));
         assert!(partitions.next().unwrap().is_none());

@@ -56,8 +56,11 @@ impl Open {
     pub fn error(&self, source: io::Error) -> InputError {
         let name = self.name.clone();
         match self.compression {
-            Some(format) => InputError::Compressed { name, format, source },
-            None => InputError::Io { name, source },
+            // What the operating system says is about the file, not about what is in it.
+            Some(format) if source.raw_os_error().is_none() => {
+                InputError::Compressed { name, format, source }
+            }
+            _ => InputError::Io { name, source },
         }
     }
 }
@@ -114,9 +117,14 @@ fn buffered(raw: impl Read) -> impl BufRead {
     BufReader::with_capacity(256 << 10, raw)
 }
 
-/// The first four bytes, or fewer where there are no more, and the rest.
+/// The first bytes, as many as it takes to know what they are, and the rest.
+///
+/// A pipe may have but a short line so far, so no more is waited for than has to be.
 fn peek(mut raw: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
     let mut head = Vec::with_capacity(4);
-    raw.by_ref().take(4).read_to_end(&mut head)?;
+    raw.by_ref().take(1).read_to_end(&mut head)?;
+    if matches!(head.first(), Some(0x1f | 0x28 | 0x50..=0x5f)) {
+        raw.by_ref().take(3).read_to_end(&mut head)?;
+    }
     Ok((head, raw))
 }

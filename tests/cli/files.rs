@@ -1,0 +1,193 @@
+//! Which files are read, how they are packed, and where answers go.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::{Folder, PROGRAM, pipe};
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn no_file_and_a_dash_mean_standard_input() {
+    let folder = Folder::new(&[("a", b"1\n"), ("b", b"3\n")]);
+    assert_eq!(folder.run_with(&["query", "$"], b"2\n").ok(), "2\n");
+    assert_eq!(folder.run_with(&["query", "$", "-"], b"2\n").ok(), "2\n");
+    assert_eq!(folder.run_with(&["query", "$", "a", "-", "b"], b"2\n").ok(), "1\n2\n3\n");
+    assert_eq!(folder.run_with(&["select", "a=$", "--", "-"], b"2\n").ok(), "{\"a\":2}\n");
+}
+
+#[test]
+fn a_line_ends_with_its_file() {
+    let folder = Folder::new(&[("a", b"{\"a\":"), ("b", b"1}")]);
+    folder.run(&["query", "$", "a", "b"]).failed(4, "", "error: a:1:1: bracket is not closed");
+    let folder = Folder::new(&[("a", b"1"), ("b", b"2"), ("empty", b""), ("c", b"3")]);
+    assert_eq!(folder.run(&["query", "$", "a", "b", "empty", "c"]).ok(), "1\n2\n3\n");
+}
+
+#[test]
+fn patterns_stand_for_files() {
+    let folder = Folder::new(&[
+        ("logs/b.ndjson", b"2\n"),
+        ("logs/a.ndjson", b"1\n"),
+        ("logs/deep/c.ndjson", b"3\n"),
+        ("logs/.hidden.ndjson", b"4\n"),
+        ("logs/x[1].ndjson", b"5\n"),
+        ("logs/x1.ndjson", b"6\n"),
+    ]);
+    let run = |files: &[&str]| folder.run(&[&["query", "$"][..], files].concat());
+    assert_eq!(run(&["logs/[ab].ndjson"]).ok(), "1\n2\n");
+    assert_eq!(run(&["logs/?.ndjson", "logs/*/c.*"]).ok(), "1\n2\n3\n");
+    assert_eq!(run(&["logs/**/c.ndjson"]).ok(), "3\n");
+    // A file's own name comes first.
+    assert_eq!(run(&["logs/x[1].ndjson"]).ok(), "5\n");
+    // Folders and hidden files are left out.
+    assert_eq!(run(&["logs/*"]).ok(), "1\n2\n6\n5\n");
+    for pattern in ["*.nope", "logs/d*", "[", "nope["] {
+        run(&["logs/a.ndjson", pattern]).failed(2, "", &format!("error: {pattern}: no file has this name"));
+    }
+}
+
+#[test]
+fn compression_is_recognised_by_content() {
+    let (one, two) = (b"{\"a\":1}\n".as_slice(), b"{\"a\":2}\n".as_slice());
+    let zstd = |text: &[u8]| zstd::encode_all(text, 3).unwrap();
+    let folder = Folder::new(&[
+        ("gzip", &gzip(one)),
+        ("gzip-members", &[gzip(one), gzip(b""), gzip(two)].concat()),
+        ("gzip-split", &[gzip(b"{\"a\""), gzip(b":3}\n")].concat()),
+        ("zstd", &zstd(one)),
+        ("zstd-frames", &[zstd(one), zstd(two)].concat()),
+        ("plain.gz", one),
+    ]);
+    for (file, answers) in [
+        ("gzip", "1\n"),
+        ("gzip-members", "1\n2\n"),
+        ("gzip-split", "3\n"),
+        ("zstd", "1\n"),
+        ("zstd-frames", "1\n2\n"),
+        ("plain.gz", "1\n"),
+    ] {
+        assert_eq!(folder.run(&["query", "$.a", file]).ok(), answers, "{file}");
+        assert_eq!(folder.run_with(&["query", "$.a"], &folder.read(file)).ok(), answers, "{file}");
+    }
+    // Offsets are those of the text.
+    assert_eq!(folder.run(&["query", "--offsets", "$.a", "zstd-frames"]).ok(), "5\t6\t1\n13\t14\t2\n");
+}
+
+#[test]
+fn a_file_that_is_not_there_loses_nothing_before_it() {
+    let folder = Folder::new(&[("a", b"1\n"), ("folder/b", b"2\n")]);
+    let run = |files: &[&str]| folder.run(&[&["query", "$"][..], files].concat());
+    run(&["missing"]).failed(2, "", "error: missing: No such file or directory\n");
+    run(&["a", "missing", "folder/b"]).failed(2, "1\n", "error: missing: No such file or directory\n");
+    run(&["a", "folder"]).failed(2, "1\n", "error: folder: is a directory\n");
+    run(&["a/b"]).failed(2, "", "error: a/b: Not a directory\n");
+    folder.run(&["query", "--count", "$", "a", "missing"]).failed(2, "1\n", "error: missing: ");
+    folder.run(&["query", "--count", "$", "missing"]).failed(2, "", "error: missing: ");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new(&[("secret", b"1\n")]);
+    std::fs::set_permissions(folder.path("secret"), PermissionsExt::from_mode(0o000)).unwrap();
+    if std::fs::File::open(folder.path("secret")).is_ok() {
+        // The administrator may read everything.
+        return;
+    }
+    folder.run(&["query", "$", "secret"]).failed(2, "", "error: secret: Permission denied\n");
+}
+
+#[test]
+fn answers_go_to_a_file() {
+    let folder = Folder::new(&[("a", b"1\n2\n")]);
+    for args in [
+        &["query", "$", "a", "-o", "out"][..],
+        &["query", "$", "--output=out", "a"],
+        &["select", "a=$", "-o", "out", "--", "a"],
+        &["index", "dump", "-o", "out", "a"],
+        &["query", "--count", "$", "a", "-o", "out"],
+    ] {
+        let _ = std::fs::remove_file(folder.path("out"));
+        let printed: Vec<&str> =
+            args.iter().copied().filter(|arg| !["-o", "out", "--output=out"].contains(arg)).collect();
+        assert_eq!(folder.run(args).ok(), "");
+        assert_eq!(folder.read("out"), folder.run(&printed).ok().as_bytes(), "{args:?}");
+    }
+    // Nothing found is an empty file.
+    assert_eq!(folder.run(&["query", "$.x", "a", "-o", "out"]).ok(), "");
+    assert_eq!(folder.read("out"), b"");
+    folder.run(&["query", "$", "a", "-o", "no/such/folder"]).failed(
+        2,
+        "",
+        "error: cannot write to `no/such/folder`: No such file or directory\n",
+    );
+}
+
+#[test]
+fn a_file_is_not_overwritten_for_nothing() {
+    let folder = Folder::new(&[("a", b"1\n"), ("out", b"precious")]);
+    for args in [
+        &["query", "$", "missing", "-o", "out"][..],
+        &["query", "$[", "a", "-o", "out"],
+        &["query", "$", "a", "out", "-o", "out"],
+        &["query", "$", "a", "./out", "-o", "out"],
+        &["query", "$", "o?t", "-o", "out"],
+        &["select", "a=$", "-o", "out", "--", "out"],
+        &["index", "dump", "out", "-o", "out"],
+    ] {
+        let ran = folder.run(args);
+        assert!([2, 3].contains(&ran.code) && ran.stderr.starts_with("error: "), "{ran}");
+        assert_eq!(folder.read("out"), b"precious", "{args:?}");
+    }
+}
+
+/// `warpath query '$' < log >> log` would never end.
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_is_not_read() {
+    let folder = Folder::new(&[("log", b"1\n")]);
+    let append = || std::fs::File::options().append(true).open(folder.path("log")).unwrap();
+    for (args, stdin) in [
+        (&["query", "$", "log"][..], Stdio::null()),
+        (&["query", "$"], std::fs::File::open(folder.path("log")).unwrap().into()),
+    ] {
+        let mut command = Command::new(PROGRAM);
+        let output =
+            command.current_dir(folder.path("")).args(args).stdin(stdin).stdout(append()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("is an input, and the output"));
+        assert_eq!(folder.read("log"), b"1\n");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let folder = Folder::new(&[("a", b"1\n")]);
+    for args in [
+        &["query", "$", "a"][..],
+        &["query", "-c", "$", "a"],
+        &["select", "--format", "csv", "a=$", "--", "a"],
+        &["index", "dump", "a"],
+        &["devices"],
+        &["explain", "$"],
+    ] {
+        let mut command = Command::new(PROGRAM);
+        let output = command.current_dir(folder.path("")).args(args).stdout(full()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert_eq!(said, "error: cannot write to standard output: No space left on device\n");
+    }
+    let ran = pipe(&["query", "$", "-o", "/dev/full"], b"1\n");
+    ran.failed(2, "", "error: cannot write to `/dev/full`: No space left on device\n");
+}

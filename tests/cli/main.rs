@@ -1,0 +1,124 @@
+//! The program, run as its users run it: arguments, files and pipes in; output, messages and exit codes out.
+
+mod bad_input;
+mod files;
+mod messages;
+mod query;
+mod select;
+mod show;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// The program.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_warpath");
+
+/// A folder with files, in which the program is run, so that messages name files as they are given.
+struct Folder(TempDir);
+
+/// What a run left.
+#[derive(PartialEq, Eq)]
+struct Ran {
+    code: i32,
+    stdout: Vec<u8>,
+    stderr: String,
+}
+
+impl Folder {
+    fn new(files: &[(&str, &[u8])]) -> Self {
+        let folder = Self(TempDir::new().unwrap());
+        for (name, contents) in files {
+            folder.write(name, contents);
+        }
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, contents: &[u8]) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, contents).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// Runs the program with nothing on standard input.
+    fn run(&self, args: &[&str]) -> Ran {
+        self.run_with(args, b"")
+    }
+
+    fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
+        run(assert_cmd::Command::new(PROGRAM).current_dir(self.0.path()).args(args), stdin)
+    }
+}
+
+fn run(command: &mut assert_cmd::Command, stdin: &[u8]) -> Ran {
+    let output = command
+        // Help is wrapped at this width, and colours are off, wherever the tests run.
+        .env("COLUMNS", "100")
+        .env("TERM", "dumb")
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .write_stdin(stdin)
+        .timeout(Duration::from_secs(120))
+        .output()
+        .unwrap();
+    Ran {
+        code: output.status.code().expect("an exit code, not a signal"),
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).expect("messages in UTF-8"),
+    }
+}
+
+/// Runs the program over `stdin`, with no files about.
+fn pipe(args: &[&str], stdin: &[u8]) -> Ran {
+    Folder::new(&[]).run_with(args, stdin)
+}
+
+impl Ran {
+    /// Asserts that all went well and nothing was said, and gives the output.
+    #[track_caller]
+    fn ok(&self) -> &str {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{self}");
+        self.text()
+    }
+
+    #[track_caller]
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).unwrap()
+    }
+
+    /// Asserts an exit code, what was printed before, and how the message starts.
+    #[track_caller]
+    fn failed(&self, code: i32, stdout: &str, message: &str) {
+        assert!(self.code == code && self.stderr.starts_with(message), "{self}");
+        assert_eq!(self.text(), stdout, "{self}");
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stdout = String::from_utf8_lossy(&self.stdout);
+        write!(f, "exit {}\n--- stdout\n{stdout}--- stderr\n{}", self.code, self.stderr)
+    }
+}
+
+impl fmt::Debug for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A file of the test data.
+fn data(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data").join(name);
+    path.to_str().unwrap().to_owned()
+}

@@ -1,0 +1,120 @@
+//! Help, and what is said of arguments that make no sense.
+
+use insta::assert_snapshot;
+
+use crate::pipe;
+
+#[test]
+fn help() {
+    for (name, args) in [
+        ("help", &["--help"][..]),
+        ("help_short", &["-h"]),
+        ("help_query", &["query", "--help"]),
+        ("help_query_short", &["query", "-h"]),
+        ("help_select", &["select", "--help"]),
+        ("help_index_dump", &["index", "dump", "--help"]),
+        ("help_explain", &["explain", "--help"]),
+    ] {
+        assert_snapshot!(name, pipe(args, b"").ok());
+    }
+}
+
+#[test]
+fn version() {
+    assert_eq!(pipe(&["--version"], b"").ok(), format!("warpath {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn no_arguments_give_help() {
+    let ran = pipe(&[], b"");
+    assert_eq!((ran.code, ran.text()), (2, ""));
+    assert!(ran.stderr.contains("Usage: warpath"), "{ran}");
+}
+
+#[test]
+fn bad_queries() {
+    let mut all = String::new();
+    for path in
+        ["", "user.lang", "$.user[", "$.a[?@.b ==]", "$['a", "$[01]", "$..a", "$[?length(@) == 1]", "$.☺ !"]
+    {
+        let ran = pipe(&["query", path, "missing"], b"");
+        assert_eq!((ran.code, ran.text()), (3, ""), "{ran}");
+        all += &ran.stderr;
+        all.push('\n');
+        for args in [
+            &["explain", "$", path][..],
+            &["select", &format!("a={path}")],
+            &["index", "dump", "--query", path],
+        ] {
+            let other = pipe(args, b"");
+            assert_eq!((other.code, other.text(), &other.stderr), (3, "", &ran.stderr), "{args:?}");
+        }
+    }
+    assert_snapshot!(all);
+}
+
+#[test]
+fn bad_usage() {
+    let mut all = String::new();
+    for args in [
+        &["quer", "$"][..],
+        &["query"],
+        &["query", "$", "--nope"],
+        &["query", "$", "--count", "--raw-output"],
+        &["query", "$", "--limit", "many"],
+        &["query", "$", "--limit", "-1"],
+        &["query", "$", "--device", "gpu"],
+        &["query", "$", "--device", "cuda:x"],
+        &["query", "$", "--partition-size", "64K"],
+        &["query", "$", "--partition-size", "0"],
+        &["query", "$", "--partition-size", "2GiB"],
+        &["query", "$", "--input", "xml"],
+        &["query", "$", "--on-error", "null"],
+        &["query", "$", "--with-path"],
+        &["query", "$", "--strict"],
+        &["select", "a=$", "--format", "arrow"],
+        &["select", "a=$", "log.ndjson"],
+        &["select", "a=$", "a=$"],
+        &["index", "dump", "--levels", "1025"],
+        &["index", "dump", "--levels", "1", "--query", "$"],
+        &["index", "build"],
+        &["validate", "log.ndjson"],
+        &["completions", "bash"],
+    ] {
+        let ran = pipe(args, b"");
+        assert_eq!((ran.code, ran.text()), (2, ""), "{args:?} {ran}");
+        all += &format!("$ warpath {}\n{}\n", args.join(" "), ran.stderr);
+    }
+    assert_snapshot!(all);
+}
+
+#[test]
+fn a_device_that_is_not_there() {
+    // With a driver, and without one.
+    let ran = pipe(&["query", "$", "--device", "cuda:9999"], b"1\n");
+    ran.failed(5, "", "error: no CUDA d");
+    assert_eq!(pipe(&["query", "$", "--device", "cpu"], b"1\n").ok(), "1\n");
+    assert_eq!(pipe(&["query", "$", "--device", "auto"], b"1\n").ok(), "1\n");
+}
+
+#[test]
+fn colour() {
+    let red = "\u{1b}[1m\u{1b}[31merror:\u{1b}[0m";
+    let said = |args: &[&str]| pipe(args, b"").stderr;
+    assert!(said(&["query", "$[", "--color", "always"]).starts_with(red));
+    assert!(said(&["--color=always", "query", "$["]).starts_with(red));
+    assert!(said(&["--color=always", "tree"]).starts_with(red));
+    assert!(said(&["--color=always", "query"]).contains('\u{1b}'));
+    for args in [&["query", "$["][..], &["query", "$[", "--color", "never"], &["query"], &["tree"]] {
+        assert!(!said(args).contains('\u{1b}'), "{args:?}");
+    }
+    assert_eq!(pipe(&["query", "$", "--color", "always"], b"\"x\"").ok(), "\"x\"\n");
+}
+
+#[test]
+fn messages_do_not_command_the_terminal() {
+    let ran = pipe(&["query", "$", "\u{1b}[2Jx"], b"");
+    ran.failed(2, "", "error: \u{fffd}[2Jx: ");
+    let ran = pipe(&["query", "$"], b"[\"\x1b[2J\"");
+    assert!(ran.code == 4 && !ran.stderr.contains('\u{1b}'), "{ran}");
+}

@@ -1,0 +1,163 @@
+//! `warpath query`.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::{Folder, PROGRAM, data, pipe};
+
+const PEOPLE: &[u8] = br#"{"name":"Ada","tags":["x","y"],"n":1}
+{"name":"Bob\n\u00e9\ud83d\ude00\ud83d!","tags":[],"n":2.50}
+
+{"tags":["z"],"n":null,"name" : { "first" : "C" } }
+"#;
+
+#[test]
+fn matches_are_printed_as_they_stand() {
+    let name = pipe(&["query", "$.name"], PEOPLE);
+    assert_eq!(name.ok(), "\"Ada\"\n\"Bob\\n\\u00e9\\ud83d\\ude00\\ud83d!\"\n{ \"first\" : \"C\" }\n");
+    assert_eq!(pipe(&["query", "$.n"], PEOPLE).ok(), "1\n2.50\nnull\n");
+    assert_eq!(pipe(&["query", "$.tags[*]"], PEOPLE).ok(), "\"x\"\n\"y\"\n\"z\"\n");
+    assert_eq!(pipe(&["query", "$"], b" 1 \r\n\"a\"\r\n\n[2 ] \n").ok(), "1\n\"a\"\n[2 ]\n");
+}
+
+#[test]
+fn raw_output_resolves_escapes() {
+    for flag in ["-r", "--raw-output"] {
+        let ran = pipe(&["query", flag, "$.name"], PEOPLE);
+        assert_eq!(ran.ok(), "Ada\nBob\né😀\u{fffd}!\n{ \"first\" : \"C\" }\n");
+    }
+}
+
+#[test]
+fn count_is_one_number() {
+    let folder = Folder::new(&[("a", PEOPLE), ("b", PEOPLE)]);
+    assert_eq!(folder.run(&["query", "--count", "$.tags[*]", "a", "b"]).ok(), "6\n");
+    assert_eq!(folder.run(&["query", "-c", "$.nothing", "a", "b"]).ok(), "0\n");
+    assert_eq!(folder.run(&["query", "-c", "$.tags[*]", "a", "b", "--limit", "4"]).ok(), "4\n");
+    assert_eq!(pipe(&["query", "--count", "$"], b"").ok(), "0\n");
+}
+
+#[test]
+fn offsets_find_the_text_again() {
+    let folder = Folder::new(&[("a.ndjson", PEOPLE), ("b.ndjson", b"\n\n{\"n\":\"x\\ty\"}")]);
+    assert_eq!(folder.run(&["query", "--offsets", "$.n", "b.ndjson"]).ok(), "7\t13\t\"x\\ty\"\n");
+    assert_eq!(folder.run(&["query", "--offsets", "-r", "$.n", "b.ndjson"]).ok(), "7\t13\tx\ty\n");
+    for size in ["1", "1GiB"] {
+        let ran =
+            folder.run(&["query", "--offsets", "--partition-size", size, "$.n", "a.ndjson", "b.ndjson"]);
+        let mut lines = 0;
+        for line in ran.ok().lines() {
+            let [file, start, end, text] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let range = start.parse().unwrap()..end.parse().unwrap();
+            assert_eq!(&folder.read(file)[range], text.as_bytes(), "{line}");
+            lines += 1;
+        }
+        assert_eq!(lines, 4);
+    }
+}
+
+#[test]
+fn limit_stops_early() {
+    assert_eq!(pipe(&["query", "--limit", "2", "$.tags[*]"], PEOPLE).ok(), "\"x\"\n\"y\"\n");
+    assert_eq!(pipe(&["query", "-n", "99", "$.n"], PEOPLE).ok(), "1\n2.50\nnull\n");
+    assert_eq!(pipe(&["query", "--limit", "0", "$.n"], PEOPLE).ok(), "");
+    assert_eq!(pipe(&["query", "--limit", "0", "--count", "$.n"], PEOPLE).ok(), "0\n");
+    // What comes after the last answer is never looked at.
+    assert_eq!(pipe(&["query", "--limit", "1", "$"], b"1\n[\n").ok(), "1\n");
+    let folder = Folder::new(&[("a", b"1\n")]);
+    assert_eq!(folder.run(&["query", "--limit", "1", "$", "a", "missing"]).ok(), "1\n");
+}
+
+#[test]
+fn exit_status_tells_whether_something_matched() {
+    for flag in ["-e", "--exit-status"] {
+        assert_eq!(pipe(&["query", flag, "$.name"], PEOPLE).code, 0);
+        pipe(&["query", flag, "$.nothing"], PEOPLE).failed(1, "", "");
+        pipe(&["query", flag, "--count", "$.nothing"], PEOPLE).failed(1, "0\n", "");
+        pipe(&["query", flag, "$"], b"").failed(1, "", "");
+    }
+    assert_eq!(pipe(&["query", "$.nothing"], PEOPLE).ok(), "");
+    // What went wrong comes before what did not match.
+    pipe(&["query", "-e", "$.a"], b"[").failed(4, "", "error: <stdin>:1:1: ");
+}
+
+#[test]
+fn output_does_not_depend_on_partitions() {
+    for file in ["tweets.ndjson", "products.ndjson", "edge.ndjson", "crlf.ndjson", "blank.ndjson"] {
+        let file = data(file);
+        for path in ["$", "$.user.lang", "$.entities.urls[*].url", "$[0]", "$.*"] {
+            let ran = |size: &str| {
+                let more = if size.is_empty() { vec![] } else { vec!["--partition-size", size] };
+                pipe(&[&["query", "--offsets", path, &file][..], &more].concat(), b"")
+            };
+            let whole = ran("");
+            for size in ["1", "100", "4KiB", "64KiB"] {
+                assert!(ran(size) == whole, "{file} {path} {size}: {} {}", ran(size), whole);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let record = format!("{{\"a\":\"{}\"}}\n", "x".repeat(1000));
+    let folder = Folder::new(&[("big", record.repeat(5000).as_bytes())]);
+    for args in [&["query", "$.a", "big"][..], &["select", "a=$.a", "--", "big"], &["index", "dump", "big"]] {
+        for size in ["1MiB", "1KiB"] {
+            let mut at = args.to_vec();
+            at.splice(args.len() - 1..args.len() - 1, ["--partition-size", size]);
+            if let Some(i) = at.iter().position(|arg| *arg == "--") {
+                let dashes = at.remove(i);
+                at.insert(at.len() - 1, dashes);
+            }
+            let mut child = Command::new(PROGRAM)
+                .current_dir(folder.path(""))
+                .args(&at)
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut first = String::new();
+            BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+            assert!(!first.is_empty());
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{at:?}");
+        }
+    }
+}
+
+#[test]
+fn stats_and_progress_go_to_standard_error() {
+    let ran = pipe(&["query", "--stats", "$.tags[*]"], PEOPLE);
+    assert_eq!((ran.code, ran.text()), (0, "\"x\"\n\"y\"\n\"z\"\n"));
+    let rows: Vec<(&str, &str)> = ran.stderr.lines().map(|line| line.split_once(' ').unwrap()).collect();
+    let names: Vec<&str> = rows.iter().map(|row| row.0).collect();
+    assert_eq!(
+        names,
+        [
+            "backend",
+            "bytes",
+            "lines",
+            "matches",
+            "skipped",
+            "partitions",
+            "setup",
+            "reading",
+            "answering",
+            "total",
+            "speed"
+        ]
+    );
+    let value = |name| rows.iter().find(|row| row.0 == name).unwrap().1.trim();
+    assert!(value("bytes").starts_with(&PEOPLE.len().to_string()));
+    assert_eq!((value("lines"), value("matches"), value("skipped")), ("4", "3", "0"));
+    assert!(value("speed").contains("GB/s"));
+
+    let ran = pipe(&["query", "--progress", "always", "-c", "$"], PEOPLE);
+    assert_eq!((ran.code, ran.text()), (0, "3\n"));
+    assert!(ran.stderr.starts_with("progress: "), "{ran}");
+    // Standard error is no terminal here.
+    assert_eq!(pipe(&["query", "--progress", "auto", "-c", "$"], PEOPLE).ok(), "3\n");
+}

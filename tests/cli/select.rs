@@ -1,0 +1,110 @@
+//! `warpath select`.
+
+use crate::{Folder, data, pipe};
+
+const RECORDS: &[u8] = br#"{"id":1,"name":"a,\"b\"","tags":["x",{"y" : 2}]}
+{"id":2,"name":null,"tags":[]}
+
+{"name":"\u00e9\n\ud83d"}
+[3]
+"#;
+
+#[test]
+fn a_row_for_each_record_as_json() {
+    let ran = pipe(&["select", "id=$.id", "name=$.name", "tags=$.tags[*]"], RECORDS);
+    assert_eq!(
+        ran.ok(),
+        r#"{"id":1,"name":"a,\"b\"","tags":["x",{"y" : 2}]}
+{"id":2,"name":null,"tags":[]}
+{"id":null,"name":"\u00e9\n\ud83d","tags":[]}
+{"id":null,"name":null,"tags":[]}
+"#
+    );
+}
+
+#[test]
+fn a_row_for_each_record_as_csv() {
+    let args = ["select", "--format", "csv", "id=$.id", "full name=$.name", "tags=$.tags[*]"];
+    assert_eq!(
+        pipe(&args, RECORDS).ok(),
+        "id,full name,tags\n1,\"a,\"\"b\"\"\",\"[\"\"x\"\",{\"\"y\"\" : 2}]\"\n2,,[]\n,\"é\n\u{fffd}\",[]\n,,[]\n"
+    );
+    // An empty row of one column is told from a blank line.
+    assert_eq!(pipe(&["select", "--format", "csv", "id=$.id"], b"[]\n").ok(), "id\n\"\"\n");
+    assert_eq!(pipe(&args, b"").ok(), "id,full name,tags\n");
+}
+
+#[test]
+fn names_are_any_text() {
+    let ran = pipe(&["select", "a\"\\\n\u{1}☺=$.id"], b"{\"id\":7}");
+    assert_eq!(ran.ok(), "{\"a\\\"\\\\\\n\\u0001☺\":7}\n");
+    // The first `=` ends the name.
+    assert_eq!(pipe(&["select", "a=$[?@ == 1]"], b"[1,2,1]").ok(), "{\"a\":[1,1]}\n");
+}
+
+#[test]
+fn limit_counts_rows() {
+    assert_eq!(pipe(&["select", "id=$.id", "--limit", "2"], RECORDS).ok(), "{\"id\":1}\n{\"id\":2}\n");
+    assert_eq!(pipe(&["select", "--format", "csv", "id=$.id", "-n", "0"], RECORDS).ok(), "id\n");
+}
+
+#[test]
+fn files_come_after_two_dashes() {
+    let folder = Folder::new(&[("a.ndjson", b"{\"a\":1}"), ("b.ndjson", b"{\"a\":2}\n")]);
+    let ran = folder.run(&["select", "a=$.a", "--", "a.ndjson", "b.ndjson"]);
+    assert_eq!(ran.ok(), "{\"a\":1}\n{\"a\":2}\n");
+    folder.run(&["select", "a=$.a", "a.ndjson"]).failed(2, "", "error: `a.ndjson` is no column\n  help: ");
+}
+
+#[test]
+fn columns_need_names_of_their_own() {
+    for (columns, message) in [
+        (&["=$.a"][..], "error: the column `=$.a` has no name"),
+        (&["$.a"], "error: `$.a` is no column"),
+        (&["$[?@ == 1]"], "error: `$[?@ == 1]` is no column"),
+        (&["a=$.a", "a=$.b"], "error: two columns have the name `a`"),
+    ] {
+        pipe(&[&["select"][..], columns].concat(), b"").failed(2, "", message);
+    }
+    assert_eq!(pipe(&["select"], b"").code, 2);
+    pipe(&["select", "a=$.a", "b=$["], b"").failed(3, "", "error: ");
+}
+
+#[test]
+fn malformed_records_give_no_row() {
+    let records = b"{\"a\":1}\n{\"a\":2\n{\"a\":3}\n";
+    pipe(&["select", "a=$.a"], records).failed(4, "{\"a\":1}\n", "error: <stdin>:2:1: bracket is not closed");
+    let skipping = pipe(&["select", "a=$.a", "--on-error", "skip"], records);
+    skipping.failed(0, "{\"a\":1}\n{\"a\":3}\n", "warning: 1 malformed record skipped; first: <stdin>:2:1: ");
+    // Nothing was read: not even the header is there.
+    pipe(&["select", "--format", "csv", "a=$.a", "--", "missing"], b"").failed(2, "", "error: missing: ");
+}
+
+#[test]
+fn output_does_not_depend_on_partitions() {
+    let file = data("tweets.ndjson");
+    for format in ["ndjson", "csv"] {
+        let ran = |size| {
+            pipe(
+                &[
+                    "select",
+                    "--format",
+                    format,
+                    "--partition-size",
+                    size,
+                    "lang=$.user.lang",
+                    "urls=$.entities.urls[*].url",
+                    "text=$.text",
+                    "--",
+                    &file,
+                ],
+                b"",
+            )
+        };
+        let whole = ran("1GiB");
+        assert!(whole.ok().lines().count() > 10);
+        for size in ["1", "5KiB"] {
+            assert!(ran(size) == whole, "{format} {size}");
+        }
+    }
+}

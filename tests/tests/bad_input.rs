@@ -1,0 +1,299 @@
+//! Bad input: each sort has a defined result, on the CPU and on the emulated device; nothing already answered is lost,
+//! and nothing panics.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use warpath::answer::Want;
+use warpath::backend::Backend;
+use warpath::device::Pipeline;
+use warpath::{Cpu, Engine, Error, InputError, OnError, Program, Query, RecordError};
+use warpath_shared::check::FaultKind;
+use warpath_shared::units::MAX_DEPTH;
+use warpath_tests::data;
+use warpath_tests::emulated::Emulated;
+use warpath_tests::oracle;
+
+fn backends() -> Vec<Arc<dyn Backend>> {
+    vec![Arc::new(Cpu), Arc::new(Pipeline::new(Emulated::default()).unwrap())]
+}
+
+fn engine(backend: &Arc<dyn Backend>, on_error: OnError) -> Engine {
+    Engine::builder().backend(backend.clone()).on_error(on_error).build().unwrap()
+}
+
+/// A match: its line, and its bytes.
+type Found = (u64, Vec<u8>);
+
+/// The matches of a path, and the error at which they ended.
+fn ask(engine: &Engine, text: &[u8], path: &str) -> (Vec<Found>, Option<Error>) {
+    let query = Query::compile(path).unwrap();
+    let input = engine.reader("text", Cursor::new(text.to_vec()));
+    let (mut found, mut failed) = (Vec::new(), None);
+    for hit in input.query(&query).unwrap() {
+        match hit {
+            Ok(hit) => found.push((hit.line(), hit.bytes().to_vec())),
+            Err(error) => failed = Some(error),
+        }
+    }
+    (found, failed)
+}
+
+/// What was skipped, and the lines that are records.
+fn survey(engine: &Engine, text: &[u8]) -> Result<(Vec<RecordError>, Vec<u64>)> {
+    let program = Program::new(&[Query::compile("$")?])?;
+    let want = Want { records: true, ..Want::default() };
+    let (mut skipped, mut records) = (Vec::new(), Vec::new());
+    for batch in engine.reader("text", Cursor::new(text.to_vec())).answers(program, want) {
+        let batch = batch?;
+        skipped.extend(batch.skipped());
+        for (first, piece) in batch.pieces() {
+            records.extend(piece.records.iter().map(|line| first + *line as u64 + 1));
+        }
+    }
+    Ok((skipped, records))
+}
+
+/// A line of `bad.expect.txt`: its class, and the byte counted from 0.
+fn expected() -> BTreeMap<u64, (&'static str, u64)> {
+    include_str!("../data/bad.expect.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| {
+            let mut fields = line.split('\t');
+            let mut field = || fields.next().expect("three fields");
+            let (line, class) = (field().parse().unwrap(), field());
+            (line, (class, field().parse().unwrap()))
+        })
+        .collect()
+}
+
+fn is_fault(class: &str) -> bool {
+    !matches!(class, "Strict" | "Good")
+}
+
+fn record_error(error: &Error) -> Option<&RecordError> {
+    match error {
+        Error::Input(InputError::Record(record)) => Some(record),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_fault_is_skipped_at_its_line_and_byte() -> Result<()> {
+    let expected = expected();
+    let text = data::file("bad.ndjson");
+    let lines = text.split_inclusive(|byte| *byte == b'\n').count() as u64;
+    for backend in backends() {
+        let name = backend.name();
+        let (skipped, records) = survey(&engine(&backend, OnError::Skip), text)?;
+        let got: BTreeMap<u64, (String, u64)> =
+            skipped.iter().map(|error| (error.line, (format!("{:?}", error.kind), error.byte - 1))).collect();
+        let want: BTreeMap<u64, (String, u64)> = expected
+            .iter()
+            .filter(|(_, (class, _))| is_fault(class))
+            .map(|(line, (class, at))| (*line, ((*class).to_owned(), *at)))
+            .collect();
+        assert_eq!(got, want, "{name}");
+        assert_eq!(skipped.len(), want.len(), "{name}: a line was skipped twice");
+        // All others are records, `Strict` and `Good` ones too, and are answered.
+        let good: Vec<u64> = (1..=lines).filter(|line| !want.contains_key(line)).collect();
+        assert_eq!(records, good, "{name}");
+        let (found, failed) = ask(&engine(&backend, OnError::Skip), text, "$");
+        ensure!(failed.is_none(), "{name}: {failed:?}");
+        assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), good, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn answers_stop_at_the_first_fault() -> Result<()> {
+    let text = data::file("bad.ndjson");
+    let starts: Vec<usize> =
+        oracle::index::index(text, 0).line_starts.iter().map(|at| *at as usize).collect();
+    let faults: Vec<(u64, (&str, u64))> =
+        expected().into_iter().filter(|(_, (class, _))| is_fault(class)).collect();
+    for backend in backends() {
+        let name = backend.name();
+        let mut begin = 0;
+        for (line, (class, at)) in &faults {
+            // From the line behind the fault before: what is good comes first, then this fault, then nothing.
+            let rest = &text[starts[begin as usize]..];
+            let (found, failed) = ask(&engine(&backend, OnError::Fail), rest, "$");
+            let failed = failed.with_context(|| format!("{name}: line {line} is taken for good"))?;
+            let error = record_error(&failed).with_context(|| format!("{name}, line {line}: {failed}"))?;
+            assert_eq!(
+                (error.line, format!("{:?}", error.kind).as_str(), error.byte),
+                (line - begin, *class, at + 1),
+                "{name}, line {line}"
+            );
+            let want: Vec<u64> = (1..line - begin).collect();
+            assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), want, "{name}, line {line}");
+            assert_eq!(failed.to_string(), format!("text:{}:{}: {}", error.line, error.byte, error.kind));
+            begin = *line;
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that no text has are passed on as they are, unless they break the structure.
+#[test]
+fn odd_bytes_pass_through() {
+    let text = b"{\"a\":\"nul \0, invalid \xff\xfe, lone return \r, del \x7f\"}\n\
+                 {\"a\":\0}\n\
+                 {\"a\":1}\r\r\n\
+                 \xef\xbb\xbf\n\
+                 {\r\"a\"\r:\r2\r}\n";
+    for backend in backends() {
+        let (found, failed) = ask(&engine(&backend, OnError::Fail), text, "$.a");
+        assert!(failed.is_none(), "{failed:?}");
+        let want: [(u64, &[u8]); 4] = [
+            (1, b"\"nul \0, invalid \xff\xfe, lone return \r, del \x7f\""),
+            (2, b"\0"),
+            (3, b"1"),
+            (5, b"2"),
+        ];
+        assert_eq!(found, want.map(|(line, bytes)| (line, bytes.to_vec())), "{}", backend.name());
+        let (found, _) = ask(&engine(&backend, OnError::Fail), text, "$");
+        // A byte order mark is no white space.
+        assert_eq!(found[3], (4, b"\xef\xbb\xbf".to_vec()), "{}", backend.name());
+    }
+}
+
+#[test]
+fn a_record_longer_than_a_partition_is_one_record() -> Result<()> {
+    let long = format!("{{\"a\":[{}0],\"b\":\"{}\"}}", "1,".repeat(9_000), "x\\\"".repeat(5_000));
+    let text = format!("{{\"a\":[1],\"b\":1}}\n{long}\n{{\"a\":[2],\"b\":2}}\n{long}");
+    let small = r#"{"a":[1],"b":1}"#.len();
+    for backend in backends() {
+        for size in [1, small - 1, small, small + 1, 1000, long.len(), long.len() + 1, 1 << 20] {
+            let engine = Engine::builder().backend(backend.clone()).partition_size(size).build()?;
+            let (found, failed) = ask(&engine, text.as_bytes(), "$['b']");
+            ensure!(failed.is_none(), "{failed:?}");
+            let string = format!("\"{}\"", "x\\\"".repeat(5_000));
+            let want = [(1, "1"), (2, &string), (3, "2"), (4, &string)];
+            let want: Vec<Found> = want.map(|(line, value)| (line, value.as_bytes().to_vec())).into();
+            ensure!(found == want, "{}: partitions of {size}", backend.name());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_in_is_nothing_out() -> Result<()> {
+    let blank = data::file("blank.ndjson");
+    for backend in backends() {
+        for text in [b"".as_slice(), b"\n", b"\n\n\n", b" ", b"\r\n", b" \t\r\n \n\r", blank] {
+            for on_error in [OnError::Fail, OnError::Skip] {
+                let (found, failed) = ask(&engine(&backend, on_error), text, "$");
+                assert_eq!(found, [], "{}: {}", backend.name(), text.escape_ascii());
+                assert!(failed.is_none(), "{failed:?}");
+                let (skipped, records) = survey(&engine(&backend, on_error), text)?;
+                assert_eq!((skipped, records), (vec![], vec![]));
+            }
+        }
+        let index = backend.index(b"", 3)?;
+        assert_eq!(index.line_starts, [0]);
+        assert_eq!(index.levels, [[]; 3]);
+        assert_eq!(index, oracle::index::index(b"", 3));
+    }
+    Ok(())
+}
+
+/// `depth` containers, arrays and objects in turn, around `inner`.
+fn nested(depth: usize, inner: &str) -> String {
+    let open = (0..depth).map(|level| if level % 2 == 0 { "[" } else { "{\"k\":" });
+    let close = (0..depth).rev().map(|level| if level % 2 == 0 { "]" } else { "}" });
+    open.chain([inner]).chain(close).collect()
+}
+
+/// The path to the innermost value of [`nested`].
+fn path(depth: usize) -> String {
+    let steps = (0..depth).map(|level| if level % 2 == 0 { "[0]" } else { ".k" });
+    ["$"].into_iter().chain(steps).collect()
+}
+
+#[test]
+fn depth_is_unlimited_up_to_the_limit() -> Result<()> {
+    for backend in backends() {
+        let name = backend.name();
+        for depth in [62, 63, 64, 65, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1] {
+            // Good lines around it, and one on which the innermost bracket is of the other kind.
+            let deep = nested(depth, "7");
+            let mismatched = nested(depth, "[7}");
+            let text = format!("[1]\n{deep}\n[2]\n{mismatched}\n[3]\n{deep}");
+            let (skipped, records) = survey(&engine(&backend, OnError::Skip), text.as_bytes())?;
+            let too_deep = depth > MAX_DEPTH;
+            let want: Vec<(u64, FaultKind)> = if too_deep {
+                [2, 4, 6].map(|line| (line, FaultKind::TooDeep)).into()
+            } else if depth == MAX_DEPTH {
+                vec![(4, FaultKind::TooDeep)]
+            } else {
+                vec![(4, FaultKind::MismatchedBracket)]
+            };
+            let got: Vec<(u64, FaultKind)> = skipped.iter().map(|error| (error.line, error.kind)).collect();
+            assert_eq!(got, want, "{name}, depth {depth}");
+            let good = if too_deep { vec![1, 3, 5] } else { vec![1, 2, 3, 5, 6] };
+            assert_eq!(records, good, "{name}, depth {depth}");
+            assert_eq!(
+                ask(&engine(&backend, OnError::Skip), text.as_bytes(), "$[0]").0.len(),
+                good.len(),
+                "{name}, depth {depth}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Deeper than the kernels track kinds, and more levels than a tile holds at once.
+#[test]
+fn a_path_reaches_the_innermost_value() -> Result<()> {
+    for backend in backends() {
+        for depth in [7, 8, 9, 16, 17, 63, 64, 65] {
+            let text = format!("{}\n{}", nested(depth, "\"in\""), nested(depth - 1, "\"out\""));
+            let (found, failed) = ask(&engine(&backend, OnError::Fail), text.as_bytes(), &path(depth));
+            ensure!(failed.is_none(), "{failed:?}");
+            assert_eq!(found, [(1, b"\"in\"".to_vec())], "{}, depth {depth}", backend.name());
+        }
+    }
+    // Not on the emulated device: a thousand levels take it long.
+    let deepest = MAX_DEPTH - 1;
+    let (found, _) =
+        ask(&engine(&backends()[0], OnError::Fail), nested(deepest, "1").as_bytes(), &path(deepest));
+    assert_eq!(found, [(1, b"1".to_vec())]);
+    Ok(())
+}
+
+#[test]
+fn what_is_no_file_is_said_so() {
+    let engine = Engine::builder().backend(Arc::new(Cpu)).build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        engine.open(folder.path()).map(drop),
+        Err(Error::Input(InputError::Directory(path))) if path == folder.path()
+    ));
+    let missing = folder.path().join("missing.ndjson");
+    match engine.open(&missing).map(drop) {
+        Err(Error::Input(InputError::Io { name, source })) => {
+            assert_eq!(name, missing.display().to_string());
+            assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Of several inputs, the answers of those before a bad one are given.
+#[test]
+fn a_missing_second_file_loses_nothing_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (folder.path().join("a"), folder.path().join("b"));
+    std::fs::write(&first, "1\n2\n").unwrap();
+    let engine = Engine::builder().backend(Arc::new(Cpu)).build().unwrap();
+    let input = engine.input(vec![warpath::Source::File(first), warpath::Source::File(second)]);
+    let all: Vec<_> = input.query(&Query::compile("$").unwrap()).unwrap().collect();
+    assert_eq!(all.len(), 3);
+    assert_eq!(all[1].as_ref().map(|hit| hit.text().into_owned()).ok().as_deref(), Some("2"));
+    assert!(matches!(all[2], Err(Error::Input(InputError::Io { .. }))));
+}

@@ -1,0 +1,228 @@
+//! What stands between kernels and mistakes: every kernel runs in the emulator, sizes are checked before a launch, and
+//! an access out of bounds is found and placed.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use cuda_std::emulator::{Dim3, FaultKind, Launch, launch};
+use cuda_std::thread;
+use warpath::backend::Backend;
+use warpath::device::{Accelerator, Pipeline, Plain};
+use warpath::{Error, Program, Query};
+use warpath_shared::index::level::{KindReads, KindWrites};
+use warpath_shared::index::line::LineSummary;
+use warpath_shared::kernel::{
+    Copy16, Copy16Args, CountScan, FaultyLines, Kernel, KindCheck, KindCheckArgs, LineSummaries,
+    LineSummariesArgs, LookBack, ScanArgs, StructureWrite, StructureWriteArgs,
+};
+use warpath_shared::units::{TILE_BYTES, WORD_BYTES};
+use warpath_shared::view::{View, ViewMut};
+use warpath_tests::data;
+use warpath_tests::emulated::{Emulated, HostBuffer};
+
+/// The emulator, and the names of the kernels that ran.
+#[derive(Default)]
+struct Recording {
+    emulated: Emulated,
+    ran: Mutex<BTreeSet<&'static str>>,
+}
+
+impl Accelerator for Recording {
+    type Buffer<T: Plain> = HostBuffer<T>;
+
+    fn name(&self) -> String {
+        self.emulated.name()
+    }
+    fn free_memory(&self) -> Result<u64, Error> {
+        self.emulated.free_memory()
+    }
+    fn alloc<T: Plain>(&self, len: usize) -> Result<HostBuffer<T>, Error> {
+        self.emulated.alloc(len)
+    }
+    fn zero<T: Plain>(&self, buffer: &mut HostBuffer<T>, from: usize, to: usize) -> Result<(), Error> {
+        self.emulated.zero(buffer, from, to)
+    }
+    fn upload<T: Plain>(&self, buffer: &mut HostBuffer<T>, at: usize, from: &[T]) -> Result<(), Error> {
+        self.emulated.upload(buffer, at, from)
+    }
+    fn download<T: Plain>(&self, buffer: &HostBuffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
+        self.emulated.download(buffer, at, to)
+    }
+    fn view<'a, T: Plain>(&self, buffer: &'a HostBuffer<T>, len: usize) -> View<'a, T> {
+        self.emulated.view(buffer, len)
+    }
+    fn view_mut<'a, T: Plain>(&self, buffer: &'a mut HostBuffer<T>, len: usize) -> ViewMut<'a, T> {
+        self.emulated.view_mut(buffer, len)
+    }
+    fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
+        self.emulated.launch::<K>(args)?;
+        self.ran.lock().unwrap_or_else(PoisonError::into_inner).insert(K::NAME);
+        Ok(())
+    }
+}
+
+#[test]
+fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
+    let pipeline = Pipeline::new(Recording::default())?;
+    let want = warpath::answer::Want { matches: true, records: true };
+    for path in ["$.user.lang", "$.user[*]"] {
+        let program = Program::new(&[Query::compile(path)?])?;
+        pipeline.answer(data::file("people.ndjson"), &program, want)?;
+    }
+    // No stage of the pipeline: it is there for benches to compare with.
+    let device = pipeline.device();
+    let text: Vec<u8> = (0..2 * TILE_BYTES).map(|i| (i * 7 % 251) as u8).collect();
+    let (mut from, mut to) = (device.alloc(text.len())?, device.alloc::<u8>(text.len())?);
+    device.upload(&mut from, 0, &text)?;
+    let args = Copy16Args { from: device.view(&from, text.len()), to: device.view_mut(&mut to, text.len()) };
+    device.launch::<Copy16>(&args)?;
+    let mut copied = vec![0; text.len()];
+    device.download(&to, 0, &mut copied)?;
+    assert!(copied == text, "the copy differs");
+
+    let ran: Vec<&str> =
+        pipeline.device().ran.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+    let mut table = warpath::cuda::kernels();
+    table.sort_unstable();
+    assert_eq!(ran, table);
+    Ok(())
+}
+
+/// The message with which the emulated device refuses a launch.
+fn refusal<K: Kernel>(args: &K::Args<'_>) -> String {
+    match Emulated::default().launch::<K>(args) {
+        Err(Error::Internal(message)) => message,
+        other => panic!("launched `{}` with sizes that do not agree: {other:?}", K::NAME),
+    }
+}
+
+#[test]
+fn sizes_that_do_not_agree_are_refused_by_name() {
+    let text = vec![0u8; 2 * TILE_BYTES];
+    let mut summaries = [LineSummary::default(); 3];
+    let all = summaries.len();
+    let view = |summaries: &mut [LineSummary]| {
+        // SAFETY: no kernel runs.
+        unsafe { ViewMut::from_raw(summaries.as_mut_ptr(), summaries.len()) }
+    };
+    let args = LineSummariesArgs { text: View::from_slice(&text), summaries: view(&mut summaries[..1]) };
+    assert_eq!(
+        refusal::<LineSummaries>(&args),
+        format!(
+            "launch of `line_summaries`: text = tiles × tile size does not hold ({} and {TILE_BYTES})",
+            2 * TILE_BYTES
+        )
+    );
+    let args = LineSummariesArgs { text: View::from_slice(&text[..100]), ..args };
+    assert_eq!(
+        refusal::<LineSummaries>(&args),
+        format!("launch of `line_summaries`: text ≥ a tile does not hold (100 and {TILE_BYTES})")
+    );
+
+    let (mut output, mut status, mut sums) = ([0u64; 301], [0u32; 3], [0u64; 4]);
+    let (aggregate, inclusive) = sums.split_at_mut(2);
+    let counts = [1u32; 300];
+    // SAFETY: no kernel runs.
+    let good = unsafe {
+        ScanArgs {
+            input: View::from_slice(&counts),
+            output: ViewMut::from_raw(output.as_mut_ptr(), 301),
+            look_back: LookBack {
+                status: ViewMut::from_raw(status.as_mut_ptr(), 3),
+                aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), 2),
+                inclusive: ViewMut::from_raw(inclusive.as_mut_ptr(), 2),
+            },
+        }
+    };
+    assert_eq!(CountScan::check(&good), Ok(()));
+    // SAFETY: no kernel runs.
+    let short = unsafe { ViewMut::from_raw(output.as_mut_ptr(), 300) };
+    let message = refusal::<CountScan>(&ScanArgs { output: short, ..good });
+    assert_eq!(message, "launch of `count_scan`: output = input + 1 does not hold (300 and 301)");
+    // SAFETY: no kernel runs.
+    let no_ticket = unsafe { ViewMut::from_raw(status.as_mut_ptr(), 2) };
+    let look_back = LookBack { status: no_ticket, ..good.look_back };
+    let message = refusal::<CountScan>(&ScanArgs { look_back, ..good });
+    assert_eq!(message, "launch of `count_scan`: status = scan tiles + 1 does not hold (2 and 3)");
+
+    let (mut bits, mut any) = ([0u32; 1], [0u32; 2]);
+    let (kinds, reads) = ([KindWrites::default(); 3], [KindReads::default(); 2]);
+    let args = KindCheckArgs {
+        kinds: View::from_slice(&kinds),
+        reads: View::from_slice(&reads),
+        carries: View::from_slice(&summaries[..all - 1]),
+        // SAFETY: no kernel runs.
+        faulty: unsafe {
+            FaultyLines {
+                bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
+                any: ViewMut::from_raw(any.as_mut_ptr(), 2),
+            }
+        },
+    };
+    let message = refusal::<KindCheck>(&args);
+    assert_eq!(message, "launch of `kind_check`: carries = reads + 1 does not hold (2 and 3)");
+    let message = refusal::<KindCheck>(&KindCheckArgs { carries: View::from_slice(&summaries), ..args });
+    assert_eq!(message, "launch of `kind_check`: any = 1 does not hold (2 and 1)");
+}
+
+#[test]
+fn an_access_out_of_bounds_is_found_and_placed() {
+    let numbers: Vec<u32> = (0..150).collect();
+    let view = View::from_slice(&numbers);
+    let body = || {
+        let at = thread::index_1d() as usize;
+        // Threads 0 to 31 of block 2 have no number; lane 22 is the first.
+        assert_eq!(view.get(at), at as u32);
+    };
+    let fault = launch(&Launch::new(3, 64), "too_far", &body).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Panic);
+    assert_eq!(fault.kernel, "too_far");
+    let at = |x| Dim3 { x, y: 0, z: 0 };
+    assert_eq!(fault.at, Some((at(2), at(22))));
+    assert!(fault.message.contains("1 element(s) at 150 of a view of 150"), "{fault}");
+    assert!(
+        fault.to_string().starts_with("kernel `too_far`, block (2, 0, 0), thread (22, 0, 0): "),
+        "{fault}"
+    );
+}
+
+/// A kernel of the project whose arguments pass the checks and lie all the same: fewer line starts than lines.
+#[test]
+fn a_kernel_that_writes_out_of_bounds_is_found() {
+    let device = Emulated::default();
+    let mut text = vec![0u8; TILE_BYTES];
+    text[..8].copy_from_slice(b"1\n2\n3\n4\n");
+    let words = TILE_BYTES / WORD_BYTES;
+    let mut aligned = device.alloc::<u8>(TILE_BYTES).unwrap();
+    device.upload(&mut aligned, 0, &text).unwrap();
+    let (mut string, mut levels) = (vec![0u64; words], [0u64; 0]);
+    let (mut line_starts, mut bits, mut any) = ([0u32; 3], [0u32; 1], [0u32; 1]);
+    let (mut writes, mut reads) = ([KindWrites::default(); 1], [KindReads::default(); 1]);
+    // SAFETY: each view covers a local array that outlives the launch, and one launch runs.
+    let args = unsafe {
+        StructureWriteArgs {
+            text: device.view(&aligned, TILE_BYTES),
+            carries: View::from_slice(&[LineSummary::LINE_START; 2]),
+            string: ViewMut::from_raw(string.as_mut_ptr(), words),
+            levels: ViewMut::from_raw(levels.as_mut_ptr(), 0),
+            line_starts: ViewMut::from_raw(line_starts.as_mut_ptr(), 3),
+            kind_writes: ViewMut::from_raw(writes.as_mut_ptr(), 1),
+            kind_reads: ViewMut::from_raw(reads.as_mut_ptr(), 1),
+            faulty: FaultyLines {
+                bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
+                any: ViewMut::from_raw(any.as_mut_ptr(), 1),
+            },
+            len: 8,
+            level_count: 0,
+        }
+    };
+    match device.launch::<StructureWrite>(&args) {
+        Err(Error::Internal(message)) => {
+            let place = "kernel `structure_write`, block (0, 0, 0), thread (0, 0, 0): ";
+            assert!(message.starts_with(place), "{message}");
+            assert!(message.contains("out of bounds: 1 element(s) at 3 of a view of 3"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(line_starts, [0, 2, 4]);
+}

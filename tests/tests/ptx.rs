@@ -1,0 +1,79 @@
+//! The committed PTX is what the sources give, and what the host expects.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use cuda_builder::{Arch, Header, Report, parse_header, source_hash};
+use warpath::cuda::kernels;
+
+const MEND: &str = "the sources changed: run tests/ptx.sh build";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Each committed file: its name, its text and its header.
+fn committed() -> Result<Vec<(String, String, Header)>> {
+    let read = |arch: &Arch| {
+        let name = format!("warpath.{arch}.ptx");
+        let text = fs::read_to_string(root().join("gpu/ptx").join(&name)).with_context(|| name.clone())?;
+        let header = parse_header(&text).with_context(|| format!("{name} has no header"))?;
+        Ok((name, text, header))
+    };
+    Arch::COMMITTED.iter().map(read).collect()
+}
+
+#[test]
+fn the_committed_ptx_was_made_from_these_sources() -> Result<()> {
+    let sources = source_hash(&root())?;
+    for (name, _, header) in committed()? {
+        ensure!(header.sources == sources, "{name} was made from {}: {MEND}", header.sources);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_folder_holds_the_committed_architectures_and_nothing_else() -> Result<()> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root().join("gpu/ptx"))? {
+        found.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    found.sort();
+    let mut want: Vec<String> = committed()?.into_iter().map(|(name, ..)| name).collect();
+    want.sort();
+    assert_eq!(found, want);
+    Ok(())
+}
+
+#[test]
+fn every_entry_has_a_kernel_and_every_kernel_an_entry() -> Result<()> {
+    let mut want = kernels();
+    want.sort_unstable();
+    for (name, text, _) in committed()? {
+        let mut report = Report::read(&text);
+        report.expect_entries(&want);
+        ensure!(report.violations.is_empty(), "{name}: {:?}", report.violations);
+        let mut entries: Vec<&str> = report.entries.iter().map(|entry| entry.name.as_str()).collect();
+        entries.sort_unstable();
+        assert_eq!(entries, want, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_compiler_is_the_pinned_one() -> Result<()> {
+    let toolchain = fs::read_to_string(root().join("rust-toolchain.toml"))?;
+    let channel = toolchain
+        .lines()
+        .find_map(|line| line.strip_prefix("channel = \"")?.strip_suffix('"'))
+        .context("rust-toolchain.toml names no channel")?;
+    for (name, text, header) in committed()? {
+        let version = header.compiler.split(' ').nth(1);
+        ensure!(version == Some(channel), "{name} was made by {}, not {channel}", header.compiler);
+        // What the header says is what the text is for.
+        ensure!(name == format!("warpath.{}.ptx", header.target), "{name} is for {}", header.target);
+        ensure!(text.contains(&format!("\n.target {}", header.target)), "{name} has another .target");
+    }
+    Ok(())
+}
