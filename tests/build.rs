@@ -1,4 +1,5 @@
-//! Finds the conformance data, so that the tests that read it are ignored where it is missing, and not passed.
+//! Finds the conformance data and a GPU, so that the tests that need them are ignored where they are missing, and not
+//! passed.
 
 use std::env;
 use std::path::PathBuf;
@@ -15,6 +16,11 @@ fn main() {
     if suite.is_file() {
         println!("cargo::rerun-if-changed={}", suite.display());
         println!("cargo::rustc-cfg=conformance");
+    }
+    // Which device the driver shows; it is not watched either.
+    println!("cargo::rustc-check-cfg=cfg(gpu)");
+    if PathBuf::from("/dev/nvidia0").exists() {
+        println!("cargo::rustc-cfg=gpu");
     }
     println!("cargo::rustc-env=WARPATH_CTS={}", suite.display());
 }

@@ -191,3 +191,37 @@ fn a_full_disk_is_an_error() {
     let ran = pipe(&["query", "$", "-o", "/dev/full"], b"1\n");
     ran.failed(2, "", "error: cannot write to `/dev/full`: No space left on device\n");
 }
+
+#[test]
+fn answers_of_a_slow_pipe_come_at_once() {
+    use std::io::{BufRead, BufReader};
+
+    let mut child = Command::new(PROGRAM)
+        .args(["query", "--device", "cpu", "$.a"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut questions = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    for i in 0..5 {
+        // The next line is not written before the last answer has come: this would wait for ever.
+        writeln!(questions, "{{\"a\":{i}}}").unwrap();
+        assert_eq!(answers.next().unwrap().unwrap(), i.to_string());
+    }
+    drop(questions);
+    assert!(answers.next().is_none());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_text() {
+    let marked = b"\xef\xbb\xbf{\"a\":1}\n\xef\xbb\xbf{\"a\":2}\n";
+    let folder = Folder::new(&[("plain", marked), ("packed", &gzip(marked)), ("alone", b"\xef\xbb\xbf")]);
+    for name in ["plain", "packed"] {
+        // Offsets count it; on a later line it is text like any other, and no record begins with it.
+        let ran = folder.run(&["query", "--offsets", "$.a", name]);
+        assert_eq!((ran.code, ran.stdout.as_slice()), (0, b"8\t9\t1\n".as_slice()));
+    }
+    assert_eq!(folder.run(&["query", "--count", "$", "alone"]).stdout, b"0\n");
+}

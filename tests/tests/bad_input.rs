@@ -11,7 +11,7 @@ use warpath::backend::Backend;
 use warpath::device::Pipeline;
 use warpath::{Cpu, Engine, Error, InputError, OnError, Program, Query, RecordError};
 use warpath_shared::check::FaultKind;
-use warpath_shared::units::MAX_DEPTH;
+use warpath_shared::units::{MAX_DEPTH, TILE_BYTES};
 use warpath_tests::data;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::oracle;
@@ -242,6 +242,59 @@ fn depth_is_unlimited_up_to_the_limit() -> Result<()> {
                 good.len(),
                 "{name}, depth {depth}"
             );
+        }
+    }
+    Ok(())
+}
+
+/// Brackets that open in one tile and close in a later one: of the same kind, and not.
+#[test]
+fn brackets_match_across_tiles() -> Result<()> {
+    // What stands between them: no bracket; brackets one level deeper; a string of them.
+    let fill = |sort: usize, bytes: usize| match sort {
+        0 => "1,".repeat(bytes / 2),
+        1 => "{\"a\":[]},[],".repeat(bytes / 13),
+        _ => format!("\"{}\",", "]}".repeat(bytes / 2)),
+    };
+    for backend in backends() {
+        for tiles in [1, 2, 5] {
+            for (sort, depth) in [(0, 0), (1, 1), (2, 2), (1, 7), (0, 30), (0, 61)] {
+                let inner = fill(sort, tiles * TILE_BYTES);
+                let good = nested(depth, &format!("[{inner}0]"));
+                let bad = nested(depth, &format!("[{inner}0}}"));
+                let at = bad.len() - depth - 1;
+                let text = format!("[1]\n{good}\n{bad}\n{good}\n{bad}\n[2]");
+                let (skipped, records) = survey(&engine(&backend, OnError::Skip), text.as_bytes())?;
+                let got: Vec<_> =
+                    skipped.iter().map(|error| (error.line, error.kind, error.byte as usize - 1)).collect();
+                let name = format!("{}: {tiles} tiles, sort {sort}, depth {depth}", backend.name());
+                assert_eq!(got, [3, 5].map(|line| (line, FaultKind::MismatchedBracket, at)), "{name}");
+                assert_eq!(records, [1, 2, 4, 6], "{name}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A root that closed tiles ago is remembered, and forgotten at the end of its line.
+#[test]
+fn a_second_root_is_found_tiles_later() -> Result<()> {
+    for backend in backends() {
+        for gap in [0, 64, TILE_BYTES, 3 * TILE_BYTES] {
+            let gap = " ".repeat(gap);
+            let first = format!("{{}}{gap}");
+            let text = format!("{first}[]\n{first}\n[]{gap}\n{gap}[]\n{first}{{\n{first}1\n{first},");
+            let (skipped, records) = survey(&engine(&backend, OnError::Skip), text.as_bytes())?;
+            let got: Vec<_> =
+                skipped.iter().map(|error| (error.line, error.kind, error.byte as usize - 1)).collect();
+            let want = [
+                (1, FaultKind::SecondRoot, first.len()),
+                (5, FaultKind::SecondRoot, first.len()),
+                (7, FaultKind::StraySeparator, first.len()),
+            ];
+            assert_eq!(got, want, "{}, gap {}", backend.name(), gap.len());
+            // What is no container is checked by `--strict` alone.
+            assert_eq!(records, [2, 3, 4, 6], "{}, gap {}", backend.name(), gap.len());
         }
     }
     Ok(())

@@ -4,21 +4,25 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use cuda_std::emulator::{Dim3, FaultKind, Launch, launch};
+use cuda_std::emulator::{Dim3, FaultKind, Launch, Schedule, launch};
 use cuda_std::thread;
 use warpath::backend::Backend;
 use warpath::device::{Accelerator, Pipeline, Plain};
 use warpath::{Error, Program, Query};
+use warpath_gpu::kernel;
+use warpath_shared::index::Monoid;
+use warpath_shared::index::class::Classes;
 use warpath_shared::index::level::{KindReads, KindWrites};
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
     Copy16, Copy16Args, CountScan, FaultyLines, Kernel, KindCheck, KindCheckArgs, LineSummaries,
-    LineSummariesArgs, LookBack, ScanArgs, StructureWrite, StructureWriteArgs,
+    LineSummariesArgs, LookBack, ScanArgs, StructureWrite, StructureWriteArgs, scan_tiles,
 };
-use warpath_shared::units::{TILE_BYTES, WORD_BYTES};
+use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
 use warpath_tests::data;
 use warpath_tests::emulated::{Emulated, HostBuffer};
+use warpath_tests::random::Rng;
 
 /// The emulator, and the names of the kernels that ran.
 #[derive(Default)]
@@ -225,4 +229,85 @@ fn a_kernel_that_writes_out_of_bounds_is_found() {
         other => panic!("{other:?}"),
     }
     assert_eq!(line_starts, [0, 2, 4]);
+}
+
+/// Scans `input` with as many blocks in flight as a look-back window has tiles, and more, so that tiles find only sums
+/// of single tiles in the nearest window and look further.
+fn check_scan<I: Copy, T>(
+    input: &[I],
+    load: impl Fn(I) -> T,
+    kernel: impl Fn(ScanArgs<'_, I, T>),
+    name: &str,
+    schedule: Schedule,
+) where
+    T: Monoid + std::fmt::Debug + PartialEq,
+{
+    let tiles = scan_tiles(input.len());
+    let mut output = vec![T::default(); input.len() + 1];
+    let (mut status, mut aggregate, mut inclusive) =
+        (vec![0u32; tiles + 1], vec![T::default(); tiles], vec![T::default(); tiles]);
+    // SAFETY: the arrays outlive the launch, and nothing else touches them until it has ended.
+    let args = unsafe {
+        ScanArgs {
+            input: View::from_slice(input),
+            output: ViewMut::from_raw(output.as_mut_ptr(), output.len()),
+            look_back: LookBack {
+                status: ViewMut::from_raw(status.as_mut_ptr(), status.len()),
+                aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), aggregate.len()),
+                inclusive: ViewMut::from_raw(inclusive.as_mut_ptr(), inclusive.len()),
+            },
+        }
+    };
+    let in_flight = Launch::new(tiles as u32, BLOCK_THREADS as u32)
+        .resident_blocks(40)
+        .schedule(schedule)
+        .stack_bytes(64 << 10);
+    launch(&in_flight, name, &|| kernel(args)).unwrap();
+    let mut sum = T::default();
+    for (i, (value, got)) in input.iter().zip(&output).enumerate() {
+        assert_eq!(*got, sum, "{name}, {schedule:?}: before element {i}");
+        sum = sum.combine(load(*value));
+    }
+    assert_eq!(output[input.len()], sum, "{name}, {schedule:?}: of all");
+}
+
+#[test]
+fn a_scan_looks_back_beyond_one_window() {
+    let rng = &mut Rng::new(40);
+    let len = 80 * SCAN_TILE + 13;
+    // Sums beyond 32 bits.
+    let counts: Vec<u32> = (0..len).map(|_| rng.next_u64() as u32).collect();
+    // What tiles of text amount to; few have a newline, so that more than the last tile counts.
+    let summaries: Vec<LineSummary> = (0..len)
+        .map(|_| {
+            let newline = rng.below(3000) == 0;
+            let word: [u8; WORD_BYTES] = std::array::from_fn(|i| match i {
+                0 if newline => b'\n',
+                _ => br#"{}[]"\:,x"#[rng.below(9)],
+            });
+            let word = if rng.below(5) == 0 { [b'\\'; WORD_BYTES] } else { word };
+            LineSummary::of_word(&Classes::of(&word))
+        })
+        .collect();
+    // Each level is written seldom, and often long before.
+    let kinds: Vec<KindWrites> = (0..len)
+        .map(|_| {
+            let mask = if rng.below(400) == 0 { 1 << rng.below(64) } else { 0 };
+            KindWrites { mask, value: rng.next_u64() & mask }
+        })
+        .collect();
+    for schedule in [Schedule::InOrder, Schedule::Reverse, Schedule::Shuffled { seed: 4 }] {
+        // SAFETY: `check_scan` launches as the kernels' shapes say, with sizes that agree.
+        check_scan(&counts, u64::from, |args| unsafe { kernel::count_scan(args) }, "count_scan", schedule);
+        // SAFETY: as above.
+        check_scan(
+            &summaries,
+            |summary| summary,
+            |args| unsafe { kernel::line_scan(args) },
+            "line_scan",
+            schedule,
+        );
+        // SAFETY: as above.
+        check_scan(&kinds, |kinds| kinds, |args| unsafe { kernel::kind_scan(args) }, "kind_scan", schedule);
+    }
 }

@@ -226,7 +226,7 @@ fn cpu() -> Engine {
 // --- backends -------------------------------------------------------------------------------------------------------
 
 proptest! {
-    #![proptest_config(config(1500))]
+    #![proptest_config(config(5000))]
 
     #[test]
     fn the_cpu_is_the_oracle(text in text(8), paths in vec(path(), 1..4), levels in 0u32..12) {
@@ -245,7 +245,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(80))]
+    #![proptest_config(config(400))]
 
     #[test]
     fn the_emulated_device_is_the_cpu(text in text(5), paths in vec(path(), 1..4), levels in 0u32..10) {
@@ -280,7 +280,7 @@ fn partitions_agree(backend: &Arc<dyn Backend>, text: &[u8], path: &str, sizes: 
 }
 
 proptest! {
-    #![proptest_config(config(300))]
+    #![proptest_config(config(1000))]
 
     #[test]
     fn partitions_change_nothing(text in text(8), path in path(), sizes in vec(any::<Index>(), 1..6)) {
@@ -332,7 +332,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(12))]
+    #![proptest_config(config(40))]
 
     #[test]
     fn partitions_change_nothing_on_the_emulated_device(
@@ -371,7 +371,7 @@ fn gzip(text: &[u8], level: Compression) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config(400))]
 
     #[test]
     fn a_byte_at_a_time_is_enough(text in text(8), path in path(), size in 1usize..300) {

@@ -159,7 +159,7 @@ fn supported() -> Result<Vec<Query>> {
 fn programs_of_single_paths() -> Result<()> {
     let mut out = String::new();
     for query in supported()? {
-        writeln!(out, "{}\n{}", query.text(), Program::new(&[query.clone()])?)?;
+        writeln!(out, "{}\n{}", query.text(), Program::new(std::slice::from_ref(&query))?)?;
     }
     snapshot("programs_of_single_paths", &out);
     Ok(())
@@ -218,11 +218,10 @@ fn answers(backend: &dyn Backend, text: &[u8], queries: &[Query]) -> Result<Stri
         }
         writeln!(out, "{}: {}", query.text(), all.len())?;
         for (line, start, end) in all.iter().take(SHOWN.0) {
-            let value = text[*start as usize..*end as usize].escape_ascii().to_string();
-            let more = if value.len() > SHOWN.1 { "…" } else { "" };
-            // `\"` for every quote would be hard to read.
-            let value = value.replace("\\\"", "\"");
-            writeln!(out, "  {line}:{start}..{end} {}{more}", &value[..value.len().min(SHOWN.1)])?;
+            let value = String::from_utf8_lossy(&text[*start as usize..*end as usize]);
+            let more = if value.chars().count() > SHOWN.1 { "…" } else { "" };
+            let value: String = value.chars().take(SHOWN.1).collect();
+            writeln!(out, "  {line}:{start}..{end} {value}{more}")?;
         }
         if all.len() > SHOWN.0 {
             writeln!(out, "  … and {}", all.len() - SHOWN.0)?;

@@ -1,0 +1,13 @@
+//! A CUDA device held to the oracles. Ignored where there is none; `tests/gpu.sh` does the same, and more, on a machine
+//! without Rust.
+
+use warpath::cuda::Cuda;
+use warpath::device::Pipeline;
+use warpath_tests::suite::{self, Effort};
+
+#[test]
+#[cfg_attr(not(gpu), ignore = "there is no GPU here")]
+fn cuda_device_agrees_with_the_oracles() -> anyhow::Result<()> {
+    let pipeline = Pipeline::new(Cuda::new(0)?)?;
+    suite::all(&pipeline, Effort { random: (2000, 400), slide_step: 1, large: 50 << 20 })
+}
