@@ -95,7 +95,11 @@ pub trait Accelerator: Send + Sync {
 
     /// Launches a kernel, after checking that its sizes agree.
     ///
+    /// # Safety
+    /// Every view of the arguments is one of this device's own, of [`view`](Self::view) or [`view_mut`](Self::view_mut);
+    /// what the kernel reads has been written; and no other thread asks the device to touch it meanwhile.
+    ///
     /// # Errors
     /// [`Error::Internal`] for sizes that do not agree, [`Error::Device`] where the launch fails.
-    fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error>;
+    unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error>;
 }

@@ -17,7 +17,8 @@ use crate::stream::{Answers, Hits, Indexes};
 /// Which backend answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The first CUDA device if there is a driver and a device, else the CPU.
+    /// The first CUDA device if there is a driver and a device that the kernels can run on, else the CPU. A device that
+    /// should work and does not is an error.
     #[default]
     Auto,
     /// The CPU.
@@ -108,7 +109,9 @@ fn backend_for(choice: DeviceChoice) -> Result<Arc<dyn Backend>, Error> {
         DeviceChoice::Cpu => Ok(Arc::new(Cpu)),
         DeviceChoice::Cuda(number) => cuda(number),
         DeviceChoice::Auto => match cuda(0) {
-            Err(Error::Device(DeviceError::NoDriver | DeviceError::NoDevice { .. })) => Ok(Arc::new(Cpu)),
+            Err(Error::Device(
+                DeviceError::NoDriver | DeviceError::NoDevice { .. } | DeviceError::TooOld { .. },
+            )) => Ok(Arc::new(Cpu)),
             other => other,
         },
     }

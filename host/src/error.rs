@@ -137,6 +137,14 @@ pub enum DeviceError {
         /// How many there are.
         found: usize,
     },
+    /// The device is of a kind that Warpath's kernels cannot run on.
+    #[error("CUDA device {number} has compute capability {}.{}; 7.5 or newer is needed", .capability.0, .capability.1)]
+    TooOld {
+        /// Its number, from 0.
+        number: usize,
+        /// Its compute capability: major, minor.
+        capability: (i32, i32),
+    },
     /// The driver refused a call.
     #[error("CUDA: {call}: {message}")]
     Cuda {

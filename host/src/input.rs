@@ -1,5 +1,6 @@
 //! Inputs: files, standard input and bytes, plain or compressed, as partitions of whole lines.
 
+mod feed;
 mod partition;
 mod source;
 

@@ -4,6 +4,7 @@
 //! reader thread ──partition──► worker thread ──batch──► the caller
 //!     ▲                        (the backend)              │
 //!     └──────────────── buffers, reused ◄─────────────────┘
+//! (an input that may be slow, such as a pipe, has a thread more: see `input/feed.rs`)
 //! ```
 
 use std::borrow::Cow;
@@ -51,8 +52,10 @@ struct Shared {
     stats: Mutex<Stats>,
     /// Bytes read so far, for progress.
     read: AtomicU64,
-    /// Whether the worker waits for the reader.
-    hungry: Arc<AtomicBool>,
+    /// Whether nobody wants more answers.
+    closing: AtomicBool,
+    /// Held while the backend is at work.
+    at_work: Mutex<()>,
 }
 
 impl Shared {
@@ -71,23 +74,29 @@ struct Read {
     first: bool,
 }
 
+/// A partition that could not be read.
+struct Unread {
+    error: InputError,
+    /// Whether it would have been the first of its input.
+    first: bool,
+}
+
 /// Reads inputs, one after the other.
 struct Reader {
     sources: std::vec::IntoIter<Source>,
     open: Option<(Partitions, Arc<str>, ByteOffset)>,
     size: usize,
-    hungry: Arc<AtomicBool>,
     failed: bool,
 }
 
 impl Reader {
-    fn new(sources: Vec<Source>, size: usize, hungry: Arc<AtomicBool>) -> Self {
-        Self { sources: sources.into_iter(), open: None, size, hungry, failed: false }
+    fn new(sources: Vec<Source>, size: usize) -> Self {
+        Self { sources: sources.into_iter(), open: None, size, failed: false }
     }
 }
 
 impl Iterator for Reader {
-    type Item = Result<Read, InputError>;
+    type Item = Result<Read, Unread>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.failed {
@@ -95,11 +104,11 @@ impl Iterator for Reader {
             if self.open.is_none() {
                 let source = self.sources.next()?;
                 let name: Arc<str> = source.name().into();
-                match Partitions::open(source, self.size, self.hungry.clone()) {
+                match Partitions::open(source, self.size) {
                     Ok(partitions) => self.open = Some((partitions, name, 0)),
                     Err(error) => {
                         self.failed = true;
-                        return Some(Err(error));
+                        return Some(Err(Unread { error, first: true }));
                     }
                 }
                 first = true;
@@ -115,7 +124,7 @@ impl Iterator for Reader {
                     Ok(None) => self.open = None,
                     Err(error) => {
                         self.failed = true;
-                        return Some(Err(error));
+                        return Some(Err(Unread { error, first }));
                     }
                 }
             }
@@ -129,19 +138,18 @@ impl Iterator for Reader {
 struct LineCounter(u64);
 
 impl LineCounter {
-    fn start(&mut self, read: &Read) -> u64 {
-        if read.first {
+    fn start(&mut self, first: bool) -> u64 {
+        if first {
             self.0 = 0;
         }
         self.0
     }
 
     /// Fills in what the reader does not know.
-    fn locate(&self, error: InputError) -> InputError {
-        match error {
-            InputError::RecordTooLong { name, limit, .. } => {
-                InputError::RecordTooLong { name, line: self.0 + 1, limit }
-            }
+    fn locate(&mut self, unread: Unread) -> InputError {
+        let line = self.start(unread.first) + 1;
+        match unread.error {
+            InputError::RecordTooLong { name, limit, .. } => InputError::RecordTooLong { name, line, limit },
             other => other,
         }
     }
@@ -252,12 +260,18 @@ fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64) -> Option<
 
 /// The answers of a program over inputs, a partition at a time and in order.
 ///
-/// Reading and answering go on in threads of their own while the caller consumes. Dropping it ends them.
+/// Reading and answering go on in threads of their own while the caller consumes. Dropping it lets the partition at work
+/// finish and starts no other; a reader that waits for its input goes when that comes, or ends.
 pub struct Answers {
-    batches: Receiver<Result<Batch, Error>>,
+    batches: Receiver<Result<Option<Batch>, Error>>,
     shared: Arc<Shared>,
     finished: bool,
 }
+
+/// What the reader thread sends: a partition, or the end. A channel that closes without an end is a thread that died.
+type ToWorker = Result<Option<Read>, Unread>;
+/// What the worker thread sends, likewise.
+type ToCaller = Result<Option<Batch>, Error>;
 
 impl Answers {
     pub(crate) fn start(input: Input, program: Program, want: Want) -> Self {
@@ -265,12 +279,20 @@ impl Answers {
         let shared = Arc::new(Shared::default());
         let (to_worker, partitions) = sync_channel(IN_FLIGHT);
         let (to_caller, batches) = sync_channel(IN_FLIGHT);
-        let size = engine.partition_size();
-        let reading = shared.clone();
-        let reader = Reader::new(sources, size, shared.hungry.clone());
-        thread::spawn(move || read(reader, &to_worker, &reading));
-        let answering = shared.clone();
-        thread::spawn(move || answer(&engine, &program, want, &partitions, &to_caller, &answering));
+        let reader = Reader::new(sources, engine.partition_size());
+        let (reading, answering, failing) = (shared.clone(), shared.clone(), to_caller.clone());
+        let started = thread::Builder::new()
+            .name("warpath reader".into())
+            .spawn(move || read(reader, &to_worker, &reading))
+            .and_then(|_| {
+                thread::Builder::new()
+                    .name("warpath worker".into())
+                    .spawn(move || answer(&engine, &program, want, &partitions, &to_caller, &answering))
+            });
+        if let Err(error) = started {
+            // The channel holds one message, and nobody else has sent any.
+            let _ = failing.try_send(Err(Error::Internal(format!("no thread could be started: {error}"))));
+        }
         Self { batches, shared, finished: false }
     }
 
@@ -294,26 +316,43 @@ impl Iterator for Answers {
         if self.finished {
             return None;
         }
-        let next = self.batches.recv().ok();
+        let next = match self.batches.recv() {
+            Ok(message) => message.transpose(),
+            Err(_) => Some(Err(died("worker"))),
+        };
         self.finished = !matches!(next, Some(Ok(_)));
         next
     }
 }
 
+impl Drop for Answers {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::Relaxed);
+        // A process that ends while a device is at work is the driver's to clean up, and it does not always like that.
+        drop(self.shared.at_work.lock());
+    }
+}
+
+fn died(thread: &str) -> Error {
+    Error::Internal(format!("the {thread} thread ended before its work did"))
+}
+
 /// The reader thread.
-fn read(reader: Reader, to_worker: &SyncSender<Result<Read, InputError>>, shared: &Shared) {
+fn read(reader: Reader, to_worker: &SyncSender<ToWorker>, shared: &Shared) {
     let mut since = Instant::now();
     for read in reader {
         shared.update(|stats| stats.reading += since.elapsed());
         if let Ok(read) = &read {
             shared.read.fetch_add(read.partition.text().len() as u64, Ordering::Relaxed);
         }
-        // Nobody listens any more: the caller has seen enough.
-        if to_worker.send(read).is_err() {
+        let ended = read.is_err();
+        // Where nobody listens any more, the caller has seen enough.
+        if to_worker.send(read.map(Some)).is_err() || ended {
             return;
         }
         since = Instant::now();
     }
+    let _ = to_worker.send(Ok(None));
 }
 
 /// The worker thread.
@@ -321,32 +360,33 @@ fn answer(
     engine: &Engine,
     program: &Program,
     want: Want,
-    partitions: &Receiver<Result<Read, InputError>>,
-    to_caller: &SyncSender<Result<Batch, Error>>,
+    partitions: &Receiver<ToWorker>,
+    to_caller: &SyncSender<ToCaller>,
     shared: &Shared,
 ) {
     let mut lines = LineCounter::default();
-    loop {
-        shared.hungry.store(true, Ordering::Relaxed);
-        let Ok(read) = partitions.recv() else { return };
-        shared.hungry.store(false, Ordering::Relaxed);
-        let read = match read {
-            Ok(read) => read,
-            Err(error) => {
-                let _ = to_caller.send(Err(lines.locate(error).into()));
+    let last = loop {
+        let read = match partitions.recv() {
+            Ok(Ok(Some(read))) => read,
+            Ok(Ok(None)) => break Ok(None),
+            Ok(Err(unread)) => break Err(lines.locate(unread).into()),
+            Err(_) => break Err(died("reader")),
+        };
+        let first_line = lines.start(read.first);
+        let answer = {
+            let _at_work = shared.at_work.lock();
+            if shared.closing.load(Ordering::Relaxed) {
                 return;
             }
+            let since = Instant::now();
+            let answer = engine.backend().answer(read.partition.text(), program, want);
+            shared.update(|stats| stats.answering += since.elapsed());
+            answer
         };
-        let first_line = lines.start(&read);
-        let since = Instant::now();
-        let mut answer = match engine.backend().answer(read.partition.text(), program, want) {
+        let mut answer = match answer {
             Ok(answer) => answer,
-            Err(error) => {
-                let _ = to_caller.send(Err(error));
-                return;
-            }
+            Err(error) => break Err(error),
         };
-        let elapsed = since.elapsed();
         let fault = match engine.on_error() {
             OnError::Fail => cut_at_fault(&mut answer, &read.source, first_line),
             OnError::Skip => None,
@@ -354,20 +394,19 @@ fn answer(
         lines.0 += answer.pieces.iter().map(|piece| piece.lines as u64).sum::<u64>();
         shared.update(|stats| {
             stats.bytes += read.partition.text().len() as u64;
-            stats.lines = stats.lines + lines.0 - first_line;
+            stats.lines += lines.0 - first_line;
             stats.matches += answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
             stats.skipped += answer.pieces.iter().map(|piece| piece.faults.len() as u64).sum::<u64>();
             stats.partitions += 1;
-            stats.answering += elapsed;
         });
-        if to_caller.send(Ok(Batch { read, answer, first_line, fault: fault.clone() })).is_err() {
+        if to_caller.send(Ok(Some(Batch { read, answer, first_line, fault: fault.clone() }))).is_err() {
             return;
         }
         if let Some(error) = fault {
-            let _ = to_caller.send(Err(InputError::from(error).into()));
-            return;
+            break Err(InputError::from(error).into());
         }
-    }
+    };
+    let _ = to_caller.send(last);
 }
 
 /// The matches of one query, one at a time. See [`Input::query`].
@@ -473,7 +512,7 @@ pub struct Indexes {
 impl Indexes {
     pub(crate) fn new(input: Input, levels: Level) -> Self {
         let Input { engine, sources } = input;
-        let reader = Reader::new(sources, engine.partition_size(), Arc::default());
+        let reader = Reader::new(sources, engine.partition_size());
         Self { engine, reader, levels, lines: LineCounter::default() }
     }
 }
@@ -518,14 +557,19 @@ impl Iterator for Indexes {
     fn next(&mut self) -> Option<Self::Item> {
         let read = match self.reader.next()? {
             Ok(read) => read,
-            Err(error) => return Some(Err(self.lines.locate(error).into())),
+            Err(unread) => return Some(Err(self.lines.locate(unread).into())),
         };
-        let first_line = self.lines.start(&read);
-        let index = match self.engine.backend().index(read.partition.text(), self.levels) {
-            Ok(index) => index,
-            Err(error) => return Some(Err(error)),
-        };
-        self.lines.0 += index.line_starts.len() as u64 - 1;
-        Some(Ok(IndexedPartition { read, first_line, index }))
+        let first_line = self.lines.start(read.first);
+        match self.engine.backend().index(read.partition.text(), self.levels) {
+            Ok(index) => {
+                self.lines.0 += index.line_starts.len() as u64 - 1;
+                Some(Ok(IndexedPartition { read, first_line, index }))
+            }
+            Err(error) => {
+                // What follows would have the wrong line numbers.
+                self.reader.failed = true;
+                Some(Err(error))
+            }
+        }
     }
 }

@@ -47,7 +47,11 @@ impl core::fmt::Display for SizeError {
 impl core::error::Error for SizeError {}
 
 /// A kernel: its entry's name, its arguments and how it is launched.
-pub trait Kernel {
+///
+/// # Safety
+/// The entry of this name takes one `Args` by value, and stays within its views when launched as
+/// [`blocks`](Self::blocks) says with arguments that [`check`](Self::check) accepts.
+pub unsafe trait Kernel {
     /// The argument struct.
     type Args<'a>: Copy;
     /// The name of the PTX entry, and of the function in the `gpu` crate.
@@ -111,7 +115,8 @@ pub struct LineSummariesArgs<'a> {
     pub summaries: ViewMut<'a, LineSummary>,
 }
 
-impl Kernel for LineSummaries {
+// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
+unsafe impl Kernel for LineSummaries {
     type Args<'a> = LineSummariesArgs<'a>;
     const NAME: &'static str = "line_summaries";
     fn blocks(args: &Self::Args<'_>) -> u32 {
@@ -159,6 +164,7 @@ impl<I: Copy, T: Monoid> ScanArgs<'_, I, T> {
     fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
         let sizes = Sizes(kernel);
         let tiles = scan_tiles(self.input.len());
+        sizes.at_least("input ≥ 1", self.input.len(), 1)?;
         sizes.equal("output = input + 1", self.output.len(), self.input.len() + 1)?;
         sizes.equal("status = scan tiles + 1", self.look_back.status.len(), tiles + 1)?;
         sizes.equal("aggregate = scan tiles", self.look_back.aggregate.len(), tiles)?;
@@ -170,7 +176,8 @@ macro_rules! scan {
     ($(#[$doc:meta])* $kernel:ident, $name:literal, $input:ty, $sum:ty) => {
         $(#[$doc])*
         pub struct $kernel;
-        impl Kernel for $kernel {
+        // SAFETY: `gpu/src/kernel/scan.rs` defines the entry so.
+        unsafe impl Kernel for $kernel {
             type Args<'a> = ScanArgs<'a, $input, $sum>;
             const NAME: &'static str = $name;
             fn blocks(args: &Self::Args<'_>) -> u32 {
@@ -192,8 +199,8 @@ scan!(
     KindScan, "kind_scan", KindWrites, KindWrites
 );
 scan!(
-    /// Scans counts into 64-bit offsets.
-    CountScan, "count_scan", u32, u64
+    /// Scans counts into offsets.
+    CountScan, "count_scan", u64, u64
 );
 
 /// Writes the whole structural index. A block a tile.
@@ -248,7 +255,8 @@ impl FaultyLines<'_> {
     }
 }
 
-impl Kernel for StructureWrite {
+// SAFETY: `gpu/src/kernel/structure.rs` defines the entry so.
+unsafe impl Kernel for StructureWrite {
     type Args<'a> = StructureWriteArgs<'a>;
     const NAME: &'static str = "structure_write";
     fn blocks(args: &Self::Args<'_>) -> u32 {
@@ -288,9 +296,14 @@ pub struct KindCheckArgs<'a> {
     pub carries: View<'a, LineSummary>,
     /// Where to report.
     pub faulty: FaultyLines<'a>,
+    /// How many lines there are.
+    pub lines: LineIx,
+    /// Zero.
+    pub reserved: u32,
 }
 
-impl Kernel for KindCheck {
+// SAFETY: `gpu/src/kernel/structure.rs` defines the entry so.
+unsafe impl Kernel for KindCheck {
     type Args<'a> = KindCheckArgs<'a>;
     const NAME: &'static str = "kind_check";
     fn blocks(args: &Self::Args<'_>) -> u32 {
@@ -300,7 +313,7 @@ impl Kernel for KindCheck {
         let sizes = Sizes(Self::NAME);
         sizes.equal("kinds = reads + 1", args.kinds.len(), args.reads.len() + 1)?;
         sizes.equal("carries = reads + 1", args.carries.len(), args.reads.len() + 1)?;
-        args.faulty.check(Self::NAME, 0)
+        args.faulty.check(Self::NAME, args.lines as usize)
     }
 }
 
@@ -377,7 +390,8 @@ pub struct QuerySlotsArgs<'a> {
     pub slots: ViewMut<'a, Span>,
 }
 
-impl Kernel for QuerySlots {
+// SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
+unsafe impl Kernel for QuerySlots {
     type Args<'a> = QuerySlotsArgs<'a>;
     const NAME: &'static str = "query_slots";
     fn blocks(args: &Self::Args<'_>) -> u32 {
@@ -402,10 +416,11 @@ pub struct QueryCountArgs<'a> {
     /// What to ask it.
     pub program: Program<'a>,
     /// Path by path, a count for each line. Zero before the launch.
-    pub counts: ViewMut<'a, u32>,
+    pub counts: ViewMut<'a, u64>,
 }
 
-impl Kernel for QueryCount {
+// SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
+unsafe impl Kernel for QueryCount {
     type Args<'a> = QueryCountArgs<'a>;
     const NAME: &'static str = "query_count";
     fn blocks(args: &Self::Args<'_>) -> u32 {
@@ -436,7 +451,8 @@ pub struct QueryFillArgs<'a> {
     pub matches: ViewMut<'a, Match>,
 }
 
-impl Kernel for QueryFill {
+// SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
+unsafe impl Kernel for QueryFill {
     type Args<'a> = QueryFillArgs<'a>;
     const NAME: &'static str = "query_fill";
     fn blocks(args: &Self::Args<'_>) -> u32 {
@@ -462,7 +478,8 @@ pub struct Copy16Args<'a> {
     pub to: ViewMut<'a, u8>,
 }
 
-impl Kernel for Copy16 {
+// SAFETY: `gpu/src/kernel/copy.rs` defines the entry so.
+unsafe impl Kernel for Copy16 {
     type Args<'a> = Copy16Args<'a>;
     const NAME: &'static str = "copy_16";
     fn blocks(args: &Self::Args<'_>) -> u32 {

@@ -93,7 +93,7 @@ impl Accelerator for Emulated {
         unsafe { ViewMut::from_raw(slice.as_mut_ptr(), slice.len()) }
     }
 
-    fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
+    unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
         K::check(args).map_err(|error| Error::Internal(error.to_string()))?;
         let launch = Launch::new(K::blocks(args), BLOCK_THREADS as u32).schedule(self.schedule());
         let mut ran = false;

@@ -162,6 +162,51 @@ fn odd_bytes_pass_through() {
     }
 }
 
+/// A name or a string with an escape that stands for no character equals nothing, and is passed on as it is.
+#[test]
+fn a_broken_escape_equals_nothing() -> Result<()> {
+    // The last would be U+11841 if a low surrogate were not looked for.
+    let broken = [
+        r"\ud83d",
+        r"\ud83dx",
+        r"\ude00",
+        r"\ude00\ud83d",
+        r"\ud83d\ud83d\ude00",
+        r"\ud83d\n",
+        r"\ud83d\",
+        r"\u00",
+        r"\u004",
+        r"\u004g",
+        r"\u",
+        r"\x",
+        r"\A",
+        r"\ud83d\u",
+        r"\ud83d\ude0",
+        r"\ud83d\u0041",
+    ];
+    // Where the escape takes the closing quote away, another ends the string.
+    let quoted = broken.map(|text| format!("\"{text}{}\"", if text.ends_with(r"d\") { "\"" } else { "" }));
+    let paths = ["$['😀']", "$['A']", "$['x']", "$['\u{fffd}']", "$['\u{11841}']", "$['']", "$['\\u0004']"];
+    for backend in backends() {
+        for quoted in &quoted {
+            let text = format!("{{{quoted}:1,\"v\":{quoted}}}\n");
+            let engine = engine(&backend, OnError::Fail);
+            for path in paths {
+                let filter = format!("$[?@ == {}]", &path[2..path.len() - 1]);
+                for path in [path, &filter] {
+                    let (found, failed) = ask(&engine, text.as_bytes(), path);
+                    ensure!(failed.is_none(), "{text}{path}: {failed:?}");
+                    assert_eq!(found, [], "{}: {text}{path}", backend.name());
+                }
+            }
+            let (found, failed) = ask(&engine, text.as_bytes(), "$.v");
+            ensure!(failed.is_none(), "{text}: {failed:?}");
+            assert_eq!(found, [(1, quoted.clone().into_bytes())], "{}: {text}", backend.name());
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn a_record_longer_than_a_partition_is_one_record() -> Result<()> {
     let long = format!("{{\"a\":[{}0],\"b\":\"{}\"}}", "1,".repeat(9_000), "x\\\"".repeat(5_000));

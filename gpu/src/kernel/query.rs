@@ -1,7 +1,8 @@
 //! Running a program over every record.
 //!
 //! *Threads*: a thread a line. *Memory*: frames of the interpreter in local memory, touched only by programs that
-//! branch. *Overflow*: slots are one a path and line; matches are counted by the same interpreter that writes them.
+//! branch. *Overflow*: slots are one a path and line; matches are counted, in 64 bits, by the same interpreter that writes
+//! them. White space around a record is walked a byte at a time by its thread.
 //! *Cost*: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for every name looked
 //! at. Neighbouring threads read far apart: a warp a record would read 2 KB of a record's level at once.
 
@@ -96,7 +97,7 @@ pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
 
 struct CountSink<'a> {
     column: Column,
-    counts: ViewMut<'a, u32>,
+    counts: ViewMut<'a, u64>,
 }
 
 impl Sink for CountSink<'_> {
@@ -137,7 +138,9 @@ impl Sink for FillSink<'_> {
         // SAFETY: the column is this thread's own, and so are the matches from its offset on, as many as were counted.
         unsafe {
             let offset = self.offsets.get(at);
-            self.matches.set(offset as usize, found);
+            if (offset as usize) < self.matches.len() {
+                self.matches.set(offset as usize, found);
+            }
             self.offsets.set(at, offset + 1);
         }
     }

@@ -96,17 +96,17 @@ pub unsafe fn kind_scan(args: ScanArgs<'_, KindWrites, KindWrites>) {
     unsafe { scan(&args, &shared, |kinds| kinds) };
 }
 
-/// Scans counts into 64-bit offsets.
+/// Scans counts into offsets.
 ///
 /// # Safety
 /// Launched as [`CountScan`](warpath_shared::kernel::CountScan) says, with sizes that its check accepts.
 #[kernel]
-pub unsafe fn count_scan(args: ScanArgs<'_, u32, u64>) {
+pub unsafe fn count_scan(args: ScanArgs<'_, u64, u64>) {
     let shared = Scratch {
         sums: shared_array![u64; WARPS],
         before: shared_array![u64; 1],
         tile: shared_array![u32; 1],
     };
     // SAFETY: as above.
-    unsafe { scan(&args, &shared, u64::from) };
+    unsafe { scan(&args, &shared, |count| count) };
 }

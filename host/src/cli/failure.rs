@@ -107,6 +107,8 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
                 "`--device auto` takes the CPU where there is no GPU; `warpath devices` lists what there is",
             );
         }
+        Error::Device(DeviceError::OutOfMemory { .. }) => {}
+        Error::Device(_) => ui.help("`--device cpu` answers without it"),
         Error::Internal(_) => ui.help("this is a fault of warpath itself; please report it"),
         _ => {}
     }

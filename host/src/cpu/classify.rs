@@ -292,7 +292,7 @@ mod tests {
                 *byte = if round < 256 {
                     (round + i) as u8
                 } else {
-                    b"\"\\\n{}[]:, ;[{|~\x1b\xdb"[next() as usize % 18]
+                    b"\"\\\n{}[]:, ;[{|~\x1b\xdb"[next() as usize % 17]
                 };
             }
             let bits = next() ^ next() << 32;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cust::CudaFlags;
 use cust::context::{Context, CurrentContext};
@@ -61,6 +61,8 @@ fn failed(call: &'static str) -> impl FnOnce(CudaError) -> Error {
 fn start() -> Result<(), Error> {
     driver_available().map_err(|error| match error {
         DriverError::NotFound { .. } => DeviceError::NoDriver,
+        // The stub library of a CUDA toolkit is no driver.
+        DriverError::Init { code: 34, .. } => DeviceError::NoDriver,
         DriverError::Init { code: 100, .. } => DeviceError::NoDevice { wanted: 0, found: 0 },
         DriverError::Init { message, .. } => DeviceError::Cuda { call: "cuInit", message },
     })?;
@@ -109,12 +111,12 @@ type Launch = (&'static str, Event, Event);
 /// Copies go through the legacy default stream and kernels through one stream that waits for it, so
 /// everything happens in the order in which it is asked for.
 pub struct Cuda {
-    // Fields are dropped in this order: the context goes last.
+    // Fields are dropped in this order, and the context goes with the last buffer.
     timeline: Mutex<Option<Vec<Launch>>>,
     stream: Stream,
     module: Module,
     name: String,
-    context: Context,
+    context: Arc<Context>,
 }
 
 impl Cuda {
@@ -132,8 +134,7 @@ impl Cuda {
         let (major, minor) = compute_capability(device).map_err(failed("device attributes"))?;
         let fits = |(least, _): &&(i32, &str)| 10 * major + minor >= *least;
         let Some((_, ptx)) = PTX.iter().find(fits) else {
-            let message = format!("compute capability {major}.{minor} is older than 7.5");
-            return Err(DeviceError::Cuda { call: "module", message }.into());
+            return Err(DeviceError::TooOld { number, capability: (major, minor) }.into());
         };
         let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
         CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
@@ -142,13 +143,13 @@ impl Cuda {
             stream: Stream::new(StreamFlags::DEFAULT, None).map_err(failed("cuStreamCreate"))?,
             module: Module::from_ptx(ptx, &[]).map_err(failed("cuModuleLoadDataEx"))?,
             name: format!("cuda:{number} ({})", device.name().map_err(failed("cuDeviceGetName"))?),
-            context,
+            context: Arc::new(context),
         })
     }
 
     /// Makes the device's context this thread's.
     fn enter(&self) -> Result<(), Error> {
-        CurrentContext::set_current(&self.context).map_err(failed("cuCtxSetCurrent"))
+        CurrentContext::set_current(&*self.context).map_err(failed("cuCtxSetCurrent"))
     }
 
     /// From now on, takes the time of every launch.
@@ -186,11 +187,26 @@ impl Cuda {
     }
 }
 
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        // What is dropped next belongs to this context. If it cannot be entered, the driver is gone, and all with it.
+        let _ = self.enter();
+    }
+}
+
 /// An array in a CUDA device's memory.
 pub struct CudaBuffer<T> {
     bytes: DeviceBuffer<u8>,
     len: usize,
     element: PhantomData<T>,
+    context: Arc<Context>,
+}
+
+impl<T> Drop for CudaBuffer<T> {
+    fn drop(&mut self) {
+        // The memory is given back in its own context, whichever thread drops it.
+        let _ = CurrentContext::set_current(&*self.context);
+    }
 }
 
 impl<T: Plain> CudaBuffer<T> {
@@ -232,7 +248,10 @@ impl Accelerator for Cuda {
         let size = len.max(1) * size_of::<T>();
         // SAFETY: nothing reads the buffer before a copy or a kernel has written it, as `alloc` says.
         match unsafe { DeviceBuffer::uninitialized(size) } {
-            Ok(bytes) => Ok(CudaBuffer { bytes, len: len.max(1), element: PhantomData }),
+            Ok(bytes) => {
+                let context = self.context.clone();
+                Ok(CudaBuffer { bytes, len: len.max(1), element: PhantomData, context })
+            }
             Err(CudaError::OutOfMemory) => {
                 Err(DeviceError::OutOfMemory { wanted: size as u64, free: self.free_memory()? }.into())
             }
@@ -285,16 +304,16 @@ impl Accelerator for Cuda {
         unsafe { ViewMut::from_raw(buffer.bytes.as_device_ptr().as_mut_ptr().cast(), len) }
     }
 
-    fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
+    unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
         K::check(args).map_err(|error| Error::Internal(error.to_string()))?;
         self.enter()?;
         let function = self.module.get_function(K::NAME).map_err(failed(K::NAME))?;
         let timed = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let start = timed.then(|| self.event()).transpose()?;
         let parameter: *const K::Args<'_> = args;
-        // SAFETY: the function of this name takes one `K::Args` by value (`for_each_kernel` pairs them, and the
-        // tests hold the table and the PTX equal); the driver copies it during the call. Its views point to live
-        // device memory, and `check` has found their sizes to agree.
+        // SAFETY: by `Kernel`'s contract the function of this name takes one `K::Args` by value, which the driver copies
+        // during the call, and stays within its views, since `check` has found their sizes to agree. The caller vouches
+        // for what they point to.
         unsafe {
             let parameters = [parameter.cast_mut().cast::<c_void>()];
             self.stream.launch(&function, K::blocks(args), BLOCK_THREADS as u32, 0, &parameters)

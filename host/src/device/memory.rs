@@ -21,9 +21,9 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
     /// [`Error::Device`] where memory is short.
     pub fn room(&mut self, device: &A, len: usize) -> Result<&mut A::Buffer<T>, Error> {
         if self.buffer.as_ref().is_none_or(|(_, capacity)| *capacity < len) {
-            // The old array goes first: a partition's text does not fit twice.
-            self.buffer = None;
-            self.buffer = Some((device.alloc(len.max(1))?, len.max(1)));
+            // The old array goes first: a partition's text does not fit twice. What had to grow once may have to again.
+            let len = if self.buffer.take().is_some() { len + len / 4 } else { len.max(1) };
+            self.buffer = Some((device.alloc(len)?, len));
         }
         self.get_mut()
     }

@@ -24,14 +24,17 @@ use crate::program::Program;
 
 /// Runs partitions through a device, one at a time.
 pub struct Pipeline<A: Accelerator> {
-    device: A,
     buffers: Mutex<Buffers<A>>,
+    device: A,
     partition_size: usize,
+    most_cells: usize,
 }
 
 /// Everything that a partition needs on the device. Kept and reused.
 struct Buffers<A: Accelerator> {
     text: Slot<A, u8>,
+    /// How long the text is.
+    loaded: usize,
     summaries: Slot<A, LineSummary>,
     carries: Slot<A, LineSummary>,
     line_scan: ScanScratch<A, LineSummary>,
@@ -48,7 +51,7 @@ struct Buffers<A: Accelerator> {
     tests: Slot<A, Test>,
     literals: Slot<A, u8>,
     slots: Slot<A, Span>,
-    counts: Slot<A, u32>,
+    counts: Slot<A, u64>,
     offsets: Slot<A, u64>,
     count_scan: ScanScratch<A, u64>,
     matches: Slot<A, Match>,
@@ -58,6 +61,7 @@ impl<A: Accelerator> Default for Buffers<A> {
     fn default() -> Self {
         Self {
             text: Slot::default(),
+            loaded: 0,
             summaries: Slot::default(),
             carries: Slot::default(),
             line_scan: ScanScratch::default(),
@@ -91,6 +95,20 @@ const LARGEST_DEFAULT_PARTITION: u64 = 32 << 20;
 /// A smaller one is all launches.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
 
+/// Cells, of a path and a line each, that are answered at once: 16 bytes each on the device. A text with more, of very many
+/// paths and very short lines, is answered in parts.
+const MOST_CELLS: usize = 1 << 26;
+
+/// Where to cut a text of several lines in two.
+fn line_near_the_middle(text: &[u8]) -> usize {
+    let middle = text.len() / 2;
+    let after = |at| at + 1;
+    match memchr::memchr(b'\n', &text[middle..text.len() - 1]) {
+        Some(at) => middle + at + 1,
+        None => memchr::memrchr(b'\n', &text[..middle]).map_or(text.len(), after),
+    }
+}
+
 /// A text on the device, indexed. Counts and sizes; the arrays are in [`Buffers`].
 #[derive(Clone, Copy)]
 struct Shape {
@@ -115,7 +133,15 @@ impl<A: Accelerator> Pipeline<A> {
     pub fn new(device: A) -> Result<Self, Error> {
         let room = device.free_memory()? / DEVICE_BYTES_PER_BYTE;
         let partition_size = room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_DEFAULT_PARTITION) as usize;
-        Ok(Self { device, buffers: Mutex::default(), partition_size })
+        Ok(Self { device, buffers: Mutex::default(), partition_size, most_cells: MOST_CELLS })
+    }
+
+    /// How many cells, of a path and a line each, are answered at once; more are answered in parts. It changes what
+    /// memory is needed, never the answer.
+    #[must_use]
+    pub fn most_cells(mut self, cells: usize) -> Self {
+        self.most_cells = cells;
+        self
     }
 
     /// The device.
@@ -128,22 +154,21 @@ impl<A: Accelerator> Pipeline<A> {
     /// # Errors
     /// [`Error::Device`].
     pub fn load(&self, text: &[u8]) -> Result<(), Error> {
-        self.run(|stages| stages.load(text).map(drop))
+        self.run(|stages| stages.load(text))
     }
 
-    /// Builds the index of the text that [`load`](Self::load) left on the device, and leaves it there: what a
-    /// bench times.
+    /// Builds the index of the text that is on the device, and leaves it there: what a bench times.
     ///
     /// # Errors
-    /// [`Error::Device`].
-    pub fn index_resident(&self, text: &[u8], levels: Level) -> Result<(), Error> {
-        self.run(|stages| stages.index(text, levels).map(drop))
+    /// [`Error::Device`]; [`Error::Internal`] if nothing was loaded.
+    pub fn index_resident(&self, levels: Level) -> Result<(), Error> {
+        self.run(|stages| stages.index(levels).map(drop))
     }
 
     fn run<T>(&self, work: impl FnOnce(&mut Stages<'_, A>) -> Result<T, Error>) -> Result<T, Error> {
         // A panic elsewhere leaves buffers whose contents are not relied on.
         let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&mut Stages { device: &self.device, buffers: &mut buffers })
+        work(&mut Stages { device: &self.device, buffers: &mut buffers, most_cells: self.most_cells })
     }
 }
 
@@ -176,42 +201,9 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        if text.is_empty() {
-            return Ok(Answer::default());
-        }
-        self.run(|stages| {
-            stages.load(text)?;
-            let shape = stages.index(text, program.levels())?;
-            let faults = stages.judge(text, shape)?;
-            stages.send(program)?;
-            let matches = if program.is_singular() {
-                stages.slots(program, shape)?
-            } else {
-                stages.matches(program, shape, want)?
-            };
-            let before = |list: &Vec<Match>, line| list.partition_point(|found| found.line < line) as u64;
-            let counts_before_fault = match faults.first() {
-                None => None,
-                Some(first) if want.matches || program.is_singular() => {
-                    Some(matches.lists.iter().map(|list| before(list, first.line)).collect())
-                }
-                Some(_) => {
-                    let all = stages.matches(program, shape, Want { matches: true, ..want })?;
-                    Some(all.lists.iter().map(|list| before(list, faults[0].line)).collect())
-                }
-            };
-            Ok(Answer {
-                pieces: vec![Piece {
-                    base: 0,
-                    lines: shape.lines as LineIx,
-                    records: if want.records { stages.records(text, shape, &faults)? } else { Vec::new() },
-                    counts: matches.counts,
-                    counts_before_fault,
-                    matches: if want.matches { matches.lists } else { Vec::new() },
-                    faults,
-                }],
-            })
-        })
+        let mut pieces = Vec::new();
+        self.run(|stages| stages.answer(text, 0, program, want, &mut pieces))?;
+        Ok(Answer { pieces })
     }
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
@@ -224,7 +216,7 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         }
         self.run(|stages| {
             stages.load(text)?;
-            let shape = stages.index(text, levels)?;
+            let shape = stages.index(levels)?;
             let faults = stages.judge(text, shape)?;
             let words = words_for(text.len());
             let mut string = vec![0; words];
@@ -247,15 +239,73 @@ struct Matches {
     lists: Vec<Vec<Match>>,
 }
 
+/// Launches a kernel of this module's: the one place where that is done.
+fn launch<A: Accelerator, K: Kernel>(device: &A, args: &K::Args<'_>) -> Result<(), Error> {
+    // SAFETY: this module makes its arguments of views of this device's buffers only, in the order of the stages, so that
+    // each kernel reads what was copied, zeroed or written by a kernel before it; and it holds the buffers' lock.
+    unsafe { device.launch::<K>(args) }
+}
+
 /// One partition at work.
 struct Stages<'a, A: Accelerator> {
     device: &'a A,
     buffers: &'a mut Buffers<A>,
+    most_cells: usize,
 }
 
 impl<A: Accelerator> Stages<'_, A> {
+    /// Answers a program over the part of a partition that begins at `base`, in pieces of which none has more cells, of
+    /// a path and a line each, than `most_cells`.
+    fn answer(
+        &mut self,
+        text: &[u8],
+        base: usize,
+        program: &Program,
+        want: Want,
+        pieces: &mut Vec<Piece>,
+    ) -> Result<(), Error> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.load(text)?;
+        let shape = self.index(program.levels())?;
+        if shape.lines > 1 && program.paths() * shape.lines > self.most_cells {
+            let (first, second) = text.split_at(line_near_the_middle(text));
+            self.answer(first, base, program, want, pieces)?;
+            return self.answer(second, base + first.len(), program, want, pieces);
+        }
+        let faults = self.judge(text, shape)?;
+        self.send(program)?;
+        let matches = if program.is_singular() {
+            self.slots(program, shape)?
+        } else {
+            self.matches(program, shape, want)?
+        };
+        let before = |lists: &[Vec<Match>], line| -> Vec<u64> {
+            lists.iter().map(|list| list.partition_point(|found| found.line < line) as u64).collect()
+        };
+        let counts_before_fault = match faults.first() {
+            None => None,
+            Some(first) if want.matches || program.is_singular() => Some(before(&matches.lists, first.line)),
+            Some(first) => {
+                let all = self.matches(program, shape, Want { matches: true, ..want })?;
+                Some(before(&all.lists, first.line))
+            }
+        };
+        pieces.push(Piece {
+            base: base as PartOffset,
+            lines: shape.lines as LineIx,
+            records: if want.records { self.records(text, shape, &faults)? } else { Vec::new() },
+            counts: matches.counts,
+            counts_before_fault,
+            matches: if want.matches { matches.lists } else { Vec::new() },
+            faults,
+        });
+        Ok(())
+    }
+
     /// The text, terminated by a newline if its last line lacks one, and zeros up to a whole tile.
-    fn load(&mut self, text: &[u8]) -> Result<usize, Error> {
+    fn load(&mut self, text: &[u8]) -> Result<(), Error> {
         if text.len() > MAX_PARTITION_BYTES {
             return Err(Error::Internal(format!("a partition of {} bytes", text.len())));
         }
@@ -268,7 +318,8 @@ impl<A: Accelerator> Stages<'_, A> {
             end += 1;
         }
         self.device.zero(buffer, end, padded)?;
-        Ok(padded)
+        self.buffers.loaded = text.len();
+        Ok(())
     }
 
     /// Scans `input` with kernel `K` into `output`.
@@ -294,21 +345,24 @@ impl<A: Accelerator> Stages<'_, A> {
                 inclusive: device.view_mut(scratch.inclusive.room(device, tiles)?, tiles),
             },
         };
-        device.launch::<K>(&args)
+        launch::<A, K>(device, &args)
     }
 
     /// Builds the whole index of the text on the device.
-    fn index(&mut self, text: &[u8], levels: Level) -> Result<Shape, Error> {
-        let Self { device, buffers: b } = self;
+    fn index(&mut self, levels: Level) -> Result<Shape, Error> {
+        let Self { device, buffers: b, .. } = self;
         let device = *device;
-        let (len, padded) = (text.len(), padded_for(text.len()));
+        let (len, padded) = (b.loaded, padded_for(b.loaded));
         let tiles = tiles_for(len + 1);
 
         b.summaries.room(device, tiles)?;
-        device.launch::<LineSummaries>(&LineSummariesArgs {
-            text: device.view(b.text.get()?, padded),
-            summaries: device.view_mut(b.summaries.get_mut()?, tiles),
-        })?;
+        launch::<A, LineSummaries>(
+            device,
+            &LineSummariesArgs {
+                text: device.view(b.text.get()?, padded),
+                summaries: device.view_mut(b.summaries.get_mut()?, tiles),
+            },
+        )?;
         Self::scan::<_, _, LineScan>(device, b.summaries.get()?, tiles, &mut b.carries, &mut b.line_scan)?;
         let mut total = [LineSummary::default()];
         device.download(b.carries.get()?, tiles, &mut total)?;
@@ -323,31 +377,39 @@ impl<A: Accelerator> Stages<'_, A> {
         b.line_starts.room(device, lines + 1)?;
         b.kind_writes.room(device, tiles)?;
         b.kind_reads.room(device, tiles)?;
-        device.launch::<StructureWrite>(&StructureWriteArgs {
-            text: device.view(b.text.get()?, padded),
-            carries: device.view(b.carries.get()?, tiles + 1),
-            string: device.view_mut(b.string.get_mut()?, words),
-            levels: device.view_mut(b.levels.get_mut()?, words * levels as usize),
-            line_starts: device.view_mut(b.line_starts.get_mut()?, lines + 1),
-            kind_writes: device.view_mut(b.kind_writes.get_mut()?, tiles),
-            kind_reads: device.view_mut(b.kind_reads.get_mut()?, tiles),
-            faulty: FaultyLines {
-                bits: device.view_mut(b.faulty.get_mut()?, fault_words),
-                any: device.view_mut(b.any_faulty.get_mut()?, 1),
+        launch::<A, StructureWrite>(
+            device,
+            &StructureWriteArgs {
+                text: device.view(b.text.get()?, padded),
+                carries: device.view(b.carries.get()?, tiles + 1),
+                string: device.view_mut(b.string.get_mut()?, words),
+                levels: device.view_mut(b.levels.get_mut()?, words * levels as usize),
+                line_starts: device.view_mut(b.line_starts.get_mut()?, lines + 1),
+                kind_writes: device.view_mut(b.kind_writes.get_mut()?, tiles),
+                kind_reads: device.view_mut(b.kind_reads.get_mut()?, tiles),
+                faulty: FaultyLines {
+                    bits: device.view_mut(b.faulty.get_mut()?, fault_words),
+                    any: device.view_mut(b.any_faulty.get_mut()?, 1),
+                },
+                len: len as PartOffset,
+                level_count: levels,
             },
-            len: len as PartOffset,
-            level_count: levels,
-        })?;
+        )?;
         Self::scan::<_, _, KindScan>(device, b.kind_writes.get()?, tiles, &mut b.kinds, &mut b.kind_scan)?;
-        device.launch::<KindCheck>(&KindCheckArgs {
-            kinds: device.view(b.kinds.get()?, tiles + 1),
-            reads: device.view(b.kind_reads.get()?, tiles),
-            carries: device.view(b.carries.get()?, tiles + 1),
-            faulty: FaultyLines {
-                bits: device.view_mut(b.faulty.get_mut()?, fault_words),
-                any: device.view_mut(b.any_faulty.get_mut()?, 1),
+        launch::<A, KindCheck>(
+            device,
+            &KindCheckArgs {
+                kinds: device.view(b.kinds.get()?, tiles + 1),
+                reads: device.view(b.kind_reads.get()?, tiles),
+                carries: device.view(b.carries.get()?, tiles + 1),
+                faulty: FaultyLines {
+                    bits: device.view_mut(b.faulty.get_mut()?, fault_words),
+                    any: device.view_mut(b.any_faulty.get_mut()?, 1),
+                },
+                lines: lines as LineIx,
+                reserved: 0,
             },
-        })?;
+        )?;
         Ok(Shape { padded, levels, lines })
     }
 
@@ -398,7 +460,7 @@ impl<A: Accelerator> Stages<'_, A> {
     /// Copies a program to the device.
     fn send(&mut self, program: &Program) -> Result<(), Error> {
         let (instrs, tests, literals) = program.parts();
-        let Self { device, buffers: b } = self;
+        let Self { device, buffers: b, .. } = self;
         device.upload(b.instrs.room(device, instrs.len())?, 0, instrs)?;
         device.upload(b.tests.room(device, tests.len())?, 0, tests)?;
         device.upload(b.literals.room(device, literals.len())?, 0, literals)
@@ -430,14 +492,14 @@ impl<A: Accelerator> Stages<'_, A> {
 
     /// Runs a singular program.
     fn slots(&mut self, program: &Program, shape: Shape) -> Result<Matches, Error> {
-        let Self { device, buffers: b } = self;
+        let Self { device, buffers: b, .. } = self;
         let device = *device;
         let len = program.paths() * shape.lines;
         let mut slots = std::mem::take(&mut b.slots);
         let (indexed, view) = Self::asked(device, b, program, shape)?;
         let buffer = slots.room(device, len)?;
         let args = QuerySlotsArgs { indexed, program: view, slots: device.view_mut(buffer, len) };
-        device.launch::<QuerySlots>(&args)?;
+        launch::<A, QuerySlots>(device, &args)?;
         let mut spans = vec![Span::default(); len];
         device.download(buffer, 0, &mut spans)?;
         b.slots = slots;
@@ -453,7 +515,7 @@ impl<A: Accelerator> Stages<'_, A> {
 
     /// Runs any program: counts, scans the counts, and writes the matches if they are wanted.
     fn matches(&mut self, program: &Program, shape: Shape, want: Want) -> Result<Matches, Error> {
-        let Self { device, buffers: b } = self;
+        let Self { device, buffers: b, .. } = self;
         let device = *device;
         let len = program.paths() * shape.lines;
         let (mut counts, mut offsets) = (std::mem::take(&mut b.counts), std::mem::take(&mut b.offsets));
@@ -462,7 +524,7 @@ impl<A: Accelerator> Stages<'_, A> {
         let (indexed, view) = Self::asked(device, b, program, shape)?;
         device.zero(counts.room(device, len)?, 0, len)?;
         let args = QueryCountArgs { indexed, program: view, counts: device.view_mut(counts.get_mut()?, len) };
-        device.launch::<QueryCount>(&args)?;
+        launch::<A, QueryCount>(device, &args)?;
         Self::scan::<_, _, CountScan>(device, counts.get()?, len, &mut offsets, &mut scratch)?;
 
         // Where each path's matches begin, and where the last one's end.
@@ -485,7 +547,7 @@ impl<A: Accelerator> Stages<'_, A> {
                     offsets: device.view_mut(offsets.get_mut()?, len + 1),
                     matches: device.view_mut(buffer, total),
                 };
-                device.launch::<QueryFill>(&args)?;
+                launch::<A, QueryFill>(device, &args)?;
             }
             for bounds in begins.windows(2) {
                 let mut list = vec![Match::default(); (bounds[1] - bounds[0]) as usize];

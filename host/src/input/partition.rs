@@ -1,12 +1,11 @@
 //! Inputs cut into partitions of whole lines.
 
-use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
+use super::feed::Filled;
 use super::source::{Open, Source};
 use crate::error::InputError;
 
@@ -50,8 +49,6 @@ pub(crate) struct Partitions {
     state: State,
     /// No partition has been given out yet.
     first: bool,
-    /// Set while nobody has anything to do until the next partition comes.
-    hungry: Arc<AtomicBool>,
     recycle: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
 }
 
@@ -64,19 +61,11 @@ enum State {
 
 impl Partitions {
     /// Opens an input. Partitions have about `size` bytes; more only where one line has; and fewer where an input that
-    /// comes in bits, such as a pipe, has brought a whole line and `hungry` says that it is waited for.
-    pub fn open(source: Source, size: usize, hungry: Arc<AtomicBool>) -> Result<Self, InputError> {
+    /// may wait has brought whole lines and then nothing for a while.
+    pub fn open(source: Source, size: usize) -> Result<Self, InputError> {
         let size = size.clamp(1, MAX_PARTITION_BYTES);
         let input = source.open()?;
-        Ok(Self {
-            input,
-            size,
-            carry: Vec::new(),
-            state: State::Reading,
-            first: true,
-            hungry,
-            recycle: channel(),
-        })
+        Ok(Self { input, size, carry: Vec::new(), state: State::Reading, first: true, recycle: channel() })
     }
 
     /// The next partition, or `None` at the end.
@@ -94,13 +83,15 @@ impl Partitions {
         // Bytes of the buffer that are known to hold no newline.
         let mut searched = 0;
         if buffer.len() < target {
-            buffer.resize(target, 0);
+            // Zeroed pages come from the operating system when they are first written: what a short input does not
+            // fill, it does not cost.
+            buffer = vec![0; target];
         }
         buffer[..filled].copy_from_slice(&self.carry);
         self.carry.clear();
         let len = loop {
-            let ended = match fill(&mut self.input.reader, &mut buffer[..target], &mut filled, &self.hungry) {
-                Ok(ended) => ended,
+            let ended = match self.input.feed.fill(&mut buffer[..target], &mut filled) {
+                Ok(reason) => reason == Filled::Ended,
                 Err(error) => {
                     self.state = State::Failed(error);
                     // The last line may be cut anywhere: only what a newline ended is answered.
@@ -121,6 +112,11 @@ impl Partitions {
                 continue;
             }
             if target == MAX_PARTITION_BYTES {
+                match self.input.feed.fill(&mut [0], &mut 0) {
+                    Ok(Filled::Ended) => break filled,
+                    Ok(Filled::Full | Filled::Quiet) => {}
+                    Err(error) => return Err(self.input.error(error)),
+                }
                 // Who counts lines fills in this one's number.
                 let name = self.input.name.clone();
                 return Err(InputError::RecordTooLong { name, line: 0, limit: MAX_PARTITION_BYTES });
@@ -143,39 +139,14 @@ impl Partitions {
     }
 }
 
-/// Reads until `buffer` is full or the input ends, and says whether it ended; or until it has a line that is waited for.
-fn fill(
-    reader: &mut dyn Read,
-    buffer: &mut [u8],
-    filled: &mut usize,
-    hungry: &AtomicBool,
-) -> io::Result<bool> {
-    while *filled < buffer.len() {
-        match reader.read(&mut buffer[*filled..]) {
-            Ok(0) => return Ok(true),
-            Ok(count) => {
-                let new = *filled..*filled + count;
-                *filled += count;
-                if *filled < buffer.len()
-                    && hungry.load(Ordering::Relaxed)
-                    && memchr::memchr(b'\n', &buffer[new]).is_some()
-                {
-                    return Ok(false);
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(false)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     fn open(reader: Box<dyn Read + Send>, size: usize) -> Partitions {
-        Partitions::open(Source::Reader("test".into(), reader), size, Arc::default()).unwrap()
+        Partitions::open(Source::Reader("test".into(), reader), size).unwrap()
     }
 
     fn partitions(text: &[u8], size: usize) -> Vec<Vec<u8>> {

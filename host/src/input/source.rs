@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::PathBuf;
 
+use super::feed::Feed;
 use crate::error::InputError;
 
 /// An input that has not been opened yet.
@@ -34,6 +35,16 @@ impl Compression {
         }
     }
 
+    /// Whether some compressed data begins with these bytes.
+    fn may_begin_with(head: &[u8]) -> bool {
+        let magic = |wanted: &[u8]| head.iter().zip(wanted).all(|(have, want)| have == want);
+        let skippable = matches!(head.first(), Some(0x50..=0x5f)) && {
+            let rest = &head[1..];
+            rest.iter().zip([0x2a, 0x4d, 0x18]).all(|(have, want)| *have == want)
+        };
+        magic(&[0x1f, 0x8b]) || magic(&[0x28, 0xb5, 0x2f, 0xfd]) || skippable
+    }
+
     fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -46,13 +57,13 @@ impl Compression {
 /// An input that is open: its bytes, decompressed.
 pub(super) struct Open {
     pub name: String,
-    pub reader: Box<dyn Read + Send>,
+    pub feed: Feed,
     /// `gzip` or `zstd`.
     compression: Option<&'static str>,
 }
 
 impl Open {
-    /// An error of [`Open::reader`], by whose fault it is.
+    /// An error of [`Open::feed`], by whose fault it is.
     pub fn error(&self, source: io::Error) -> InputError {
         let name = self.name.clone();
         match self.compression {
@@ -88,12 +99,16 @@ impl Source {
     pub(super) fn open(self) -> Result<Open, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
+        // Whether a read may wait for somebody to write.
+        let mut waits = true;
         let raw: Box<dyn Read + Send> = match self {
             Self::File(path) => {
                 let file = File::open(&path).map_err(failed)?;
-                if file.metadata().map_err(failed)?.is_dir() {
+                let kind = file.metadata().map_err(failed)?.file_type();
+                if kind.is_dir() {
                     return Err(InputError::Directory(path));
                 }
+                waits = !kind.is_file();
                 Box::new(file)
             }
             Self::Stdin => Box::new(io::stdin()),
@@ -109,7 +124,8 @@ impl Source {
                 Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw)).map_err(failed)?)
             }
         };
-        Ok(Open { name, reader, compression: compression.name() })
+        let feed = if waits { Feed::pumped(reader).map_err(failed)? } else { Feed::Direct(reader) };
+        Ok(Open { name, feed, compression: compression.name() })
     }
 }
 
@@ -122,9 +138,10 @@ fn buffered(raw: impl Read) -> impl BufRead {
 /// A pipe may have but a short line so far, so no more is waited for than has to be.
 fn peek(mut raw: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
     let mut head = Vec::with_capacity(4);
-    raw.by_ref().take(1).read_to_end(&mut head)?;
-    if matches!(head.first(), Some(0x1f | 0x28 | 0x50..=0x5f)) {
-        raw.by_ref().take(3).read_to_end(&mut head)?;
+    while head.len() < 4 && Compression::may_begin_with(&head) {
+        if raw.by_ref().take(1).read_to_end(&mut head)? == 0 {
+            break;
+        }
     }
     Ok((head, raw))
 }

@@ -3,7 +3,10 @@
 //! Paths are first merged into a tree of segments: a path that begins with the same segments as an
 //! earlier one shares them. Each tree node becomes a block, in breadth-first order, so block 0 is the root's.
 
+use std::collections::HashMap;
+
 use warpath_shared::ir::{ABSENT, Instr, LiteralKind, MAX_FRAMES, MAX_PATHS, Op, Test};
+use warpath_shared::query::value::push_exponent_digit;
 use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Program, Query};
@@ -19,8 +22,10 @@ use crate::jsonpath::{
 struct Trie<'a> {
     /// The paths that end here.
     ends: Vec<u32>,
-    /// The segments that lead on, in the order in which paths brought them.
+    /// The segments that lead on. Their order is free: it decides nothing within a path.
     next: Vec<(&'a Segment, usize)>,
+    /// How many frames wait, at most, while this point's block and what it enters are at work.
+    waiting: usize,
 }
 
 pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
@@ -44,10 +49,10 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
         }
         lowering.emit(Op::Return, 0, 0, 0, 0);
     }
-    let waiting = waiting_frames(&lowering.instrs);
+    let waiting = trie[0].waiting;
     if waiting > MAX_FRAMES {
         let query = &queries[queries.len() - 1];
-        let what = format!("{waiting} nested selections of several nodes (at most {MAX_FRAMES})");
+        let what = format!("{waiting} branches within one another, in one path or several,");
         return Err(Error::Unsupported(QueryError::new(
             query.text(),
             PathError::unsupported(query.ast.span, what),
@@ -81,8 +86,10 @@ fn check(query: &Query) -> Result<(), PathError> {
             }
         }
     }
-    if query.ast.segments.len() >= MAX_DEPTH {
-        return Err(PathError::unsupported(query.ast.span, format!("paths of {MAX_DEPTH} segments or more")));
+    // A record has no more levels, so such a path finds nothing; but it would cost a bitmap a level.
+    if levels(&query.ast.segments) as usize > MAX_DEPTH {
+        let what = format!("paths that look more than {MAX_DEPTH} levels deep");
+        return Err(PathError::unsupported(query.ast.span, what));
     }
     Ok(())
 }
@@ -125,48 +132,42 @@ fn test_of(expr: &LogicalExpr) -> Result<(&SingularQuery, &Literal), PathError> 
 
 fn merge(queries: &[Query]) -> Vec<Trie<'_>> {
     let mut trie = vec![Trie::default()];
+    // Segments that select the same nodes in the same order have the same canonical form, however they were written.
+    let mut known: HashMap<(usize, String), usize> = HashMap::new();
     for (path, query) in queries.iter().enumerate() {
         let mut at = 0;
         for segment in &query.ast.segments {
-            at = match trie[at].next.iter().find(|(known, _)| same(known, segment)) {
-                Some((_, target)) => *target,
-                None => {
-                    let target = trie.len();
-                    trie[at].next.push((segment, target));
-                    trie.push(Trie::default());
-                    target
-                }
-            };
+            let new = trie.len();
+            let target = *known.entry((at, segment.to_string())).or_insert(new);
+            if target == new {
+                trie[at].next.push((segment, new));
+                trie.push(Trie::default());
+            }
+            at = target;
         }
         trie[at].ends.push(path as u32);
     }
+    count_waiting(&mut trie);
     trie
 }
 
-/// How many frames of [`warpath_shared::query::machine`] wait at once, at most.
+/// Counts how many frames of [`warpath_shared::query::machine`] wait at once, at most, and orders each point's segments so
+/// that it is few.
 ///
-/// A frame waits below the block it entered unless it took one node and had nothing left to do.
-/// Blocks only enter blocks that stand behind them, so one walk from the back counts them all.
-fn waiting_frames(instrs: &[Instr]) -> usize {
-    // From each instruction to the end of its block.
-    let mut waiting = vec![0usize; instrs.len() + 1];
-    for (at, instr) in instrs.iter().enumerate().rev() {
-        if instr.op == Op::Return as u32 {
-            continue;
-        }
-        waiting[at] = waiting[at + 1];
-        if instr.op != Op::Emit as u32 {
-            let one_node = instr.op == Op::Name as u32 || instr.op == Op::Index as u32;
-            let replaces = one_node && instrs[at + 1].op == Op::Return as u32;
-            waiting[at] = waiting[at].max(waiting[instr.target as usize] + !replaces as usize);
-        }
+/// A frame waits below the block it entered unless it took one node and had nothing left to do: so the segment below which
+/// most frames wait goes last. Points lead only to points behind them, so one walk from the back counts them all.
+fn count_waiting(trie: &mut [Trie<'_>]) {
+    for at in (0..trie.len()).rev() {
+        let mut next = std::mem::take(&mut trie[at].next);
+        next.sort_by_key(|(_, target)| trie[*target].waiting);
+        let last = next.len().saturating_sub(1);
+        let below = next.iter().enumerate().map(|(i, (segment, target))| {
+            let replaces = i == last && segment.is_singular();
+            trie[*target].waiting + !replaces as usize
+        });
+        trie[at].waiting = below.max().unwrap_or(0);
+        trie[at].next = next;
     }
-    waiting[0]
-}
-
-/// Whether two segments select the same nodes in the same order, wherever they were written.
-fn same(a: &Segment, b: &Segment) -> bool {
-    a.to_string() == b.to_string()
 }
 
 /// The instruction at which each point's block begins.
@@ -203,6 +204,8 @@ struct Lowering {
     filter_paths: Vec<Instr>,
     tests: Vec<Test>,
     literals: Vec<u8>,
+    /// Where each literal stands.
+    known: HashMap<Vec<u8>, usize>,
 }
 
 impl Lowering {
@@ -212,15 +215,11 @@ impl Lowering {
 
     /// Where some bytes stand among the literals; each is stored once.
     fn literal(&mut self, bytes: &[u8]) -> (i64, i64) {
-        let found = self.literals.windows(bytes.len().max(1)).position(|window| window == bytes);
-        let offset = match (bytes.is_empty(), found) {
-            (true, _) => 0,
-            (false, Some(offset)) => offset,
-            (false, None) => {
-                self.literals.extend_from_slice(bytes);
-                self.literals.len() - bytes.len()
-            }
-        };
+        let end = self.literals.len();
+        let offset = *self.known.entry(bytes.to_vec()).or_insert(end);
+        if offset == end {
+            self.literals.extend_from_slice(bytes);
+        }
         (offset as i64, bytes.len() as i64)
     }
 
@@ -296,7 +295,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// The value of a JSON number. Exponents saturate at ±2⁶².
+    /// The value of a JSON number. Exponents saturate as they do in the text.
     fn of(text: &str) -> Self {
         let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
@@ -310,10 +309,10 @@ impl Decimal {
         if digits.is_empty() {
             return Self { negative: false, digits, exponent: 0 };
         }
-        let limit = 1i64 << 62;
-        let written =
-            exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') { -limit } else { limit });
-        let exponent = written.clamp(-limit, limit) + whole.len() as i64 - leading as i64;
+        let magnitude = exponent.trim_start_matches(['+', '-']);
+        let magnitude = magnitude.bytes().fold(0, |e, digit| push_exponent_digit(e, digit - b'0'));
+        let written = if exponent.starts_with('-') { -magnitude } else { magnitude };
+        let exponent = written + whole.len() as i64 - leading as i64;
         Self { negative, digits, exponent }
     }
 }

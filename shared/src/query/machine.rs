@@ -60,7 +60,7 @@ const WILDCARD: u32 = Op::Wildcard as u32;
 impl Machine {
     /// Runs a program over one record and gives `sink` every match.
     ///
-    /// The program's blocks nest less than [`MAX_FRAMES`] deep, which its compiler has checked.
+    /// At most [`MAX_FRAMES`] frames wait at once, which the program's compiler has checked.
     #[inline(always)]
     pub fn run<D: Document, S: Sink>(&mut self, program: &Program<'_>, doc: &D, root: Node, sink: &mut S) {
         let mut top = Frame { pc: 0, node: root, visit: Visit::default() };

@@ -18,16 +18,17 @@ use crate::ir::{ABSENT, Instr};
 use crate::units::{Level, PartOffset};
 use crate::view::View;
 
-/// Whether a node is an array.
+/// Whether a node is an array: it begins with its bracket and ends with one. (`[1] 2` does not: where that is not checked,
+/// it is a value without elements.)
 #[inline(always)]
 pub fn is_array<D: Document>(doc: &D, node: Node) -> bool {
-    node.end - node.start >= 2 && doc.byte(node.start) == b'['
+    node.end - node.start >= 2 && doc.byte(node.start) == b'[' && doc.byte(node.end - 1) == b']'
 }
 
-/// Whether a node is an object.
+/// Whether a node is an object: it begins with its brace and ends with one.
 #[inline(always)]
 pub fn is_object<D: Document>(doc: &D, node: Node) -> bool {
-    node.end - node.start >= 2 && doc.byte(node.start) == b'{'
+    node.end - node.start >= 2 && doc.byte(node.start) == b'{' && doc.byte(node.end - 1) == b'}'
 }
 
 /// The value in `start..end`, if there is anything but white space.

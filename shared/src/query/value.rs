@@ -114,10 +114,20 @@ fn encode_utf8(c: u32) -> (u32, u32) {
     }
 }
 
+/// The largest exponent that is told from a larger one.
+pub const MAX_EXPONENT: i64 = 1 << 62;
+
+/// An exponent with one more digit, `0..=9`; no more than [`MAX_EXPONENT`]. The compiler of literals reads exponents by the
+/// same rule.
+#[inline(always)]
+pub const fn push_exponent_digit(exponent: i64, digit: u8) -> i64 {
+    if exponent > (MAX_EXPONENT - 9) / 10 { MAX_EXPONENT } else { exponent * 10 + digit as i64 }
+}
+
 /// Whether the number at `start..end` has exactly the decimal value of the literal.
 ///
 /// Reads the text once: leading zeros are skipped, significant digits compared as they come, and
-/// zeros beyond the literal's last digit only counted. Exponents saturate at ±2⁶².
+/// zeros beyond the literal's last digit only counted. Exponents saturate at [`MAX_EXPONENT`], written or not.
 #[inline(always)]
 fn number_equals<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
     let mut at = node.start;
@@ -167,7 +177,7 @@ fn number_equals<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, test:
             if digit > 9 {
                 return false;
             }
-            exponent = if exponent < 1 << 58 { exponent * 10 + digit as i64 } else { 1 << 62 };
+            exponent = push_exponent_digit(exponent, digit);
             at += 1;
         }
         exponent = if down { -exponent } else { exponent };

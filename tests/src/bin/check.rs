@@ -120,7 +120,8 @@ fn field_queries(device: DeviceChoice, shape: &str, path: &str) -> Result<()> {
                     }
                 }
                 for ((path, got), want) in paths.iter().zip(&got).zip(&want) {
-                    let want = want.as_ref().context("the file is not JSON")?;
+                    ensure!(want.not_json.is_empty(), "line {} is not JSON", want.not_json[0] + 1);
+                    let want = &want.found;
                     ensure!(got.len() == want.len(), "{path}: {} matches, not {}", got.len(), want.len());
                     let same = |(a, b): (&(u64, u64, u64), &(u32, u32, u32))| {
                         *a == (b.0 as u64, b.1 as u64, b.2 as u64)

@@ -11,10 +11,22 @@ use super::json::{Kind, Number, Value, parse};
 /// A match: line, start, end.
 pub type Found = (u32, u32, u32);
 
-/// The matches of a path in a text, whose faulty lines are given. `None` if a line is not JSON.
-pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Option<Vec<Found>> {
-    let ast = jsonpath::parse(path).ok()?;
-    let mut found = Vec::new();
+/// What the oracle knows.
+#[derive(Debug, Default)]
+pub struct Answered {
+    /// The matches on all lines that are JSON.
+    pub found: Vec<Found>,
+    /// The lines that have no fault and are not JSON either: the oracle knows nothing of them.
+    pub not_json: Vec<u32>,
+}
+
+/// The matches of a path in a text, whose faulty lines are given.
+///
+/// # Panics
+/// If the path is not one.
+pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Answered {
+    let ast = jsonpath::parse(path).expect("a path");
+    let mut answered = Answered::default();
     let mut start = 0;
     for (line, bytes) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let end = start + bytes.len();
@@ -22,13 +34,17 @@ pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Option<Vec<Found>> {
         if let Some((from, to)) = record
             && !faulty.contains(&(line as u32))
         {
-            let root = parse(text, from as usize, to as usize)?;
-            let nodes = select(&ast, &root);
-            found.extend(nodes.iter().map(|node| (line as u32, node.start as u32, node.end as u32)));
+            match parse(text, from as usize, to as usize) {
+                Some(root) => {
+                    let place = |node: &&Value| (line as u32, node.start as u32, node.end as u32);
+                    answered.found.extend(select(&ast, &root).iter().map(place));
+                }
+                None => answered.not_json.push(line as u32),
+            }
         }
         start = end;
     }
-    Some(found)
+    answered
 }
 
 fn select<'a>(query: &Query, root: &'a Value) -> Vec<&'a Value> {

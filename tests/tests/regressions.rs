@@ -1,0 +1,160 @@
+//! Cases that were answered wrongly once, or nearly.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use warpath::answer::{Answer, Want};
+use warpath::backend::{Backend, Stage, StructuralIndex};
+use warpath::device::Pipeline;
+use warpath::{Cpu, DeviceChoice, Engine, Error, Program, Query};
+use warpath_tests::data::file;
+use warpath_tests::emulated::Emulated;
+use warpath_tests::suite;
+
+fn backends() -> [Arc<dyn Backend>; 2] {
+    [Arc::new(Cpu), Arc::new(Pipeline::new(Emulated::default()).unwrap())]
+}
+
+fn ask(text: &str, path: &str) -> Vec<String> {
+    let answers = backends().map(|backend| {
+        let engine = Engine::builder().backend(backend).build().unwrap();
+        let input = engine.reader("test", io::Cursor::new(text.to_owned()));
+        let hits = input.query(&Query::compile(path).unwrap()).unwrap();
+        hits.map(|hit| hit.unwrap().text().into_owned()).collect::<Vec<_>>()
+    });
+    assert_eq!(answers[0], answers[1], "{path} of {text}");
+    answers[0].clone()
+}
+
+/// What follows a container on its line is not checked. It is no part of it either: nothing is made up from it.
+#[test]
+fn text_after_a_container_makes_no_values() {
+    for (record, path) in [
+        ("[1,2] 345", "$[*]"),
+        ("[1,2] 345", "$[-1]"),
+        ("[1,2]\"q,r\"", "$[-1]"),
+        ("[[1,2]345]", "$[0][-1]"),
+        ("{\"a\":1} x", "$.a"),
+        ("{\"a\":{\"b\":1}2}", "$.a.b"),
+    ] {
+        assert_eq!(ask(record, path), [] as [&str; 0], "{path} of {record}");
+    }
+}
+
+#[test]
+fn numbers_with_huge_exponents_equal_themselves_alone() {
+    for number in
+        ["1e300000000000000000", "1e3000000000000000000", "25e-288230376151711744", "1e99999999999999999999"]
+    {
+        assert_eq!(ask(&format!("[{number}]"), &format!("$[?@ == {number}]")), [number]);
+    }
+    assert_eq!(ask("[4e3500000000000000000]", "$[?@ == 4e4000000000000000000]"), [] as [&str; 0]);
+    assert_eq!(ask("[4e350000000000000000]", "$[?@ == 4e500000000000000000]"), [] as [&str; 0]);
+}
+
+#[test]
+fn paths_deeper_than_records_are_refused() {
+    let unsupported = |path: &str| matches!(Query::compile(path), Err(Error::Unsupported(_)));
+    assert!(unsupported(&format!("$[?@{} == 1]", ".a".repeat(20_000))));
+    assert!(unsupported(&format!("${}", ".a".repeat(1025))));
+    assert!(!unsupported(&format!("${}", ".a".repeat(1024))));
+    assert!(!unsupported(&format!("$[?@{} == 1]", ".a".repeat(1023))));
+}
+
+/// Paths that branch off one another at every level need no frame each, whichever comes first.
+#[test]
+fn singular_columns_compile_in_any_order() -> anyhow::Result<()> {
+    let mut columns: Vec<Query> = (0..200)
+        .map(|depth| Query::compile(&format!("${}.x", ".a".repeat(depth))))
+        .collect::<Result<_, _>>()?;
+    let record = format!("{}0{}", r#"{"x":1,"a":"#.repeat(200), "}".repeat(200));
+    for _ in 0..2 {
+        let program = Program::new(&columns)?;
+        for backend in backends() {
+            let answer = backend.answer(record.as_bytes(), &program, Want::default())?;
+            assert_eq!(answer.pieces[0].counts, vec![1; 200]);
+        }
+        columns.reverse();
+    }
+    Ok(())
+}
+
+#[test]
+fn many_columns_compile_at_once() -> anyhow::Result<()> {
+    let columns: Vec<Query> =
+        (0..20_000).map(|i| Query::compile(&format!("$.c{i}.v"))).collect::<Result<_, _>>()?;
+    let start = std::time::Instant::now();
+    assert_eq!(Program::new(&columns)?.paths(), 20_000);
+    // It takes some hundredths of a second; comparing all with all took a minute.
+    assert!(start.elapsed().as_secs() < 10);
+    Ok(())
+}
+
+#[test]
+fn a_device_answers_in_parts_what_is_too_much_at_once() -> anyhow::Result<()> {
+    for cells in [1, 7, 40] {
+        let pipeline = Pipeline::new(Emulated::default())?.most_cells(cells);
+        for name in ["people.ndjson", "crlf.ndjson", "bad.ndjson"] {
+            suite::check_queries(&pipeline, file(name), &["$.user.lang", "$.a", "$.tags[*]"])?;
+        }
+    }
+    Ok(())
+}
+
+/// A reader that gives a byte and then panics.
+struct Panicking(bool);
+
+impl Read for Panicking {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        assert!(!std::mem::replace(&mut self.0, true), "a caller's reader panics");
+        buffer[0] = b'1';
+        Ok(1)
+    }
+}
+
+/// A backend that panics.
+struct Broken;
+
+impl Backend for Broken {
+    fn name(&self) -> String {
+        "broken".into()
+    }
+    fn partition_size(&self) -> usize {
+        1 << 20
+    }
+    fn stages(&self, _: &Program) -> Vec<Stage> {
+        Vec::new()
+    }
+    fn answer(&self, _: &[u8], _: &Program, _: Want) -> Result<Answer, Error> {
+        panic!("a backend panics")
+    }
+    fn index(&self, _: &[u8], _: u32) -> Result<StructuralIndex, Error> {
+        panic!("a backend panics")
+    }
+}
+
+/// A thread that died is an error, and never the end of the input.
+#[test]
+fn a_panic_is_no_end_of_input() -> anyhow::Result<()> {
+    let query = Query::compile("$")?;
+    let engine = Engine::builder().device(DeviceChoice::Cpu).build()?;
+    let last = engine.reader("test", Panicking(false)).query(&query)?.last();
+    assert!(matches!(last, Some(Err(Error::Input(_)))));
+    let engine = Engine::builder().backend(Arc::new(Broken)).build()?;
+    let mut hits = engine.reader("test", io::Cursor::new("1\n")).query(&query)?;
+    assert!(matches!(hits.next(), Some(Err(Error::Internal(_)))));
+    assert!(hits.next().is_none());
+    Ok(())
+}
+
+#[test]
+fn dropping_answers_early_ends_them() -> anyhow::Result<()> {
+    let engine = Engine::builder().device(DeviceChoice::Cpu).partition_size(100).build()?;
+    let query = Query::compile("$")?;
+    for taken in 0..4 {
+        let text = "[1]\n".repeat(10_000);
+        let hits = engine.reader("test", io::Cursor::new(text)).query(&query)?;
+        assert_eq!(hits.take(taken).count(), taken);
+    }
+    Ok(())
+}
