@@ -1,7 +1,7 @@
 //! Times every kernel by events, over text that is resident on the device, beside a copy kernel in the same run.
 //!
 //! ```text
-//! bench-gpu [--device N] [--runs N] [--levels N] FILE PATH...
+//! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] FILE PATH...
 //! ```
 //!
 //! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a second; a copy
@@ -22,13 +22,14 @@ use warpath_shared::units::TILE_BYTES;
 const WARM_UP: usize = 3;
 
 fn main() -> Result<()> {
-    let (mut device, mut runs, mut levels, mut rest) = (0, 20, None, Vec::new());
+    let (mut device, mut runs, mut levels, mut registers, mut rest) = (0, 20, None, None, Vec::new());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut number = || -> Result<usize> { Ok(args.next().context("a number")?.parse()?) };
         match arg.as_str() {
             "--device" => device = number()?,
             "--runs" => runs = number()?.max(1),
+            "--registers" => registers = Some(number()? as u32),
             "--levels" => levels = Some(number()? as u32),
             _ => rest.push(arg),
         }
@@ -39,7 +40,7 @@ fn main() -> Result<()> {
     let bytes = text.len() as f64;
 
     let start = Instant::now();
-    let cuda = Cuda::new(device)?;
+    let cuda = Cuda::with_registers(device, registers)?;
     println!("{}: context and module in {:.0} ms", cuda.name(), start.elapsed().as_secs_f64() * 1e3);
     println!("{file}: {} bytes", text.len());
     let copy = copy_time(&cuda, text.len(), runs)?;

@@ -10,7 +10,7 @@ use cust::device::{Device, DeviceAttribute};
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
 use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
-use cust::module::Module;
+use cust::module::{Module, ModuleJitOption};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 use warpath_shared::for_each_kernel;
@@ -125,6 +125,15 @@ impl Cuda {
     /// # Errors
     /// [`DeviceError::NoDriver`], [`DeviceError::NoDevice`], or what the driver says.
     pub fn new(number: usize) -> Result<Self, Error> {
+        Self::with_registers(number, None)
+    }
+
+    /// As [`new`](Self::new), with kernels compiled to at most so many registers a thread: for benches, which try what
+    /// more threads at once are worth.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn with_registers(number: usize, registers: Option<u32>) -> Result<Self, Error> {
         start()?;
         let found = Device::num_devices().map_err(failed("cuDeviceGetCount"))? as usize;
         if number >= found {
@@ -136,12 +145,14 @@ impl Cuda {
         let Some((_, ptx)) = PTX.iter().find(fits) else {
             return Err(DeviceError::TooOld { number, capability: (major, minor) }.into());
         };
+        let options: Vec<ModuleJitOption> =
+            registers.map(ModuleJitOption::MaxRegisters).into_iter().collect();
         let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
         CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
         Ok(Self {
             timeline: Mutex::default(),
             stream: Stream::new(StreamFlags::DEFAULT, None).map_err(failed("cuStreamCreate"))?,
-            module: Module::from_ptx(ptx, &[]).map_err(failed("cuModuleLoadDataEx"))?,
+            module: Module::from_ptx(ptx, &options).map_err(failed("cuModuleLoadDataEx"))?,
             name: format!("cuda:{number} ({})", device.name().map_err(failed("cuDeviceGetName"))?),
             context: Arc::new(context),
         })

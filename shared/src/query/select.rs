@@ -18,17 +18,25 @@ use crate::ir::{ABSENT, Instr};
 use crate::units::{Level, PartOffset};
 use crate::view::View;
 
+/// The first and the last byte of a node: both are asked for at once, since on a device each may take as long as the other.
+#[inline(always)]
+fn ends<D: Document>(doc: &D, node: Node) -> (u8, u8) {
+    (doc.byte(node.start), doc.byte(node.end - 1))
+}
+
 /// Whether a node is an array: it begins with its bracket and ends with one. (`[1] 2` does not: where that is not checked,
 /// it is a value without elements.)
 #[inline(always)]
 pub fn is_array<D: Document>(doc: &D, node: Node) -> bool {
-    node.end - node.start >= 2 && doc.byte(node.start) == b'[' && doc.byte(node.end - 1) == b']'
+    let (first, last) = ends(doc, node);
+    (first == b'[') & (last == b']')
 }
 
 /// Whether a node is an object: it begins with its brace and ends with one.
 #[inline(always)]
 pub fn is_object<D: Document>(doc: &D, node: Node) -> bool {
-    node.end - node.start >= 2 && doc.byte(node.start) == b'{' && doc.byte(node.end - 1) == b'}'
+    let (first, last) = ends(doc, node);
+    (first == b'{') & (last == b'}')
 }
 
 /// The value in `start..end`, if there is anything but white space.
