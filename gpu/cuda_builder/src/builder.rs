@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Arch, CudaBuilderError, Header, Report, sources};
+use crate::{Arch, CudaBuilderError, Header, Report, bounds, sources};
 
 /// What every crate of the build is compiled with, `core` included, besides the architecture and the remapped paths.
 ///
@@ -145,6 +145,7 @@ impl CudaBuilder {
             |source| CudaBuilderError::FailedToCopyPtxFile { path, source }
         };
         let body = fs::read_to_string(&made).map_err(copy_error(&made))?;
+        let body = bounds::apply(&body).map_err(CudaBuilderError::LaunchBounds)?;
         let header = Header {
             generator: concat!("cuda_builder ", env!("CARGO_PKG_VERSION")).to_owned(),
             compiler: tools.version.clone(),

@@ -38,6 +38,9 @@ pub enum CudaBuilderError {
     /// Cargo succeeded, but named no library, or there was no PTX beside the one that it named.
     #[error("cargo named no PTX for the kernel crate ({0})")]
     NoPtx(String),
+    /// A kernel's launch bounds could not be put into the PTX. The text is what is wrong.
+    #[error("launch bounds: {0}")]
+    LaunchBounds(String),
     /// The sources could not be read for their hash.
     #[error("cannot read the kernels' sources: {0}")]
     Sources(#[source] io::Error),

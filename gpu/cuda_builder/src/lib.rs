@@ -28,6 +28,7 @@
 //! ```
 
 mod arch;
+mod bounds;
 mod builder;
 mod error;
 mod header;

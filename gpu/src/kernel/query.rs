@@ -1,6 +1,8 @@
 //! Running a program over every record.
 //!
-//! *Threads*: a thread a line. *Memory*: frames of the interpreter in local memory, touched only by programs that
+//! *Threads*: a thread a line, three blocks of 256 on a multiprocessor: 80 registers. Left to itself the assembler takes 81,
+//! which leaves room for two and made `query_slots` of `$.user.lang` 30 % slower; 64 registers and four blocks were slower
+//! too (docs/performance.md). *Memory*: frames of the interpreter in local memory, touched only by programs that
 //! branch. *Overflow*: slots are one a path and line; matches are counted, in 64 bits, by the same interpreter that writes
 //! them. White space around a record is walked a byte at a time by its thread.
 //! *Cost*: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for every name looked
@@ -77,7 +79,7 @@ impl Sink for SlotSink<'_> {
 ///
 /// # Safety
 /// Launched as [`QuerySlots`](warpath_shared::kernel::QuerySlots) says, with sizes that its check accepts.
-#[kernel]
+#[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line >= lines {
@@ -113,7 +115,7 @@ impl Sink for CountSink<'_> {
 ///
 /// # Safety
 /// Launched as [`QueryCount`](warpath_shared::kernel::QueryCount) says, with sizes that its check accepts.
-#[kernel]
+#[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_count(args: QueryCountArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line >= lines {
@@ -150,7 +152,7 @@ impl Sink for FillSink<'_> {
 ///
 /// # Safety
 /// Launched as [`QueryFill`](warpath_shared::kernel::QueryFill) says, with sizes that its check accepts.
-#[kernel]
+#[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line >= lines {

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, FnArg, ItemFn, ReturnType, Type};
+use syn::{Error, Expr, ExprCall, ExprLit, FnArg, ItemFn, Lit, ReturnType, Type};
 
 /// Checks the function and writes it twice, once for each kind of target.
 ///
@@ -10,15 +10,22 @@ use syn::{Error, FnArg, ItemFn, ReturnType, Type};
 ///
 /// If the function cannot be a kernel; the error points at the part that stands in the way.
 pub fn expand(attribute: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
-    if !attribute.is_empty() {
-        return Err(Error::new_spanned(attribute, "#[kernel] takes no arguments"));
-    }
+    let bounds = LaunchBounds::parse(attribute)?;
     let function: ItemFn = syn::parse2(item)?;
     check(&function)?;
 
     let ItemFn { attrs, vis, sig, block } = &function;
     let (name, inputs) = (&sig.ident, &sig.inputs);
+    let bounds = bounds.map(|LaunchBounds { threads, blocks }| {
+        let comment = format!("// launch_bounds {name} {threads} {blocks}");
+        quote! {
+            #[cfg(target_arch = "nvptx64")]
+            ::core::arch::global_asm!(#comment);
+        }
+    });
     Ok(quote! {
+        #bounds
+
         #[cfg(target_arch = "nvptx64")]
         #(#attrs)*
         #[unsafe(no_mangle)]
@@ -28,6 +35,39 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> syn::Result<TokenStr
         #(#attrs)*
         #vis unsafe fn #name(#inputs) #block
     })
+}
+
+/// `launch_bounds(THREADS, BLOCKS)`: the most threads that a block is launched with, and the fewest blocks that a
+/// multiprocessor should have room for, which limits registers. As CUDA's `__launch_bounds__`.
+///
+/// rustc has no attribute for it. So the macro leaves a comment in the module's assembly, and `cuda_builder` makes the
+/// entry's directives of it.
+struct LaunchBounds {
+    threads: u32,
+    blocks: u32,
+}
+
+impl LaunchBounds {
+    fn parse(attribute: TokenStream) -> syn::Result<Option<Self>> {
+        if attribute.is_empty() {
+            return Ok(None);
+        }
+        let message = "#[kernel] takes nothing, or `launch_bounds(THREADS, BLOCKS)`";
+        let wrong = |attribute: &TokenStream| Error::new_spanned(attribute, message);
+        let call: ExprCall = syn::parse2(attribute.clone()).map_err(|_| wrong(&attribute))?;
+        let number = |expr: &Expr| match expr {
+            Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse::<u32>().ok(),
+            _ => None,
+        };
+        let named = matches!(&*call.func, Expr::Path(path) if path.path.is_ident("launch_bounds"));
+        let numbers: Vec<_> = call.args.iter().filter_map(number).collect();
+        match numbers[..] {
+            [threads @ 1..=1024, blocks @ 1..=32] if named && call.args.len() == 2 => {
+                Ok(Some(Self { threads, blocks }))
+            }
+            _ => Err(wrong(&attribute)),
+        }
+    }
 }
 
 fn check(function: &ItemFn) -> syn::Result<()> {
@@ -112,7 +152,24 @@ mod tests {
         assert!(error(quote! { unsafe fn f() -> u32 { 0 } }).contains("returns nothing"));
         assert!(error(quote! { unsafe fn f(&self) {} }).contains("self"));
         assert!(error(quote! { struct S; }).contains("expected"));
-        let arguments = expand(quote! { fast }, quote! { unsafe fn f() {} });
-        assert!(arguments.expect_err("no arguments").to_string().contains("no arguments"));
+        for attribute in [
+            quote! { fast },
+            quote! { launch_bounds },
+            quote! { launch_bounds(256) },
+            quote! { launch_bounds(0, 1) },
+            quote! { launch_bounds(2048, 1) },
+            quote! { launch_bounds(256, N) },
+            quote! { bounds(256, 2) },
+        ] {
+            let error = expand(attribute, quote! { unsafe fn f() {} }).expect_err("wrong arguments");
+            assert!(error.to_string().contains("takes nothing, or"), "{error}");
+        }
+    }
+
+    #[test]
+    fn launch_bounds_leave_word_for_the_builder() {
+        let out =
+            expand(quote! { launch_bounds(256, 3) }, quote! { unsafe fn f(a: u32) {} }).expect("a kernel");
+        assert!(out.to_string().contains("global_asm ! (\"// launch_bounds f 256 3\")"), "{out}");
     }
 }

@@ -29,6 +29,10 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
+/// `#[kernel(launch_bounds(THREADS, BLOCKS))]` promises that no block is launched with more than THREADS threads, and
+/// asks that a multiprocessor have room for BLOCKS blocks, which limits registers; as CUDA's `__launch_bounds__`.
+/// `cuda_builder` puts it into the PTX.
+///
 /// # Errors
 ///
 /// It does not compile if the function is not `unsafe`, is generic, `async` or `const`, names an ABI, takes `self` or
