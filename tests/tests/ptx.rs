@@ -77,3 +77,29 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
     }
     Ok(())
 }
+
+/// A collective that the compiler copied into both arms of a branch waits for lanes that wait in the other arm: the card
+/// hangs, and the emulator, which runs what another code generator made of the same source, cannot see it. So the number
+/// of collectives in each kernel is held to what its source says: a warp scan of 64-bit parts takes ten shuffles a part,
+/// and so on. A kernel that is changed changes its row, after a look at the PTX.
+#[test]
+fn no_collective_is_duplicated() {
+    // Kernel, shuffles, barriers, votes.
+    const COLLECTIVES: [(&str, usize, usize, usize); 6] = [
+        ("line_summaries", 36, 2, 0),
+        ("line_scan", 68, 3, 2),
+        ("kind_scan", 68, 3, 2),
+        ("count_scan", 34, 3, 2),
+        ("structure_write", 88, 5, 0),
+        ("kind_check", 0, 0, 0),
+    ];
+    let ptx = fs::read_to_string(root().join("gpu/ptx/warpath.sm_75.ptx")).unwrap();
+    for (kernel, shuffles, barriers, votes) in COLLECTIVES {
+        let start = ptx.find(&format!(".visible .entry {kernel}(")).expect("the entry");
+        let body = &ptx[start..];
+        let body = &body[..body.find("\n}").expect("its end")];
+        let count = |what: &str| body.lines().filter(|line| line.contains(what)).count();
+        let found = (count("shfl.sync"), count("bar.sync"), count("vote.sync"));
+        assert_eq!(found, (shuffles, barriers, votes), "{kernel}");
+    }
+}

@@ -14,8 +14,15 @@ use crate::{Arch, CudaBuilderError, Header, Report, bounds, sources};
 ///
 /// * A panic becomes a trap where it stands: no message, no formatting code, no call.
 /// * Every function may be compiled into the crate that calls it. There is no linker after this.
-pub(crate) const CODEGEN_FLAGS: &[&str] =
-    &["-Zunstable-options", "-Cpanic=immediate-abort", "-Zcross-crate-inline-threshold=always"];
+/// * No call-site splitting. rustc marks intrinsics convergent, but not the functions that call them; so LLVM, before it
+///   inlines such a function, would copy a call of it, and the barrier before that, into both arms of a branch on the lane.
+///   Each arm would then wait for lanes that wait in the other: seen on an H200, where the kernel hung.
+pub(crate) const CODEGEN_FLAGS: &[&str] = &[
+    "-Zunstable-options",
+    "-Cpanic=immediate-abort",
+    "-Zcross-crate-inline-threshold=always",
+    "-Cllvm-args=-callsite-splitting-duplication-threshold=0",
+];
 
 /// The release profile, whatever the manifests and the user's configuration say of it.
 const PROFILE: &[(&str, &str)] = &[

@@ -17,6 +17,9 @@ pub struct Scanned<T> {
 
 /// Scans one value a thread.
 ///
+/// Each warp scans its own values, then, each for itself, the eight warps' sums in its first eight lanes. (A thread that
+/// folds all eight sums one after the other takes eight combinations for three.)
+///
 /// # Safety
 /// All threads of a block of [`BLOCK_THREADS`](warpath_shared::units::BLOCK_THREADS) call it together.
 /// `scratch` is [`WARPS`] elements of shared memory, the same for all threads, that nobody touches between
@@ -24,25 +27,74 @@ pub struct Scanned<T> {
 #[inline(always)]
 pub unsafe fn exclusive_scan<T: Monoid + Shuffle>(value: T, scratch: *mut T) -> Scanned<T> {
     let thread = thread_idx_x();
-    let (warp, lane) = ((thread / LANES) as usize, thread % LANES);
+    let (warp, lane) = (thread / LANES, thread % LANES);
     // SAFETY: all threads of the block are here, so all lanes of each warp.
+    let inclusive = unsafe { warp_sums(value, scratch, warp, lane) };
+    sync_threads();
+    // SAFETY: the sums were written before the barrier, and all lanes are here.
+    let sums = unsafe { scan_sums(scratch, lane) };
+    // SAFETY: all lanes are here, and all of a warp ask the same lane.
+    let (total, before, left) = unsafe {
+        (
+            warp::from_lane(sums, WARPS as u32 - 1),
+            warp::from_lane(sums, warp.saturating_sub(1)),
+            warp::up(inclusive, 1),
+        )
+    };
+    let before = if warp == 0 { T::default() } else { before };
+    Scanned { before: if lane == 0 { before } else { before.combine(left) }, total }
+}
+
+/// The sum of one value a thread, in order. Valid in the threads of the first warp.
+///
+/// # Safety
+/// As for [`exclusive_scan`].
+#[inline(always)]
+pub unsafe fn reduce<T: Monoid + Shuffle>(value: T, scratch: *mut T) -> T {
+    let thread = thread_idx_x();
+    let (warp, lane) = (thread / LANES, thread % LANES);
+    // SAFETY: all threads of the block are here, so all lanes of each warp.
+    let inclusive = unsafe { warp_sums(value, scratch, warp, lane) };
+    sync_threads();
+    if warp > 0 {
+        return inclusive;
+    }
+    // SAFETY: the sums were written before the barrier, and all lanes of the first warp are here.
+    unsafe { warp::from_lane(scan_sums(scratch, lane), WARPS as u32 - 1) }
+}
+
+/// Scans each warp's values and leaves its sum in `scratch`.
+///
+/// # Safety
+/// As for [`exclusive_scan`].
+#[inline(always)]
+unsafe fn warp_sums<T: Monoid + Shuffle>(value: T, scratch: *mut T, warp: u32, lane: u32) -> T {
+    // SAFETY: all lanes are here.
     let inclusive = unsafe { warp::inclusive_scan(value, lane) };
     if lane == LANES - 1 {
         // SAFETY: `warp` is below `WARPS`, and only this thread writes the element.
-        unsafe { scratch.add(warp).write(inclusive) };
+        unsafe { scratch.add(warp as usize).write(inclusive) };
     }
-    sync_threads();
-    let (mut before, mut total) = (T::default(), T::default());
-    let mut other = 0;
-    while other < WARPS {
-        if other == warp {
-            before = total;
+    inclusive
+}
+
+/// Lane *i* gets the sum of the first *i* + 1 warps' sums. Valid in lanes below [`WARPS`].
+///
+/// # Safety
+/// All lanes of a warp call it together, after the barrier behind [`warp_sums`].
+#[inline(always)]
+unsafe fn scan_sums<T: Monoid + Shuffle>(scratch: *mut T, lane: u32) -> T {
+    // SAFETY: below `WARPS`, and written before the barrier.
+    let mut sum =
+        if lane < WARPS as u32 { unsafe { scratch.add(lane as usize).read() } } else { T::default() };
+    let mut delta = 1;
+    while delta < WARPS as u32 {
+        // SAFETY: all lanes are here.
+        let left = unsafe { warp::up(sum, delta) };
+        if lane >= delta {
+            sum = left.combine(sum);
         }
-        // SAFETY: written before the barrier, by each warp's last lane.
-        total = total.combine(unsafe { scratch.add(other).read() });
-        other += 1;
+        delta *= 2;
     }
-    // SAFETY: as above.
-    let left = unsafe { warp::up(inclusive, 1) };
-    Scanned { before: if lane == 0 { before } else { before.combine(left) }, total }
+    sum
 }

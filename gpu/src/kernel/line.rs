@@ -26,9 +26,9 @@ pub unsafe fn line_summaries(args: LineSummariesArgs<'_>) {
     // SAFETY: every thread of the block is here, and the arrays are used by nothing else.
     let classes = unsafe { tile::classify(args.text, this, staging) };
     // SAFETY: as above.
-    let scanned = unsafe { block::exclusive_scan(LineSummary::of_word(&classes), scratch) };
+    let total = unsafe { block::reduce(LineSummary::of_word(&classes), scratch) };
     if thread_idx_x() == 0 {
         // SAFETY: one thread of one block writes the element.
-        unsafe { args.summaries.set(this, scanned.total) };
+        unsafe { args.summaries.set(this, total) };
     }
 }
