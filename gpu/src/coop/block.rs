@@ -84,9 +84,11 @@ unsafe fn warp_sums<T: Monoid + Shuffle>(value: T, scratch: *mut T, warp: u32, l
 /// All lanes of a warp call it together, after the barrier behind [`warp_sums`].
 #[inline(always)]
 unsafe fn scan_sums<T: Monoid + Shuffle>(scratch: *mut T, lane: u32) -> T {
-    // SAFETY: below `WARPS`, and written before the barrier.
-    let mut sum =
-        if lane < WARPS as u32 { unsafe { scratch.add(lane as usize).read() } } else { T::default() };
+    let mut sum = T::default();
+    if lane < WARPS as u32 {
+        // SAFETY: the element is there, and was written before the barrier.
+        sum = unsafe { scratch.add(lane as usize).read() };
+    }
     let mut delta = 1;
     while delta < WARPS as u32 {
         // SAFETY: all lanes are here.

@@ -126,17 +126,18 @@ impl Monoid for LineSummary {
         // A kernel does this some twenty times a word: so it is done on the flags where they stand, without branches.
         let (a, b) = (self.flags, right.flags);
         let flip = (a / ESCAPE) & (b / LEADING_QUOTE) & 1;
-        let odd = a / ODD_QUOTES & 1;
+        let odd = (a / ODD_QUOTES) & 1;
         // After a newline of `self`, the string state at its far left does not matter any more.
-        let odd_from_inside = odd ^ 1 ^ a & NEWLINE;
+        let odd_from_inside = odd ^ 1 ^ (a & NEWLINE);
         let depth_right = |inside: u32| if inside != flip { right.depth_inside } else { right.depth_outside };
         let lead = if a & ALL_BACKSLASHES != 0 { b } else { a };
-        let flags = a & NEWLINE
-            | (odd ^ flip) * ODD_QUOTES ^ b & ODD_QUOTES
-            // Only where `right` is all backslashes does an escape reach through it.
-            | b & ESCAPE ^ a & ESCAPE & (b / ALL_BACKSLASHES * ESCAPE)
-            | a & b & ALL_BACKSLASHES
-            | lead & LEADING_QUOTE;
+        // Only where `right` is all backslashes does an escape reach through it.
+        let reaches = a & ((b / ALL_BACKSLASHES) * ESCAPE);
+        let flags = (a & NEWLINE)
+            | (((odd ^ flip) * ODD_QUOTES) ^ (b & ODD_QUOTES))
+            | ((b ^ reaches) & ESCAPE)
+            | (a & b & ALL_BACKSLASHES)
+            | (lead & LEADING_QUOTE);
         let (depth_outside, depth_inside) = (
             self.depth_outside.wrapping_add(depth_right(odd)),
             self.depth_inside.wrapping_add(depth_right(odd_from_inside)),
