@@ -33,7 +33,7 @@ pub const PATHS: [&str; 12] = [
 pub struct Effort {
     /// Random texts, and their size in bytes.
     pub random: (usize, usize),
-    /// How far lines are slid across a tile's edge: every `slide_step` bytes.
+    /// Lines are slid across a tile's edge byte by byte; at every `slide_step`th offset, more paths are asked.
     pub slide_step: usize,
     /// Bytes of a text of many tiles.
     pub large: usize,
@@ -201,12 +201,12 @@ pub fn slide_across_words(backend: &dyn Backend, step: usize) -> Result<()> {
 }
 
 /// Each hand-written line across the edge between two tiles, at every offset: line *i* begins `shift` bytes before the
-/// end of tile *i*.
+/// end of tile *i*. One path is asked at every offset, and more at every `step`th.
 ///
 /// # Errors
 /// Where the backend and an oracle differ.
 pub fn slide_across_tiles(backend: &dyn Backend, step: usize) -> Result<()> {
-    for shift in (0..100).step_by(step) {
+    for shift in 0..100 {
         let mut text = Vec::new();
         for (i, line) in BOUNDARY_LINES.iter().enumerate() {
             let edge = (i + 1) * TILE_BYTES;
@@ -220,7 +220,8 @@ pub fn slide_across_tiles(backend: &dyn Backend, step: usize) -> Result<()> {
             text.push(b'\n');
         }
         check_index(backend, &text, 3).with_context(|| format!("shift {shift}"))?;
-        check_queries(backend, &text, &["$.a", "$.a.*", "$[1]"]).with_context(|| format!("shift {shift}"))?;
+        let paths: &[&str] = if shift % step == 0 { &["$.a", "$.a.*", "$[1]"] } else { &["$.a.*"] };
+        check_queries(backend, &text, paths).with_context(|| format!("shift {shift}"))?;
     }
     Ok(())
 }
