@@ -3,8 +3,10 @@
 //! The CUDA device is one accelerator; the emulator of the tests is another. The sequence of launches,
 //! the sizes of all buffers and the judging of suspected lines are written here, once.
 
+mod index;
 mod memory;
 mod pipeline;
+mod query;
 
 use warpath_shared::kernel::Kernel;
 
@@ -102,4 +104,11 @@ pub trait Accelerator: Send + Sync {
     /// # Errors
     /// [`Error::Internal`] for sizes that do not agree, [`Error::Device`] where the launch fails.
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error>;
+}
+
+/// Launches a kernel of this module's: the one place where that is done.
+fn launch<A: Accelerator, K: Kernel>(device: &A, args: &K::Args<'_>) -> Result<(), Error> {
+    // SAFETY: the stages make their arguments of views of their own device's buffers only, in an order in which each kernel
+    // reads what was copied, zeroed or written by a kernel before it; and they borrow those buffers alone.
+    unsafe { device.launch::<K>(args) }
 }
