@@ -4,6 +4,7 @@ pub mod block;
 pub mod lookback;
 pub mod tile;
 pub mod warp;
+pub mod words;
 
 /// Lanes of a warp.
 pub const LANES: u32 = 32;

@@ -2,13 +2,13 @@
 
 mod copy;
 mod faulty;
-mod line;
+mod kind;
 mod query;
 mod scan;
 mod structure;
 
 pub use copy::copy_16;
-pub use line::line_summaries;
+pub use kind::kind_check;
 pub use query::{query_count, query_fill, query_slots};
-pub use scan::{count_scan, kind_scan, line_scan};
-pub use structure::{kind_check, structure_write};
+pub use scan::count_scan;
+pub use structure::structure_write;

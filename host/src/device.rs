@@ -33,11 +33,10 @@ plain!(
     u8,
     u32,
     u64,
-    warpath_shared::index::line::LineSummary,
     warpath_shared::index::level::KindWrites,
-    warpath_shared::index::level::KindReads,
     warpath_shared::ir::Instr,
     warpath_shared::ir::Test,
+    warpath_shared::kernel::KindStretch,
     warpath_shared::kernel::Match,
     warpath_shared::kernel::Span,
 );

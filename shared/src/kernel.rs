@@ -8,18 +8,14 @@
 //!
 //! | kernel | reads | writes |
 //! |---|---|---|
-//! | [`LineSummaries`] | text | a [`LineSummary`] a tile |
-//! | [`LineScan`] | those | the summary of all text before each tile |
-//! | [`StructureWrite`] | text, carries | bitmaps, newline index, bracket kinds a tile |
-//! | [`KindScan`] | kinds a tile | the kinds before each tile |
-//! | [`KindCheck`] | both | lines whose brackets do not match across tiles |
+//! | [`StructureWrite`] | text | bitmaps, newline index, bracket kinds a stretch of 2 KiB |
+//! | [`KindCheck`] | those kinds | lines whose brackets do not match across stretches |
 //! | [`QuerySlots`] | text, index | a span a path and line (singular programs) |
 //! | [`QueryCount`], [`CountScan`], [`QueryFill`] | text, index | every match, counted first, then written |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
-use crate::index::line::LineSummary;
 use crate::ir::Program;
 use crate::units::{BLOCK_THREADS, LineIx, PartOffset, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use crate::view::{View, ViewMut};
@@ -67,10 +63,7 @@ pub unsafe trait Kernel {
 macro_rules! for_each_kernel {
     ($callback:ident) => {
         $callback! {
-            (LineSummaries, line_summaries),
-            (LineScan, line_scan),
             (StructureWrite, structure_write),
-            (KindScan, kind_scan),
             (KindCheck, kind_check),
             (QuerySlots, query_slots),
             (QueryCount, query_count),
@@ -100,33 +93,6 @@ impl Sizes {
 
 fn blocks_for(threads: usize) -> u32 {
     threads.div_ceil(BLOCK_THREADS).max(1) as u32
-}
-
-/// Summarises each tile of the text. A block a tile.
-pub struct LineSummaries;
-
-/// Arguments of [`LineSummaries`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct LineSummariesArgs<'a> {
-    /// The text, terminated by a newline and padded with zeros to a whole number of tiles. 16-byte aligned.
-    pub text: View<'a, u8>,
-    /// One for each tile.
-    pub summaries: ViewMut<'a, LineSummary>,
-}
-
-// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
-unsafe impl Kernel for LineSummaries {
-    type Args<'a> = LineSummariesArgs<'a>;
-    const NAME: &'static str = "line_summaries";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        (args.text.len() / TILE_BYTES) as u32
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        let sizes = Sizes(Self::NAME);
-        sizes.at_least("text ≥ a tile", args.text.len(), TILE_BYTES)?;
-        sizes.equal("text = tiles × tile size", args.text.len(), args.summaries.len() * TILE_BYTES)
-    }
 }
 
 /// Where the blocks of a device-wide scan leave word for those to their right (decoupled look-back:
@@ -163,12 +129,18 @@ pub const fn scan_tiles(len: usize) -> usize {
 impl<I: Copy, T: Monoid> ScanArgs<'_, I, T> {
     fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
         let sizes = Sizes(kernel);
-        let tiles = scan_tiles(self.input.len());
         sizes.at_least("input ≥ 1", self.input.len(), 1)?;
         sizes.equal("output = input + 1", self.output.len(), self.input.len() + 1)?;
-        sizes.equal("status = scan tiles + 1", self.look_back.status.len(), tiles + 1)?;
-        sizes.equal("aggregate = scan tiles", self.look_back.aggregate.len(), tiles)?;
-        sizes.equal("inclusive = scan tiles", self.look_back.inclusive.len(), tiles)
+        self.look_back.check(kernel, self.input.len())
+    }
+}
+
+impl<T: Copy> LookBack<'_, T> {
+    fn check(&self, kernel: &'static str, elements: usize) -> Result<(), SizeError> {
+        let (sizes, tiles) = (Sizes(kernel), scan_tiles(elements));
+        sizes.equal("status = scan tiles + 1", self.status.len(), tiles + 1)?;
+        sizes.equal("aggregate = scan tiles", self.aggregate.len(), tiles)?;
+        sizes.equal("inclusive = scan tiles", self.inclusive.len(), tiles)
     }
 }
 
@@ -191,14 +163,6 @@ macro_rules! scan {
 }
 
 scan!(
-    /// Scans line summaries: `output[i]` speaks of all text before tile *i*.
-    LineScan, "line_scan", LineSummary, LineSummary
-);
-scan!(
-    /// Scans bracket kinds: `output[i]` is what was written last, by level, before tile *i*.
-    KindScan, "kind_scan", KindWrites, KindWrites
-);
-scan!(
     /// Scans counts into offsets.
     CountScan, "count_scan", u64, u64
 );
@@ -210,20 +174,18 @@ pub struct StructureWrite;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct StructureWriteArgs<'a> {
-    /// As for [`LineSummariesArgs::text`].
+    /// The text, terminated by a newline and padded with zeros to a whole number of tiles. 16-byte aligned.
     pub text: View<'a, u8>,
-    /// The summary of all text before each tile, and of all (from [`LineScan`]).
-    pub carries: View<'a, LineSummary>,
+    /// Where tiles leave word for those to their right.
+    pub links: LineLinks<'a>,
     /// The string bitmap: a word for every 64 bytes of `text`.
     pub string: ViewMut<'a, u64>,
     /// The leveled bitmaps, one after the other, each as long as `string`.
     pub levels: ViewMut<'a, u64>,
-    /// The start of each line, and at the end the length of the text.
+    /// The start of each line, and at the end the length of the text, as far as there is room.
     pub line_starts: ViewMut<'a, PartOffset>,
-    /// What each tile wrote of bracket kinds.
-    pub kind_writes: ViewMut<'a, KindWrites>,
-    /// What each tile must find at its left.
-    pub kind_reads: ViewMut<'a, KindReads>,
+    /// Bracket kinds, for every [`STRETCH_BYTES`] of text.
+    pub stretches: ViewMut<'a, KindStretch>,
     /// The lines found or suspected faulty.
     pub faulty: FaultyLines<'a>,
     /// How long the text is, without the newline that terminates it and the padding.
@@ -232,14 +194,53 @@ pub struct StructureWriteArgs<'a> {
     pub level_count: u32,
 }
 
+/// What a stretch of text, which one warp reads, does to bracket kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct KindStretch {
+    /// What it wrote.
+    pub writes: KindWrites,
+    /// What it must find at its left.
+    pub reads: KindReads,
+    /// The line at its left edge, to which those reads belong.
+    pub line: LineIx,
+    /// Zero.
+    pub reserved: [u32; 3],
+}
+
+const _: () = assert!(size_of::<KindStretch>() == 32);
+
+/// Bytes of text that one warp reads together.
+pub const STRETCH_BYTES: usize = 32 * WORD_BYTES;
+
+/// Words of a tile in [`LineLinks`].
+pub const LINK_WORDS: usize = 3;
+
+/// Where the tiles of a text leave word of what they do to the state at their left (decoupled look-back, as [`LookBack`]).
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LineLinks<'a> {
+    /// Three arrays of a word a tile: what each does ([`LineSummary::to_link`]), and the two words for all text up to its end
+    /// ([`LineSummary::to_prefix`]). Then one ticket counter. Zero before the launch.
+    ///
+    /// [`LineSummary::to_link`]: crate::index::line::LineSummary::to_link
+    /// [`LineSummary::to_prefix`]: crate::index::line::LineSummary::to_prefix
+    pub words: ViewMut<'a, u64>,
+}
+
+/// In [`FaultyLines::status`]: not zero if any line is marked.
+pub const ANY_FAULTY: usize = 0;
+/// In [`FaultyLines::status`]: how many lines the text has.
+pub const LINES: usize = 1;
+
 /// The lines found or suspected faulty.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FaultyLines<'a> {
-    /// A bit a line, in 32-bit words. Zero before the first kernel.
+    /// A bit a line, in 32-bit words, as far as there is room. Zero before the first kernel.
     pub bits: ViewMut<'a, u32>,
-    /// One word: not zero if any bit is set. Zero before the first kernel.
-    pub any: ViewMut<'a, u32>,
+    /// [`ANY_FAULTY`] and [`LINES`]. Zero before the first kernel.
+    pub status: ViewMut<'a, u32>,
 }
 
 /// 32-bit words that hold a bit a line.
@@ -251,7 +252,7 @@ impl FaultyLines<'_> {
     fn check(&self, kernel: &'static str, lines: usize) -> Result<(), SizeError> {
         let sizes = Sizes(kernel);
         sizes.at_least("32 × faulty bits ≥ lines", 32 * self.bits.len(), lines)?;
-        sizes.equal("any = 1", self.any.len(), 1)
+        sizes.equal("status = 2", self.status.len(), 2)
     }
 }
 
@@ -264,12 +265,12 @@ unsafe impl Kernel for StructureWrite {
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        let tiles = args.kind_writes.len();
+        let tiles = args.text.len() / TILE_BYTES;
         sizes.at_least("text ≥ a tile", args.text.len(), TILE_BYTES)?;
         sizes.equal("text = tiles × tile size", args.text.len(), tiles * TILE_BYTES)?;
         sizes.at_least("text ≥ length + 1", args.text.len(), args.len as usize + 1)?;
-        sizes.equal("carries = tiles + 1", args.carries.len(), tiles + 1)?;
-        sizes.equal("reads = tiles", args.kind_reads.len(), tiles)?;
+        sizes.equal("links = 3 × tiles + 1", args.links.words.len(), LINK_WORDS * tiles + 1)?;
+        sizes.equal("2048 × stretches = text", args.stretches.len() * STRETCH_BYTES, args.text.len())?;
         sizes.equal("64 × string words = text", args.string.len() * WORD_BYTES, args.text.len())?;
         sizes.equal(
             "levels = count × string",
@@ -281,39 +282,33 @@ unsafe impl Kernel for StructureWrite {
     }
 }
 
-/// Holds what each tile must find at its left against what is there. A thread a tile.
+/// Holds what each stretch must find at its left against what is there. A thread a stretch.
 pub struct KindCheck;
 
 /// Arguments of [`KindCheck`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct KindCheckArgs<'a> {
-    /// What was written before each tile, and by all (from [`KindScan`]).
-    pub kinds: View<'a, KindWrites>,
-    /// What each tile must find.
-    pub reads: View<'a, KindReads>,
-    /// The summary of all text before each tile, for the number of its first line.
-    pub carries: View<'a, LineSummary>,
+    /// As [`StructureWrite`] left them.
+    pub stretches: View<'a, KindStretch>,
+    /// Scratch.
+    pub look_back: LookBack<'a, KindWrites>,
     /// Where to report.
     pub faulty: FaultyLines<'a>,
-    /// How many lines there are.
-    pub lines: LineIx,
-    /// Zero.
-    pub reserved: u32,
 }
 
-// SAFETY: `gpu/src/kernel/structure.rs` defines the entry so.
+// SAFETY: `gpu/src/kernel/kind.rs` defines the entry so.
 unsafe impl Kernel for KindCheck {
     type Args<'a> = KindCheckArgs<'a>;
     const NAME: &'static str = "kind_check";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for(args.reads.len())
+        scan_tiles(args.stretches.len()) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        sizes.equal("kinds = reads + 1", args.kinds.len(), args.reads.len() + 1)?;
-        sizes.equal("carries = reads + 1", args.carries.len(), args.reads.len() + 1)?;
-        args.faulty.check(Self::NAME, args.lines as usize)
+        sizes.at_least("stretches ≥ 1", args.stretches.len(), 1)?;
+        args.look_back.check(Self::NAME, args.stretches.len())?;
+        args.faulty.check(Self::NAME, 0)
     }
 }
 
@@ -343,7 +338,7 @@ pub struct Span {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Indexed<'a> {
-    /// As for [`LineSummariesArgs::text`].
+    /// As for [`StructureWriteArgs::text`].
     pub text: View<'a, u8>,
     /// As for [`StructureWriteArgs::levels`].
     pub levels: View<'a, u64>,

@@ -2,11 +2,10 @@
 
 use warpath_shared::check::{diagnose, trim};
 use warpath_shared::index::Monoid;
-use warpath_shared::index::level::{KindReads, KindWrites};
-use warpath_shared::index::line::LineSummary;
+use warpath_shared::index::level::KindWrites;
 use warpath_shared::kernel::{
-    FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, KindScan, LineScan, LineSummaries,
-    LineSummariesArgs, LookBack, ScanArgs, StructureWrite, StructureWriteArgs, line_words, scan_tiles,
+    FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, KindStretch, LINK_WORDS, LineLinks,
+    STRETCH_BYTES, ScanArgs, StructureWrite, StructureWriteArgs, line_words,
 };
 use warpath_shared::units::{
     Level, LineIx, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, padded_for, tiles_for, words_for,
@@ -17,23 +16,25 @@ use crate::answer::LineFault;
 use crate::backend::StructuralIndex;
 use crate::error::Error;
 
+/// Bytes of text a line for which there is room at first. Where lines are shorter, the first text with such lines is
+/// indexed twice.
+const BYTES_OF_A_LINE: usize = 128;
+
 /// A text on the device and its index, in buffers that are kept from partition to partition.
 pub(super) struct IndexStage<A: Accelerator> {
     text: Slot<A, u8>,
     /// How long the text is.
     loaded: usize,
-    summaries: Slot<A, LineSummary>,
-    carries: Slot<A, LineSummary>,
-    line_scan: ScanScratch<A, LineSummary>,
+    links: Slot<A, u64>,
+    /// Lines that there is room for.
+    most_lines: usize,
     string: Slot<A, u64>,
     levels: Slot<A, u64>,
     line_starts: Slot<A, PartOffset>,
-    kind_writes: Slot<A, KindWrites>,
-    kind_reads: Slot<A, KindReads>,
-    kinds: Slot<A, KindWrites>,
+    stretches: Slot<A, KindStretch>,
     kind_scan: ScanScratch<A, KindWrites>,
     faulty: Slot<A, u32>,
-    any_faulty: Slot<A, u32>,
+    status: Slot<A, u32>,
 }
 
 impl<A: Accelerator> Default for IndexStage<A> {
@@ -41,18 +42,15 @@ impl<A: Accelerator> Default for IndexStage<A> {
         Self {
             text: Slot::default(),
             loaded: 0,
-            summaries: Slot::default(),
-            carries: Slot::default(),
-            line_scan: ScanScratch::default(),
+            links: Slot::default(),
+            most_lines: 0,
             string: Slot::default(),
             levels: Slot::default(),
             line_starts: Slot::default(),
-            kind_writes: Slot::default(),
-            kind_reads: Slot::default(),
-            kinds: Slot::default(),
+            stretches: Slot::default(),
             kind_scan: ScanScratch::default(),
             faulty: Slot::default(),
-            any_faulty: Slot::default(),
+            status: Slot::default(),
         }
     }
 }
@@ -64,6 +62,8 @@ pub(super) struct Shape {
     padded: usize,
     levels: Level,
     pub lines: usize,
+    /// The kernels found or suspect a faulty line.
+    any_faulty: bool,
 }
 
 impl Shape {
@@ -92,79 +92,67 @@ impl<A: Accelerator> IndexStage<A> {
         Ok(())
     }
 
-    /// Builds the whole index of the text on the device.
+    /// Builds the whole index of the text on the device. Waits for it, to know how many lines there are.
     pub fn build(&mut self, device: &A, levels: Level) -> Result<Shape, Error> {
+        let padded = padded_for(self.loaded);
+        self.most_lines = self.most_lines.max(padded / BYTES_OF_A_LINE);
+        loop {
+            let [any_faulty, lines] = self.build_for(device, levels, self.most_lines)?;
+            let lines = lines as usize;
+            if lines <= self.most_lines {
+                return Ok(Shape { padded, levels, lines, any_faulty: any_faulty != 0 });
+            }
+            self.most_lines = lines + lines / 4;
+        }
+    }
+
+    /// As [`build`](Self::build), if there are no more than `most_lines` lines. Returns [`FaultyLines::status`].
+    fn build_for(&mut self, device: &A, levels: Level, most_lines: usize) -> Result<[u32; 2], Error> {
         let (len, padded) = (self.loaded, padded_for(self.loaded));
         let tiles = tiles_for(len + 1);
-
-        self.summaries.room(device, tiles)?;
-        launch::<A, LineSummaries>(
-            device,
-            &LineSummariesArgs {
-                text: device.view(self.text.get()?, padded),
-                summaries: device.view_mut(self.summaries.get_mut()?, tiles),
-            },
-        )?;
-        scan::<A, _, _, LineScan>(
-            device,
-            self.summaries.get()?,
-            tiles,
-            &mut self.carries,
-            &mut self.line_scan,
-        )?;
-        let mut total = [LineSummary::default()];
-        device.download(self.carries.get()?, tiles, &mut total)?;
-        let lines = total[0].newlines() as usize;
-
         let words = padded / WORD_BYTES;
-        let fault_words = line_words(lines).max(1);
+        let links = LINK_WORDS * tiles + 1;
+        device.zero(self.links.room(device, links)?, 0, links)?;
+        let fault_words = line_words(most_lines);
         device.zero(self.faulty.room(device, fault_words)?, 0, fault_words)?;
-        device.zero(self.any_faulty.room(device, 1)?, 0, 1)?;
+        let mut status = [0; 2];
+        device.zero(self.status.room(device, status.len())?, 0, status.len())?;
         self.string.room(device, words)?;
         self.levels.room(device, words * levels as usize)?;
-        self.line_starts.room(device, lines + 1)?;
-        self.kind_writes.room(device, tiles)?;
-        self.kind_reads.room(device, tiles)?;
+        self.line_starts.room(device, most_lines + 1)?;
+        let stretches = padded / STRETCH_BYTES;
+        self.stretches.room(device, stretches)?;
         launch::<A, StructureWrite>(
             device,
             &StructureWriteArgs {
                 text: device.view(self.text.get()?, padded),
-                carries: device.view(self.carries.get()?, tiles + 1),
+                links: LineLinks { words: device.view_mut(self.links.get_mut()?, links) },
                 string: device.view_mut(self.string.get_mut()?, words),
                 levels: device.view_mut(self.levels.get_mut()?, words * levels as usize),
-                line_starts: device.view_mut(self.line_starts.get_mut()?, lines + 1),
-                kind_writes: device.view_mut(self.kind_writes.get_mut()?, tiles),
-                kind_reads: device.view_mut(self.kind_reads.get_mut()?, tiles),
+                line_starts: device.view_mut(self.line_starts.get_mut()?, most_lines + 1),
+                stretches: device.view_mut(self.stretches.get_mut()?, stretches),
                 faulty: FaultyLines {
                     bits: device.view_mut(self.faulty.get_mut()?, fault_words),
-                    any: device.view_mut(self.any_faulty.get_mut()?, 1),
+                    status: device.view_mut(self.status.get_mut()?, status.len()),
                 },
                 len: len as PartOffset,
                 level_count: levels,
             },
         )?;
-        scan::<A, _, _, KindScan>(
-            device,
-            self.kind_writes.get()?,
-            tiles,
-            &mut self.kinds,
-            &mut self.kind_scan,
-        )?;
+        let look_back = self.kind_scan.start(device, stretches)?;
         launch::<A, KindCheck>(
             device,
             &KindCheckArgs {
-                kinds: device.view(self.kinds.get()?, tiles + 1),
-                reads: device.view(self.kind_reads.get()?, tiles),
-                carries: device.view(self.carries.get()?, tiles + 1),
+                stretches: device.view(self.stretches.get()?, stretches),
+                look_back,
                 faulty: FaultyLines {
                     bits: device.view_mut(self.faulty.get_mut()?, fault_words),
-                    any: device.view_mut(self.any_faulty.get_mut()?, 1),
+                    status: device.view_mut(self.status.get_mut()?, status.len()),
                 },
-                lines: lines as LineIx,
-                reserved: 0,
             },
         )?;
-        Ok(Shape { padded, levels, lines })
+        device.download(self.status.get()?, 0, &mut status)?;
+        Ok(status)
     }
 
     fn line_starts(&self, device: &A, shape: Shape) -> Result<Vec<PartOffset>, Error> {
@@ -175,9 +163,7 @@ impl<A: Accelerator> IndexStage<A> {
 
     /// Judges the lines that the kernels suspect, and clears those found good on the device.
     pub fn judge(&mut self, device: &A, text: &[u8], shape: Shape) -> Result<Vec<LineFault>, Error> {
-        let mut any = [0];
-        device.download(self.any_faulty.get()?, 0, &mut any)?;
-        if any[0] == 0 {
+        if !shape.any_faulty {
             return Ok(Vec::new());
         }
         let starts = self.line_starts(device, shape)?;
@@ -254,17 +240,10 @@ pub(super) fn scan<A: Accelerator, I: Plain, T: Plain + Monoid, K>(
 where
     K: for<'x> Kernel<Args<'x> = ScanArgs<'x, I, T>>,
 {
-    let tiles = scan_tiles(len);
-    let status = scratch.status.room(device, tiles + 1)?;
-    device.zero(status, 0, tiles + 1)?;
     let args = ScanArgs {
         input: device.view(input, len),
         output: device.view_mut(output.room(device, len + 1)?, len + 1),
-        look_back: LookBack {
-            status: device.view_mut(status, tiles + 1),
-            aggregate: device.view_mut(scratch.aggregate.room(device, tiles)?, tiles),
-            inclusive: device.view_mut(scratch.inclusive.room(device, tiles)?, tiles),
-        },
+        look_back: scratch.start(device, len)?,
     };
     launch::<A, K>(device, &args)
 }

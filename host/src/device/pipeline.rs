@@ -3,8 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warpath_shared::kernel::{
-    CountScan, Kernel, KindCheck, KindScan, LineScan, LineSummaries, Match, QueryCount, QueryFill,
-    QuerySlots, StructureWrite,
+    CountScan, Kernel, KindCheck, Match, QueryCount, QueryFill, QuerySlots, StructureWrite,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -125,9 +124,8 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         };
         let suspects = "the lines that the kernels suspect, if there are any";
         vec![
-            Stage::new("device", "lines", format!("{}, {}", LineSummaries::NAME, LineScan::NAME)),
             Stage::new("device", "index", index),
-            Stage::new("device", "faults", format!("{}, {}", KindScan::NAME, KindCheck::NAME)),
+            Stage::new("device", "faults", KindCheck::NAME),
             Stage::new("cpu", "faults", suspects),
             Stage::new("device", "query", query),
         ]

@@ -1,0 +1,36 @@
+//! Bracket kinds from stretch to stretch: the scan of what stretches of 2 KiB wrote, and what each must find there.
+//!
+//! *Threads*: a thread a stretch; blocks look back as every scan does ([`super::scan`]). *Cost*: 32 bytes read a stretch, a
+//! 64th of the text.
+
+use cuda_std::kernel;
+use cuda_std::shared::shared_array;
+use warpath_shared::index::level::KindWrites;
+use warpath_shared::kernel::KindCheckArgs;
+
+use super::faulty::report;
+use super::scan::{Element, Scratch, scan};
+use crate::coop::WARPS;
+
+/// Reports the lines whose brackets do not match.
+///
+/// # Safety
+/// Launched as [`KindCheck`](warpath_shared::kernel::KindCheck) says, with sizes that its check accepts.
+#[kernel]
+pub unsafe fn kind_check(args: KindCheckArgs<'_>) {
+    let shared = Scratch {
+        sums: shared_array![KindWrites; WARPS],
+        before: shared_array![KindWrites; 1],
+        tile: shared_array![u32; 1],
+    };
+    let len = args.stretches.len();
+    let load = |at| if at < len { args.stretches.get(at).writes } else { KindWrites::default() };
+    // SAFETY: every thread of the block is here, and the shared memory is this scan's own.
+    let Element { at, before, .. } = unsafe { scan(&args.look_back, &shared, load) };
+    if at < len {
+        let stretch = args.stretches.get(at);
+        if before.contradicts(stretch.reads) {
+            report(&args.faulty, stretch.line);
+        }
+    }
+}
