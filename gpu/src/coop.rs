@@ -2,7 +2,7 @@
 
 pub mod block;
 pub mod lookback;
-pub mod tile;
+pub mod stretch;
 pub mod warp;
 pub mod words;
 

@@ -36,7 +36,8 @@ plain!(
     warpath_shared::index::level::KindWrites,
     warpath_shared::ir::Instr,
     warpath_shared::ir::Test,
-    warpath_shared::kernel::KindStretch,
+    warpath_shared::kernel::TileKinds,
+    warpath_shared::index::line::LineSummary,
     warpath_shared::kernel::Match,
     warpath_shared::kernel::Span,
 );

@@ -8,14 +8,18 @@
 //!
 //! | kernel | reads | writes |
 //! |---|---|---|
-//! | [`StructureWrite`] | text | bitmaps, newline index, bracket kinds a stretch of 2 KiB |
-//! | [`KindCheck`] | those kinds | lines whose brackets do not match across stretches |
+//! | [`LineStates`] | text | the state at the start of each tile, where its line's start is near |
+//! | [`LineSummaries`], [`LineScan`] | text | those states where it is not |
+//! | [`StructureWrite`] | text, states | bitmaps; each tile's newlines, faulty lines and bracket kinds |
+//! | [`LineIndex`] | the tiles' newlines | the newline index |
+//! | [`KindCheck`] | the tiles' kinds | lines whose brackets do not match across tiles |
 //! | [`QuerySlots`] | text, index | a span a path and line (singular programs) |
 //! | [`QueryCount`], [`CountScan`], [`QueryFill`] | text, index | every match, counted first, then written |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
+use crate::index::line::LineSummary;
 use crate::ir::Program;
 use crate::units::{BLOCK_THREADS, LineIx, PartOffset, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use crate::view::{View, ViewMut};
@@ -63,7 +67,11 @@ pub unsafe trait Kernel {
 macro_rules! for_each_kernel {
     ($callback:ident) => {
         $callback! {
+            (LineStates, line_states),
+            (LineSummaries, line_summaries),
+            (LineScan, line_scan),
             (StructureWrite, structure_write),
+            (LineIndex, line_index),
             (KindCheck, kind_check),
             (QuerySlots, query_slots),
             (QueryCount, query_count),
@@ -93,6 +101,120 @@ impl Sizes {
 
 fn blocks_for(threads: usize) -> u32 {
     threads.div_ceil(BLOCK_THREADS).max(1) as u32
+}
+
+/// A warp a tile.
+fn blocks_for_tiles(text: usize) -> u32 {
+    blocks_for(text / TILE_BYTES * 32)
+}
+
+/// What the kernels say of a text as a whole: words of [`LineStatesArgs::status`], which all of them share. Zero before the
+/// first kernel.
+///
+/// Not zero if any line is marked faulty.
+pub const ANY_FAULTY: usize = 0;
+/// How many lines the text has.
+pub const LINES: usize = 1;
+/// Not zero if some tile begins far from its line's start.
+pub const FAR: usize = 2;
+/// How many lines end in the tile in which most do, if there was no room for them.
+pub const MOST_LINES_OF_A_TILE: usize = 3;
+/// How many words there are.
+pub const STATUS_WORDS: usize = 4;
+
+/// Finds the state at the start of each tile, if the line's start is near. A warp a tile.
+pub struct LineStates;
+
+/// Arguments of [`LineStates`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LineStatesArgs<'a> {
+    /// The text, terminated by a newline and padded with zeros to a whole number of tiles. 16-byte aligned.
+    pub text: View<'a, u8>,
+    /// For each tile, the summary of the text before it, as far back as a newline or the start.
+    pub states: ViewMut<'a, LineSummary>,
+    /// Where [`FAR`] is.
+    pub status: ViewMut<'a, u32>,
+}
+
+/// The relations that hold for every kernel that a warp runs over each tile.
+fn check_tiles(kernel: &'static str, text: usize, tiles: usize, status: usize) -> Result<(), SizeError> {
+    let sizes = Sizes(kernel);
+    sizes.at_least("text ≥ a tile", text, TILE_BYTES)?;
+    sizes.equal("text = tiles × tile size", text, tiles * TILE_BYTES)?;
+    sizes.equal("status = 4", status, STATUS_WORDS)
+}
+
+// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
+unsafe impl Kernel for LineStates {
+    type Args<'a> = LineStatesArgs<'a>;
+    const NAME: &'static str = "line_states";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for_tiles(args.text.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        check_tiles(Self::NAME, args.text.len(), args.states.len(), args.status.len())
+    }
+}
+
+/// Summarises each tile, if [`FAR`]. A warp a tile.
+pub struct LineSummaries;
+
+/// Arguments of [`LineSummaries`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LineSummariesArgs<'a> {
+    /// As for [`LineStatesArgs::text`].
+    pub text: View<'a, u8>,
+    /// One for each tile.
+    pub summaries: ViewMut<'a, LineSummary>,
+    /// Where [`FAR`] is.
+    pub status: View<'a, u32>,
+}
+
+// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
+unsafe impl Kernel for LineSummaries {
+    type Args<'a> = LineSummariesArgs<'a>;
+    const NAME: &'static str = "line_summaries";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for_tiles(args.text.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        check_tiles(Self::NAME, args.text.len(), args.summaries.len(), args.status.len())
+    }
+}
+
+/// Scans line summaries into states, if [`FAR`]. A thread a tile.
+pub struct LineScan;
+
+/// Arguments of [`LineScan`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LineScanArgs<'a> {
+    /// From [`LineSummaries`].
+    pub summaries: View<'a, LineSummary>,
+    /// As for [`LineStatesArgs::states`].
+    pub states: ViewMut<'a, LineSummary>,
+    /// Scratch.
+    pub look_back: LookBack<'a, LineSummary>,
+    /// Where [`FAR`] is.
+    pub status: View<'a, u32>,
+}
+
+// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
+unsafe impl Kernel for LineScan {
+    type Args<'a> = LineScanArgs<'a>;
+    const NAME: &'static str = "line_scan";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        scan_tiles(args.summaries.len()) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        sizes.at_least("summaries ≥ 1", args.summaries.len(), 1)?;
+        sizes.equal("states = summaries", args.states.len(), args.summaries.len())?;
+        sizes.equal("status = 4", args.status.len(), STATUS_WORDS)?;
+        args.look_back.check(Self::NAME, args.summaries.len())
+    }
 }
 
 /// Where the blocks of a device-wide scan leave word for those to their right (decoupled look-back:
@@ -167,71 +289,140 @@ scan!(
     CountScan, "count_scan", u64, u64
 );
 
-/// Writes the whole structural index. A block a tile.
+/// Writes the bitmaps, and what each tile has to say of its lines and brackets. A warp a tile.
 pub struct StructureWrite;
 
 /// Arguments of [`StructureWrite`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct StructureWriteArgs<'a> {
-    /// The text, terminated by a newline and padded with zeros to a whole number of tiles. 16-byte aligned.
+    /// As for [`LineStatesArgs::text`].
     pub text: View<'a, u8>,
-    /// Where tiles leave word for those to their right.
-    pub links: LineLinks<'a>,
+    /// As for [`LineStatesArgs::states`], all found.
+    pub states: View<'a, LineSummary>,
     /// The string bitmap: a word for every 64 bytes of `text`.
     pub string: ViewMut<'a, u64>,
     /// The leveled bitmaps, one after the other, each as long as `string`.
     pub levels: ViewMut<'a, u64>,
-    /// The start of each line, and at the end the length of the text, as far as there is room.
-    pub line_starts: ViewMut<'a, PartOffset>,
-    /// Bracket kinds, for every [`STRETCH_BYTES`] of text.
-    pub stretches: ViewMut<'a, KindStretch>,
-    /// The lines found or suspected faulty.
-    pub faulty: FaultyLines<'a>,
+    /// The tiles' lines.
+    pub lines: TileLines<'a>,
+    /// The tiles' bracket kinds.
+    pub kinds: ViewMut<'a, TileKinds>,
     /// How long the text is, without the newline that terminates it and the padding.
     pub len: PartOffset,
     /// How many leveled bitmaps there are.
     pub level_count: u32,
 }
 
-/// What a stretch of text, which one warp reads, does to bracket kinds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C, align(16))]
-pub struct KindStretch {
-    /// What it wrote.
-    pub writes: KindWrites,
-    /// What it must find at its left.
-    pub reads: KindReads,
-    /// The line at its left edge, to which those reads belong.
-    pub line: LineIx,
-    /// Zero.
-    pub reserved: [u32; 3],
-}
+/// In [`TileLines::counts`]: some line of the tile is marked faulty.
+pub const FAULTY_TILE: u32 = 1 << 31;
 
-const _: () = assert!(size_of::<KindStretch>() == 32);
-
-/// Bytes of text that one warp reads together.
-pub const STRETCH_BYTES: usize = 32 * WORD_BYTES;
-
-/// Words of a tile in [`LineLinks`].
-pub const LINK_WORDS: usize = 3;
-
-/// Where the tiles of a text leave word of what they do to the state at their left (decoupled look-back, as [`LookBack`]).
+/// What each tile says of its lines, which it counts from the one at its left edge.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct LineLinks<'a> {
-    /// Three arrays of a word a tile: what each does ([`LineSummary::to_link`]), and the two words for all text up to its end
-    /// ([`LineSummary::to_prefix`]). Then one ticket counter. Zero before the launch.
-    ///
-    /// [`LineSummary::to_link`]: crate::index::line::LineSummary::to_link
-    /// [`LineSummary::to_prefix`]: crate::index::line::LineSummary::to_prefix
-    pub words: ViewMut<'a, u64>,
+pub struct TileLines<'a> {
+    /// How many lines end in the tile; with [`FAULTY_TILE`].
+    pub counts: ViewMut<'a, u32>,
+    /// One past the newline of each, as far as there is room: `room` for each tile.
+    pub ends: ViewMut<'a, PartOffset>,
+    /// A bit a line, set for faulty ones: `room / 32 + 1` words for each tile.
+    pub faulty: ViewMut<'a, u32>,
+    /// For how many lines each tile has room. A multiple of 32.
+    pub room: LineIx,
+    /// Zero.
+    pub reserved: u32,
 }
 
-/// In [`FaultyLines::status`]: not zero if any line is marked.
-pub const ANY_FAULTY: usize = 0;
-/// In [`FaultyLines::status`]: how many lines the text has.
-pub const LINES: usize = 1;
+impl TileLines<'_> {
+    /// Words of [`faulty`](Self::faulty) for each tile.
+    #[inline(always)]
+    pub const fn fault_words(&self) -> usize {
+        tile_fault_words(self.room)
+    }
+}
+
+/// Words of faulty lines for a tile with room for `room` lines: the line at its right edge is one more.
+#[inline(always)]
+pub const fn tile_fault_words(room: LineIx) -> usize {
+    room as usize / 32 + 1
+}
+
+/// What a tile does to bracket kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct TileKinds {
+    /// What it wrote.
+    pub writes: KindWrites,
+    /// What it must find at its left, for the line there.
+    pub reads: KindReads,
+}
+
+const _: () = assert!(size_of::<TileKinds>() == 16);
+
+// SAFETY: `gpu/src/kernel/structure.rs` defines the entry so.
+unsafe impl Kernel for StructureWrite {
+    type Args<'a> = StructureWriteArgs<'a>;
+    const NAME: &'static str = "structure_write";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for_tiles(args.text.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        let (tiles, room) = (args.states.len(), args.lines.room);
+        check_tiles(Self::NAME, args.text.len(), tiles, STATUS_WORDS)?;
+        sizes.at_least("text ≥ length + 1", args.text.len(), args.len as usize + 1)?;
+        sizes.equal("64 × string words = text", args.string.len() * WORD_BYTES, args.text.len())?;
+        sizes.equal(
+            "levels = count × string",
+            args.levels.len(),
+            args.level_count as usize * args.string.len(),
+        )?;
+        sizes.equal("room = a multiple of 32", room as usize % 32, 0)?;
+        sizes.equal("counts = tiles", args.lines.counts.len(), tiles)?;
+        sizes.equal("ends = tiles × room", args.lines.ends.len(), tiles * room as usize)?;
+        sizes.equal(
+            "faults = tiles × (room / 32 + 1)",
+            args.lines.faulty.len(),
+            tiles * tile_fault_words(room),
+        )?;
+        sizes.equal("kinds = tiles", args.kinds.len(), tiles)
+    }
+}
+
+/// Writes the newline index from the tiles' lists. A thread a tile, then a warp.
+pub struct LineIndex;
+
+/// Arguments of [`LineIndex`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LineIndexArgs<'a> {
+    /// As for [`TileLines::counts`].
+    pub counts: View<'a, u32>,
+    /// As for [`TileLines::ends`].
+    pub ends: View<'a, PartOffset>,
+    /// As for [`TileLines::faulty`].
+    pub faults: View<'a, u32>,
+    /// The number of the line at each tile's left edge.
+    pub first_lines: ViewMut<'a, LineIx>,
+    /// The start of each line, and at the end the length of the text, as far as there is room.
+    pub line_starts: ViewMut<'a, PartOffset>,
+    /// Scratch.
+    pub look_back: LookBack<'a, u64>,
+    /// Where to report.
+    pub faulty: FaultyLines<'a>,
+    /// As for [`TileLines::room`].
+    pub room: LineIx,
+    /// Zero.
+    pub reserved: u32,
+}
+
+impl LineIndexArgs<'_> {
+    /// As [`TileLines::fault_words`].
+    #[inline(always)]
+    pub const fn fault_words(&self) -> usize {
+        tile_fault_words(self.room)
+    }
+}
 
 /// The lines found or suspected faulty.
 #[derive(Clone, Copy)]
@@ -239,7 +430,7 @@ pub const LINES: usize = 1;
 pub struct FaultyLines<'a> {
     /// A bit a line, in 32-bit words, as far as there is room. Zero before the first kernel.
     pub bits: ViewMut<'a, u32>,
-    /// [`ANY_FAULTY`] and [`LINES`]. Zero before the first kernel.
+    /// As for [`LineStatesArgs::status`].
     pub status: ViewMut<'a, u32>,
 }
 
@@ -248,49 +439,37 @@ pub const fn line_words(lines: usize) -> usize {
     lines.div_ceil(32)
 }
 
-impl FaultyLines<'_> {
-    fn check(&self, kernel: &'static str, lines: usize) -> Result<(), SizeError> {
-        let sizes = Sizes(kernel);
-        sizes.at_least("32 × faulty bits ≥ lines", 32 * self.bits.len(), lines)?;
-        sizes.equal("status = 2", self.status.len(), 2)
-    }
-}
-
-// SAFETY: `gpu/src/kernel/structure.rs` defines the entry so.
-unsafe impl Kernel for StructureWrite {
-    type Args<'a> = StructureWriteArgs<'a>;
-    const NAME: &'static str = "structure_write";
+// SAFETY: `gpu/src/kernel/index.rs` defines the entry so.
+unsafe impl Kernel for LineIndex {
+    type Args<'a> = LineIndexArgs<'a>;
+    const NAME: &'static str = "line_index";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        (args.text.len() / TILE_BYTES) as u32
+        scan_tiles(args.counts.len()) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        let tiles = args.text.len() / TILE_BYTES;
-        sizes.at_least("text ≥ a tile", args.text.len(), TILE_BYTES)?;
-        sizes.equal("text = tiles × tile size", args.text.len(), tiles * TILE_BYTES)?;
-        sizes.at_least("text ≥ length + 1", args.text.len(), args.len as usize + 1)?;
-        sizes.equal("links = 3 × tiles + 1", args.links.words.len(), LINK_WORDS * tiles + 1)?;
-        sizes.equal("2048 × stretches = text", args.stretches.len() * STRETCH_BYTES, args.text.len())?;
-        sizes.equal("64 × string words = text", args.string.len() * WORD_BYTES, args.text.len())?;
-        sizes.equal(
-            "levels = count × string",
-            args.levels.len(),
-            args.level_count as usize * args.string.len(),
-        )?;
+        let tiles = args.counts.len();
+        sizes.at_least("counts ≥ 1", tiles, 1)?;
+        sizes.equal("ends = counts × room", args.ends.len(), tiles * args.room as usize)?;
+        sizes.equal("faults = counts × (room / 32 + 1)", args.faults.len(), tiles * args.fault_words())?;
+        sizes.equal("first lines = counts", args.first_lines.len(), tiles)?;
         sizes.at_least("line starts ≥ 1", args.line_starts.len(), 1)?;
-        args.faulty.check(Self::NAME, args.line_starts.len() - 1)
+        sizes.equal("status = 4", args.faulty.status.len(), STATUS_WORDS)?;
+        args.look_back.check(Self::NAME, tiles)
     }
 }
 
-/// Holds what each stretch must find at its left against what is there. A thread a stretch.
+/// Holds what each tile must find at its left against what is there. A thread a tile.
 pub struct KindCheck;
 
 /// Arguments of [`KindCheck`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct KindCheckArgs<'a> {
-    /// As [`StructureWrite`] left them.
-    pub stretches: View<'a, KindStretch>,
+    /// From [`StructureWrite`].
+    pub kinds: View<'a, TileKinds>,
+    /// From [`LineIndex`].
+    pub first_lines: View<'a, LineIx>,
     /// Scratch.
     pub look_back: LookBack<'a, KindWrites>,
     /// Where to report.
@@ -302,13 +481,14 @@ unsafe impl Kernel for KindCheck {
     type Args<'a> = KindCheckArgs<'a>;
     const NAME: &'static str = "kind_check";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        scan_tiles(args.stretches.len()) as u32
+        scan_tiles(args.kinds.len()) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        sizes.at_least("stretches ≥ 1", args.stretches.len(), 1)?;
-        args.look_back.check(Self::NAME, args.stretches.len())?;
-        args.faulty.check(Self::NAME, 0)
+        sizes.at_least("kinds ≥ 1", args.kinds.len(), 1)?;
+        sizes.equal("first lines = kinds", args.first_lines.len(), args.kinds.len())?;
+        sizes.equal("status = 4", args.faulty.status.len(), STATUS_WORDS)?;
+        args.look_back.check(Self::NAME, args.kinds.len())
     }
 }
 
@@ -338,7 +518,7 @@ pub struct Span {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Indexed<'a> {
-    /// As for [`StructureWriteArgs::text`].
+    /// As for [`LineStatesArgs::text`].
     pub text: View<'a, u8>,
     /// As for [`StructureWriteArgs::levels`].
     pub levels: View<'a, u64>,

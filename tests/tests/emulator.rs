@@ -9,16 +9,16 @@ use cuda_std::thread;
 use warpath::backend::Backend;
 use warpath::device::{Accelerator, Pipeline, Plain};
 use warpath::{Error, Program, Query};
-use warpath_gpu::coop::lookback;
 use warpath_gpu::kernel;
 use warpath_shared::index::Monoid;
 use warpath_shared::index::class::Classes;
 use warpath_shared::index::level::{KindReads, KindWrites};
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
-    Copy16, Copy16Args, CountScan, FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, KindStretch,
-    LINK_WORDS, LineLinks, LookBack, QuerySlots, QuerySlotsArgs, STRETCH_BYTES, ScanArgs, Span,
-    StructureWrite, StructureWriteArgs, scan_tiles,
+    self as kernel_status, ANY_FAULTY, Copy16, Copy16Args, CountScan, FAR, FAULTY_TILE, FaultyLines, Indexed,
+    Kernel, KindCheck, KindCheckArgs, LineIndex, LineIndexArgs, LineScanArgs, LineStates, LineStatesArgs,
+    LookBack, MOST_LINES_OF_A_TILE, QuerySlots, QuerySlotsArgs, STATUS_WORDS, ScanArgs, Span, StructureWrite,
+    StructureWriteArgs, TileKinds, TileLines, scan_tiles,
 };
 use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
@@ -133,13 +133,14 @@ fn sizes_that_do_not_agree_are_refused_by_name() {
     let message = refusal::<CountScan>(&ScanArgs { look_back, ..good });
     assert_eq!(message, "launch of `count_scan`: status = scan tiles + 1 does not hold (2 and 3)");
 
-    let (mut bits, mut any, mut kinds) = ([0u32; 1], [0u32; 2], [KindWrites::default(); 2]);
-    let stretches = [KindStretch::default(); 300];
-    let (aggregate, inclusive) = kinds.split_at_mut(1);
+    let (mut bits, mut words, mut sums) = ([0u32; 1], [0u32; STATUS_WORDS], [KindWrites::default(); 2]);
+    let (kinds, first_lines) = ([TileKinds::default(); 300], [0u32; 300]);
+    let (aggregate, inclusive) = sums.split_at_mut(1);
     // SAFETY: no kernel runs.
     let args = unsafe {
         KindCheckArgs {
-            stretches: View::from_slice(&stretches),
+            kinds: View::from_slice(&kinds),
+            first_lines: View::from_slice(&first_lines),
             look_back: LookBack {
                 status: ViewMut::from_raw(status.as_mut_ptr(), 3),
                 aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), 1),
@@ -147,18 +148,38 @@ fn sizes_that_do_not_agree_are_refused_by_name() {
             },
             faulty: FaultyLines {
                 bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
-                status: ViewMut::from_raw(any.as_mut_ptr(), 1),
+                status: ViewMut::from_raw(words.as_mut_ptr(), STATUS_WORDS),
             },
         }
     };
     let message = refusal::<KindCheck>(&args);
     assert_eq!(message, "launch of `kind_check`: aggregate = scan tiles does not hold (1 and 2)");
+    let few = View::from_slice(&first_lines[..299]);
+    let message = refusal::<KindCheck>(&KindCheckArgs { first_lines: few, ..args });
+    assert_eq!(message, "launch of `kind_check`: first lines = kinds does not hold (299 and 300)");
+
+    let text = vec![0u8; 2 * TILE_BYTES];
+    let mut states = [LineSummary::default(); 2];
     // SAFETY: no kernel runs.
-    let one_tile = unsafe { ViewMut::from_raw(status.as_mut_ptr(), 2) };
-    let look_back = LookBack { status: one_tile, ..args.look_back };
-    let stretches = View::from_slice(&stretches[..256]);
-    let message = refusal::<KindCheck>(&KindCheckArgs { stretches, look_back, ..args });
-    assert_eq!(message, "launch of `kind_check`: status = 2 does not hold (1 and 2)");
+    let args = unsafe {
+        LineStatesArgs {
+            text: View::from_slice(&text),
+            states: ViewMut::from_raw(states.as_mut_ptr(), 1),
+            status: ViewMut::from_raw(words.as_mut_ptr(), STATUS_WORDS),
+        }
+    };
+    assert_eq!(
+        refusal::<LineStates>(&args),
+        format!(
+            "launch of `line_states`: text = tiles × tile size does not hold ({} and {TILE_BYTES})",
+            2 * TILE_BYTES
+        )
+    );
+    let args = LineStatesArgs { text: View::from_slice(&text[..100]), ..args };
+    assert_eq!(
+        refusal::<LineStates>(&args),
+        format!("launch of `line_states`: text ≥ a tile does not hold (100 and {TILE_BYTES})")
+    );
 }
 
 #[test]
@@ -212,41 +233,78 @@ fn a_kernel_that_reads_out_of_bounds_is_found() {
     }
 }
 
-/// Text of more lines than the host has made room for.
+/// Text of more lines than the host has made room for, in a tile and in all.
 #[test]
-fn lines_beyond_their_array_are_counted_and_not_written() {
+fn lines_beyond_their_arrays_are_counted_and_not_written() {
+    const ROOM: usize = 32;
+    const LINES: usize = 40;
     let device = Emulated::default();
     let mut text = vec![0u8; TILE_BYTES];
-    text[..8].copy_from_slice(b"1\n2\n3\n}\n");
+    text[..2 * LINES].copy_from_slice(&b"1\n".repeat(LINES));
+    text[2 * 3] = b'}';
     let words = TILE_BYTES / WORD_BYTES;
     let mut aligned = device.alloc::<u8>(TILE_BYTES).unwrap();
     device.upload(&mut aligned, 0, &text).unwrap();
     let (mut string, mut levels) = (vec![0u64; words], [0u64; 0]);
-    let (mut line_starts, mut bits, mut status) = ([0u32; 3], [0u32; 1], [0u32; 2]);
-    let mut stretches = [KindStretch::default(); TILE_BYTES / STRETCH_BYTES];
-    let mut links = [0u64; LINK_WORDS + 1];
+    let (mut counts, mut ends, mut faults) = ([0u32; 1], [0u32; ROOM], [0u32; 2]);
+    let mut kinds = [TileKinds::default(); 1];
     // SAFETY: each view covers a local array that outlives the launch, and one launch runs.
     let args = unsafe {
         StructureWriteArgs {
             text: device.view(&aligned, TILE_BYTES),
-            links: LineLinks { words: ViewMut::from_raw(links.as_mut_ptr(), links.len()) },
+            states: View::from_slice(&[LineSummary::LINE_START]),
             string: ViewMut::from_raw(string.as_mut_ptr(), words),
             levels: ViewMut::from_raw(levels.as_mut_ptr(), 0),
-            line_starts: ViewMut::from_raw(line_starts.as_mut_ptr(), 3),
-            stretches: ViewMut::from_raw(stretches.as_mut_ptr(), stretches.len()),
-            faulty: FaultyLines {
-                bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
-                status: ViewMut::from_raw(status.as_mut_ptr(), 2),
+            lines: TileLines {
+                counts: ViewMut::from_raw(counts.as_mut_ptr(), 1),
+                ends: ViewMut::from_raw(ends.as_mut_ptr(), ROOM),
+                faulty: ViewMut::from_raw(faults.as_mut_ptr(), 2),
+                room: ROOM as u32,
+                reserved: 0,
             },
-            len: 8,
+            kinds: ViewMut::from_raw(kinds.as_mut_ptr(), 1),
+            len: 2 * LINES as u32,
             level_count: 0,
         }
     };
     // SAFETY: the views are of this process's memory, which is this device's.
     unsafe { device.launch::<StructureWrite>(&args) }.unwrap();
-    assert_eq!(line_starts, [0, 2, 4]);
-    assert_eq!(status, [1, 4]);
+    assert_eq!(counts, [LINES as u32 | FAULTY_TILE]);
+    assert_eq!(ends, std::array::from_fn(|i| 2 * i as u32 + 2));
+    assert_eq!(faults, [1 << 3, 0]);
+
+    let (mut first_lines, mut line_starts, mut bits) = ([7u32; 1], [7u32; 12], [0u32; 1]);
+    let (mut status, mut look, mut sums) = ([0u32; STATUS_WORDS], [0u32; 2], [0u64; 2]);
+    let (aggregate, inclusive) = sums.split_at_mut(1);
+    // SAFETY: as above.
+    let args = unsafe {
+        LineIndexArgs {
+            counts: View::from_slice(&counts),
+            ends: View::from_slice(&ends),
+            faults: View::from_slice(&faults),
+            first_lines: ViewMut::from_raw(first_lines.as_mut_ptr(), 1),
+            line_starts: ViewMut::from_raw(line_starts.as_mut_ptr(), 12),
+            look_back: LookBack {
+                status: ViewMut::from_raw(look.as_mut_ptr(), 2),
+                aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), 1),
+                inclusive: ViewMut::from_raw(inclusive.as_mut_ptr(), 1),
+            },
+            faulty: FaultyLines {
+                bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
+                status: ViewMut::from_raw(status.as_mut_ptr(), STATUS_WORDS),
+            },
+            room: ROOM as u32,
+            reserved: 0,
+        }
+    };
+    // SAFETY: as above.
+    unsafe { device.launch::<LineIndex>(&args) }.unwrap();
+    assert_eq!(first_lines, [0]);
+    assert_eq!(line_starts, std::array::from_fn(|i| 2 * i as u32));
     assert_eq!(bits, [1 << 3]);
+    assert_eq!(status[ANY_FAULTY], 1);
+    assert_eq!(status[kernel_status::LINES], LINES as u32);
+    assert_eq!(status[MOST_LINES_OF_A_TILE], LINES as u32);
 }
 
 /// Scans `input` with as many blocks in flight as a look-back window has tiles, and more, so that tiles find only sums
@@ -294,14 +352,15 @@ fn a_scan_looks_back_beyond_one_window() {
     }
 }
 
-/// Tiles in flight at once, each a warp, that look back over what the others amount to.
+/// Looks back from blocks in flight over what tiles amount to, all the way to a line's start.
 #[test]
 fn lines_are_looked_back_for_beyond_one_window() {
     let rng = &mut Rng::new(41);
+    let len = 40 * SCAN_TILE + 13;
     // Few have a newline, so that more than the last tile counts.
-    let tiles: Vec<LineSummary> = (0..300)
+    let summaries: Vec<LineSummary> = (0..len)
         .map(|_| {
-            let newline = rng.below(60) == 0;
+            let newline = rng.below(3000) == 0;
             let word: [u8; WORD_BYTES] = std::array::from_fn(|i| match i {
                 0 if newline => b'\n',
                 _ => br#"{}[]"\:,x"#[rng.below(9)],
@@ -310,29 +369,33 @@ fn lines_are_looked_back_for_beyond_one_window() {
             LineSummary::of_word(&Classes::of(&word))
         })
         .collect();
+    let tiles = scan_tiles(len);
+    let mut far = [0u32; STATUS_WORDS];
+    far[FAR] = 1;
     for schedule in [Schedule::InOrder, Schedule::Reverse, Schedule::Shuffled { seed: 4 }] {
-        let mut words = vec![0u64; LINK_WORDS * tiles.len() + 1];
-        let mut found = vec![LineSummary::default(); tiles.len()];
+        let (mut status, mut states) = (vec![0u32; tiles + 1], vec![LineSummary::default(); len]);
+        let mut sums = vec![LineSummary::default(); 2 * tiles];
+        let (aggregate, inclusive) = sums.split_at_mut(tiles);
         // SAFETY: the arrays outlive the launch, and nothing else touches them until it has ended.
-        let (links, results) = unsafe {
-            (
-                LineLinks { words: ViewMut::from_raw(words.as_mut_ptr(), words.len()) },
-                ViewMut::from_raw(found.as_mut_ptr(), found.len()),
-            )
-        };
-        let body = || {
-            let (tile, lane) = (thread::block_idx_x(), thread::thread_idx_x());
-            // SAFETY: all lanes of the block's one warp are here; the emulator starts blocks in order.
-            let before = unsafe { lookback::line_prefix(&links, tile, tiles[tile as usize], lane) };
-            if lane == 31 {
-                // SAFETY: one thread of one block writes the element.
-                unsafe { results.set(tile as usize, before) };
+        let args = unsafe {
+            LineScanArgs {
+                summaries: View::from_slice(&summaries),
+                states: ViewMut::from_raw(states.as_mut_ptr(), len),
+                look_back: LookBack {
+                    status: ViewMut::from_raw(status.as_mut_ptr(), status.len()),
+                    aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), tiles),
+                    inclusive: ViewMut::from_raw(inclusive.as_mut_ptr(), tiles),
+                },
+                status: View::from_slice(&far),
             }
         };
-        let in_flight = Launch::new(tiles.len() as u32, 32).resident_blocks(140).schedule(schedule);
-        launch(&in_flight.stack_bytes(64 << 10), "line_prefix", &body).unwrap();
+        let in_flight =
+            Launch::new(tiles as u32, BLOCK_THREADS as u32).resident_blocks(40).schedule(schedule);
+        // SAFETY: launched as the kernel's shape says, with sizes that agree.
+        launch(&in_flight.stack_bytes(64 << 10), "line_scan", &|| unsafe { kernel::line_scan(args) })
+            .unwrap();
         let mut sum = LineSummary::LINE_START;
-        for (i, (tile, got)) in tiles.iter().zip(&found).enumerate() {
+        for (i, (tile, got)) in summaries.iter().zip(&states).enumerate() {
             assert_eq!(
                 (got.state(), got.newlines()),
                 (sum.state(), sum.newlines()),
@@ -343,38 +406,41 @@ fn lines_are_looked_back_for_beyond_one_window() {
     }
 }
 
-/// Kinds that are held against what stretches wrote long before.
+/// Kinds that are held against what tiles wrote long before.
 #[test]
 fn kinds_are_looked_back_for_beyond_one_window() {
     let rng = &mut Rng::new(42);
     let len = 40 * SCAN_TILE + 13;
     // Each level is written seldom, and often long before.
-    let stretches: Vec<KindStretch> = (0..len)
-        .map(|line| {
+    let kinds: Vec<TileKinds> = (0..len)
+        .map(|_| {
             let mask = if rng.below(400) == 0 { 1 << rng.below(32) } else { 0 };
             let writes = KindWrites { mask, value: rng.next_u64() as u32 & mask };
             let reads = KindReads { mask: 1 << rng.below(32), value: 0 };
-            KindStretch { writes, reads, line: line as u32, reserved: [0; 3] }
+            TileKinds { writes, reads }
         })
         .collect();
+    let first_lines: Vec<u32> = (0..len as u32).collect();
     let tiles = scan_tiles(len);
     let mut want = vec![0u32; len.div_ceil(32)];
     let mut before = KindWrites::default();
-    for stretch in &stretches {
-        if before.contradicts(stretch.reads) {
-            want[stretch.line as usize / 32] |= 1 << (stretch.line % 32);
+    for (line, tile) in kinds.iter().enumerate() {
+        if before.contradicts(tile.reads) {
+            want[line / 32] |= 1 << (line % 32);
         }
-        before = before.combine(stretch.writes);
+        before = before.combine(tile.writes);
     }
     assert!(want.iter().any(|bits| *bits != 0));
     for schedule in [Schedule::InOrder, Schedule::Reverse, Schedule::Shuffled { seed: 4 }] {
-        let (mut status, mut bits, mut any) = (vec![0u32; tiles + 1], vec![0u32; want.len()], [0u32; 2]);
+        let (mut status, mut bits, mut any) =
+            (vec![0u32; tiles + 1], vec![0u32; want.len()], [0u32; STATUS_WORDS]);
         let mut sums = vec![KindWrites::default(); 2 * tiles];
         let (aggregate, inclusive) = sums.split_at_mut(tiles);
         // SAFETY: the arrays outlive the launch, and nothing else touches them until it has ended.
         let args = unsafe {
             KindCheckArgs {
-                stretches: View::from_slice(&stretches),
+                kinds: View::from_slice(&kinds),
+                first_lines: View::from_slice(&first_lines),
                 look_back: LookBack {
                     status: ViewMut::from_raw(status.as_mut_ptr(), status.len()),
                     aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), tiles),
@@ -382,7 +448,7 @@ fn kinds_are_looked_back_for_beyond_one_window() {
                 },
                 faulty: FaultyLines {
                     bits: ViewMut::from_raw(bits.as_mut_ptr(), bits.len()),
-                    status: ViewMut::from_raw(any.as_mut_ptr(), 2),
+                    status: ViewMut::from_raw(any.as_mut_ptr(), STATUS_WORDS),
                 },
             }
         };
@@ -392,6 +458,6 @@ fn kinds_are_looked_back_for_beyond_one_window() {
         launch(&in_flight.stack_bytes(64 << 10), "kind_check", &|| unsafe { kernel::kind_check(args) })
             .unwrap();
         assert_eq!(bits, want, "{schedule:?}");
-        assert_eq!(any[0], 1);
+        assert_eq!(any[ANY_FAULTY], 1);
     }
 }

@@ -7,15 +7,12 @@
 //! that cannot start.
 
 use cuda_std::atomic::mid::{
-    atomic_fetch_add_u32_relaxed_device, atomic_load_32_acquire_device, atomic_load_64_relaxed_device,
-    atomic_store_32_release_device, atomic_store_64_relaxed_device,
+    atomic_fetch_add_u32_relaxed_device, atomic_load_32_acquire_device, atomic_store_32_release_device,
 };
 use cuda_std::thread::nanosleep;
-use cuda_std::warp::{warp_reduce_add, warp_vote_all, warp_vote_ballot};
+use cuda_std::warp::{warp_vote_all, warp_vote_ballot};
 use warpath_shared::index::Monoid;
-use warpath_shared::index::line::{LINK_THERE, LineSummary};
-use warpath_shared::kernel::{LINK_WORDS, LineLinks, LookBack};
-use warpath_shared::units::LineIx;
+use warpath_shared::kernel::LookBack;
 
 use super::LANES;
 use super::warp::{self, ALL, Shuffle};
@@ -92,127 +89,5 @@ pub unsafe fn prefix<T: Monoid + Shuffle>(look_back: &LookBack<'_, T>, tile: u32
         }
     }
     publish(look_back.inclusive, before.combine(total), INCLUSIVE);
-    before
-}
-
-/// Tiles that a lane looks at together, next to one another.
-const TILES: u32 = 4;
-
-/// What a lane's tiles amount to.
-struct LaneSum {
-    /// All of them have said what they do.
-    ready: bool,
-    /// Of one, all up to its end is known; those further to the left do not count.
-    known: bool,
-    newlines: LineIx,
-    value: LineSummary,
-}
-
-/// The summary of all text before tile `tile`, whose own is `total`, from the text's start. Valid in every lane.
-///
-/// This is what [`prefix`] does, where it decides how fast the grid goes: a tile is done in some microseconds, and the sums
-/// must travel as fast. So a tile's words say for themselves that they are there ([`LineSummary::to_link`]), and nothing has
-/// to be ordered; a lane asks for four tiles in one round trip to the cache that blocks share; and the two halves of a
-/// summary go their own ways. Newlines are numbers, and added. The state comes from the nearest tile that has a newline,
-/// which in most texts is the next one.
-///
-/// ```text
-/// tile        … 3 4 5 6 7 8 this     . nothing yet   a its own summary   A with a newline   P all up to its end
-///               P a A a . a          waits: 7 may have a newline, and its newlines count
-///               P a A a A a          state: A8 = A7 then a8. newlines: those of 8, 7, 6, 5, 4 and P3
-/// ```
-///
-/// # Safety
-/// As for [`prefix`].
-#[inline(always)]
-pub unsafe fn line_prefix(links: &LineLinks<'_>, tile: u32, total: LineSummary, lane: u32) -> LineSummary {
-    let tiles = links.words.len() / LINK_WORDS;
-    let word = |array: usize, tile: usize| links.words.at(array * tiles + tile, 1);
-    // SAFETY: the words of tiles are only touched atomically during the launch.
-    let read = |array, tile| unsafe { atomic_load_64_relaxed_device(word(array, tile)) };
-    let publish = |array, value| {
-        if lane == 0 {
-            // SAFETY: as above.
-            unsafe { atomic_store_64_relaxed_device(word(array, tile as usize), value) };
-        }
-    };
-    let [start, start_depth] = LineSummary::LINE_START.to_prefix();
-    publish(0, total.to_link());
-    // What lies between the state that is sought and this tile.
-    let (mut anchored, mut between) = (false, LineSummary::default());
-    let (mut newlines, mut newest) = (0, tile as i64 - 1);
-    loop {
-        let nearest = newest - (TILES * lane) as i64;
-        let look = |i: u32| {
-            let at = nearest - i as i64;
-            if at >= 0 { (read(0, at as usize), read(1, at as usize)) } else { (LINK_THERE, start) }
-        };
-        // Written out, so that all words are asked for before one is waited for, and stay in registers.
-        let tiles = (look(0), look(1), look(2), look(3));
-        // This lane's tiles, from the nearest to the first of which all up to its end is known.
-        let mut lane_sum = LaneSum { ready: true, known: false, newlines: 0, value: LineSummary::default() };
-        let mut add = |i: u32, (own, upto): (u64, u64)| {
-            if lane_sum.known {
-                return;
-            }
-            if upto & LINK_THERE == 0 {
-                lane_sum.ready &= own & LINK_THERE != 0;
-                let own = LineSummary::from_link(own);
-                lane_sum.newlines += own.newlines();
-                lane_sum.value = own.combine(lane_sum.value);
-                return;
-            }
-            lane_sum.known = true;
-            lane_sum.newlines += upto as u32;
-            if !lane_sum.value.is_anchored() {
-                let at = nearest - i as i64;
-                let mut depth = start_depth;
-                if at >= 0 {
-                    // It is stored right behind the other word.
-                    depth = read(2, at as usize);
-                    while depth & LINK_THERE == 0 {
-                        depth = read(2, at as usize);
-                    }
-                }
-                lane_sum.value = LineSummary::from_prefix([upto, depth]).combine(lane_sum.value);
-            }
-        };
-        add(0, tiles.0);
-        add(1, tiles.1);
-        add(2, tiles.2);
-        add(3, tiles.3);
-        let LaneSum { ready, known, newlines: count, value } = lane_sum;
-        // SAFETY: all lanes are here, since what decides is the same in all.
-        let (known_lanes, ready_lanes) =
-            unsafe { (warp_vote_ballot(ALL, known), warp_vote_ballot(ALL, ready)) };
-        // Lanes up to the nearest that knows; all where there is none.
-        let counted = if known_lanes == 0 { !0 } else { known_lanes ^ (known_lanes - 1) };
-        if counted & !ready_lanes != 0 {
-            continue;
-        }
-        let counts = counted >> lane & 1 == 1;
-        newlines += if counts { count } else { 0 };
-        if !anchored {
-            let value = if counts { value } else { LineSummary::default() };
-            // SAFETY: as above.
-            let nearest_is = unsafe { warp_vote_ballot(ALL, value.is_anchored()) };
-            // SAFETY: as above.
-            let sum = unsafe {
-                let sum = if nearest_is & 1 == 1 { value } else { warp::reduce_from_right(value, lane) };
-                warp::from_lane(sum, 0)
-            };
-            between = sum.combine(between);
-            anchored = nearest_is != 0;
-        }
-        if known_lanes != 0 {
-            break;
-        }
-        newest -= (TILES * LANES) as i64;
-    }
-    // SAFETY: all lanes are here.
-    let before = between.with_newlines(unsafe { warp_reduce_add(ALL, newlines) });
-    let [lines, depth] = before.combine(total).to_prefix();
-    publish(1, lines);
-    publish(2, depth);
     before
 }

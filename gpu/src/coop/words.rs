@@ -6,8 +6,9 @@
 //! along. (A scan of [`LineSummary`] takes ten shuffles and some fifty other instructions a step, of which a warp has five;
 //! as the first form of this it made up half of the index's time.)
 //!
-//! The warp reads its words twice: once without knowing what is at its left, to say what it does to it
-//! ([`Words::summary`]), and once more when that is known ([`Words::resolve`]).
+//!
+//! A warp that knows the state at the left of its words reads them by [`Words::resolve`]; one that does not says what they do
+//! to it, by [`Words::summary`].
 
 use cuda_std::warp::{warp_reduce_add, warp_shuffle_idx, warp_shuffle_up, warp_vote_ballot};
 use warpath_shared::index::class::Classes;
@@ -49,7 +50,7 @@ const fn mask_of(bit: u32) -> u64 {
     (bit as u64).wrapping_neg()
 }
 
-/// A warp's words, as far as they can be read without knowing what is at their left.
+/// A warp's words, as far as they can be read by knowing only whether an escape is pending at their left.
 #[derive(Clone, Copy)]
 pub struct Words {
     lane: u32,
@@ -128,8 +129,12 @@ pub struct Resolved {
     pub faults: u64,
     /// The depth before it.
     pub depth: Depth,
-    /// The newlines before it, of the whole text.
-    pub lines: LineIx,
+    /// The newlines in the lanes before it.
+    pub before: LineIx,
+    /// The newlines in all lanes. The same in every lane.
+    pub newlines: LineIx,
+    /// The state behind the last lane. The same in every lane.
+    pub right: LineState,
 }
 
 /// Opening less closing brackets among some bytes.
@@ -151,13 +156,13 @@ const fn unpack(packed: u32) -> (i32, i32) {
 }
 
 impl Words {
-    /// Reads what needs no knowledge of the left.
+    /// Reads quotes. `escape` says whether one is pending at the left.
     ///
     /// # Safety
     /// All 32 lanes call it together, each with the classes of its word.
     #[inline(always)]
-    pub unsafe fn new(classes: Classes, lane: u32) -> Self {
-        let quotes = Quotes::read(&classes, 0, lane);
+    pub unsafe fn new(classes: Classes, escape: bool, lane: u32) -> Self {
+        let quotes = Quotes::read(&classes, escape as u32, lane);
         Self { lane, classes, quotes, newline_lanes: lanes_that(classes.newline != 0) }
     }
 
@@ -173,7 +178,7 @@ impl Words {
         }
     }
 
-    /// What the words do to the state at their left. The same in every lane.
+    /// What the words do to the state at their left, if no escape was pending there. The same in every lane.
     ///
     /// # Safety
     /// All 32 lanes call it together.
@@ -208,15 +213,12 @@ impl Words {
         })
     }
 
-    /// Reads the words from the state at their left, before which there are `lines` newlines.
+    /// Reads the words from the state at their left, of which the escape is that of [`new`](Self::new).
     ///
     /// # Safety
-    /// All 32 lanes call it together, with the same arguments.
+    /// All 32 lanes call it together, with the same `left`.
     #[inline(always)]
-    pub unsafe fn resolve(&mut self, left: LineState, lines: LineIx) -> Resolved {
-        if left.escape {
-            self.quotes = Quotes::read(&self.classes, 1, self.lane);
-        }
+    pub unsafe fn resolve(&self, left: LineState) -> Resolved {
         let c = &self.classes;
         let before = self.string_before(left.string as u32);
         let (mut string, mut faults) = (self.quotes.parity ^ mask_of(before), self.quotes.escaped_newline);
@@ -237,14 +239,30 @@ impl Words {
             }
             delta *= 2;
         }
-        let before = sum.wrapping_sub(own);
-        let newlines = self.newline_lanes & below(self.lane);
-        // Depth counts from the last lane with a newline, whose own count is of what follows that newline.
-        let from = if newlines == 0 { 0 } else { 31 - newlines.leading_zeros() };
+        let excluding = sum.wrapping_sub(own);
         // SAFETY: all lanes are here.
-        let (forgotten, _) = unsafe { warp_shuffle_idx(ALL, before, from, LANES) };
-        let (newlines_before, total) = unpack(before);
-        let depth = if newlines == 0 { left.depth + total } else { unpack(before.wrapping_sub(forgotten)).1 };
-        Resolved { string, faults, depth, lines: lines + newlines_before as LineIx }
+        let from_lane = |value, lane| unsafe { warp_shuffle_idx(ALL, value, lane, LANES) }.0;
+        let all = from_lane(sum, LANES - 1);
+        let (newlines_before, newlines) = (unpack(excluding).0, unpack(all).0);
+        let mut depth = left.depth + unpack(excluding).1;
+        let mut right = LineState {
+            escape: self.quotes.escape,
+            string: (self.quotes.odd_lanes.count_ones() & 1 == 1) ^ left.string,
+            depth: left.depth + unpack(all).1,
+        };
+        if self.newline_lanes != 0 {
+            // Depth counts from the last lane with a newline, whose own count is of what follows that newline.
+            let earlier = self.newline_lanes & below(self.lane);
+            let from = if earlier == 0 { 0 } else { 31 - earlier.leading_zeros() };
+            let forgotten = from_lane(excluding, from);
+            if earlier != 0 {
+                depth = unpack(excluding.wrapping_sub(forgotten)).1;
+            }
+            let forgotten = from_lane(excluding, 31 - self.newline_lanes.leading_zeros());
+            right.depth = unpack(all.wrapping_sub(forgotten)).1;
+            right.string = (self.quotes.odd_lanes & from_highest(self.newline_lanes)).count_ones() & 1 == 1;
+        }
+        let (before, newlines) = (newlines_before as LineIx, newlines as LineIx);
+        Resolved { string, faults, depth, before, newlines, right }
     }
 }

@@ -1,7 +1,6 @@
-//! Bracket kinds from stretch to stretch: the scan of what stretches of 2 KiB wrote, and what each must find there.
+//! Bracket kinds from tile to tile: the scan of what tiles wrote, and what each must find there.
 //!
-//! *Threads*: a thread a stretch; blocks look back as every scan does ([`super::scan`]). *Cost*: 32 bytes read a stretch, a
-//! 64th of the text.
+//! *Threads*: a thread a tile; blocks look back as every scan does ([`super::scan`]). *Cost*: 16 bytes read a tile.
 
 use cuda_std::kernel;
 use cuda_std::shared::shared_array;
@@ -23,14 +22,11 @@ pub unsafe fn kind_check(args: KindCheckArgs<'_>) {
         before: shared_array![KindWrites; 1],
         tile: shared_array![u32; 1],
     };
-    let len = args.stretches.len();
-    let load = |at| if at < len { args.stretches.get(at).writes } else { KindWrites::default() };
+    let tiles = args.kinds.len();
+    let load = |at| if at < tiles { args.kinds.get(at).writes } else { KindWrites::default() };
     // SAFETY: every thread of the block is here, and the shared memory is this scan's own.
     let Element { at, before, .. } = unsafe { scan(&args.look_back, &shared, load) };
-    if at < len {
-        let stretch = args.stretches.get(at);
-        if before.contradicts(stretch.reads) {
-            report(&args.faulty, stretch.line);
-        }
+    if at < tiles && before.contradicts(args.kinds.get(at).reads) {
+        report(&args.faulty, args.first_lines.get(at));
     }
 }

@@ -1,132 +1,195 @@
-//! The whole structural index in one pass over the text.
+//! The whole structural index, in one pass over the text.
 //!
-//! *Threads*: a block a tile of 16 KiB, a thread a 64-byte word; tiles are dealt by a ticket. A warp says what its 2 KiB do
-//! to the state at their left ([`crate::coop::words`]); the first warp scans those eight summaries, looks back over the
-//! tiles to the left ([`crate::coop::lookback`]), and tells each warp the state that it begins in. *Memory*: 16 KiB of
-//! shared memory, first to turn coalesced 16-byte loads into words, then for the words of up to eight levels, since which
-//! level a byte belongs to is known only at run time and registers cannot be indexed so. *Overflow*: how many lines there
-//! are is known only at the end. Line starts and faulty lines beyond their arrays are counted and not written; the host
-//! sees the count, makes room and launches again. *Cost*: the text read once; an eighth of it written for the string bitmap
-//! and for each level; four bytes a line; 32 bytes a tile
-//! and 32 for every 2 KiB. That is 1 + (1 + levels) / 8 bytes moved a byte of text: 1.5
-//! for three levels.
+//! *Threads*: a warp a tile of 16 KiB, which it reads from start to end, 2 KiB at a time, a 64-byte word a lane. The state
+//! in which the tile begins is known ([`super::line`]), so no warp waits for another: there is no barrier here.
+//! *Memory*: 2 KiB of shared memory a warp, first to turn coalesced 16-byte loads into words, then for the words of up to
+//! eight levels, since which level a byte belongs to is known only at run time and registers cannot be indexed so.
+//! *Overflow*: how many lines end in a tile is not known before, so each tile has room for as many as the host guesses;
+//! those beyond are counted and not written, and the host sees the count and makes room. *Cost*: the text read once; an
+//! eighth of it written for the string bitmap and for each level; four bytes a line; 20 bytes a tile, and its room's bits.
+//! That is 1 + (1 + levels) / 8 bytes moved a byte of text: 1.5 for three levels.
 
-use cuda_std::atomic::mid::atomic_fetch_add_u64_relaxed_device;
+use cuda_std::atomic::mid::atomic_fetch_or_u32_relaxed_device;
 use cuda_std::kernel;
 use cuda_std::shared::{self, shared_array};
-use cuda_std::thread::{sync_threads, thread_idx_x};
-use cuda_std::warp::warp_reduce_or;
+use cuda_std::thread::{block_idx_x, thread_idx_x};
+use cuda_std::warp::{sync_warp, warp_reduce_or, warp_vote_any};
 use cuda_std::wide::U32x4;
 use warpath_shared::index::Monoid;
-use warpath_shared::index::level::{HalfWord, KindDelta, KindReads, KindWrites, walk_half};
-use warpath_shared::index::line::LineSummary;
-use warpath_shared::kernel::{KindStretch, LINES, StructureWriteArgs};
-use warpath_shared::units::{BLOCK_THREADS, Depth, PartOffset, WORD_BYTES};
+use warpath_shared::index::class::Classes;
+use warpath_shared::index::level::{HalfWord, KindDelta, walk_half};
+use warpath_shared::kernel::{FAULTY_TILE, StructureWriteArgs, TileKinds};
+use warpath_shared::units::{Depth, LineIx, PartOffset, STRETCH_BYTES, TILE_BYTES, WORD_BYTES};
 
-use super::faulty::report;
-use crate::coop::tile::VECTORS;
+use crate::coop::stretch::{VECTORS, classify};
 use crate::coop::warp::ALL;
-use crate::coop::words::Words;
-use crate::coop::{LANES, WARPS, block, lookback, tile, warp};
+use crate::coop::words::{Resolved, Words};
+use crate::coop::{LANES, WARPS, warp};
 
-/// Levels whose words fit the shared memory that the text needed: 8 × 256 × 8 bytes are 16 KiB.
-const LEVELS_AT_ONCE: u32 = (VECTORS * 16 / (BLOCK_THREADS * 8)) as u32;
+/// Levels whose words fit the shared memory that the text needed: 8 × 32 × 8 bytes are 2 KiB.
+const LEVELS_AT_ONCE: u32 = (VECTORS * 16 / (LANES as usize * 8)) as u32;
 
-/// Writes bitmaps, newline index and bracket kinds, and reports faulty lines.
+/// Writes bitmaps, the tiles' newlines and bracket kinds, and marks faulty lines.
 ///
 /// # Safety
 /// Launched as [`StructureWrite`](warpath_shared::kernel::StructureWrite) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
-    let staging = shared_array![U32x4; VECTORS];
-    let line_sums = shared_array![LineSummary; WARPS];
-    let ticket = shared_array![u32; 1];
-    let thread = thread_idx_x();
-    let (warp, lane) = (thread as usize / LANES as usize, thread % LANES);
-    if thread == 0 {
-        let tickets = args.links.words.at(args.links.words.len() - 1, 1);
-        // SAFETY: the last word is the ticket counter, which is touched by nothing else; one writer, before the barrier.
-        unsafe { ticket.write(atomic_fetch_add_u64_relaxed_device(tickets, 1) as u32) };
+    let staging = shared_array![U32x4; WARPS * VECTORS];
+    let (warp, lane) = (thread_idx_x() / LANES, thread_idx_x() % LANES);
+    let tile = block_idx_x() as usize * WARPS + warp as usize;
+    if tile >= args.states.len() {
+        return;
     }
-    sync_threads();
-    // SAFETY: written before the barrier.
-    let this = unsafe { ticket.read() } as usize;
-    let word = this * BLOCK_THREADS + thread as usize;
+    let staging = staging.wrapping_add(warp as usize * VECTORS);
+    let marks = Marks { args: &args, tile };
+    marks.clear(lane);
+    // SAFETY: all lanes are here. The warp's marks are cleared before one of its lanes makes one.
+    unsafe { sync_warp(ALL) };
 
-    // SAFETY: every thread of the block is here, and the array is used by nothing else meanwhile.
-    let classes = unsafe { tile::classify(args.text, this, staging) };
-    // SAFETY: all lanes are here.
-    let mut words = unsafe { Words::new(classes, lane) };
-    // SAFETY: as above.
-    let summary = unsafe { words.summary() };
-    if lane == 0 {
-        // SAFETY: one writer an element, before the barrier.
-        unsafe { line_sums.add(warp).write(summary) };
-    }
-    sync_threads();
-    if warp == 0 {
-        // SAFETY: the sums were written before the barrier, and all lanes of the first warp are here.
-        let sums = unsafe { block::scan_sums(line_sums, lane) };
-        // SAFETY: as above; tickets are dealt in order.
-        let before = unsafe {
-            let total = warp::from_lane(sums, WARPS as u32 - 1);
-            lookback::line_prefix(&args.links, this as u32, total, lane)
+    let mut left = args.states.get(tile).state();
+    let (mut lines, mut faulty) = (0, false);
+    let mut kinds = KindDelta::default();
+    let mut stretch = 0;
+    while stretch < TILE_BYTES / STRETCH_BYTES {
+        let start = tile * TILE_BYTES + stretch * STRETCH_BYTES;
+        let word = start / WORD_BYTES + lane as usize;
+        // SAFETY: all lanes are here, with the same arguments but for what is each lane's own; the staging is this warp's.
+        let (classes, found) = unsafe {
+            let classes = classify(args.text, start, staging, lane);
+            (classes, Words::new(classes, left.escape, lane).resolve(left))
         };
+        // SAFETY: one writer a word.
+        unsafe { args.string.set(word, found.string) };
+        marks.newlines(classes.newline, word, lines + found.before);
+
+        let line = lines + found.before;
+        // SAFETY: `classify` has returned, and the column of the staging is this lane's own.
+        let (delta, mut faults) = unsafe {
+            levels(&args, &classes, &found, staging.cast::<u32>().wrapping_add(lane as usize), word)
+        };
+        faulty |= faults != 0;
+        while faults != 0 {
+            let before = (faults & faults.wrapping_neg()) - 1;
+            marks.fault(line + (classes.newline & before).count_ones());
+            faults &= faults - 1;
+        }
+
+        // Bracket kinds: lanes against lanes and what the tile wrote before here, then tile against tile in `kind_check`.
         // SAFETY: all lanes are here.
-        let left = unsafe { warp::up(sums, 1) };
-        let before = if lane == 0 { before } else { before.combine(left) };
-        if lane < WARPS as u32 {
-            // SAFETY: one writer an element; its last reader was this warp.
-            unsafe { line_sums.add(lane as usize).write(before) };
+        let (written, before) = unsafe {
+            let written = warp::inclusive_scan(delta.writes, lane);
+            (written, warp::up(written, 1))
+        };
+        let before = if lane == 0 { kinds.writes } else { kinds.writes.combine(before) };
+        if before.contradicts(delta.reads.answered(before)) {
+            faulty = true;
+            marks.fault(line);
         }
-        if lane == WARPS as u32 && (this + 1) * BLOCK_THREADS == args.string.len() {
-            // SAFETY: one thread of one block writes the element. At the left of lane 8 are all eight warps.
-            unsafe { args.faulty.status.set(LINES, before.newlines()) };
+        // Of all lanes, one at most has a read of a level that nothing before it in the tile wrote; but for roots, of which
+        // all reads are the same.
+        let open = delta.reads.unanswered(before);
+        // SAFETY: all lanes are here, since the vote is the same in all.
+        unsafe {
+            if warp_vote_any(ALL, open.mask != 0) {
+                kinds.reads.mask |= warp_reduce_or(ALL, open.mask);
+                kinds.reads.value |= warp_reduce_or(ALL, open.value);
+            }
+            kinds.writes = kinds.writes.combine(warp::from_lane(written, LANES - 1));
+        }
+        lines += found.newlines;
+        left = found.right;
+        stretch += 1;
+    }
+    // SAFETY: all lanes are here.
+    let faulty = unsafe { warp_vote_any(ALL, faulty) };
+    if lane == 0 {
+        let KindDelta { writes, reads } = kinds;
+        // SAFETY: one writer an element.
+        unsafe {
+            args.kinds.set(tile, TileKinds { writes, reads });
+            args.lines.counts.set(tile, if faulty { lines | FAULTY_TILE } else { lines });
         }
     }
-    sync_threads();
-    // SAFETY: written before the barrier.
-    let left = unsafe { line_sums.add(warp).read() };
-    // SAFETY: all lanes are here, with the same summary.
-    let found = unsafe { words.resolve(left.state(), left.newlines()) };
-    // SAFETY: one writer a word.
-    unsafe { args.string.set(word, found.string) };
+}
 
-    if word == 0 {
-        // SAFETY: one writer: every other line starts behind a newline.
-        unsafe { args.line_starts.set(0, 0) };
-    }
-    let mut newlines = classes.newline;
-    let mut line = found.lines as usize;
-    while newlines != 0 {
-        line += 1;
-        let next = (word * WORD_BYTES) as PartOffset + newlines.trailing_zeros() + 1;
-        if line < args.line_starts.len() {
-            // SAFETY: one writer a line. The newline that terminates the text may be beyond its length.
-            unsafe { args.line_starts.set(line, next.min(args.len)) };
+/// Where a tile's lines are marked.
+struct Marks<'a> {
+    args: &'a StructureWriteArgs<'a>,
+    tile: usize,
+}
+
+impl Marks<'_> {
+    /// Clears the marks of faulty lines.
+    #[inline(always)]
+    fn clear(&self, lane: u32) {
+        let (words, mut i) = (self.args.lines.fault_words(), lane as usize);
+        while i < words {
+            // SAFETY: the words are this warp's own, and each has one writer.
+            unsafe { self.args.lines.faulty.set(self.tile * words + i, 0) };
+            i += LANES as usize;
         }
-        newlines &= newlines - 1;
     }
 
+    /// Writes where the lines end whose newlines are in a word, of which `before` newlines of the tile lie to the left.
+    #[inline(always)]
+    fn newlines(&self, mut newlines: u64, word: usize, before: LineIx) {
+        let room = self.args.lines.room as usize;
+        let mut line = before as usize;
+        while newlines != 0 {
+            let end = (word * WORD_BYTES) as PartOffset + newlines.trailing_zeros() + 1;
+            if line < room {
+                // SAFETY: one writer a line. The newline that terminates the text may be beyond its length.
+                unsafe { self.args.lines.ends.set(self.tile * room + line, end.min(self.args.len)) };
+            }
+            line += 1;
+            newlines &= newlines - 1;
+        }
+    }
+
+    /// Marks a line, counted from the tile's first, as faulty.
+    #[inline(always)]
+    fn fault(&self, line: LineIx) {
+        if line <= self.args.lines.room {
+            let word = self.tile * self.args.lines.fault_words() + line as usize / 32;
+            // SAFETY: within the launch and after they were cleared, the words are only touched atomically.
+            unsafe {
+                atomic_fetch_or_u32_relaxed_device(self.args.lines.faulty.at(word, 1), 1 << (line % 32))
+            };
+        }
+    }
+}
+
+/// Writes one word of each level. Returns what the word does to bracket kinds, and the bytes at which a line is faulty.
+///
+/// # Safety
+/// `column` is the first of this lane's elements in shared memory, which nobody else touches: element
+/// `(2 * level + half) * 32`, for [`LEVELS_AT_ONCE`] levels.
+#[inline(always)]
+unsafe fn levels(
+    args: &StructureWriteArgs<'_>,
+    classes: &Classes,
+    found: &Resolved,
+    column: *mut u32,
+    word: usize,
+) -> (KindDelta, u64) {
+    const ROW: usize = LANES as usize;
     let outside = !found.string;
     let (open, close, separator) =
         (classes.open & outside, classes.close & outside, classes.separator & outside);
-    // Half words of a level, neighbours side by side: element `(2 * level + half) * BLOCK_THREADS + thread`.
-    let column = staging.cast::<u32>().wrapping_add(thread as usize);
-    let mut kinds = KindDelta::default();
-    let mut faults = found.faults;
     let mut base = 0;
+    let (mut kinds, mut faults) = (KindDelta::default(), found.faults);
     loop {
         let count = (args.level_count - base).min(LEVELS_AT_ONCE);
-        let end = column.wrapping_add(2 * count as usize * BLOCK_THREADS);
+        let end = column.wrapping_add(2 * count as usize * ROW);
         let mut at = column;
         while at != end {
-            // SAFETY: the column is this thread's own; the last words of text were read before the last barrier.
+            // SAFETY: the column is this lane's own.
             unsafe {
                 shared::write(at, 0);
-                shared::write(at.add(BLOCK_THREADS), 0);
+                shared::write(at.add(ROW), 0);
             }
-            at = at.wrapping_add(2 * BLOCK_THREADS);
+            at = at.wrapping_add(2 * ROW);
         }
         let mut depth = found.depth;
         let mut again = KindDelta::default();
@@ -138,13 +201,13 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
                 newline: (classes.newline >> shift) as u32,
                 brace: (classes.brace >> shift) as u32,
             };
-            let column = column.wrapping_add(shift as usize / 32 * BLOCK_THREADS);
+            let column = column.wrapping_add(shift as usize / 32 * ROW);
             walk_half(half, depth, &mut again, |level, bits| {
                 let level = level.wrapping_sub(base);
                 if level < count {
                     // SAFETY: as above.
                     unsafe {
-                        let at = column.add(2 * level as usize * BLOCK_THREADS);
+                        let at = column.add(2 * level as usize * ROW);
                         shared::write(at, shared::read(at) | bits);
                     };
                 }
@@ -162,10 +225,10 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         while at != end {
             // SAFETY: as above; and one writer a word of the bitmap.
             unsafe {
-                let (low, high) = (shared::read(at), shared::read(at.add(BLOCK_THREADS)));
+                let (low, high) = (shared::read(at), shared::read(at.add(ROW)));
                 args.levels.set(to, low as u64 | (high as u64) << 32);
             }
-            at = at.wrapping_add(2 * BLOCK_THREADS);
+            at = at.wrapping_add(2 * ROW);
             to += args.string.len();
         }
         base += count;
@@ -173,31 +236,5 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
             break;
         }
     }
-    while faults != 0 {
-        let before = (faults & faults.wrapping_neg()) - 1;
-        report(&args.faulty, found.lines + (classes.newline & before).count_ones());
-        faults &= faults - 1;
-    }
-
-    // Bracket kinds: lanes against lanes of their warp here, then warp against warp in `kind_check`.
-    // SAFETY: all lanes are here.
-    let (written, before) = unsafe {
-        let written = warp::inclusive_scan(kinds.writes, lane);
-        (written, warp::up(written, 1))
-    };
-    let before = if lane == 0 { KindWrites::default() } else { before };
-    if before.contradicts(kinds.reads.answered(before)) {
-        report(&args.faulty, found.lines);
-    }
-    // Of all lanes, one at most has a read of a level that nothing before it in the warp wrote; but for roots, of which all
-    // reads are the same.
-    let open = kinds.reads.unanswered(before);
-    // SAFETY: all lanes are here.
-    let reads =
-        unsafe { KindReads { mask: warp_reduce_or(ALL, open.mask), value: warp_reduce_or(ALL, open.value) } };
-    if lane == LANES - 1 {
-        let stretch = KindStretch { writes: written, reads, line: left.newlines(), reserved: [0; 3] };
-        // SAFETY: one writer an element.
-        unsafe { args.stretches.set(this * WARPS + warp, stretch) };
-    }
+    (kinds, faults)
 }

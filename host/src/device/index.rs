@@ -3,12 +3,15 @@
 use warpath_shared::check::{diagnose, trim};
 use warpath_shared::index::Monoid;
 use warpath_shared::index::level::KindWrites;
+use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
-    FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, KindStretch, LINK_WORDS, LineLinks,
-    STRETCH_BYTES, ScanArgs, StructureWrite, StructureWriteArgs, line_words,
+    ANY_FAULTY, FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, LINES, LineIndex, LineIndexArgs,
+    LineScan, LineScanArgs, LineStates, LineStatesArgs, LineSummaries, LineSummariesArgs,
+    MOST_LINES_OF_A_TILE, STATUS_WORDS, ScanArgs, StructureWrite, StructureWriteArgs, TileKinds, TileLines,
+    line_words, tile_fault_words,
 };
 use warpath_shared::units::{
-    Level, LineIx, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, padded_for, tiles_for, words_for,
+    Level, LineIx, MAX_PARTITION_BYTES, PartOffset, TILE_BYTES, WORD_BYTES, padded_for, tiles_for, words_for,
 };
 
 use super::{Accelerator, Plain, ScanScratch, Slot, launch};
@@ -20,18 +23,45 @@ use crate::error::Error;
 /// indexed twice.
 const BYTES_OF_A_LINE: usize = 128;
 
+/// For how many lines there is room.
+#[derive(Clone, Copy, Default)]
+struct LineRoom {
+    all: usize,
+    /// A multiple of 32.
+    of_a_tile: usize,
+}
+
+impl LineRoom {
+    /// Makes room for so many, and some more, so that a text of slightly shorter lines does not grow it again.
+    fn grow(&mut self, lines: usize, of_a_tile: usize) {
+        if lines > self.all {
+            self.all = lines + lines / 4;
+        }
+        if of_a_tile > self.of_a_tile {
+            self.of_a_tile = (of_a_tile + of_a_tile / 4).next_multiple_of(32);
+        }
+    }
+}
+
 /// A text on the device and its index, in buffers that are kept from partition to partition.
 pub(super) struct IndexStage<A: Accelerator> {
     text: Slot<A, u8>,
     /// How long the text is.
     loaded: usize,
-    links: Slot<A, u64>,
-    /// Lines that there is room for.
-    most_lines: usize,
+    states: Slot<A, LineSummary>,
+    summaries: Slot<A, LineSummary>,
+    line_scan: ScanScratch<A, LineSummary>,
+    counts: Slot<A, u32>,
+    ends: Slot<A, PartOffset>,
+    tile_faults: Slot<A, u32>,
+    first_lines: Slot<A, LineIx>,
+    count_scan: ScanScratch<A, u64>,
+    kinds: Slot<A, TileKinds>,
+    /// For how many lines there is room, in all and in each tile.
+    room: LineRoom,
     string: Slot<A, u64>,
     levels: Slot<A, u64>,
     line_starts: Slot<A, PartOffset>,
-    stretches: Slot<A, KindStretch>,
     kind_scan: ScanScratch<A, KindWrites>,
     faulty: Slot<A, u32>,
     status: Slot<A, u32>,
@@ -42,12 +72,19 @@ impl<A: Accelerator> Default for IndexStage<A> {
         Self {
             text: Slot::default(),
             loaded: 0,
-            links: Slot::default(),
-            most_lines: 0,
+            states: Slot::default(),
+            summaries: Slot::default(),
+            line_scan: ScanScratch::default(),
+            counts: Slot::default(),
+            ends: Slot::default(),
+            tile_faults: Slot::default(),
+            first_lines: Slot::default(),
+            count_scan: ScanScratch::default(),
+            kinds: Slot::default(),
+            room: LineRoom::default(),
             string: Slot::default(),
             levels: Slot::default(),
             line_starts: Slot::default(),
-            stretches: Slot::default(),
             kind_scan: ScanScratch::default(),
             faulty: Slot::default(),
             status: Slot::default(),
@@ -95,59 +132,122 @@ impl<A: Accelerator> IndexStage<A> {
     /// Builds the whole index of the text on the device. Waits for it, to know how many lines there are.
     pub fn build(&mut self, device: &A, levels: Level) -> Result<Shape, Error> {
         let padded = padded_for(self.loaded);
-        self.most_lines = self.most_lines.max(padded / BYTES_OF_A_LINE);
+        self.room.all = self.room.all.max(padded / BYTES_OF_A_LINE);
+        self.room.of_a_tile = self.room.of_a_tile.max(TILE_BYTES / BYTES_OF_A_LINE);
         loop {
-            let [any_faulty, lines] = self.build_for(device, levels, self.most_lines)?;
-            let lines = lines as usize;
-            if lines <= self.most_lines {
-                return Ok(Shape { padded, levels, lines, any_faulty: any_faulty != 0 });
+            let status = self.build_within(device, levels, self.room)?;
+            let lines = status[LINES] as usize;
+            let of_a_tile = status[MOST_LINES_OF_A_TILE] as usize;
+            if lines <= self.room.all && of_a_tile <= self.room.of_a_tile {
+                return Ok(Shape { padded, levels, lines, any_faulty: status[ANY_FAULTY] != 0 });
             }
-            self.most_lines = lines + lines / 4;
+            self.room.grow(lines, of_a_tile);
         }
     }
 
-    /// As [`build`](Self::build), if there are no more than `most_lines` lines. Returns [`FaultyLines::status`].
-    fn build_for(&mut self, device: &A, levels: Level, most_lines: usize) -> Result<[u32; 2], Error> {
+    /// As [`build`](Self::build), if there are no more lines than there is room for. Returns the status in any case.
+    fn build_within(
+        &mut self,
+        device: &A,
+        levels: Level,
+        room: LineRoom,
+    ) -> Result<[u32; STATUS_WORDS], Error> {
         let (len, padded) = (self.loaded, padded_for(self.loaded));
         let tiles = tiles_for(len + 1);
         let words = padded / WORD_BYTES;
-        let links = LINK_WORDS * tiles + 1;
-        device.zero(self.links.room(device, links)?, 0, links)?;
-        let fault_words = line_words(most_lines);
+        let of_a_tile = room.of_a_tile as LineIx;
+        let ends = tiles * room.of_a_tile;
+        let tile_faults = tiles * tile_fault_words(of_a_tile);
+        let fault_words = line_words(room.all);
+        let mut status = [0; STATUS_WORDS];
+        device.zero(self.status.room(device, STATUS_WORDS)?, 0, STATUS_WORDS)?;
         device.zero(self.faulty.room(device, fault_words)?, 0, fault_words)?;
-        let mut status = [0; 2];
-        device.zero(self.status.room(device, status.len())?, 0, status.len())?;
+
+        self.states.room(device, tiles)?;
+        launch::<A, LineStates>(
+            device,
+            &LineStatesArgs {
+                text: device.view(self.text.get()?, padded),
+                states: device.view_mut(self.states.get_mut()?, tiles),
+                status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
+            },
+        )?;
+        self.summaries.room(device, tiles)?;
+        launch::<A, LineSummaries>(
+            device,
+            &LineSummariesArgs {
+                text: device.view(self.text.get()?, padded),
+                summaries: device.view_mut(self.summaries.get_mut()?, tiles),
+                status: device.view(self.status.get()?, STATUS_WORDS),
+            },
+        )?;
+        let look_back = self.line_scan.start(device, tiles)?;
+        launch::<A, LineScan>(
+            device,
+            &LineScanArgs {
+                summaries: device.view(self.summaries.get()?, tiles),
+                states: device.view_mut(self.states.get_mut()?, tiles),
+                look_back,
+                status: device.view(self.status.get()?, STATUS_WORDS),
+            },
+        )?;
+
         self.string.room(device, words)?;
         self.levels.room(device, words * levels as usize)?;
-        self.line_starts.room(device, most_lines + 1)?;
-        let stretches = padded / STRETCH_BYTES;
-        self.stretches.room(device, stretches)?;
+        self.counts.room(device, tiles)?;
+        self.ends.room(device, ends)?;
+        self.tile_faults.room(device, tile_faults)?;
+        self.kinds.room(device, tiles)?;
         launch::<A, StructureWrite>(
             device,
             &StructureWriteArgs {
                 text: device.view(self.text.get()?, padded),
-                links: LineLinks { words: device.view_mut(self.links.get_mut()?, links) },
+                states: device.view(self.states.get()?, tiles),
                 string: device.view_mut(self.string.get_mut()?, words),
                 levels: device.view_mut(self.levels.get_mut()?, words * levels as usize),
-                line_starts: device.view_mut(self.line_starts.get_mut()?, most_lines + 1),
-                stretches: device.view_mut(self.stretches.get_mut()?, stretches),
-                faulty: FaultyLines {
-                    bits: device.view_mut(self.faulty.get_mut()?, fault_words),
-                    status: device.view_mut(self.status.get_mut()?, status.len()),
+                lines: TileLines {
+                    counts: device.view_mut(self.counts.get_mut()?, tiles),
+                    ends: device.view_mut(self.ends.get_mut()?, ends),
+                    faulty: device.view_mut(self.tile_faults.get_mut()?, tile_faults),
+                    room: of_a_tile,
+                    reserved: 0,
                 },
+                kinds: device.view_mut(self.kinds.get_mut()?, tiles),
                 len: len as PartOffset,
                 level_count: levels,
             },
         )?;
-        let look_back = self.kind_scan.start(device, stretches)?;
-        launch::<A, KindCheck>(
+
+        self.first_lines.room(device, tiles)?;
+        self.line_starts.room(device, room.all + 1)?;
+        let look_back = self.count_scan.start(device, tiles)?;
+        launch::<A, LineIndex>(
             device,
-            &KindCheckArgs {
-                stretches: device.view(self.stretches.get()?, stretches),
+            &LineIndexArgs {
+                counts: device.view(self.counts.get()?, tiles),
+                ends: device.view(self.ends.get()?, ends),
+                faults: device.view(self.tile_faults.get()?, tile_faults),
+                first_lines: device.view_mut(self.first_lines.get_mut()?, tiles),
+                line_starts: device.view_mut(self.line_starts.get_mut()?, room.all + 1),
                 look_back,
                 faulty: FaultyLines {
                     bits: device.view_mut(self.faulty.get_mut()?, fault_words),
-                    status: device.view_mut(self.status.get_mut()?, status.len()),
+                    status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
+                },
+                room: of_a_tile,
+                reserved: 0,
+            },
+        )?;
+        let look_back = self.kind_scan.start(device, tiles)?;
+        launch::<A, KindCheck>(
+            device,
+            &KindCheckArgs {
+                kinds: device.view(self.kinds.get()?, tiles),
+                first_lines: device.view(self.first_lines.get()?, tiles),
+                look_back,
+                faulty: FaultyLines {
+                    bits: device.view_mut(self.faulty.get_mut()?, fault_words),
+                    status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
                 },
             },
         )?;

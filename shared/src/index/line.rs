@@ -60,9 +60,6 @@ pub struct WordsSummary {
     pub depth_inside: Depth,
 }
 
-/// In a published word: it is there.
-pub const LINK_THERE: u64 = 1 << 63;
-
 /// There is a newline; the other fields speak of what follows the last one.
 const NEWLINE: u32 = 1;
 /// The number of quotes is odd.
@@ -125,65 +122,10 @@ impl LineSummary {
         self.has(NEWLINE)
     }
 
-    /// The same with another number of newlines, counted elsewhere.
-    #[inline(always)]
-    #[must_use]
-    pub const fn with_newlines(self, newlines: LineIx) -> Self {
-        Self { newlines, ..self }
-    }
-
     /// The state at the right of the stretch, if it begins at a line's start or contains one.
     #[inline(always)]
     pub const fn state(&self) -> LineState {
         LineState { escape: self.has(ESCAPE), string: self.has(ODD_QUOTES), depth: self.depth_outside }
-    }
-
-    /// The summary of a stretch of at most 2¹⁵ bytes, packed: what a tile publishes of itself.
-    ///
-    /// ```text
-    /// bit  63      58–62   48–57   32–47          16–31           0–15
-    ///      there   flags   zero    depth_inside   depth_outside   newlines
-    /// ```
-    #[inline(always)]
-    pub const fn to_link(self) -> u64 {
-        LINK_THERE
-            | (self.flags as u64) << 58
-            | (self.depth_inside as u16 as u64) << 32
-            | (self.depth_outside as u16 as u64) << 16
-            | self.newlines as u64
-    }
-
-    /// The summary that [`to_link`](Self::to_link) packed.
-    #[inline(always)]
-    pub const fn from_link(link: u64) -> Self {
-        Self {
-            flags: (link >> 58) as u32 & 0x1f,
-            newlines: link as u16 as LineIx,
-            depth_outside: (link >> 16) as i16 as Depth,
-            depth_inside: (link >> 32) as i16 as Depth,
-        }
-    }
-
-    /// The summary of a stretch from the start of a text, packed in two words: what a tile publishes of all text up to its
-    /// end. Each word says for itself that it is there.
-    ///
-    /// ```text
-    /// bit  63      58–62   32–57   0–31
-    ///      there   flags   zero    newlines
-    ///      there   zero    zero    depth
-    /// ```
-    #[inline(always)]
-    pub const fn to_prefix(self) -> [u64; 2] {
-        let lines = LINK_THERE | ((self.flags | NEWLINE) as u64) << 58 | self.newlines as u64;
-        [lines, LINK_THERE | self.depth_outside as u32 as u64]
-    }
-
-    /// The summary that [`to_prefix`](Self::to_prefix) packed.
-    #[inline(always)]
-    pub const fn from_prefix([lines, depth]: [u64; 2]) -> Self {
-        let depth = depth as u32 as Depth;
-        let flags = (lines >> 58) as u32 & 0x1f;
-        Self { flags, newlines: lines as LineIx, depth_outside: depth, depth_inside: depth }
     }
 
     /// The summary of 32 words in a row, each classified by a lane of a warp, from what the lanes found together.
@@ -282,7 +224,6 @@ pub fn index_word(c: &Classes, state: &mut LineState, prefix: impl Fn(u64) -> u6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::TILE_BYTES;
     use std::vec::Vec;
 
     fn classes(text: &[u8]) -> Classes {
@@ -353,28 +294,6 @@ mod tests {
             assert_eq!(a.combine(LineSummary::default()), a);
             // A summary forgets flags that a newline makes meaningless: compare what can be observed.
             assert_eq!(LineSummary::default().combine(a), a);
-        }
-    }
-
-    #[test]
-    fn links_and_prefixes_keep_what_they_are_given() {
-        let mut seed = 4;
-        for _ in 0..10_000 {
-            let words: Vec<[u8; 64]> = (0..7).map(|_| random_word(&mut seed)).collect();
-            let all = words
-                .iter()
-                .map(|w| LineSummary::of_word(&Classes::of(w)))
-                .fold(LineSummary::default(), Monoid::combine);
-            assert_eq!(LineSummary::from_link(all.to_link()), all);
-            let all = LineSummary::LINE_START.combine(all);
-            let got = LineSummary::from_prefix(all.to_prefix());
-            assert_eq!((got.state(), got.newlines()), (all.state(), all.newlines()));
-        }
-        // The deepest that a tile goes, both ways.
-        for byte in [b'[', b']'] {
-            let word = LineSummary::of_word(&Classes::of(&[byte; 64]));
-            let tile = (0..TILE_BYTES / 64).fold(LineSummary::default(), |all, _| all.combine(word));
-            assert_eq!(LineSummary::from_link(tile.to_link()), tile);
         }
     }
 
