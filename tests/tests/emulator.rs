@@ -373,13 +373,12 @@ fn lines_are_looked_back_for_beyond_one_window() {
     let mut far = [0u32; STATUS_WORDS];
     far[FAR] = 1;
     for schedule in [Schedule::InOrder, Schedule::Reverse, Schedule::Shuffled { seed: 4 }] {
-        let (mut status, mut states) = (vec![0u32; tiles + 1], vec![LineSummary::default(); len]);
+        let (mut status, mut states) = (vec![0u32; tiles + 1], summaries.clone());
         let mut sums = vec![LineSummary::default(); 2 * tiles];
         let (aggregate, inclusive) = sums.split_at_mut(tiles);
         // SAFETY: the arrays outlive the launch, and nothing else touches them until it has ended.
         let args = unsafe {
             LineScanArgs {
-                summaries: View::from_slice(&summaries),
                 states: ViewMut::from_raw(states.as_mut_ptr(), len),
                 look_back: LookBack {
                     status: ViewMut::from_raw(status.as_mut_ptr(), status.len()),
