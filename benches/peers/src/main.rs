@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! peers LIBRARY QUERY one|all FILE
+//! peers --version LIBRARY
 //! ```
 //!
-//! One program a library would be fairer in nothing: the file is mapped, lines are found by `memchr`, and each line goes
+//! The file is mapped, lines are found by `memchr`, and each line goes
 //! to the library's own entry point ([`library`]). With `all`, `rayon` deals stretches of whole lines to every core and
 //! their output is written in order; with `one`, the same loop runs in one thread. Each value found is printed on a line
 //! of its own, as JSON; the output of a whole stretch is written at once. The allocator is mimalloc, which simd-json's
@@ -31,6 +32,12 @@ const STRETCH_BYTES: usize = 1 << 20;
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, library] = args.as_slice()
+        && flag == "--version"
+    {
+        println!("{}", version(library)?);
+        return Ok(());
+    }
     let [library, query, threads, file] = args.as_slice() else {
         bail!("usage: peers {} {} one|all FILE", Library::NAMES.join("|"), Query::NAMES.join("|"));
     };
@@ -61,6 +68,17 @@ fn main() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The version that a library was built with, as the lock file has it.
+fn version(library: &str) -> Result<&'static str> {
+    let package = match library {
+        "rsonpath" => "rsonpath-lib",
+        _ => library.rsplit_once('-').context("a library and a way to use it")?.0,
+    };
+    let lock = include_str!("../Cargo.lock");
+    let (_, entry) = lock.split_once(&format!("name = \"{package}\"\nversion = \"")).context("no such library")?;
+    Ok(entry.split('"').next().unwrap_or_default())
 }
 
 /// What a library prints for the lines of a stretch.
@@ -103,6 +121,14 @@ mod tests {
         assert!(stretches.len() > 2);
         assert!(stretches.iter().all(|stretch| stretch.is_empty() || stretch.ends_with(b"\n")));
         assert_eq!(stretches.concat(), text);
+    }
+
+    #[test]
+    fn every_library_has_a_version() {
+        for name in Library::NAMES {
+            assert!(version(name).unwrap().starts_with(|char: char| char.is_ascii_digit()), "{name}");
+        }
+        assert!(version("nothing-at-all").is_err());
     }
 
     #[test]
