@@ -77,7 +77,8 @@ fn version(library: &str) -> Result<&'static str> {
         _ => library.rsplit_once('-').context("a library and a way to use it")?.0,
     };
     let lock = include_str!("../Cargo.lock");
-    let (_, entry) = lock.split_once(&format!("name = \"{package}\"\nversion = \"")).context("no such library")?;
+    let (_, entry) =
+        lock.split_once(&format!("name = \"{package}\"\nversion = \"")).context("no such library")?;
     Ok(entry.split('"').next().unwrap_or_default())
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use warpath_benches::generate::Shape;
-use warpath_benches::harness::plan::{self, Suite};
+use warpath_benches::harness::plan::{self, Extent, Suite};
 use warpath_benches::harness::session::{Session, Settings};
 use warpath_benches::harness::values::{self, Columns};
 use warpath_benches::harness::{data, report};
@@ -62,9 +62,17 @@ struct Measure {
     #[arg(long)]
     large: bool,
 
+    /// Measure files of a tenth of the size: to see that everything works
+    #[arg(long, conflicts_with = "large")]
+    quick: bool,
+
     /// The most runs of a tool in a case
     #[arg(long, default_value_t = 10)]
     runs: usize,
+
+    /// Seconds after which a slow peer has run often enough in a case; it runs twice at least
+    #[arg(long, default_value_t = 1.5)]
+    budget: f64,
 
     /// Seconds after which a run is ended
     #[arg(long, default_value_t = 60)]
@@ -88,7 +96,12 @@ fn main() -> Result<()> {
 fn run(suite: Suite, measure: &Measure) -> Result<()> {
     let start = Instant::now();
     build()?;
-    let mut charts = plan::charts(suite, measure.large);
+    let extent = match (measure.quick, measure.large) {
+        (true, _) => Extent::Quick,
+        (false, false) => Extent::Full,
+        (false, true) => Extent::Large,
+    };
+    let mut charts = plan::charts(suite, extent);
     for id in &measure.only {
         let names: Vec<&str> = charts.iter().map(|chart| chart.id).collect();
         ensure!(names.contains(&id.as_str()), "no chart {id:?}; there are {}", names.join(", "));
@@ -99,7 +112,7 @@ fn run(suite: Suite, measure: &Measure) -> Result<()> {
         peers: measure.peers.clone(),
         results: measure.folder.join(format!("{}.jsonl", suite.name())),
         runs: measure.runs.max(1),
-        budget: suite.budget(),
+        budget: Duration::try_from_secs_f64(measure.budget)?,
         limit: Duration::from_secs(measure.limit),
         revision: revision(),
     })?;

@@ -1,7 +1,5 @@
 //! Which charts there are, of which cases, with which tools.
 
-use std::time::Duration;
-
 use super::ask::{self, Ask};
 use super::data::Data;
 use super::tool::Tool;
@@ -62,13 +60,23 @@ impl Suite {
             Suite::Gpu => "gpu",
         }
     }
+}
 
-    /// How long a slow peer may take in a case.
-    pub fn budget(self) -> Duration {
-        match self {
-            Suite::Cpu => Duration::from_secs(2),
-            Suite::Gpu => Duration::from_secs(3),
-        }
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Files of a tenth of the size: to see that everything works, not for numbers.
+    Quick,
+    /// What the bars are for.
+    Full,
+    /// A file of 8 GB as well.
+    Large,
+}
+
+impl Extent {
+    /// What becomes of a file's size.
+    fn bytes(self, bytes: u64) -> u64 {
+        if self == Extent::Quick { bytes / 10 } else { bytes }
     }
 }
 
@@ -84,15 +92,15 @@ const SWEEP_BYTES: u64 = 100_000_000;
 /// The versions of `qj` that are measured.
 pub const QJ: [&str; 2] = ["0.1.4", "0.3.0"];
 
-/// The charts of a suite; `large` adds the file of 8 GB.
-pub fn charts(suite: Suite, large: bool) -> Vec<Chart> {
+/// The charts of a suite.
+pub fn charts(suite: Suite, extent: Extent) -> Vec<Chart> {
     match suite {
-        Suite::Cpu => cpu(large),
-        Suite::Gpu => gpu(large),
+        Suite::Cpu => cpu(extent),
+        Suite::Gpu => gpu(extent),
     }
 }
 
-fn cpu(large: bool) -> Vec<Chart> {
+fn cpu(extent: Extent) -> Vec<Chart> {
     let libraries = [
         "serde_json-typed",
         "serde_json-value",
@@ -111,30 +119,30 @@ fn cpu(large: bool) -> Vec<Chart> {
     let few = [&[Tool::Cat, Tool::warpath("cpu")][..], &QJ.map(Tool::Qj)].concat();
     let with_count = [&few[..], &[Tool::warpath_count("cpu")]].concat();
     vec![
-        queries(CPU_BYTES, &all),
+        queries(extent.bytes(CPU_BYTES), &all),
         sizes(
-            large,
+            extent,
             &[&with_count[..], &[Tool::DuckDb { count: true }, Tool::Polars { count: true }]].concat(),
         ),
-        partitions("cpu"),
-        levels(&[Tool::Cat, Tool::warpath_count("cpu")]),
-        record_bytes(SWEEP_BYTES, 10, &with_count),
-        selectivity(SWEEP_BYTES, 10, &with_count),
-        paths(CPU_BYTES, 5, &few),
+        partitions(extent, "cpu"),
+        levels(extent, &[Tool::Cat, Tool::warpath_count("cpu")]),
+        record_bytes(extent.bytes(SWEEP_BYTES), 10, &with_count),
+        selectivity(extent.bytes(SWEEP_BYTES), 10, &with_count),
+        paths(extent.bytes(CPU_BYTES), 5, &few),
     ]
 }
 
-fn gpu(large: bool) -> Vec<Chart> {
+fn gpu(extent: Extent) -> Vec<Chart> {
     let both = [Tool::warpath("cuda"), Tool::warpath_count("cuda"), Tool::warpath("cpu")];
     let few = [&[Tool::Cat][..], &both].concat();
     let peers = [&few[..], &QJ.map(Tool::Qj)].concat();
     let mut charts = vec![
-        queries(GPJSON_BYTES, &peers),
-        sizes(large, &few),
-        partitions("cuda"),
-        record_bytes(GPJSON_BYTES / 2, 5, &both),
-        selectivity(GPJSON_BYTES / 2, 5, &both),
-        paths(GPJSON_BYTES, 5, &[Tool::warpath("cuda"), Tool::warpath("cpu")]),
+        queries(extent.bytes(GPJSON_BYTES), &peers),
+        sizes(extent, &few),
+        partitions(extent, "cuda"),
+        record_bytes(extent.bytes(GPJSON_BYTES / 2), 5, &both),
+        selectivity(extent.bytes(GPJSON_BYTES / 2), 5, &both),
+        paths(extent.bytes(GPJSON_BYTES), 5, &[Tool::warpath("cuda"), Tool::warpath("cpu")]),
     ];
     let components = |id: &'static str, cases: Vec<Case>| Chart { id, runs: 1, cases };
     let of = |chart: &Chart| {
@@ -144,7 +152,7 @@ fn gpu(large: bool) -> Vec<Chart> {
     let depths = (1..=8).map(|levels| Case {
         label: levels.to_string(),
         x: Some(levels as f64),
-        data: Data { shape: Shape::Twitter, bytes: GPJSON_BYTES },
+        data: Data { shape: Shape::Twitter, bytes: extent.bytes(GPJSON_BYTES) },
         ask: ask::lang(),
         work: Work::Components { levels: Some(levels) },
     });
@@ -179,7 +187,7 @@ fn queries(bytes: u64, tools: &[Tool]) -> Chart {
 }
 
 /// The sizes of GpJSON's tables.
-fn sizes(large: bool, tools: &[Tool]) -> Chart {
+fn sizes(extent: Extent, tools: &[Tool]) -> Chart {
     let sizes = [
         ("100 KB", 100_000),
         ("100 MB", 100_000_000),
@@ -194,15 +202,16 @@ fn sizes(large: bool, tools: &[Tool]) -> Chart {
         ask: ask::lang(),
         work: Work::Tools(tools.to_vec()),
     };
-    Chart {
-        id: "sizes",
-        runs: 10,
-        cases: sizes.into_iter().take(if large { 5 } else { 4 }).map(case).collect(),
-    }
+    let count = match extent {
+        Extent::Quick => 2,
+        Extent::Full => 4,
+        Extent::Large => 5,
+    };
+    Chart { id: "sizes", runs: 10, cases: sizes.into_iter().take(count).map(case).collect() }
 }
 
 /// The partitions of GpJSON's tables.
-fn partitions(device: &'static str) -> Chart {
+fn partitions(extent: Extent, device: &'static str) -> Chart {
     let partitions = [
         ("default", None),
         ("50 MB", Some("50000000")),
@@ -214,7 +223,7 @@ fn partitions(device: &'static str) -> Chart {
     let case = |(at, (label, partition)): (usize, (&str, Option<&str>))| Case {
         label: label.into(),
         x: Some(at as f64),
-        data: Data { shape: Shape::Twitter, bytes: 800_000_000 },
+        data: Data { shape: Shape::Twitter, bytes: extent.bytes(800_000_000) },
         ask: ask::lang(),
         work: Work::Tools(vec![
             Tool::Warpath { device, count: false, partition: partition.map(str::to_owned) },
@@ -225,11 +234,11 @@ fn partitions(device: &'static str) -> Chart {
 }
 
 /// Paths that need an index of 1 to 8 levels.
-fn levels(tools: &[Tool]) -> Chart {
+fn levels(extent: Extent, tools: &[Tool]) -> Chart {
     let case = |levels: usize| Case {
         label: levels.to_string(),
         x: Some(levels as f64),
-        data: Data { shape: Shape::Maps, bytes: SWEEP_BYTES },
+        data: Data { shape: Shape::Maps, bytes: extent.bytes(SWEEP_BYTES) },
         ask: ask::levels(levels),
         work: Work::Tools(tools.to_vec()),
     };
@@ -290,7 +299,7 @@ mod tests {
     #[test]
     fn every_tool_can_be_asked() {
         for suite in [Suite::Cpu, Suite::Gpu] {
-            for chart in charts(suite, true) {
+            for chart in charts(suite, Extent::Large) {
                 assert!(chart.cases.len() > 1);
                 for case in &chart.cases {
                     let Work::Tools(tools) = &case.work else { continue };
@@ -313,11 +322,11 @@ mod tests {
     #[test]
     fn cases_differ_and_large_files_are_asked_for() {
         for suite in [Suite::Cpu, Suite::Gpu] {
-            let largest = |large| {
-                charts(suite, large).iter().flat_map(|chart| &chart.cases).map(|case| case.data.bytes).max()
-            };
-            assert_eq!((largest(false), largest(true)), (Some(1_600_000_000), Some(8_000_000_000)));
-            for chart in charts(suite, true) {
+            let largest = [Extent::Quick, Extent::Full, Extent::Large].map(|extent| {
+                charts(suite, extent).iter().flat_map(|chart| &chart.cases).map(|case| case.data.bytes).max()
+            });
+            assert_eq!(largest, [Some(100_000_000), Some(1_600_000_000), Some(8_000_000_000)]);
+            for chart in charts(suite, Extent::Large) {
                 let mut labels: Vec<&str> = chart.cases.iter().map(|case| case.label.as_str()).collect();
                 labels.sort_unstable();
                 labels.dedup();

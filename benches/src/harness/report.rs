@@ -516,7 +516,7 @@ mod tests {
     #[test]
     fn every_chart_that_is_measured_is_shown() {
         for suite in [Suite::Cpu, Suite::Gpu] {
-            for chart in plan::charts(suite, true) {
+            for chart in plan::charts(suite, plan::Extent::Large) {
                 let show =
                     SHOWS.iter().find(|show| show.id == chart.id).unwrap_or_else(|| panic!("{}", chart.id));
                 assert!(

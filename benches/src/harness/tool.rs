@@ -7,6 +7,9 @@ use std::time::Duration;
 use super::ask::Ask;
 use super::process;
 
+/// How a script for DuckDB begins. Its progress bar would go to standard output.
+const DUCKDB: &str = "import duckdb\nduckdb.sql('SET enable_progress_bar = false')\n";
+
 /// A tool, as it is driven in a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tool {
@@ -142,12 +145,12 @@ impl Tool {
                 let from = format!("FROM (SELECT json FROM read_ndjson_objects('{file}')) t {}", sql.filter);
                 let script = if *count {
                     format!(
-                        "import duckdb\nprint(int(duckdb.sql(\"SELECT {} {from}\").fetchall()[0][0]))",
+                        "{DUCKDB}print(int(duckdb.sql(\"SELECT {} {from}\").fetchall()[0][0]))",
                         sql.count?
                     )
                 } else {
                     format!(
-                        "import duckdb\nduckdb.sql(\"COPY (SELECT {} {from}) TO '/dev/stdout' (FORMAT json, USE_TMP_FILE false)\")",
+                        "{DUCKDB}duckdb.sql(\"COPY (SELECT {} {from}) TO '/dev/stdout' (FORMAT json, USE_TMP_FILE false)\")",
                         sql.values
                     )
                 };
