@@ -23,12 +23,14 @@ build)
             cp -L "target/peers/bin/$peer" "$bin/$peer"
         fi
     done
+    # Where they are run, git may not know.
+    git describe --always --dirty=+ >"$bin/revision"
     ls -l "$bin"
     ;;
 run)
     data=$(mktemp -d)
     trap 'rm -rf "$data"' EXIT
-    "$bin/bench" gpu --data "$data" "${@:3}"
+    "$bin/bench" gpu --data "$data" --revision "$(<"$bin/revision")" "${@:3}"
     ;;
 *)
     echo "usage: benches/gpu.sh build|run [FOLDER]" >&2

@@ -46,7 +46,7 @@ struct Measure {
     #[arg(long, default_value = "docs/bench")]
     folder: PathBuf,
 
-    /// Where data is made, and kept for the next time: up to 6 GB, and 8 GB more with --large
+    /// Where data is made, and kept for the next time: up to 9 GB, and 8 GB more with --large
     #[arg(long, default_value = "target/bench-data")]
     data: PathBuf,
 
@@ -65,6 +65,10 @@ struct Measure {
     /// Measure files of a tenth of the size: to see that everything works
     #[arg(long, conflicts_with = "large")]
     quick: bool,
+
+    /// The revision that is measured [default: what git says]
+    #[arg(long, value_name = "TEXT")]
+    revision: Option<String>,
 
     /// The most runs of a tool in a case
     #[arg(long, default_value_t = 10)]
@@ -114,7 +118,7 @@ fn run(suite: Suite, measure: &Measure) -> Result<()> {
         runs: measure.runs.max(1),
         budget: Duration::try_from_secs_f64(measure.budget)?,
         limit: Duration::from_secs(measure.limit),
-        revision: revision(),
+        revision: measure.revision.clone().or_else(revision),
     })?;
     eprintln!("{}", session.machine());
     for chart in &charts {

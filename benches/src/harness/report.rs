@@ -101,6 +101,7 @@ pub fn write(folder: &Path) -> Result<Vec<String>> {
     for suite in [Suite::Cpu, Suite::Gpu] {
         let records = record::load(&folder.join(format!("{}.jsonl", suite.name())))?;
         if records.is_empty() {
+            let _ = write!(page, "\nNothing has been measured with `bench {}` yet.\n", suite.name());
             continue;
         }
         let heading = match suite {
@@ -122,6 +123,7 @@ pub fn write(folder: &Path) -> Result<Vec<String>> {
             page += &tables(&records);
         }
     }
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     fs::write(folder.join("README.md"), page).context("README.md")?;
     files.push("README.md".into());
     Ok(files)
@@ -229,7 +231,10 @@ fn why(record: &Record) -> Option<&str> {
 /// The tools of one case by speed, or components by time.
 fn speeds(records: &[&Record]) -> String {
     let components = is_component(records[0]);
-    let rows = rows(records, components, |record, measured| {
+    // What does not depend on the text would only stretch the axis; the table has it.
+    let shown: Vec<&Record> =
+        records.iter().copied().filter(|record| !components || record.tool != "context and module").collect();
+    let rows = rows(&shown, components, |record, measured| {
         let (wall, (least, most)) = (median(&measured.wall_ms)?, spread(&measured.wall_ms)?);
         if components {
             let note = format!("{} ms, {} GB/s", number(wall), number(record.rate(wall)));
@@ -310,7 +315,8 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
     }
     let first = records[0];
     let what = match (show.id.contains("sizes"), is_component(first)) {
-        (true, _) => format!("over {}", first.shape),
+        (true, true) => format!("{}, resident on the device", first.shape),
+        (true, false) => format!("{}; whole process, from file to output", first.shape),
         (false, false) => format!(
             "{} MB of {}; whole process, from file to output",
             number(first.bytes as f64 / 1e6),
@@ -322,6 +328,8 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
             shape_of_all(records)
         ),
     };
+    // Warpath's lines come first, and so have the same looks on every chart; the limit comes last.
+    series.sort_by_key(|series| (!series.ours, series.name == "cat"));
     let heading = Heading { title: show.title.into(), notes: vec![what, place_and_time(records)] };
     let axis = if show.log { format!("{axis}, logarithmic") } else { axis.to_owned() };
     lines::draw(&heading, &Axis { title: axis, ticks, log: show.log }, "10⁹ bytes of input a second", &series)
@@ -500,6 +508,14 @@ mod tests {
                 cells = 0;
             }
         }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(write(&folder.path().join("new")).unwrap(), ["README.md"]);
+        let page = fs::read_to_string(folder.path().join("new/README.md")).unwrap();
+        assert_eq!(page.matches("Nothing has been measured").count(), 2);
     }
 
     #[test]

@@ -28,22 +28,27 @@ pub enum Role {
     Limit,
 }
 
-const WIDTH: f64 = 860.0;
-const LEFT: f64 = 190.0;
+/// Between names and notes.
+const PLOT: f64 = 430.0;
 const RIGHT: f64 = 240.0;
+/// A character of a name, bold or not, is no wider on average.
+const CHARACTER: f64 = 7.0;
 const ROW: f64 = 22.0;
 
 /// Draws rows in the order given, over an axis in `unit`.
 pub fn draw(heading: &Heading, unit: &str, rows: &[Row]) -> String {
+    let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let left = (longest as f64 * CHARACTER + 32.0).max(190.0);
+    let width = left + PLOT + RIGHT;
     let top = heading_height(heading) + 8.0;
     let bottom = top + ROW * rows.len() as f64;
-    let mut svg = Svg::new(WIDTH, bottom + 48.0);
+    let mut svg = Svg::new(width, bottom + 48.0);
     begin(&mut svg, heading);
     let spots = rows.iter().filter_map(|row| row.spot);
-    let scale = Scale::over(spots.flat_map(|spot| [spot.low, spot.high]), LEFT, WIDTH - RIGHT);
+    let scale = Scale::over(spots.flat_map(|spot| [spot.low, spot.high]), left, left + PLOT);
     for (at, row) in rows.iter().enumerate() {
         if row.role == Role::Ours {
-            svg.band(12.0, top + ROW * at as f64, WIDTH - 24.0, ROW, "#E8F1F8");
+            svg.band(12.0, top + ROW * at as f64, width - 24.0, ROW, "#E8F1F8");
         }
     }
     for value in scale.ticks() {
@@ -57,7 +62,7 @@ pub fn draw(heading: &Heading, unit: &str, rows: &[Row]) -> String {
         );
     }
     let axis = if scale.is_log() { format!("{unit}, logarithmic") } else { unit.to_owned() };
-    let middle = (LEFT + WIDTH - RIGHT) / 2.0;
+    let middle = left + PLOT / 2.0;
     svg.text(
         middle,
         bottom + 36.0,
@@ -78,16 +83,16 @@ pub fn draw(heading: &Heading, unit: &str, rows: &[Row]) -> String {
             anchor: "end",
             ..Text::default()
         };
-        svg.text(LEFT - 12.0, y + 4.0, &row.name, name);
+        svg.text(left - 12.0, y + 4.0, &row.name, name);
         let note = Text { size: 11.0, colour: if ours { INK } else { FAINT }, ..Text::default() };
         let Some(spot) = row.spot else {
-            svg.text(LEFT + 4.0, y + 4.0, &row.note, note);
+            svg.text(left + 4.0, y + 4.0, &row.note, note);
             continue;
         };
         svg.line((scale.place(spot.low), y), (scale.place(spot.high), y), colour, 2.0);
         let mark = if row.role == Role::Limit { Mark::Diamond } else { Mark::Disc };
         svg.mark((scale.place(spot.value), y), mark, 5.0, colour);
-        svg.text(WIDTH - RIGHT + 14.0, y + 4.0, &row.note, note);
+        svg.text(left + PLOT + 14.0, y + 4.0, &row.note, note);
     }
     svg.finish(&heading.title)
 }

@@ -26,10 +26,10 @@ pub struct Axis {
     pub log: bool,
 }
 
-const WIDTH: f64 = 860.0;
+const WIDTH: f64 = 900.0;
 const PLOT: f64 = 320.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 210.0;
+const RIGHT: f64 = 250.0;
 /// Names are at least so far from each other.
 const APART: f64 = 15.0;
 
@@ -83,7 +83,7 @@ pub fn draw(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> St
             points.iter().map(|(value, spot)| (x.place(*value), y.place(spot.value))).collect();
         svg.path(&places, colour, if *ours { 2.5 } else { 1.5 });
         for (place, (_, spot)) in places.iter().zip(points) {
-            svg.line((place.0, y.place(spot.low)), (place.0, y.place(spot.high)), colour, 1.5);
+            svg.line((place.0, y.place(spot.low)), (place.0, y.place(spot.high)), colour, 1.0);
             svg.mark(*place, mark, 4.0, colour);
         }
     }

@@ -58,7 +58,7 @@ impl Scale {
         }
         let rough = (self.high - self.low) / 5.0;
         let power = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0]
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
             .into_iter()
             .map(|step| step * power)
             .find(|step| *step >= rough)
@@ -85,7 +85,7 @@ mod tests {
     fn wide_values_get_a_logarithmic_axis() {
         let narrow = Scale::over([2.0, 10.0].into_iter(), 0.0, 100.0);
         assert!(!narrow.is_log());
-        assert_eq!(narrow.ticks(), [0.0, 5.0, 10.0]);
+        assert_eq!(narrow.ticks(), [0.0, 2.5, 5.0, 7.5, 10.0]);
         assert_eq!(narrow.place(0.0), 0.0);
         let wide = Scale::over([0.1, 10.0].into_iter(), 0.0, 100.0);
         assert!(wide.is_log());
