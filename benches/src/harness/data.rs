@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 
 use super::process;
-use crate::generate::{Shape, write_ndjson};
+use crate::generate::{Generator, Shape, write_ndjson};
 
 /// A file of generated data, by what makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +21,9 @@ pub struct Data {
 
 /// The seed of all data.
 const SEED: u64 = 1;
+
+/// Bytes at the beginning of a file by which it is known.
+const BEGINNING: u64 = 256 << 10;
 
 /// How long making a file or a reference may take.
 pub const LONG: Duration = Duration::from_secs(900);
@@ -39,6 +42,18 @@ impl Data {
         format!("{}-{}.ndjson", self.shape_name().replace(':', "-"), self.bytes)
     }
 
+    /// Whether a file begins as this data does: one that another version of the generator made does not.
+    fn begins(self, path: &Path) -> io::Result<bool> {
+        let mut wanted = Vec::new();
+        let mut generator = Generator::new(self.shape, SEED);
+        while wanted.len() < self.bytes.min(BEGINNING) as usize {
+            generator.line(&mut wanted);
+        }
+        let mut found = Vec::new();
+        File::open(path)?.take(wanted.len() as u64).read_to_end(&mut found)?;
+        Ok(found == wanted)
+    }
+
     /// Makes it in a folder, unless it is there, and reads it once, so that it is in the page cache. Its path and length.
     ///
     /// # Errors
@@ -46,7 +61,7 @@ impl Data {
     /// Those of the file system.
     pub fn ensure(self, folder: &Path) -> Result<(PathBuf, u64)> {
         let path = folder.join(self.file_name());
-        if !path.exists() {
+        if !path.exists() || !self.begins(&path)? {
             fs::create_dir_all(folder)?;
             let text = |path: &Path| path.to_string_lossy().into_owned();
             let (this, bytes) = (std::env::current_exe()?, self.bytes.to_string());
@@ -92,5 +107,23 @@ mod tests {
         make(data.shape, &path, data.bytes).unwrap();
         assert_eq!(data.ensure(folder.path()).unwrap(), (path, 10_000));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn files_of_another_generator_are_known() {
+        let folder = tempfile::tempdir().unwrap();
+        for data in
+            [Data { shape: Shape::Sized(500), bytes: 10_000 }, Data { shape: Shape::Twitter, bytes: 2 << 20 }]
+        {
+            let path = folder.path().join(data.file_name());
+            make(data.shape, &path, data.bytes).unwrap();
+            assert!(data.begins(&path).unwrap());
+            let mut text = fs::read(&path).unwrap();
+            text[5_000] ^= 1;
+            fs::write(&path, &text).unwrap();
+            assert!(!data.begins(&path).unwrap());
+            fs::write(&path, &text[..4_000]).unwrap();
+            assert!(!data.begins(&path).unwrap());
+        }
     }
 }
