@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod lookback;
+pub mod search;
 pub mod tile;
 pub mod warp;
 

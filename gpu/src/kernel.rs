@@ -4,11 +4,13 @@ mod copy;
 mod faulty;
 mod line;
 mod query;
+mod results;
 mod scan;
 mod structure;
 
 pub use copy::copy_16;
 pub use line::line_summaries;
 pub use query::{query_count, query_fill, query_slots};
-pub use scan::{count_scan, kind_scan, line_scan};
+pub use results::{query_bounds, slot_compact, text_gather};
+pub use scan::{count_scan, kind_scan, line_scan, text_scan};
 pub use structure::{kind_check, structure_write};

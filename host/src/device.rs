@@ -7,11 +7,13 @@ mod index;
 mod memory;
 mod pipeline;
 mod query;
+mod results;
 
 use warpath_shared::kernel::Kernel;
 
 pub use memory::{ScanScratch, Slot};
 pub use pipeline::Pipeline;
+pub use results::Text;
 
 use crate::error::Error;
 use warpath_shared::view::{View, ViewMut};

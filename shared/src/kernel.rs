@@ -14,8 +14,17 @@
 //! | [`KindScan`] | kinds a tile | the kinds before each tile |
 //! | [`KindCheck`] | both | lines whose brackets do not match across tiles |
 //! | [`QuerySlots`] | text, index | a span a path and line (singular programs) |
-//! | [`QueryCount`], [`CountScan`], [`QueryFill`] | text, index | every match, counted first, then written |
+//! | [`SlotCompact`] | spans | dense lists of matches, path by path, and their bounds |
+//! | [`QueryCount`], [`CountScan`], [`QueryBounds`], [`QueryFill`] | text, index | every match, counted first, then written |
+//! | [`TextScan`], [`TextGather`] | text, matches | the matches' text, a line each |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
+
+mod results;
+
+pub use results::{
+    QueryBounds, QueryBoundsArgs, SLOT_ROWS, SLOT_TILE, SlotCompact, SlotCompactArgs, TEXT_TILE, TextGather,
+    TextGatherArgs, bounds_for, slot_tiles,
+};
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
@@ -73,9 +82,13 @@ macro_rules! for_each_kernel {
             (KindScan, kind_scan),
             (KindCheck, kind_check),
             (QuerySlots, query_slots),
+            (SlotCompact, slot_compact),
             (QueryCount, query_count),
             (CountScan, count_scan),
+            (QueryBounds, query_bounds),
             (QueryFill, query_fill),
+            (TextScan, text_scan),
+            (TextGather, text_gather),
             (Copy16, copy_16),
         }
     };
@@ -201,6 +214,10 @@ scan!(
 scan!(
     /// Scans counts into offsets.
     CountScan, "count_scan", u64, u64
+);
+scan!(
+    /// Scans the lengths of matches, with a newline each, into where their texts go.
+    TextScan, "text_scan", Match, u64
 );
 
 /// Writes the whole structural index. A block a tile.

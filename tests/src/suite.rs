@@ -95,7 +95,7 @@ fn flatten(answer: &Answer, paths: usize) -> Vec<Vec<Found>> {
     all
 }
 
-fn compile(paths: &[&str]) -> Result<Vec<Query>> {
+pub(crate) fn compile(paths: &[&str]) -> Result<Vec<Query>> {
     // Those that no backend runs yet are asked by nobody.
     let mut queries = Vec::new();
     for path in paths {

@@ -73,6 +73,7 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     for path in ["$.user.lang", "$.user[*]"] {
         let program = Program::new(&[Query::compile(path)?])?;
         pipeline.answer(data::file("people.ndjson"), &program, want)?;
+        pipeline.text(data::file("people.ndjson"), &program)?;
     }
     // No stage of the pipeline: it is there for benches to compare with.
     let device = pipeline.device();

@@ -85,13 +85,17 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
 #[test]
 fn no_collective_is_duplicated() {
     // Kernel, shuffles, barriers, votes.
-    const COLLECTIVES: [(&str, usize, usize, usize); 6] = [
+    const COLLECTIVES: [(&str, usize, usize, usize); 10] = [
         ("line_summaries", 36, 2, 0),
         ("line_scan", 68, 3, 2),
         ("kind_scan", 68, 3, 2),
         ("count_scan", 34, 3, 2),
         ("structure_write", 88, 5, 0),
         ("kind_check", 0, 0, 0),
+        ("slot_compact", 12, 3, 6),
+        ("query_bounds", 0, 0, 0),
+        ("text_scan", 34, 3, 2),
+        ("text_gather", 0, 1, 1),
     ];
     let ptx = fs::read_to_string(root().join("gpu/ptx/warpath.sm_75.ptx")).unwrap();
     for (kernel, shuffles, barriers, votes) in COLLECTIVES {

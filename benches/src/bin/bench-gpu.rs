@@ -117,7 +117,7 @@ fn main() -> Result<()> {
             }
         }
         for (i, kernel) in each[0].iter().enumerate() {
-            if kernel.name.starts_with("query") || kernel.name == "count_scan" {
+            if kernel.name.starts_with("query") || ["count_scan", "slot_compact"].contains(&kernel.name) {
                 let time = median(each.iter().map(|run| run[i].milliseconds));
                 println!(
                     "    {:<40} {time:9.3} ms {:9.0} GB/s of input",
@@ -126,6 +126,47 @@ fn main() -> Result<()> {
                 );
             }
         }
+        text_times(&pipeline, &text, program, runs.min(7), &line)?;
+    }
+    Ok(())
+}
+
+/// Times the kernels that make the text of all matches, by what they move: each byte read and written once, and the
+/// matches and offsets; and checks the text's length against the CPU's matches.
+fn text_times(
+    pipeline: &Pipeline<Cuda>,
+    text: &[u8],
+    program: &Program,
+    runs: usize,
+    line: &dyn Fn(&str, f32, f64),
+) -> Result<()> {
+    let answer = Cpu.answer(text, program, Want { matches: true, records: false })?;
+    let found = || answer.pieces.iter().flat_map(|piece| piece.matches.iter().flatten());
+    let (count, bytes) = (found().count(), found().map(|m| (m.end - m.start) as usize + 1).sum::<usize>());
+    let mut each: Vec<Vec<KernelTime>> = Vec::new();
+    for run in 0..runs + WARM_UP {
+        pipeline.device().start_timeline();
+        let parts = pipeline.text(text, program)?;
+        let (times, _) = pipeline.device().take_timeline()?;
+        let got: usize = parts.into_iter().map(|part| part.into_bytes().len()).sum();
+        ensure!(got == bytes, "{got} bytes of text, not {bytes}");
+        if run >= WARM_UP {
+            each.push(times);
+        }
+    }
+    // The first run may have found the output too small and made it again.
+    for (i, kernel) in each[0].iter().enumerate() {
+        let moved = match kernel.name {
+            "slot_compact" => 12 * count,
+            "text_scan" => 20 * count,
+            "text_gather" => 2 * bytes + 20 * count,
+            _ => continue,
+        };
+        line(
+            &format!("    {} ({bytes} bytes of text)", kernel.name),
+            median(each.iter().map(|run| run[i].milliseconds)),
+            moved as f64,
+        );
     }
     Ok(())
 }

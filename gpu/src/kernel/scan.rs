@@ -9,7 +9,7 @@ use cuda_std::thread::{sync_threads, thread_idx_x};
 use warpath_shared::index::Monoid;
 use warpath_shared::index::level::KindWrites;
 use warpath_shared::index::line::LineSummary;
-use warpath_shared::kernel::ScanArgs;
+use warpath_shared::kernel::{Match, ScanArgs};
 use warpath_shared::units::SCAN_TILE;
 
 use crate::coop::warp::Shuffle;
@@ -109,4 +109,19 @@ pub unsafe fn count_scan(args: ScanArgs<'_, u64, u64>) {
     };
     // SAFETY: as above.
     unsafe { scan(&args, &shared, |count| count) };
+}
+
+/// Scans the lengths of matches, each with a newline behind it.
+///
+/// # Safety
+/// Launched as [`TextScan`](warpath_shared::kernel::TextScan) says, with sizes that its check accepts.
+#[kernel]
+pub unsafe fn text_scan(args: ScanArgs<'_, Match, u64>) {
+    let shared = Scratch {
+        sums: shared_array![u64; WARPS],
+        before: shared_array![u64; 1],
+        tile: shared_array![u32; 1],
+    };
+    // SAFETY: as above.
+    unsafe { scan(&args, &shared, |found| (found.end - found.start) as u64 + 1) };
 }

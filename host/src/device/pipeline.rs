@@ -3,15 +3,16 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warpath_shared::kernel::{
-    CountScan, Kernel, KindCheck, KindScan, LineScan, LineSummaries, Match, QueryCount, QueryFill,
-    QuerySlots, StructureWrite,
+    CountScan, Kernel, KindCheck, KindScan, LineScan, LineSummaries, QueryBounds, QueryCount, QueryFill,
+    QuerySlots, SlotCompact, StructureWrite,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::Accelerator;
-use super::index::IndexStage;
-use super::query::QueryStage;
-use crate::answer::{Answer, Piece, Want};
+use super::index::{IndexStage, Shape};
+use super::query::{Find, QueryStage};
+use super::results::Text;
+use crate::answer::{Answer, LineFault, Piece, Want};
 use crate::backend::{Backend, Stage, StructuralIndex};
 use crate::error::Error;
 use crate::program::Program;
@@ -99,6 +100,23 @@ impl<A: Accelerator> Pipeline<A> {
         self.stages().index.build(&self.device, levels).map(drop)
     }
 
+    /// The JSON text of all matches, made on the device: for each part of the text that is answered at once, in order.
+    ///
+    /// # Errors
+    /// As for [`answer`](Backend::answer).
+    pub fn text(&self, text: &[u8], program: &Program) -> Result<Vec<Text>, Error> {
+        let mut parts = Vec::new();
+        let task = Task { program, most_cells: self.most_cells };
+        self.stages().parts(&self.device, task, text, 0, &mut |Part { stages, shape, faults, .. }| {
+            let indexed = stages.index.indexed(&self.device, shape)?;
+            let find = Find { matches: true, cut: faults.first().map(|fault| fault.line) };
+            let bounds = stages.query.find(&self.device, indexed, program, find)?;
+            parts.push(stages.query.found().text(&self.device, indexed, &bounds)?);
+            Ok(())
+        })?;
+        Ok(parts)
+    }
+
     fn stages(&self) -> MutexGuard<'_, Stages<A>> {
         // A panic elsewhere leaves buffers whose contents are not relied on.
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
@@ -119,9 +137,10 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
         let index = format!("{}: line starts, string bitmap, {bitmaps}", StructureWrite::NAME);
         let query = if program.is_singular() {
-            QuerySlots::NAME.to_owned()
+            format!("{}, {}", QuerySlots::NAME, SlotCompact::NAME)
         } else {
-            format!("{}, and for the matches {}, {}", QueryCount::NAME, CountScan::NAME, QueryFill::NAME)
+            let counts = [QueryCount::NAME, CountScan::NAME, QueryBounds::NAME].join(", ");
+            format!("{counts}, and for the matches {}", QueryFill::NAME)
         };
         let suspects = "the lines that the kernels suspect, if there are any";
         vec![
@@ -135,8 +154,11 @@ impl<A: Accelerator> Backend for Pipeline<A> {
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
         let mut pieces = Vec::new();
-        let task = Task { program, want, most_cells: self.most_cells };
-        self.stages().answer(&self.device, &task, text, 0, &mut pieces)?;
+        let task = Task { program, most_cells: self.most_cells };
+        self.stages().parts(&self.device, task, text, 0, &mut |part| {
+            pieces.push(part.answer(&self.device, program, want)?);
+            Ok(())
+        })?;
         Ok(Answer { pieces })
     }
 
@@ -156,59 +178,61 @@ impl<A: Accelerator> Backend for Pipeline<A> {
 }
 
 /// One program over partitions.
+#[derive(Clone, Copy)]
 struct Task<'a> {
     program: &'a Program,
-    want: Want,
     most_cells: usize,
 }
 
-impl<A: Accelerator> Stages<A> {
-    /// Answers a program over the part of a partition that begins at `base`, in pieces of which none has more cells, of
-    /// a path and a line each, than `most_cells`.
-    fn answer(
-        &mut self,
-        device: &A,
-        task: &Task<'_>,
-        text: &[u8],
-        base: usize,
-        pieces: &mut Vec<Piece>,
-    ) -> Result<(), Error> {
-        let Task { program, want, most_cells } = *task;
-        if text.is_empty() {
-            return Ok(());
-        }
-        let Self { index, query } = self;
-        index.load(device, text)?;
-        let shape = index.build(device, program.levels())?;
-        if shape.lines > 1 && program.paths() * shape.lines > most_cells {
-            let (first, second) = text.split_at(line_near_the_middle(text));
-            self.answer(device, task, first, base, pieces)?;
-            return self.answer(device, task, second, base + first.len(), pieces);
-        }
-        let faults = index.judge(device, text, shape)?;
-        let indexed = index.indexed(device, shape)?;
-        query.send(device, program)?;
-        let matches = query.run(device, indexed, program, want)?;
-        let before = |lists: &[Vec<Match>], line| -> Vec<u64> {
-            lists.iter().map(|list| list.partition_point(|found| found.line < line) as u64).collect()
-        };
-        let counts_before_fault = match faults.first() {
-            None => None,
-            Some(first) if want.matches || program.is_singular() => Some(before(&matches.lists, first.line)),
-            Some(first) => {
-                let all = query.run(device, indexed, program, Want { matches: true, ..want })?;
-                Some(before(&all.lists, first.line))
-            }
-        };
-        pieces.push(Piece {
+/// A part of a partition, indexed and judged on the device, where the program is, too.
+struct Part<'a, A: Accelerator> {
+    stages: &'a mut Stages<A>,
+    text: &'a [u8],
+    base: usize,
+    shape: Shape,
+    faults: Vec<LineFault>,
+}
+
+impl<A: Accelerator> Part<'_, A> {
+    fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
+        let Self { stages: Stages { index, query }, text, base, shape, faults } = self;
+        let find = Find { matches: want.matches, cut: faults.first().map(|fault| fault.line) };
+        let bounds = query.find(device, index.indexed(device, shape)?, program, find)?;
+        Ok(Piece {
             base: base as PartOffset,
             lines: shape.lines as LineIx,
             records: if want.records { index.records(device, text, shape, &faults)? } else { Vec::new() },
-            counts: matches.counts,
-            counts_before_fault,
-            matches: if want.matches { matches.lists } else { Vec::new() },
+            counts: bounds.counts(),
+            counts_before_fault: bounds.counts_before_cut(),
+            matches: if want.matches { query.found().matches(device, &bounds)? } else { Vec::new() },
             faults,
-        });
-        Ok(())
+        })
+    }
+}
+
+impl<A: Accelerator> Stages<A> {
+    /// Hands on a text that begins at `base` of a partition, or its parts in order, of which none has more cells, of a path
+    /// and a line each, than `most_cells`.
+    fn parts(
+        &mut self,
+        device: &A,
+        task: Task<'_>,
+        text: &[u8],
+        base: usize,
+        each: &mut dyn FnMut(Part<'_, A>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.index.load(device, text)?;
+        let shape = self.index.build(device, task.program.levels())?;
+        if shape.lines > 1 && task.program.paths() * shape.lines > task.most_cells {
+            let (first, second) = text.split_at(line_near_the_middle(text));
+            self.parts(device, task, first, base, each)?;
+            return self.parts(device, task, second, base + first.len(), each);
+        }
+        let faults = self.index.judge(device, text, shape)?;
+        self.query.send(device, task.program)?;
+        each(Part { stages: self, text, base, shape, faults })
     }
 }

@@ -14,6 +14,7 @@ use warpath::answer::Want;
 use warpath::device::Pipeline;
 use warpath::{DeviceChoice, Engine, Program, Query, Source};
 use warpath_tests::oracle;
+use warpath_tests::results;
 use warpath_tests::suite::{self, Effort};
 
 /// GpJSON's six queries, and two that say in RFC 9535's terms what its filters mean.
@@ -57,6 +58,7 @@ fn main() -> Result<()> {
             DeviceChoice::Cuda(number) => {
                 let pipeline = Pipeline::new(warpath::cuda::Cuda::new(number)?)?;
                 whole_suite(&pipeline)?;
+                step("text of matches", || results::text(&pipeline))?;
             }
             _ => whole_suite(&warpath::Cpu)?,
         }
