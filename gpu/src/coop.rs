@@ -1,6 +1,8 @@
 //! Cooperation, a layer each: a warp's lanes, a block's warps, a grid's blocks. Each calls only the one before it.
 
 pub mod block;
+pub mod compact;
+pub mod gather;
 pub mod lookback;
 pub mod search;
 pub mod tile;

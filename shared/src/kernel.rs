@@ -22,8 +22,8 @@
 mod results;
 
 pub use results::{
-    QueryBounds, QueryBoundsArgs, SLOT_ROWS, SLOT_TILE, SlotCompact, SlotCompactArgs, TEXT_TILE, TextGather,
-    TextGatherArgs, bounds_for, slot_tiles,
+    COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
+    TextGather, TextGatherArgs, bounds_for, compact_tiles,
 };
 
 use crate::index::Monoid;

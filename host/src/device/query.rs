@@ -3,7 +3,7 @@
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
     CountScan, Indexed, LookBack, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryFill,
-    QueryFillArgs, QuerySlots, QuerySlotsArgs, SlotCompact, SlotCompactArgs, Span, bounds_for, slot_tiles,
+    QueryFillArgs, QuerySlots, QuerySlotsArgs, SlotCompact, SlotCompactArgs, Span, bounds_for, compact_tiles,
 };
 use warpath_shared::units::LineIx;
 
@@ -116,7 +116,7 @@ impl<A: Accelerator> QueryStage<A> {
         let mut room = if find.matches { self.found.matches.capacity().max(lines) } else { 0 };
         loop {
             let Self { slots, slot_scan: scratch, found, .. } = self;
-            let tiles = slot_tiles(len);
+            let tiles = compact_tiles(len);
             let status = scratch.status.room(device, tiles + 1)?;
             device.zero(status, 0, tiles + 1)?;
             let bounds = bounds_for(program.paths());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use warpath_shared::kernel::{Indexed, Match, TEXT_TILE, TextGather, TextGatherArgs, TextScan, bounds_for};
+use warpath_shared::kernel::{GATHER_TILE, Indexed, Match, TextGather, TextGatherArgs, TextScan, bounds_for};
 
 use super::index::scan;
 use super::{Accelerator, ScanScratch, Slot, launch};
@@ -149,7 +149,7 @@ impl<A: Accelerator> ResultsStage<A> {
         scan::<A, _, _, TextScan>(device, matches.get()?, total, offsets, text_scan)?;
         let len = bounds_for(paths);
         // How long the text is, the device alone knows. A guess that was too short is made good.
-        let mut room = (text.capacity() / TEXT_TILE * TEXT_TILE).max(TEXT_TILE);
+        let mut room = (text.capacity() / GATHER_TILE * GATHER_TILE).max(GATHER_TILE);
         loop {
             let args = TextGatherArgs {
                 text: indexed.text,
@@ -164,7 +164,7 @@ impl<A: Accelerator> ResultsStage<A> {
             device.download(text_bounds.get()?, 0, &mut values)?;
             let text_bounds = Bounds { values, cut: bounds.cut };
             if text_bounds.total()? > room {
-                room = text_bounds.total()?.next_multiple_of(TEXT_TILE);
+                room = text_bounds.total()?.next_multiple_of(GATHER_TILE);
                 continue;
             }
             let mut bytes = vec![0; text_bounds.total()?];

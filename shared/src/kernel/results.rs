@@ -17,17 +17,17 @@ pub const fn bounds_for(paths: usize) -> usize {
     2 * paths + 1
 }
 
-/// Slots that a lane of [`SlotCompact`] takes.
-pub const SLOT_ROWS: usize = 4;
-/// Slots that a block of [`SlotCompact`] takes.
-pub const SLOT_TILE: usize = BLOCK_THREADS * SLOT_ROWS;
+/// Elements of which a thread of a compaction says whether they are kept.
+pub const COMPACT_ROWS: usize = 4;
+/// Elements that a block of a compaction takes.
+pub const COMPACT_TILE: usize = BLOCK_THREADS * COMPACT_ROWS;
 
-/// Tiles that `len` slots are cut into.
-pub const fn slot_tiles(len: usize) -> usize {
-    len.div_ceil(SLOT_TILE)
+/// Tiles that a compaction of `len` elements is cut into.
+pub const fn compact_tiles(len: usize) -> usize {
+    len.div_ceil(COMPACT_TILE)
 }
 
-/// Turns slots, of which many may be empty, into dense lists of matches. A block for every [`SLOT_TILE`] slots.
+/// Turns slots, of which many may be empty, into dense lists of matches. A block for every [`COMPACT_TILE`] slots.
 pub struct SlotCompact;
 
 /// Arguments of [`SlotCompact`].
@@ -40,7 +40,7 @@ pub struct SlotCompactArgs<'a> {
     pub matches: ViewMut<'a, Match>,
     /// [`bounds_for`] the paths.
     pub bounds: ViewMut<'a, u64>,
-    /// Scratch, for [`slot_tiles`] tiles.
+    /// Scratch, for [`compact_tiles`] tiles.
     pub look_back: LookBack<'a, u64>,
     /// How many lines there are.
     pub lines: LineIx,
@@ -53,11 +53,11 @@ unsafe impl Kernel for SlotCompact {
     type Args<'a> = SlotCompactArgs<'a>;
     const NAME: &'static str = "slot_compact";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        slot_tiles(args.slots.len()) as u32
+        compact_tiles(args.slots.len()) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        let (lines, tiles) = (args.lines as usize, slot_tiles(args.slots.len()));
+        let (lines, tiles) = (args.lines as usize, compact_tiles(args.slots.len()));
         sizes.at_least("lines ≥ 1", lines, 1)?;
         sizes.at_least("slots ≥ lines", args.slots.len(), lines)?;
         sizes.at_least("2³² - 1 ≥ slots", u32::MAX as usize, args.slots.len())?;
@@ -65,9 +65,9 @@ unsafe impl Kernel for SlotCompact {
         let paths = args.slots.len() / lines;
         sizes.equal("bounds = 2 × paths + 1", args.bounds.len(), bounds_for(paths))?;
         sizes.at_least("lines > cut", lines, args.cut as usize + 1)?;
-        sizes.equal("status = slot tiles + 1", args.look_back.status.len(), tiles + 1)?;
-        sizes.equal("aggregate = slot tiles", args.look_back.aggregate.len(), tiles)?;
-        sizes.equal("inclusive = slot tiles", args.look_back.inclusive.len(), tiles)
+        sizes.equal("status = compaction tiles + 1", args.look_back.status.len(), tiles + 1)?;
+        sizes.equal("aggregate = compaction tiles", args.look_back.aggregate.len(), tiles)?;
+        sizes.equal("inclusive = compaction tiles", args.look_back.inclusive.len(), tiles)
     }
 }
 
@@ -104,10 +104,10 @@ unsafe impl Kernel for QueryBounds {
     }
 }
 
-/// Bytes of output that a block of [`TextGather`] writes: four times 16 a thread.
-pub const TEXT_TILE: usize = BLOCK_THREADS * 64;
+/// Bytes of output that a block of a gathering kernel writes: four times 16 a thread.
+pub const GATHER_TILE: usize = BLOCK_THREADS * 64;
 
-/// Writes the JSON text of every match, each with a newline behind it. A block for every [`TEXT_TILE`] bytes of output.
+/// Writes the JSON text of every match, each with a newline behind it. A block for every [`GATHER_TILE`] bytes of output.
 pub struct TextGather;
 
 /// Arguments of [`TextGather`].
@@ -134,14 +134,14 @@ unsafe impl Kernel for TextGather {
     type Args<'a> = TextGatherArgs<'a>;
     const NAME: &'static str = "text_gather";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        (args.out.len() / TEXT_TILE) as u32
+        (args.out.len() / GATHER_TILE) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
         sizes.at_least("matches ≥ 1", args.matches.len(), 1)?;
         sizes.equal("offsets = matches + 1", args.offsets.len(), args.matches.len() + 1)?;
         sizes.equal("text bounds = bounds", args.text_bounds.len(), args.bounds.len())?;
-        sizes.at_least("out ≥ a tile", args.out.len(), TEXT_TILE)?;
-        sizes.equal("out = whole tiles", args.out.len() % TEXT_TILE, 0)
+        sizes.at_least("out ≥ a tile", args.out.len(), GATHER_TILE)?;
+        sizes.equal("out = whole tiles", args.out.len() % GATHER_TILE, 0)
     }
 }
