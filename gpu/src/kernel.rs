@@ -1,5 +1,6 @@
 //! The kernels, a file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`].
 
+mod columns;
 mod copy;
 mod faulty;
 mod line;
@@ -8,6 +9,7 @@ mod results;
 mod scan;
 mod structure;
 
+pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
 pub use copy::copy_16;
 pub use line::line_summaries;
 pub use query::{query_count, query_fill, query_slots};

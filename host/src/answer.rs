@@ -13,6 +13,15 @@ pub struct Want {
     pub records: bool,
 }
 
+/// How a match is written as text. A newline follows each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextForm {
+    /// As it stands in the input. No value has a newline in it.
+    Json,
+    /// Strings without quotes and with escapes resolved, so that one may have newlines; other values as they stand.
+    Raw,
+}
+
 /// The answer for one partition: pieces of whole lines, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {

@@ -3,6 +3,7 @@
 //! The CUDA device is one accelerator; the emulator of the tests is another. The sequence of launches,
 //! the sizes of all buffers and the judging of suspected lines are written here, once.
 
+mod columns;
 mod index;
 mod memory;
 mod pipeline;
@@ -13,7 +14,7 @@ use warpath_shared::kernel::Kernel;
 
 pub use memory::{ScanScratch, Slot};
 pub use pipeline::Pipeline;
-pub use results::Text;
+pub use results::Texts;
 
 use crate::error::Error;
 use warpath_shared::view::{View, ViewMut};
@@ -35,6 +36,8 @@ plain!(
     u8,
     u32,
     u64,
+    i32,
+    i64,
     warpath_shared::index::line::LineSummary,
     warpath_shared::index::level::KindWrites,
     warpath_shared::index::level::KindReads,

@@ -22,11 +22,13 @@
 //! | [`Program`] | what is it compiled to? |
 //! | [`Engine`], [`Input`] | how are files turned into answers? |
 //! | [`backend`], [`answer`] | what does a backend do with one partition? |
+//! | [`columns`] | how do answers become typed columns, in Arrow's layout? |
 //! | [`device`] | which kernels run on it, in which order? |
 //! | [`dump`] | what does an index look like? |
 
 pub mod answer;
 pub mod backend;
+pub mod columns;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;

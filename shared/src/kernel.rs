@@ -17,10 +17,17 @@
 //! | [`SlotCompact`] | spans | dense lists of matches, path by path, and their bounds |
 //! | [`QueryCount`], [`CountScan`], [`QueryBounds`], [`QueryFill`] | text, index | every match, counted first, then written |
 //! | [`TextScan`], [`TextGather`] | text, matches | the matches' text, a line each |
+//! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
+//! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
+mod columns;
 mod results;
 
+pub use columns::{
+    ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
+    PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
+};
 pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
@@ -89,6 +96,12 @@ macro_rules! for_each_kernel {
             (QueryFill, query_fill),
             (TextScan, text_scan),
             (TextGather, text_gather),
+            (RecordCompact, record_compact),
+            (RecordRows, record_rows),
+            (ListOffsets, list_offsets),
+            (ColumnRead, column_read),
+            (ColumnGather, column_gather),
+            (ColumnFinish, column_finish),
             (Copy16, copy_16),
         }
     };

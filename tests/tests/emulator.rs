@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use cuda_std::emulator::{Dim3, FaultKind, Launch, Schedule, launch};
 use cuda_std::thread;
+use warpath::answer::TextForm;
 use warpath::backend::Backend;
+use warpath::columns::{ColumnType, Columnar, Schema};
 use warpath::device::{Accelerator, Pipeline, Plain};
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
@@ -73,7 +75,11 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     for path in ["$.user.lang", "$.user[*]"] {
         let program = Program::new(&[Query::compile(path)?])?;
         pipeline.answer(data::file("people.ndjson"), &program, want)?;
-        pipeline.text(data::file("people.ndjson"), &program)?;
+        for form in [TextForm::Json, TextForm::Raw] {
+            pipeline.texts(data::file("people.ndjson"), &program, form)?;
+        }
+        let schema = Schema::new(&[(Query::compile(path)?, ColumnType::Json)])?;
+        pipeline.columns(data::file("people.ndjson"), &schema)?;
     }
     // No stage of the pipeline: it is there for benches to compare with.
     let device = pipeline.device();

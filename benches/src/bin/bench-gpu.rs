@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use warpath::answer::Want;
+use warpath::answer::{TextForm, Want};
 use warpath::backend::Backend;
 use warpath::cuda::{Cuda, KernelTime};
 use warpath::device::{Accelerator, Pipeline};
@@ -146,9 +146,9 @@ fn text_times(
     let mut each: Vec<Vec<KernelTime>> = Vec::new();
     for run in 0..runs + WARM_UP {
         pipeline.device().start_timeline();
-        let parts = pipeline.text(text, program)?;
+        let parts = pipeline.texts(text, program, TextForm::Json)?;
         let (times, _) = pipeline.device().take_timeline()?;
-        let got: usize = parts.into_iter().map(|part| part.into_bytes().len()).sum();
+        let got: usize = parts.iter().flat_map(|part| &part.texts).map(Vec::len).sum();
         ensure!(got == bytes, "{got} bytes of text, not {bytes}");
         if run >= WARM_UP {
             each.push(times);

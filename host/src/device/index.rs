@@ -1,6 +1,6 @@
 //! The index of one partition on a device: its text, the kernels that read it, and the buffers that they write.
 
-use warpath_shared::check::{diagnose, trim};
+use warpath_shared::check::diagnose;
 use warpath_shared::index::Monoid;
 use warpath_shared::index::level::{KindReads, KindWrites};
 use warpath_shared::index::line::LineSummary;
@@ -198,23 +198,6 @@ impl<A: Accelerator> IndexStage<A> {
         }
         device.upload(self.faulty.get_mut()?, 0, &bits)?;
         Ok(faults)
-    }
-
-    /// Which lines are records without a fault.
-    pub fn records(
-        &self,
-        device: &A,
-        text: &[u8],
-        shape: Shape,
-        faults: &[LineFault],
-    ) -> Result<Vec<LineIx>, Error> {
-        let starts = self.line_starts(device, shape)?;
-        let mut faults = faults.iter().map(|fault| fault.line).peekable();
-        let is_record = |line: &usize| {
-            let faulty = faults.next_if_eq(&(*line as LineIx)).is_some();
-            !faulty && trim(starts[*line], starts[*line + 1], |at| text[at as usize]).is_some()
-        };
-        Ok((0..shape.lines).filter(is_record).map(|line| line as LineIx).collect())
     }
 
     /// The partition as the query kernels read it.

@@ -9,11 +9,13 @@ use warpath_shared::kernel::{
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::Accelerator;
+use super::columns::{ColumnStage, Source};
 use super::index::{IndexStage, Shape};
 use super::query::{Find, QueryStage};
-use super::results::Text;
-use crate::answer::{Answer, LineFault, Piece, Want};
+use super::results::Texts;
+use crate::answer::{Answer, LineFault, Piece, TextForm, Want};
 use crate::backend::{Backend, Stage, StructuralIndex};
+use crate::columns::{ColumnBatch, Columnar, Schema};
 use crate::error::Error;
 use crate::program::Program;
 
@@ -29,11 +31,12 @@ pub struct Pipeline<A: Accelerator> {
 struct Stages<A: Accelerator> {
     index: IndexStage<A>,
     query: QueryStage<A>,
+    columns: ColumnStage<A>,
 }
 
 impl<A: Accelerator> Default for Stages<A> {
     fn default() -> Self {
-        Self { index: IndexStage::default(), query: QueryStage::default() }
+        Self { index: IndexStage::default(), query: QueryStage::default(), columns: ColumnStage::default() }
     }
 }
 
@@ -100,18 +103,19 @@ impl<A: Accelerator> Pipeline<A> {
         self.stages().index.build(&self.device, levels).map(drop)
     }
 
-    /// The JSON text of all matches, made on the device: for each part of the text that is answered at once, in order.
+    /// The text of all matches, made on the device: for each part of the text that is answered at once, in order.
     ///
     /// # Errors
     /// As for [`answer`](Backend::answer).
-    pub fn text(&self, text: &[u8], program: &Program) -> Result<Vec<Text>, Error> {
+    pub fn texts(&self, text: &[u8], program: &Program, form: TextForm) -> Result<Vec<Texts>, Error> {
         let mut parts = Vec::new();
         let task = Task { program, most_cells: self.most_cells };
         self.stages().parts(&self.device, task, text, 0, &mut |Part { stages, shape, faults, .. }| {
-            let indexed = stages.index.indexed(&self.device, shape)?;
+            let Stages { index, query, columns } = stages;
+            let indexed = index.indexed(&self.device, shape)?;
             let find = Find { matches: true, cut: faults.first().map(|fault| fault.line) };
-            let bounds = stages.query.find(&self.device, indexed, program, find)?;
-            parts.push(stages.query.found().text(&self.device, indexed, &bounds)?);
+            let bounds = query.find(&self.device, indexed, program, find)?;
+            parts.push(query.found().texts(&self.device, indexed, &bounds, form, columns)?);
             Ok(())
         })?;
         Ok(parts)
@@ -195,18 +199,42 @@ struct Part<'a, A: Accelerator> {
 
 impl<A: Accelerator> Part<'_, A> {
     fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
-        let Self { stages: Stages { index, query }, text, base, shape, faults } = self;
+        let Self { stages: Stages { index, query, .. }, base, shape, faults, .. } = self;
         let find = Find { matches: want.matches, cut: faults.first().map(|fault| fault.line) };
-        let bounds = query.find(device, index.indexed(device, shape)?, program, find)?;
+        let indexed = index.indexed(device, shape)?;
+        let bounds = query.find(device, indexed, program, find)?;
         Ok(Piece {
             base: base as PartOffset,
             lines: shape.lines as LineIx,
-            records: if want.records { index.records(device, text, shape, &faults)? } else { Vec::new() },
+            records: if want.records { query.found().records(device, indexed)? } else { Vec::new() },
             counts: bounds.counts(),
             counts_before_fault: bounds.counts_before_cut(),
             matches: if want.matches { query.found().matches(device, &bounds)? } else { Vec::new() },
             faults,
         })
+    }
+
+    fn columns(self, device: &A, schema: &Schema) -> Result<ColumnBatch, Error> {
+        let Self { stages: Stages { index, query, columns: stage }, text, base, shape, faults } = self;
+        let indexed = index.indexed(device, shape)?;
+        let bounds = query.find(device, indexed, schema.program(), Find { matches: true, cut: None })?;
+        let rows = query.found().list_records(device, indexed)?;
+        let source = Source { text, indexed, found: query.found(), bounds: &bounds };
+        let column = |path| stage.column(device, &source, (path, rows), schema);
+        let columns = (0..schema.columns().len()).map(column).collect::<Result<_, _>>()?;
+        Ok(ColumnBatch { base: base as PartOffset, lines: shape.lines as LineIx, rows, faults, columns })
+    }
+}
+
+impl<A: Accelerator> Columnar for Pipeline<A> {
+    fn columns(&self, text: &[u8], schema: &Schema) -> Result<Vec<ColumnBatch>, Error> {
+        let mut batches = Vec::new();
+        let task = Task { program: schema.program(), most_cells: self.most_cells };
+        self.stages().parts(&self.device, task, text, 0, &mut |part| {
+            batches.push(part.columns(&self.device, schema)?);
+            Ok(())
+        })?;
+        Ok(batches)
     }
 }
 

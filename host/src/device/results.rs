@@ -1,11 +1,15 @@
 //! What a query found, on the device and on its way back.
 
-use std::ops::Range;
+use warpath_shared::kernel::{
+    GATHER_TILE, Indexed, LookBack, Match, RecordCompact, RecordCompactArgs, TextGather, TextGatherArgs,
+    TextScan, bounds_for, compact_tiles,
+};
+use warpath_shared::units::LineIx;
 
-use warpath_shared::kernel::{GATHER_TILE, Indexed, Match, TextGather, TextGatherArgs, TextScan, bounds_for};
-
+use super::columns::ColumnStage;
 use super::index::scan;
 use super::{Accelerator, ScanScratch, Slot, launch};
+use crate::answer::TextForm;
 use crate::error::{DeviceError, Error};
 
 /// The matches of a partition on the device, path by path, and what is made of them there.
@@ -18,6 +22,10 @@ pub(super) struct ResultsStage<A: Accelerator> {
     text_scan: ScanScratch<A, u64>,
     text: Slot<A, u8>,
     text_bounds: Slot<A, u64>,
+    /// The lines that are records without a fault.
+    pub records: Slot<A, LineIx>,
+    record_count: Slot<A, u64>,
+    record_scan: ScanScratch<A, u64>,
 }
 
 impl<A: Accelerator> Default for ResultsStage<A> {
@@ -29,6 +37,9 @@ impl<A: Accelerator> Default for ResultsStage<A> {
             text_scan: ScanScratch::default(),
             text: Slot::default(),
             text_bounds: Slot::default(),
+            records: Slot::default(),
+            record_count: Slot::default(),
+            record_scan: ScanScratch::default(),
         }
     }
 }
@@ -51,7 +62,8 @@ impl Bounds {
         self.end(self.paths())
     }
 
-    fn end(&self, bound: usize) -> Result<usize, Error> {
+    /// Where the results of a path begin, which is where those of the one before it end.
+    pub fn end(&self, bound: usize) -> Result<usize, Error> {
         let wanted = self.values[bound];
         usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 }.into())
     }
@@ -68,52 +80,14 @@ impl Bounds {
     }
 }
 
-/// The text of a partition's matches, as the device made it: each match's JSON, and a newline.
+/// The text of matches, made on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
-    /// Path by path, in record order and within a record in RFC 9535's order.
-    bytes: Vec<u8>,
-    /// Where each path's begin, and where the last one's end.
-    begins: Vec<usize>,
-    /// Where those before the first faulty line end, if there is one.
-    cuts: Option<Vec<usize>>,
-}
-
-impl Text {
-    /// How many paths there are.
-    pub fn paths(&self) -> usize {
-        self.begins.len() - 1
-    }
-
-    /// The text of a path's matches.
-    ///
-    /// # Panics
-    /// If there is no such path.
-    pub fn of_path(&self, path: usize) -> &[u8] {
-        &self.bytes[self.range(path)]
-    }
-
-    /// The text of a path's matches on the lines before the first faulty one, if there is one.
-    ///
-    /// # Panics
-    /// If there is no such path.
-    pub fn before_fault(&self, path: usize) -> Option<&[u8]> {
-        let cuts = self.cuts.as_ref()?;
-        Some(&self.bytes[self.begins[path]..cuts[path]])
-    }
-
-    /// Where in [`into_bytes`](Self::into_bytes) the text of a path is.
-    ///
-    /// # Panics
-    /// If there is no such path.
-    pub fn range(&self, path: usize) -> Range<usize> {
-        self.begins[path]..self.begins[path + 1]
-    }
-
-    /// The text of all paths, one after the other.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
-    }
+pub struct Texts {
+    /// Path by path, the text of its matches, each with a newline behind it, in record order and within a record in RFC
+    /// 9535's order.
+    pub texts: Vec<Vec<u8>>,
+    /// Path by path, how many bytes of the text are of matches before the first faulty line, if there is one.
+    pub before_fault: Option<Vec<usize>>,
 }
 
 impl<A: Accelerator> ResultsStage<A> {
@@ -138,16 +112,47 @@ impl<A: Accelerator> ResultsStage<A> {
         Ok(lists)
     }
 
-    /// Makes the text of the matches on the device, and copies it back at once.
-    pub fn text(&mut self, device: &A, indexed: Indexed<'_>, bounds: &Bounds) -> Result<Text, Error> {
+    /// Makes the text of the matches on the device, and copies it back, path by path.
+    pub fn texts(
+        &mut self,
+        device: &A,
+        indexed: Indexed<'_>,
+        bounds: &Bounds,
+        form: TextForm,
+        columns: &mut ColumnStage<A>,
+    ) -> Result<Texts, Error> {
         let (paths, total) = (bounds.paths(), bounds.total()?);
         if total == 0 {
-            let cuts = bounds.cut.then(|| vec![0; paths]);
-            return Ok(Text { bytes: Vec::new(), begins: vec![0; paths + 1], cuts });
+            let before_fault = bounds.cut.then(|| vec![0; paths]);
+            return Ok(Texts { texts: vec![Vec::new(); paths], before_fault });
         }
+        let (bounds, text) = match form {
+            TextForm::Json => (self.make_text(device, indexed, bounds)?, self.text.get()?),
+            TextForm::Raw => {
+                let len = bounds_for(paths);
+                let (matches, ends) = ((self.matches.get()?, total), (self.bounds.get()?, len));
+                let values = columns.make_raw_text(device, indexed, matches, ends)?;
+                (Bounds { values, cut: bounds.cut }, columns.text()?)
+            }
+        };
+        let mut texts = Vec::with_capacity(paths);
+        for path in 0..paths {
+            let (from, to) = (bounds.end(path)?, bounds.end(path + 1)?);
+            let mut bytes = vec![0; to - from];
+            device.download(text, from, &mut bytes)?;
+            texts.push(bytes);
+        }
+        // They are fewer than the bytes of a text on this host.
+        let before_fault =
+            bounds.counts_before_cut().map(|cuts| cuts.into_iter().map(|cut| cut as usize).collect());
+        Ok(Texts { texts, before_fault })
+    }
+
+    /// Makes the JSON text of the matches, of which there is one at least, and gives the bounds among its bytes.
+    fn make_text(&mut self, device: &A, indexed: Indexed<'_>, bounds: &Bounds) -> Result<Bounds, Error> {
+        let (len, total) = (bounds_for(bounds.paths()), bounds.total()?);
         let Self { matches, offsets, text_scan, text, text_bounds, .. } = self;
         scan::<A, _, _, TextScan>(device, matches.get()?, total, offsets, text_scan)?;
-        let len = bounds_for(paths);
         // How long the text is, the device alone knows. A guess that was too short is made good.
         let mut room = (text.capacity() / GATHER_TILE * GATHER_TILE).max(GATHER_TILE);
         loop {
@@ -162,17 +167,41 @@ impl<A: Accelerator> ResultsStage<A> {
             launch::<A, TextGather>(device, &args)?;
             let mut values = vec![0; len];
             device.download(text_bounds.get()?, 0, &mut values)?;
-            let text_bounds = Bounds { values, cut: bounds.cut };
-            if text_bounds.total()? > room {
-                room = text_bounds.total()?.next_multiple_of(GATHER_TILE);
-                continue;
+            let bounds = Bounds { values, cut: bounds.cut };
+            if bounds.total()? <= room {
+                return Ok(bounds);
             }
-            let mut bytes = vec![0; text_bounds.total()?];
-            device.download(text.get()?, 0, &mut bytes)?;
-            let ends =
-                |range: Range<usize>| range.map(|bound| text_bounds.end(bound)).collect::<Result<_, _>>();
-            let cuts = if bounds.cut { Some(ends(paths + 1..len)?) } else { None };
-            return Ok(Text { bytes, begins: ends(0..paths + 1)?, cuts });
+            room = bounds.total()?.next_multiple_of(GATHER_TILE);
         }
+    }
+
+    /// Lists the lines that are records without a fault, on the device, and says how many there are.
+    pub fn list_records(&mut self, device: &A, indexed: Indexed<'_>) -> Result<usize, Error> {
+        let lines = indexed.lines();
+        let tiles = compact_tiles(lines);
+        let scratch = &mut self.record_scan;
+        let status = scratch.status.room(device, tiles + 1)?;
+        device.zero(status, 0, tiles + 1)?;
+        let args = RecordCompactArgs {
+            indexed,
+            records: device.view_mut(self.records.room(device, lines)?, lines),
+            count: device.view_mut(self.record_count.room(device, 1)?, 1),
+            look_back: LookBack {
+                status: device.view_mut(status, tiles + 1),
+                aggregate: device.view_mut(scratch.aggregate.room(device, tiles)?, tiles),
+                inclusive: device.view_mut(scratch.inclusive.room(device, tiles)?, tiles),
+            },
+        };
+        launch::<A, RecordCompact>(device, &args)?;
+        let mut count = [0];
+        device.download(self.record_count.get()?, 0, &mut count)?;
+        Ok(count[0] as usize)
+    }
+
+    /// Which lines are records without a fault.
+    pub fn records(&mut self, device: &A, indexed: Indexed<'_>) -> Result<Vec<LineIx>, Error> {
+        let mut records = vec![0; self.list_records(device, indexed)?];
+        device.download(self.records.get()?, 0, &mut records)?;
+        Ok(records)
     }
 }

@@ -59,6 +59,7 @@ fn main() -> Result<()> {
                 let pipeline = Pipeline::new(warpath::cuda::Cuda::new(number)?)?;
                 whole_suite(&pipeline)?;
                 step("text of matches", || results::text(&pipeline))?;
+                step("columns", || results::columns(&pipeline))?;
             }
             _ => whole_suite(&warpath::Cpu)?,
         }
