@@ -19,6 +19,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod cpu;
 
 pub(crate) use cpu::finish_float;
