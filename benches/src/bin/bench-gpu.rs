@@ -12,6 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use warpath::answer::{TextForm, Want};
 use warpath::backend::Backend;
+use warpath::columns::{ColumnType, Columnar, Schema};
 use warpath::cuda::{Cuda, KernelTime};
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, Program, Query};
@@ -128,6 +129,37 @@ fn main() -> Result<()> {
         }
         text_times(&pipeline, &text, program, runs.min(7), &line)?;
     }
+    for query in &queries {
+        column_times(&pipeline, &text, query, runs.min(7))?;
+    }
+    Ok(())
+}
+
+/// Times the kernels that make typed columns of a query's values, and holds the columns to the CPU's.
+fn column_times(pipeline: &Pipeline<Cuda>, text: &[u8], query: &Query, runs: usize) -> Result<()> {
+    for kind in
+        [ColumnType::Utf8, ColumnType::Json, ColumnType::Int64, ColumnType::Float64, ColumnType::Boolean]
+    {
+        let schema = Schema::new(&[(query.clone(), kind)])?;
+        let want = Cpu.columns(text, &schema)?;
+        let mut each: Vec<Vec<KernelTime>> = Vec::new();
+        for run in 0..runs + WARM_UP {
+            pipeline.device().start_timeline();
+            let got = pipeline.columns(text, &schema)?;
+            let (times, _) = pipeline.device().take_timeline()?;
+            ensure!(got == want, "{} as {kind:?}: columns differ from the CPU's", query.text());
+            if run >= WARM_UP {
+                each.push(times);
+            }
+        }
+        let items: usize = want.iter().flat_map(|batch| &batch.columns).map(|column| column.items.len).sum();
+        println!("{} as {kind:?}: {items} values", query.text());
+        let of_columns =
+            |name: &str| ["record_", "list_", "column_"].iter().any(|start| name.starts_with(start));
+        for (i, kernel) in each[0].iter().enumerate().filter(|(_, kernel)| of_columns(kernel.name)) {
+            println!("    {:<40} {:9.3} ms", kernel.name, median(each.iter().map(|run| run[i].milliseconds)));
+        }
+    }
     Ok(())
 }
 
@@ -140,6 +172,17 @@ fn text_times(
     runs: usize,
     line: &dyn Fn(&str, f32, f64),
 ) -> Result<()> {
+    let raw: Vec<Vec<KernelTime>> = (0..runs + WARM_UP)
+        .map(|_| {
+            pipeline.device().start_timeline();
+            pipeline.texts(text, program, TextForm::Raw)?;
+            Ok(pipeline.device().take_timeline()?.0)
+        })
+        .collect::<Result<_>>()?;
+    for (i, kernel) in raw[0].iter().enumerate().filter(|(_, kernel)| kernel.name.starts_with("column_")) {
+        let time = median(raw[WARM_UP..].iter().map(|run| run[i].milliseconds));
+        line(&format!("    {}, raw text", kernel.name), time, 0.0);
+    }
     let answer = Cpu.answer(text, program, Want { matches: true, records: false })?;
     let found = || answer.pieces.iter().flat_map(|piece| piece.matches.iter().flatten());
     let (count, bytes) = (found().count(), found().map(|m| (m.end - m.start) as usize + 1).sum::<usize>());
