@@ -294,30 +294,66 @@ pub fn say(
     Some(Said { bytes, len, next: at + len })
 }
 
-/// How long what a string says is, as [`say`] has it.
+/// Bytes that a reader may find plain at once: from a multiple of as many.
+pub const PLAIN_BYTES: PartOffset = 16;
+
+/// Whether four bytes of a value say themselves: all are ASCII, and in a string none is a quote or a backslash.
+///
+/// ```text
+/// word ^ \\\\    zero where there is a backslash
+/// minus 01010101   borrows into the highest bit of the lowest zero byte
+/// and not itself   drops those that had the bit before
+/// ```
+#[inline(always)]
+pub const fn is_plain(word: u32, in_string: bool) -> bool {
+    const ONES: u32 = 0x0101_0101;
+    const HIGH: u32 = 0x8080_8080;
+    const fn has_zero(word: u32) -> bool {
+        word.wrapping_sub(ONES) & !word & HIGH != 0
+    }
+    let ascii = word & HIGH == 0;
+    ascii && !(in_string && (has_zero(word ^ (ONES * b'\\' as u32)) || has_zero(word ^ (ONES * b'"' as u32))))
+}
+
+/// How long what a string says is, as [`say`] has it. `plain` may say that the [`PLAIN_BYTES`] from a place on all are plain.
 #[inline(always)]
 pub fn said_len(
     start: PartOffset,
     end: PartOffset,
     byte: impl Fn(PartOffset) -> u8 + Copy,
+    plain: impl Fn(PartOffset) -> bool,
     lenient: bool,
 ) -> Option<u32> {
     let (mut at, mut len) = (start, 0);
     while at < end {
-        let said = say(at, end, byte, lenient)?;
-        len += said.len;
-        at = said.next;
+        if at.is_multiple_of(PLAIN_BYTES) && end - at >= PLAIN_BYTES && plain(at) {
+            at += PLAIN_BYTES;
+            len += PLAIN_BYTES;
+        } else {
+            let said = say(at, end, byte, lenient)?;
+            len += said.len;
+            at = said.next;
+        }
     }
     Some(len)
 }
 
-/// Whether some bytes are UTF-8.
+/// Whether some bytes are UTF-8. `plain` may say that the [`PLAIN_BYTES`] from a place on all are ASCII.
 #[inline(always)]
-pub fn is_utf8(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8 + Copy) -> bool {
+pub fn is_utf8(
+    start: PartOffset,
+    end: PartOffset,
+    byte: impl Fn(PartOffset) -> u8 + Copy,
+    plain: impl Fn(PartOffset) -> bool,
+) -> bool {
     let mut at = start;
     while at < end {
-        let Some(len) = utf8_len(at, end, byte) else { return false };
-        at += len;
+        if at.is_multiple_of(PLAIN_BYTES) && end - at >= PLAIN_BYTES && plain(at) {
+            at += PLAIN_BYTES;
+        } else {
+            let Some(len) = utf8_len(at, end, byte) else { return false };
+            at += len;
+        }
     }
     true
 }
@@ -427,6 +463,11 @@ mod tests {
         rule(0, text.len() as u32, &|at| text[at as usize])
     }
 
+    fn plain(text: &[u8], at: u32, in_string: bool) -> bool {
+        let words = text[at as usize..][..PLAIN_BYTES as usize].chunks_exact(4);
+        words.map(|word| u32::from_le_bytes(word.try_into().unwrap())).all(|word| is_plain(word, in_string))
+    }
+
     fn said(text: &[u8], lenient: bool) -> Option<Vec<u8>> {
         let (mut at, mut out) = (0, Vec::new());
         while at < text.len() as u32 {
@@ -434,7 +475,10 @@ mod tests {
             out.extend_from_slice(&said.bytes.to_le_bytes()[..said.len as usize]);
             at = said.next;
         }
-        assert_eq!(said_len(0, at, |at| text[at as usize], lenient), Some(out.len() as u32));
+        for words in [true, false] {
+            let plain = |at| words && plain(text, at, true);
+            assert_eq!(said_len(0, at, |at| text[at as usize], plain, lenient), Some(out.len() as u32));
+        }
         Some(out)
     }
 
@@ -594,8 +638,34 @@ mod tests {
     }
 
     #[test]
+    fn plain_words() {
+        for byte in 0..=255u8 {
+            for around in *b" \x00\x01\x7f!#[]" {
+                for place in 0..4 {
+                    let mut word = [around; 4];
+                    word[place] = byte;
+                    let word = u32::from_le_bytes(word);
+                    assert_eq!(is_plain(word, false), byte < 0x80);
+                    assert_eq!(is_plain(word, true), byte < 0x80 && byte != b'"' && byte != b'\\');
+                }
+            }
+        }
+        for text in [
+            "0123456789abcdef and more, and more",
+            "0123456789abcdef\\n123456789abcde\\u00e90123456789abcdef",
+        ] {
+            said(text.as_bytes(), false).unwrap();
+            said(text.as_bytes(), true).unwrap();
+        }
+    }
+
+    #[test]
     fn utf8_is_what_the_standard_library_takes() {
-        let is_utf8 = |text: &[u8]| rule(text, |a, b, byte| is_utf8(a, b, byte));
+        let is_utf8 = |text: &[u8]| {
+            let slow = rule(text, |a, b, byte| is_utf8(a, b, byte, |_| false));
+            assert_eq!(rule(text, |a, b, byte| is_utf8(a, b, byte, |at| plain(text, at, false))), slow);
+            slow
+        };
         for first in 0..=255u8 {
             for second in 0..=255u8 {
                 for tail in [&b""[..], b"\x80", b"\xbf\x80", b"x", b"\x80x"] {

@@ -12,7 +12,7 @@
 //! | [`check`] | is this record well-formed enough to be asked, and if not, where does it fail? |
 //! | [`ir`] | what does a compiled program look like in memory? |
 //! | [`query`] | how is a program run over one record? |
-//! | [`column`] | what does a value become in a typed column? |
+//! | [`column`](mod@column) | what does a value become in a typed column? |
 //! | [`kernel`] | which kernels are there, with which arguments and launch shapes? |
 #![no_std]
 
