@@ -5,8 +5,9 @@ pub mod compact;
 pub mod gather;
 pub mod lookback;
 pub mod search;
-pub mod tile;
+pub mod stretch;
 pub mod warp;
+pub mod words;
 
 /// Lanes of a warp.
 pub const LANES: u32 = 32;

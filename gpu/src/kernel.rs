@@ -3,6 +3,8 @@
 mod columns;
 mod copy;
 mod faulty;
+mod index;
+mod kind;
 mod line;
 mod query;
 mod results;
@@ -11,8 +13,10 @@ mod structure;
 
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
 pub use copy::copy_16;
-pub use line::line_summaries;
+pub use index::line_index;
+pub use kind::kind_check;
+pub use line::{line_scan, line_states, line_summaries};
 pub use query::{query_count, query_fill, query_slots};
 pub use results::{query_bounds, slot_compact, text_gather};
-pub use scan::{count_scan, kind_scan, line_scan, text_scan};
-pub use structure::{kind_check, structure_write};
+pub use scan::{count_scan, text_scan};
+pub use structure::structure_write;

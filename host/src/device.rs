@@ -38,11 +38,11 @@ plain!(
     u64,
     i32,
     i64,
-    warpath_shared::index::line::LineSummary,
     warpath_shared::index::level::KindWrites,
-    warpath_shared::index::level::KindReads,
     warpath_shared::ir::Instr,
     warpath_shared::ir::Test,
+    warpath_shared::kernel::TileKinds,
+    warpath_shared::index::line::LineSummary,
     warpath_shared::kernel::Match,
     warpath_shared::kernel::Span,
 );

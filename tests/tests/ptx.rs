@@ -85,13 +85,14 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
 #[test]
 fn no_collective_is_duplicated() {
     // Kernel, shuffles, barriers, votes.
-    const COLLECTIVES: [(&str, usize, usize, usize); 16] = [
-        ("line_summaries", 36, 2, 0),
+    const COLLECTIVES: [(&str, usize, usize, usize); 17] = [
+        ("line_states", 10, 0, 6),
+        ("line_summaries", 10, 0, 6),
         ("line_scan", 68, 3, 2),
-        ("kind_scan", 68, 3, 2),
+        ("structure_write", 32, 0, 8),
+        ("line_index", 38, 3, 3),
+        ("kind_check", 34, 3, 2),
         ("count_scan", 34, 3, 2),
-        ("structure_write", 88, 5, 0),
-        ("kind_check", 0, 0, 0),
         ("slot_compact", 12, 3, 6),
         ("query_bounds", 0, 0, 0),
         ("text_scan", 34, 3, 2),
