@@ -119,7 +119,7 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
         return Ok(());
     }
     let faults: Vec<u32> = oracle::index::index(text, 0).faults.iter().map(|fault| fault.line).collect();
-    let want = Want { matches: true, records: true };
+    let want = Want { matches: true, records: true, text: None };
     let together = Program::new(&queries)?;
     let ask = |backend: &dyn Backend, program: &Program| -> Result<_> {
         let answer = backend.answer(text, program, want).with_context(|| show(text))?;

@@ -69,7 +69,7 @@ impl Accelerator for Recording {
 #[test]
 fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     let pipeline = Pipeline::new(Recording::default())?;
-    let want = warpath::answer::Want { matches: true, records: true };
+    let want = warpath::answer::Want { matches: true, records: true, text: None };
     for path in ["$.user.lang", "$.user[*]"] {
         let program = Program::new(&[Query::compile(path)?])?;
         pipeline.answer(data::file("people.ndjson"), &program, want)?;

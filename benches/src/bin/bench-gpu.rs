@@ -110,7 +110,7 @@ fn main() -> Result<()> {
         let mut each: Vec<Vec<KernelTime>> = Vec::new();
         for run in 0..runs.min(7) + WARM_UP {
             pipeline.device().start_timeline();
-            pipeline.answer(&text, program, Want { matches: true, records: false })?;
+            pipeline.answer(&text, program, Want { matches: true, ..Want::default() })?;
             let (times, _) = pipeline.device().take_timeline()?;
             if run >= WARM_UP {
                 each.push(times);

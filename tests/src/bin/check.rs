@@ -62,7 +62,7 @@ fn main() -> Result<()> {
         }
     }
     for (shape, path) in &files {
-        field_queries(device, shape, path)?;
+        field_queries(&device, shape, path)?;
     }
     println!("all equal");
     Ok(())
@@ -88,7 +88,7 @@ fn whole_suite(backend: &dyn warpath::backend::Backend) -> Result<()> {
 }
 
 /// Asks the field's queries of a file, in partitions of every size, and holds the answers to the oracle.
-fn field_queries(device: DeviceChoice, shape: &str, path: &str) -> Result<()> {
+fn field_queries(device: &DeviceChoice, shape: &str, path: &str) -> Result<()> {
     let text = std::fs::read(path).with_context(|| path.to_owned())?;
     for (_, paths) in FIELD_QUERIES.iter().filter(|(of, _)| *of == shape) {
         let want: Vec<_> = std::thread::scope(|scope| {
@@ -101,10 +101,10 @@ fn field_queries(device: DeviceChoice, shape: &str, path: &str) -> Result<()> {
         });
         let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?;
         for size in PARTITIONS {
-            let engine = Engine::builder().device(device).partition_size(size).build()?;
+            let engine = Engine::builder().device(device.clone()).partition_size(size).build()?;
             let name = format!("{shape} {} in {} MiB", paths.join(" "), size >> 20);
             step(&name, || {
-                let want_matches = Want { matches: true, records: false };
+                let want_matches = Want { matches: true, ..Want::default() };
                 let input = engine.input(vec![Source::File(path.into())]);
                 let mut got: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); paths.len()];
                 for batch in input.answers(Program::new(&queries)?, want_matches) {
