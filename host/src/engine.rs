@@ -11,7 +11,7 @@ use crate::auto::{self, Choice};
 use crate::backend::{Backend, Stage, Together};
 use crate::cpu::Cpu;
 use crate::error::{DeviceError, Error, InputError};
-use crate::input::Source;
+use crate::input::{Buffers, Source};
 use crate::program::{Program, Query};
 use crate::stream::{Answers, Hits, Indexes, Plan};
 
@@ -53,14 +53,53 @@ pub struct Engine {
 
 #[derive(Clone)]
 enum Backends {
-    One(Arc<dyn Backend>),
-    /// The device, once an input has wanted it. `None`: there is none.
-    Auto(Arc<Mutex<Option<Option<Arc<dyn Backend>>>>>),
+    One(Ready),
+    /// The CPU, or a device that is opened when an input wants it.
+    Auto(Ready, Arc<Mutex<FirstDevice>>),
+}
+
+/// A backend with the buffers that its partitions are read into, which are kept from input to input.
+#[derive(Clone)]
+struct Ready {
+    backend: Arc<dyn Backend>,
+    buffers: Arc<Buffers>,
+}
+
+impl Ready {
+    fn new(backend: Arc<dyn Backend>) -> Self {
+        Self { buffers: Buffers::new(backend.clone()), backend }
+    }
+}
+
+/// The first CUDA device.
+#[derive(Default)]
+enum FirstDevice {
+    #[default]
+    NotOpened,
+    /// None that the kernels can run on.
+    None,
+    Open(Ready),
+}
+
+impl FirstDevice {
+    fn open(&mut self) -> Result<Option<Ready>, Error> {
+        if let Self::NotOpened = self {
+            *self = match cuda(0) {
+                Ok(device) => Self::Open(Ready::new(device)),
+                Err(Error::Device(
+                    DeviceError::NoDriver | DeviceError::NoDevice { .. } | DeviceError::TooOld { .. },
+                )) => Self::None,
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(if let Self::Open(ready) = self { Some(ready.clone()) } else { None })
+    }
 }
 
 /// What answers an input.
 pub(crate) struct Chosen {
     pub backend: Arc<dyn Backend>,
+    pub buffers: Arc<Buffers>,
     pub partition_size: usize,
     pub workers: usize,
     reason: Option<String>,
@@ -145,7 +184,7 @@ impl EngineBuilder {
             return Err(Error::Usage("without a worker there is no answer".into()));
         }
         let backend = match backend {
-            Some(backend) => Backends::One(backend),
+            Some(backend) => Backends::One(Ready::new(backend)),
             None => backend_for(device)?,
         };
         Ok(Engine { backend, partition_size, workers, on_error })
@@ -153,13 +192,14 @@ impl EngineBuilder {
 }
 
 fn backend_for(choice: DeviceChoice) -> Result<Backends, Error> {
-    Ok(match choice {
-        DeviceChoice::Auto => Backends::Auto(Arc::default()),
-        DeviceChoice::Cpu => Backends::One(Arc::new(Cpu)),
-        DeviceChoice::Cuda(number) => Backends::One(cuda(number)?),
-        DeviceChoice::CudaList(numbers) => Backends::One(several(&numbers)?),
-        DeviceChoice::CudaAll => Backends::One(several(&all()?)?),
-    })
+    let backend = match choice {
+        DeviceChoice::Auto => return Ok(Backends::Auto(Ready::new(Arc::new(Cpu)), Arc::default())),
+        DeviceChoice::Cpu => Arc::new(Cpu),
+        DeviceChoice::Cuda(number) => cuda(number)?,
+        DeviceChoice::CudaList(numbers) => several(&numbers)?,
+        DeviceChoice::CudaAll => several(&all()?)?,
+    };
+    Ok(Backends::One(Ready::new(backend)))
 }
 
 /// Devices that work together. Each is set up in a thread of its own.
@@ -201,17 +241,6 @@ fn all() -> Result<Vec<usize>, Error> {
     Err(DeviceError::NoDriver.into())
 }
 
-/// The first CUDA device, if there is one that the kernels can run on.
-fn first_device() -> Result<Option<Arc<dyn Backend>>, Error> {
-    match cuda(0) {
-        Ok(device) => Ok(Some(device)),
-        Err(Error::Device(
-            DeviceError::NoDriver | DeviceError::NoDevice { .. } | DeviceError::TooOld { .. },
-        )) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 impl Engine {
     /// Settings, to begin with.
     #[must_use]
@@ -238,35 +267,37 @@ impl Engine {
     }
 
     /// What answers where nothing is known of the input.
-    fn usual(&self) -> Arc<dyn Backend> {
-        match &self.backend {
-            Backends::One(backend) => backend.clone(),
-            Backends::Auto(_) => Arc::new(Cpu),
-        }
+    fn usual(&self) -> &dyn Backend {
+        let (Backends::One(ready) | Backends::Auto(ready, _)) = &self.backend;
+        &*ready.backend
     }
 
     /// What answers some inputs.
     pub(crate) fn choose(&self, sources: &[Source]) -> Result<Chosen, Error> {
-        let (backend, reason) = match &self.backend {
-            Backends::One(backend) => (backend.clone(), None),
-            Backends::Auto(device) => {
-                let bytes = sources.iter().map(Source::plain_bytes).sum();
-                let choice = auto::choose(bytes, auto::cores());
-                match choice {
-                    Choice::Cpu { .. } => (self.usual(), Some(format!("auto: cpu, {choice}"))),
-                    Choice::Device { .. } => match opened(device)? {
-                        Some(device) => (device, Some(format!("auto: cuda:0, {choice}"))),
-                        None => {
-                            let none = "auto: cpu, no CUDA device that the kernels can run on";
-                            (self.usual(), Some(none.to_owned()))
-                        }
-                    },
-                }
+        let (Ready { backend, buffers }, reason) = match &self.backend {
+            Backends::One(ready) => (ready.clone(), None),
+            Backends::Auto(cpu, device) => {
+                let choice = auto::choose(sources.iter().map(Source::plain_bytes).sum(), auto::cores());
+                let device = match choice {
+                    Choice::Cpu { .. } => None,
+                    Choice::Device { .. } => {
+                        let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
+                        Some(device.open()?)
+                    }
+                };
+                let (ready, reason) = match device {
+                    None => (cpu.clone(), format!("auto: cpu, {choice}")),
+                    Some(Some(device)) => (device, format!("auto: cuda:0, {choice}")),
+                    Some(None) => {
+                        (cpu.clone(), "auto: cpu, no CUDA device that the kernels can run on".into())
+                    }
+                };
+                (ready, Some(reason))
             }
         };
         let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
         let workers = self.workers.unwrap_or_else(|| backend.workers(partition_size));
-        Ok(Chosen { backend, partition_size, workers, reason })
+        Ok(Chosen { backend, buffers, partition_size, workers, reason })
     }
 
     /// A file of newline-delimited JSON, plain, gzip or zstd.
@@ -297,15 +328,6 @@ impl Engine {
     pub(crate) fn on_error(&self) -> OnError {
         self.on_error
     }
-}
-
-/// The device, which is opened by the first that asks.
-fn opened(device: &Mutex<Option<Option<Arc<dyn Backend>>>>) -> Result<Option<Arc<dyn Backend>>, Error> {
-    let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
-    if device.is_none() {
-        *device = Some(first_device()?);
-    }
-    Ok(device.clone().flatten())
 }
 
 /// Inputs that an engine is about to read.

@@ -30,7 +30,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The text of a partition: whole lines of one input, whose last line may lack its newline.
 #[derive(Debug)]
 pub(crate) struct Text {
-    buffer: Lent,
+    /// `None` once it has been given back.
+    buffer: Option<Lent>,
     start: usize,
     end: usize,
     /// Its place in the input, in decompressed bytes.
@@ -39,7 +40,17 @@ pub(crate) struct Text {
 
 impl Text {
     pub fn bytes(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
+        self.buffer.as_ref().map_or(&[], |buffer| &buffer[self.start..self.end])
+    }
+
+    /// How many bytes it has, or had.
+    pub fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Gives the bytes back before the text goes.
+    pub fn forget(&mut self) {
+        self.buffer = None;
     }
 
     pub fn offset(&self) -> ByteOffset {

@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::answer::{Answer, Want};
-use crate::engine::{Input, OnError};
+use crate::engine::{Chosen, Input, OnError};
 use crate::error::{Error, InputError};
 use crate::input::Text;
 use crate::program::Program;
@@ -37,7 +37,7 @@ pub use batch::Batch;
 pub use hits::{Hit, Hits};
 pub use indexes::{IndexedPartition, Indexes};
 
-use jobs::Origin;
+use jobs::{Jobs, Origin};
 use workers::{Next, Task, Workers};
 
 /// What has been done so far.
@@ -145,8 +145,9 @@ impl Answers {
             }
         };
         answers.plan = chosen.plan();
-        let task = Task { backend: chosen.backend, program, want, partition_size: chosen.partition_size };
-        match Workers::start(task, sources, chosen.workers) {
+        let Chosen { backend, buffers, partition_size, workers, .. } = chosen;
+        let task = Task { backend, buffers, program, want };
+        match Workers::start(task, Jobs::new(sources, partition_size), workers) {
             Ok(workers) => answers.workers = Some(workers),
             Err(error) => answers.error = Some(error),
         }
@@ -194,7 +195,7 @@ impl Answers {
         let lines = answer.pieces.iter().map(|piece| piece.lines as u64).sum::<u64>();
         self.lines.line += lines;
         let stats = &mut self.stats;
-        stats.bytes += text.bytes().len() as u64;
+        stats.bytes += text.len() as u64;
         stats.lines += lines;
         stats.matches += answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
         stats.skipped += answer.pieces.iter().map(|piece| piece.faults.len() as u64).sum::<u64>();

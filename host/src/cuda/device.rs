@@ -2,13 +2,15 @@
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use cust::CudaFlags;
-use cust::context::{Context, CurrentContext};
+use cust::context::{Context, ContextFlags, CurrentContext};
 use cust::device::{Device, DeviceAttribute};
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
@@ -73,6 +75,11 @@ fn start() -> Result<(), Error> {
     cust::init(CudaFlags::empty()).map_err(failed("cuInit"))
 }
 
+/// How threads wait for the device. One that spins knows sooner, and takes a core from one that reads.
+fn scheduling(cores: usize) -> ContextFlags {
+    if cores >= SPINNING_CORES { ContextFlags::SCHED_SPIN } else { ContextFlags::SCHED_BLOCKING_SYNC }
+}
+
 fn compute_capability(device: Device) -> CudaResult<(i32, i32)> {
     let major = device.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
     Ok((major, device.get_attribute(DeviceAttribute::ComputeCapabilityMinor)?))
@@ -113,6 +120,9 @@ type Launch = (&'static str, Event, Event);
 /// Bytes of page-locked memory that a queue has for small copies: to the device, and back.
 const STAGED_UPLOADS: usize = 16 << 10;
 const STAGED_DOWNLOADS: usize = 48 << 10;
+
+/// From so many cores on, all workers of a device may spin and leave as many for others.
+const SPINNING_CORES: usize = 16;
 
 /// A queue on a CUDA device: a stream, which waits for no other, and none waits for it.
 pub struct Cuda {
@@ -173,6 +183,10 @@ impl Cuda {
         let options: Vec<ModuleJitOption> =
             registers.map(ModuleJitOption::MaxRegisters).into_iter().collect();
         done("driver");
+        let flags = scheduling(thread::available_parallelism().map_or(1, NonZero::get)).bits();
+        // Where the program around this one uses the device already, its choice stands: the result is not looked at.
+        // SAFETY: the call takes no pointers.
+        let _ = unsafe { sys::cuDevicePrimaryCtxSetFlags_v2(device.as_raw(), flags) };
         let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
         CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
         done("context");

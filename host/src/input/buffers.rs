@@ -1,6 +1,7 @@
 //! Buffers that partitions are read into, in the memory that the backend reads best, used again and again.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::{Backend, Buffer};
@@ -10,15 +11,18 @@ use crate::error::Error;
 pub(crate) struct Buffers {
     backend: Arc<dyn Backend>,
     free: Mutex<Vec<Buffer>>,
+    /// The longest that was asked for.
+    usual: AtomicUsize,
 }
 
 impl Buffers {
     pub fn new(backend: Arc<dyn Backend>) -> Arc<Self> {
-        Arc::new(Self { backend, free: Mutex::default() })
+        Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0) })
     }
 
     /// A buffer of `len` bytes at least, with anything in it: the one that was used last, which is in some cache.
     pub fn take(self: &Arc<Self>, len: usize) -> Result<Lent, Error> {
+        self.usual.fetch_max(len, Ordering::Relaxed);
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffer = match free.filter(|buffer| buffer.len() >= len) {
             Some(buffer) => buffer,
@@ -64,7 +68,9 @@ impl DerefMut for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if let Some(buffer) = self.buffer.take() {
+        let usual = self.home.usual.load(Ordering::Relaxed);
+        // What has grown for a long line is not kept.
+        if let Some(buffer) = self.buffer.take().filter(|buffer| buffer.len() <= 2 * usual) {
             self.home.free.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
     }

@@ -105,7 +105,7 @@ impl Stretch<'_> {
 
     /// The bytes of some lines.
     fn into_text(self, start: usize, end: usize) -> Text {
-        Text { offset: self.from + start as u64, buffer: self.buffer, start, end }
+        Text { offset: self.from + start as u64, buffer: Some(self.buffer), start, end }
     }
 }
 
@@ -187,7 +187,8 @@ impl PlainFile {
             Ok(Some(end)) => match buffers.take(end - last) {
                 Ok(mut buffer) => {
                     buffer[..end - last].copy_from_slice(&stretch.bytes()[last..end]);
-                    let long = Text { buffer, start: 0, end: end - last, offset: from + last as u64 };
+                    let long =
+                        Text { buffer: Some(buffer), start: 0, end: end - last, offset: from + last as u64 };
                     return Cut { texts: vec![stretch.into_text(start, last), long], error: None };
                 }
                 Err(error) => (last, Some(error)),

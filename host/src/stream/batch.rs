@@ -46,7 +46,8 @@ impl Batch {
         &self.source
     }
 
-    /// The partition's text.
+    /// The partition's text; empty where neither matches nor records were asked for and no record is malformed: the worker
+    /// has read the next partition into its place.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         self.text.bytes()

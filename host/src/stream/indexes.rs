@@ -38,8 +38,7 @@ impl Indexes {
         let (running, error) = match engine.choose(&sources) {
             Ok(chosen) => {
                 let jobs = Jobs::new(sources, chosen.partition_size);
-                let buffers = Buffers::new(chosen.backend.clone());
-                (Some(Running { backend: chosen.backend, jobs, buffers }), None)
+                (Some(Running { backend: chosen.backend, buffers: chosen.buffers, jobs }), None)
             }
             Err(error) => (None, Some(error)),
         };

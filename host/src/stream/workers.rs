@@ -15,7 +15,7 @@ use super::jobs::{Job, Jobs, Origin};
 use crate::answer::{Answer, Want};
 use crate::backend::{Backend, Worker};
 use crate::error::Error;
-use crate::input::{Buffers, Source, Text};
+use crate::input::{Buffers, Text};
 use crate::program::Program;
 
 /// Parts for each worker that may be at work or wait for the caller.
@@ -24,9 +24,9 @@ const AHEAD: usize = 2;
 /// What the workers are to do.
 pub(super) struct Task {
     pub backend: Arc<dyn Backend>,
+    pub buffers: Arc<Buffers>,
     pub program: Program,
     pub want: Want,
-    pub partition_size: usize,
 }
 
 /// What became of a part.
@@ -50,7 +50,6 @@ pub(super) enum Next {
 struct Shared {
     task: Task,
     most_workers: usize,
-    buffers: Arc<Buffers>,
     jobs: Mutex<Queue>,
     order: Mutex<Order>,
     /// Something of `order` has changed that the caller waits for.
@@ -82,6 +81,10 @@ struct Order {
     out: usize,
     /// How many jobs there are, once that is known.
     end: Option<u64>,
+    /// How many workers wait.
+    waiting: usize,
+    /// Whether the caller waits.
+    called: bool,
     died: bool,
 }
 
@@ -93,10 +96,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Shared {
     /// The next job, with its number. Waits until the caller is near enough.
     fn take(&self) -> Option<(u64, Origin, Result<Job, Error>, bool)> {
-        let full = |order: &mut Order| {
-            order.out >= AHEAD * self.most_workers && !self.closing.load(Ordering::Relaxed)
-        };
-        let mut order = self.room.wait_while(lock(&self.order), full).unwrap_or_else(PoisonError::into_inner);
+        let mut order = lock(&self.order);
+        while order.out >= AHEAD * self.most_workers && !self.closing.load(Ordering::Relaxed) {
+            order.waiting += 1;
+            order = self.room.wait(order).unwrap_or_else(PoisonError::into_inner);
+            order.waiting -= 1;
+        }
         order.out += 1;
         drop(order);
         let mut queue = lock(&self.jobs);
@@ -104,7 +109,7 @@ impl Shared {
         let job = if self.closing.load(Ordering::Relaxed) {
             None
         } else {
-            queue.jobs.next(&self.buffers, &self.closing)
+            queue.jobs.next(&self.task.buffers, &self.closing)
         };
         add(&self.reading, since);
         let Some((origin, job)) = job else {
@@ -127,11 +132,11 @@ impl Shared {
         job: Job,
     ) -> (VecDeque<(Text, Answer)>, Option<Error>) {
         let since = Instant::now();
-        let cut = job.read(&self.buffers);
+        let cut = job.read(&self.task.buffers);
         add(&self.reading, since);
         let mut texts = VecDeque::with_capacity(cut.texts.len());
-        for text in cut.texts {
-            self.read.fetch_add(text.bytes().len() as u64, Ordering::Relaxed);
+        for mut text in cut.texts {
+            self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
             let Task { backend, program, want, .. } = &self.task;
             let since = Instant::now();
             let made = match worker.take() {
@@ -141,7 +146,16 @@ impl Shared {
             let answer = made.and_then(|made| worker.insert(made).answer(text.bytes(), program, *want));
             add(&self.answering, since);
             match answer {
-                Ok(answer) => texts.push_back((text, answer)),
+                Ok(answer) => {
+                    // This worker's next read goes where the bytes are in its cache.
+                    if !want.matches
+                        && !want.records
+                        && answer.pieces.iter().all(|piece| piece.faults.is_empty())
+                    {
+                        text.forget();
+                    }
+                    texts.push_back((text, answer));
+                }
                 Err(error) => return (texts, Some(error)),
             }
         }
@@ -151,7 +165,8 @@ impl Shared {
     fn put(&self, number: u64, done: Done) {
         let mut order = lock(&self.order);
         order.done.insert(number, done);
-        if number == order.next {
+        // Telling nobody is a system call, too.
+        if order.called && number == order.next {
             self.ready.notify_all();
         }
     }
@@ -216,10 +231,8 @@ pub(super) struct Workers(Arc<Shared>);
 
 impl Workers {
     /// Starts the first of at most so many workers.
-    pub fn start(task: Task, sources: Vec<Source>, most_workers: usize) -> Result<Self, Error> {
-        let jobs = Jobs::new(sources, task.partition_size);
+    pub fn start(task: Task, jobs: Jobs, most_workers: usize) -> Result<Self, Error> {
         let shared = Arc::new(Shared {
-            buffers: Buffers::new(task.backend.clone()),
             task,
             most_workers: most_workers.max(1),
             jobs: Mutex::new(Queue { jobs, next: 0 }),
@@ -245,7 +258,9 @@ impl Workers {
             if let Some(done) = order.done.remove(&at) {
                 order.next += 1;
                 order.out -= 1;
-                self.0.room.notify_one();
+                if order.waiting > 0 {
+                    self.0.room.notify_one();
+                }
                 return Next::Done(done);
             }
             if order.died {
@@ -254,7 +269,9 @@ impl Workers {
             if order.end == Some(at) {
                 return Next::End;
             }
+            order.called = true;
             order = self.0.ready.wait(order).unwrap_or_else(PoisonError::into_inner);
+            order.called = false;
         }
     }
 

@@ -2,7 +2,7 @@
 //! queries of the field over generated files, whole and in partitions.
 //!
 //! ```text
-//! check [--device cpu|cuda|cuda:N] [--no-suite] [SHAPE=FILE...]      SHAPE: twitter, walmart, bestbuy
+//! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [SHAPE=FILE...]      SHAPE: twitter, walmart, bestbuy
 //! ```
 //!
 //! Prints a line a step and exits 1 at the first difference.
@@ -41,8 +41,9 @@ fn main() -> Result<()> {
                 device = match args.next().as_deref() {
                     Some("cpu") => DeviceChoice::Cpu,
                     Some("cuda") => DeviceChoice::Cuda(0),
+                    Some("cuda:all") => DeviceChoice::CudaAll,
                     Some(cuda) if cuda.starts_with("cuda:") => DeviceChoice::Cuda(cuda[5..].parse()?),
-                    other => bail!("--device cpu, cuda or cuda:N, not {other:?}"),
+                    other => bail!("--device cpu, cuda, cuda:N or cuda:all, not {other:?}"),
                 }
             }
             file => {
@@ -53,12 +54,16 @@ fn main() -> Result<()> {
         }
     }
     if run_suite {
-        match device {
-            DeviceChoice::Cuda(number) => {
-                let pipeline = Pipeline::new(warpath::cuda::Cuda::new(number)?)?;
-                whole_suite(&pipeline)?;
-            }
-            _ => whole_suite(&warpath::Cpu)?,
+        let numbers = match &device {
+            DeviceChoice::Cuda(number) => vec![*number],
+            DeviceChoice::CudaAll => warpath::cuda::devices()?.iter().map(|device| device.number).collect(),
+            _ => Vec::new(),
+        };
+        for number in &numbers {
+            whole_suite(&Pipeline::new(warpath::cuda::Cuda::new(*number)?)?)?;
+        }
+        if numbers.is_empty() {
+            whole_suite(&warpath::Cpu)?;
         }
     }
     for (shape, path) in &files {
