@@ -2,8 +2,9 @@
 
 pub mod block;
 pub mod lookback;
-pub mod tile;
+pub mod stretch;
 pub mod warp;
+pub mod words;
 
 /// Lanes of a warp.
 pub const LANES: u32 = 32;

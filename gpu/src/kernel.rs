@@ -2,13 +2,17 @@
 
 mod copy;
 mod faulty;
+mod index;
+mod kind;
 mod line;
 mod query;
 mod scan;
 mod structure;
 
 pub use copy::copy_16;
-pub use line::line_summaries;
+pub use index::line_index;
+pub use kind::kind_check;
+pub use line::{line_scan, line_states, line_summaries};
 pub use query::{query_count, query_fill, query_slots};
-pub use scan::{count_scan, kind_scan, line_scan};
-pub use structure::{kind_check, structure_write};
+pub use scan::count_scan;
+pub use structure::structure_write;

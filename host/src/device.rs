@@ -37,11 +37,11 @@ plain!(
     u8,
     u32,
     u64,
-    warpath_shared::index::line::LineSummary,
     warpath_shared::index::level::KindWrites,
-    warpath_shared::index::level::KindReads,
     warpath_shared::ir::Instr,
     warpath_shared::ir::Test,
+    warpath_shared::kernel::TileKinds,
+    warpath_shared::index::line::LineSummary,
     warpath_shared::kernel::Match,
     warpath_shared::kernel::Span,
 );

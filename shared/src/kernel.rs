@@ -8,11 +8,11 @@
 //!
 //! | kernel | reads | writes |
 //! |---|---|---|
-//! | [`LineSummaries`] | text | a [`LineSummary`] a tile |
-//! | [`LineScan`] | those | the summary of all text before each tile |
-//! | [`StructureWrite`] | text, carries | bitmaps, newline index, bracket kinds a tile |
-//! | [`KindScan`] | kinds a tile | the kinds before each tile |
-//! | [`KindCheck`] | both | lines whose brackets do not match across tiles |
+//! | [`LineStates`] | text | the state at the start of each tile, where its line's start is near |
+//! | [`LineSummaries`], [`LineScan`] | text | those states where it is not |
+//! | [`StructureWrite`] | text, states | bitmaps; each tile's newlines, faulty lines and bracket kinds |
+//! | [`LineIndex`] | the tiles' newlines | the newline index |
+//! | [`KindCheck`] | the tiles' kinds | lines whose brackets do not match across tiles |
 //! | [`QuerySlots`] | text, index | a span a path and line (singular programs) |
 //! | [`QueryCount`], [`CountScan`], [`QueryFill`] | text, index | every match, counted first, then written |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
@@ -67,10 +67,11 @@ pub unsafe trait Kernel {
 macro_rules! for_each_kernel {
     ($callback:ident) => {
         $callback! {
+            (LineStates, line_states),
             (LineSummaries, line_summaries),
             (LineScan, line_scan),
             (StructureWrite, structure_write),
-            (KindScan, kind_scan),
+            (LineIndex, line_index),
             (KindCheck, kind_check),
             (QuerySlots, query_slots),
             (QueryCount, query_count),
@@ -102,17 +103,73 @@ fn blocks_for(threads: usize) -> u32 {
     threads.div_ceil(BLOCK_THREADS).max(1) as u32
 }
 
-/// Summarises each tile of the text. A block a tile.
+/// A warp a tile.
+fn blocks_for_tiles(text: usize) -> u32 {
+    blocks_for(text / TILE_BYTES * 32)
+}
+
+/// What the kernels say of a text as a whole: words of [`LineStatesArgs::status`], which all of them share. Zero before the
+/// first kernel.
+///
+/// Not zero if any line is marked faulty.
+pub const ANY_FAULTY: usize = 0;
+/// How many lines the text has.
+pub const LINES: usize = 1;
+/// Not zero if some tile begins far from its line's start.
+pub const FAR: usize = 2;
+/// How many lines end in the tile in which most do, if there was no room for them.
+pub const MOST_LINES_OF_A_TILE: usize = 3;
+/// How many words there are.
+pub const STATUS_WORDS: usize = 4;
+
+/// Finds the state at the start of each tile, if the line's start is near. A warp a tile.
+pub struct LineStates;
+
+/// Arguments of [`LineStates`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LineStatesArgs<'a> {
+    /// The text, terminated by a newline and padded with zeros to a whole number of tiles. 16-byte aligned.
+    pub text: View<'a, u8>,
+    /// For each tile, the summary of the text before it, as far back as a newline or the start.
+    pub states: ViewMut<'a, LineSummary>,
+    /// Where [`FAR`] is.
+    pub status: ViewMut<'a, u32>,
+}
+
+/// The relations that hold for every kernel that a warp runs over each tile.
+fn check_tiles(kernel: &'static str, text: usize, tiles: usize, status: usize) -> Result<(), SizeError> {
+    let sizes = Sizes(kernel);
+    sizes.at_least("text ≥ a tile", text, TILE_BYTES)?;
+    sizes.equal("text = tiles × tile size", text, tiles * TILE_BYTES)?;
+    sizes.equal("status = 4", status, STATUS_WORDS)
+}
+
+// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
+unsafe impl Kernel for LineStates {
+    type Args<'a> = LineStatesArgs<'a>;
+    const NAME: &'static str = "line_states";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for_tiles(args.text.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        check_tiles(Self::NAME, args.text.len(), args.states.len(), args.status.len())
+    }
+}
+
+/// Summarises each tile, if [`FAR`]. A warp a tile.
 pub struct LineSummaries;
 
 /// Arguments of [`LineSummaries`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct LineSummariesArgs<'a> {
-    /// The text, terminated by a newline and padded with zeros to a whole number of tiles. 16-byte aligned.
+    /// As for [`LineStatesArgs::text`].
     pub text: View<'a, u8>,
     /// One for each tile.
     pub summaries: ViewMut<'a, LineSummary>,
+    /// Where [`FAR`] is.
+    pub status: View<'a, u32>,
 }
 
 // SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
@@ -120,12 +177,43 @@ unsafe impl Kernel for LineSummaries {
     type Args<'a> = LineSummariesArgs<'a>;
     const NAME: &'static str = "line_summaries";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        (args.text.len() / TILE_BYTES) as u32
+        blocks_for_tiles(args.text.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        check_tiles(Self::NAME, args.text.len(), args.summaries.len(), args.status.len())
+    }
+}
+
+/// Scans line summaries into states, if [`FAR`]. A thread a tile.
+pub struct LineScan;
+
+/// Arguments of [`LineScan`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LineScanArgs<'a> {
+    /// From [`LineSummaries`].
+    pub summaries: View<'a, LineSummary>,
+    /// As for [`LineStatesArgs::states`].
+    pub states: ViewMut<'a, LineSummary>,
+    /// Scratch.
+    pub look_back: LookBack<'a, LineSummary>,
+    /// Where [`FAR`] is.
+    pub status: View<'a, u32>,
+}
+
+// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
+unsafe impl Kernel for LineScan {
+    type Args<'a> = LineScanArgs<'a>;
+    const NAME: &'static str = "line_scan";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        scan_tiles(args.summaries.len()) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        sizes.at_least("text ≥ a tile", args.text.len(), TILE_BYTES)?;
-        sizes.equal("text = tiles × tile size", args.text.len(), args.summaries.len() * TILE_BYTES)
+        sizes.at_least("summaries ≥ 1", args.summaries.len(), 1)?;
+        sizes.equal("states = summaries", args.states.len(), args.summaries.len())?;
+        sizes.equal("status = 4", args.status.len(), STATUS_WORDS)?;
+        args.look_back.check(Self::NAME, args.summaries.len())
     }
 }
 
@@ -163,12 +251,18 @@ pub const fn scan_tiles(len: usize) -> usize {
 impl<I: Copy, T: Monoid> ScanArgs<'_, I, T> {
     fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
         let sizes = Sizes(kernel);
-        let tiles = scan_tiles(self.input.len());
         sizes.at_least("input ≥ 1", self.input.len(), 1)?;
         sizes.equal("output = input + 1", self.output.len(), self.input.len() + 1)?;
-        sizes.equal("status = scan tiles + 1", self.look_back.status.len(), tiles + 1)?;
-        sizes.equal("aggregate = scan tiles", self.look_back.aggregate.len(), tiles)?;
-        sizes.equal("inclusive = scan tiles", self.look_back.inclusive.len(), tiles)
+        self.look_back.check(kernel, self.input.len())
+    }
+}
+
+impl<T: Copy> LookBack<'_, T> {
+    fn check(&self, kernel: &'static str, elements: usize) -> Result<(), SizeError> {
+        let (sizes, tiles) = (Sizes(kernel), scan_tiles(elements));
+        sizes.equal("status = scan tiles + 1", self.status.len(), tiles + 1)?;
+        sizes.equal("aggregate = scan tiles", self.aggregate.len(), tiles)?;
+        sizes.equal("inclusive = scan tiles", self.inclusive.len(), tiles)
     }
 }
 
@@ -191,55 +285,153 @@ macro_rules! scan {
 }
 
 scan!(
-    /// Scans line summaries: `output[i]` speaks of all text before tile *i*.
-    LineScan, "line_scan", LineSummary, LineSummary
-);
-scan!(
-    /// Scans bracket kinds: `output[i]` is what was written last, by level, before tile *i*.
-    KindScan, "kind_scan", KindWrites, KindWrites
-);
-scan!(
     /// Scans counts into offsets.
     CountScan, "count_scan", u64, u64
 );
 
-/// Writes the whole structural index. A block a tile.
+/// Writes the bitmaps, and what each tile has to say of its lines and brackets. A warp a tile.
 pub struct StructureWrite;
 
 /// Arguments of [`StructureWrite`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct StructureWriteArgs<'a> {
-    /// As for [`LineSummariesArgs::text`].
+    /// As for [`LineStatesArgs::text`].
     pub text: View<'a, u8>,
-    /// The summary of all text before each tile, and of all (from [`LineScan`]).
-    pub carries: View<'a, LineSummary>,
+    /// As for [`LineStatesArgs::states`], all found.
+    pub states: View<'a, LineSummary>,
     /// The string bitmap: a word for every 64 bytes of `text`.
     pub string: ViewMut<'a, u64>,
     /// The leveled bitmaps, one after the other, each as long as `string`.
     pub levels: ViewMut<'a, u64>,
-    /// The start of each line, and at the end the length of the text.
-    pub line_starts: ViewMut<'a, PartOffset>,
-    /// What each tile wrote of bracket kinds.
-    pub kind_writes: ViewMut<'a, KindWrites>,
-    /// What each tile must find at its left.
-    pub kind_reads: ViewMut<'a, KindReads>,
-    /// The lines found or suspected faulty.
-    pub faulty: FaultyLines<'a>,
+    /// The tiles' lines.
+    pub lines: TileLines<'a>,
+    /// The tiles' bracket kinds.
+    pub kinds: ViewMut<'a, TileKinds>,
     /// How long the text is, without the newline that terminates it and the padding.
     pub len: PartOffset,
     /// How many leveled bitmaps there are.
     pub level_count: u32,
 }
 
+/// In [`TileLines::counts`]: some line of the tile is marked faulty.
+pub const FAULTY_TILE: u32 = 1 << 31;
+
+/// What each tile says of its lines, which it counts from the one at its left edge.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TileLines<'a> {
+    /// How many lines end in the tile; with [`FAULTY_TILE`].
+    pub counts: ViewMut<'a, u32>,
+    /// One past the newline of each, as far as there is room: `room` for each tile.
+    pub ends: ViewMut<'a, PartOffset>,
+    /// A bit a line, set for faulty ones: `room / 32 + 1` words for each tile.
+    pub faulty: ViewMut<'a, u32>,
+    /// For how many lines each tile has room. A multiple of 32.
+    pub room: LineIx,
+    /// Zero.
+    pub reserved: u32,
+}
+
+impl TileLines<'_> {
+    /// Words of [`faulty`](Self::faulty) for each tile.
+    #[inline(always)]
+    pub const fn fault_words(&self) -> usize {
+        tile_fault_words(self.room)
+    }
+}
+
+/// Words of faulty lines for a tile with room for `room` lines: the line at its right edge is one more.
+#[inline(always)]
+pub const fn tile_fault_words(room: LineIx) -> usize {
+    room as usize / 32 + 1
+}
+
+/// What a tile does to bracket kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct TileKinds {
+    /// What it wrote.
+    pub writes: KindWrites,
+    /// What it must find at its left, for the line there.
+    pub reads: KindReads,
+}
+
+const _: () = assert!(size_of::<TileKinds>() == 16);
+
+// SAFETY: `gpu/src/kernel/structure.rs` defines the entry so.
+unsafe impl Kernel for StructureWrite {
+    type Args<'a> = StructureWriteArgs<'a>;
+    const NAME: &'static str = "structure_write";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for_tiles(args.text.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        let (tiles, room) = (args.states.len(), args.lines.room);
+        check_tiles(Self::NAME, args.text.len(), tiles, STATUS_WORDS)?;
+        sizes.at_least("text ≥ length + 1", args.text.len(), args.len as usize + 1)?;
+        sizes.equal("64 × string words = text", args.string.len() * WORD_BYTES, args.text.len())?;
+        sizes.equal(
+            "levels = count × string",
+            args.levels.len(),
+            args.level_count as usize * args.string.len(),
+        )?;
+        sizes.equal("room = a multiple of 32", room as usize % 32, 0)?;
+        sizes.equal("counts = tiles", args.lines.counts.len(), tiles)?;
+        sizes.equal("ends = tiles × room", args.lines.ends.len(), tiles * room as usize)?;
+        sizes.equal(
+            "faults = tiles × (room / 32 + 1)",
+            args.lines.faulty.len(),
+            tiles * tile_fault_words(room),
+        )?;
+        sizes.equal("kinds = tiles", args.kinds.len(), tiles)
+    }
+}
+
+/// Writes the newline index from the tiles' lists. A thread a tile, then a warp.
+pub struct LineIndex;
+
+/// Arguments of [`LineIndex`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LineIndexArgs<'a> {
+    /// As for [`TileLines::counts`].
+    pub counts: View<'a, u32>,
+    /// As for [`TileLines::ends`].
+    pub ends: View<'a, PartOffset>,
+    /// As for [`TileLines::faulty`].
+    pub faults: View<'a, u32>,
+    /// The number of the line at each tile's left edge.
+    pub first_lines: ViewMut<'a, LineIx>,
+    /// The start of each line, and at the end the length of the text, as far as there is room.
+    pub line_starts: ViewMut<'a, PartOffset>,
+    /// Scratch.
+    pub look_back: LookBack<'a, u64>,
+    /// Where to report.
+    pub faulty: FaultyLines<'a>,
+    /// As for [`TileLines::room`].
+    pub room: LineIx,
+    /// Zero.
+    pub reserved: u32,
+}
+
+impl LineIndexArgs<'_> {
+    /// As [`TileLines::fault_words`].
+    #[inline(always)]
+    pub const fn fault_words(&self) -> usize {
+        tile_fault_words(self.room)
+    }
+}
+
 /// The lines found or suspected faulty.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FaultyLines<'a> {
-    /// A bit a line, in 32-bit words. Zero before the first kernel.
+    /// A bit a line, in 32-bit words, as far as there is room. Zero before the first kernel.
     pub bits: ViewMut<'a, u32>,
-    /// One word: not zero if any bit is set. Zero before the first kernel.
-    pub any: ViewMut<'a, u32>,
+    /// As for [`LineStatesArgs::status`].
+    pub status: ViewMut<'a, u32>,
 }
 
 /// 32-bit words that hold a bit a line.
@@ -247,37 +439,23 @@ pub const fn line_words(lines: usize) -> usize {
     lines.div_ceil(32)
 }
 
-impl FaultyLines<'_> {
-    fn check(&self, kernel: &'static str, lines: usize) -> Result<(), SizeError> {
-        let sizes = Sizes(kernel);
-        sizes.at_least("32 × faulty bits ≥ lines", 32 * self.bits.len(), lines)?;
-        sizes.equal("any = 1", self.any.len(), 1)
-    }
-}
-
-// SAFETY: `gpu/src/kernel/structure.rs` defines the entry so.
-unsafe impl Kernel for StructureWrite {
-    type Args<'a> = StructureWriteArgs<'a>;
-    const NAME: &'static str = "structure_write";
+// SAFETY: `gpu/src/kernel/index.rs` defines the entry so.
+unsafe impl Kernel for LineIndex {
+    type Args<'a> = LineIndexArgs<'a>;
+    const NAME: &'static str = "line_index";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        (args.text.len() / TILE_BYTES) as u32
+        scan_tiles(args.counts.len()) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        let tiles = args.kind_writes.len();
-        sizes.at_least("text ≥ a tile", args.text.len(), TILE_BYTES)?;
-        sizes.equal("text = tiles × tile size", args.text.len(), tiles * TILE_BYTES)?;
-        sizes.at_least("text ≥ length + 1", args.text.len(), args.len as usize + 1)?;
-        sizes.equal("carries = tiles + 1", args.carries.len(), tiles + 1)?;
-        sizes.equal("reads = tiles", args.kind_reads.len(), tiles)?;
-        sizes.equal("64 × string words = text", args.string.len() * WORD_BYTES, args.text.len())?;
-        sizes.equal(
-            "levels = count × string",
-            args.levels.len(),
-            args.level_count as usize * args.string.len(),
-        )?;
+        let tiles = args.counts.len();
+        sizes.at_least("counts ≥ 1", tiles, 1)?;
+        sizes.equal("ends = counts × room", args.ends.len(), tiles * args.room as usize)?;
+        sizes.equal("faults = counts × (room / 32 + 1)", args.faults.len(), tiles * args.fault_words())?;
+        sizes.equal("first lines = counts", args.first_lines.len(), tiles)?;
         sizes.at_least("line starts ≥ 1", args.line_starts.len(), 1)?;
-        args.faulty.check(Self::NAME, args.line_starts.len() - 1)
+        sizes.equal("status = 4", args.faulty.status.len(), STATUS_WORDS)?;
+        args.look_back.check(Self::NAME, tiles)
     }
 }
 
@@ -288,32 +466,29 @@ pub struct KindCheck;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct KindCheckArgs<'a> {
-    /// What was written before each tile, and by all (from [`KindScan`]).
-    pub kinds: View<'a, KindWrites>,
-    /// What each tile must find.
-    pub reads: View<'a, KindReads>,
-    /// The summary of all text before each tile, for the number of its first line.
-    pub carries: View<'a, LineSummary>,
+    /// From [`StructureWrite`].
+    pub kinds: View<'a, TileKinds>,
+    /// From [`LineIndex`].
+    pub first_lines: View<'a, LineIx>,
+    /// Scratch.
+    pub look_back: LookBack<'a, KindWrites>,
     /// Where to report.
     pub faulty: FaultyLines<'a>,
-    /// How many lines there are.
-    pub lines: LineIx,
-    /// Zero.
-    pub reserved: u32,
 }
 
-// SAFETY: `gpu/src/kernel/structure.rs` defines the entry so.
+// SAFETY: `gpu/src/kernel/kind.rs` defines the entry so.
 unsafe impl Kernel for KindCheck {
     type Args<'a> = KindCheckArgs<'a>;
     const NAME: &'static str = "kind_check";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for(args.reads.len())
+        scan_tiles(args.kinds.len()) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        sizes.equal("kinds = reads + 1", args.kinds.len(), args.reads.len() + 1)?;
-        sizes.equal("carries = reads + 1", args.carries.len(), args.reads.len() + 1)?;
-        args.faulty.check(Self::NAME, args.lines as usize)
+        sizes.at_least("kinds ≥ 1", args.kinds.len(), 1)?;
+        sizes.equal("first lines = kinds", args.first_lines.len(), args.kinds.len())?;
+        sizes.equal("status = 4", args.faulty.status.len(), STATUS_WORDS)?;
+        args.look_back.check(Self::NAME, args.kinds.len())
     }
 }
 
@@ -343,7 +518,7 @@ pub struct Span {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Indexed<'a> {
-    /// As for [`LineSummariesArgs::text`].
+    /// As for [`LineStatesArgs::text`].
     pub text: View<'a, u8>,
     /// As for [`StructureWriteArgs::levels`].
     pub levels: View<'a, u64>,

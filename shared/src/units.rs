@@ -17,8 +17,10 @@ pub type PathIx = u32;
 pub const WORD_BYTES: usize = 64;
 /// Threads of a block, in every kernel.
 pub const BLOCK_THREADS: usize = 256;
-/// Bytes that one block indexes: a word a thread.
-pub const TILE_BYTES: usize = BLOCK_THREADS * WORD_BYTES;
+/// Bytes of text that one warp reads together: a word a lane.
+pub const STRETCH_BYTES: usize = 32 * WORD_BYTES;
+/// Bytes that one warp indexes from start to end, a stretch after the other.
+pub const TILE_BYTES: usize = 16 << 10;
 /// Elements that one block of a device-wide scan takes.
 pub const SCAN_TILE: usize = BLOCK_THREADS;
 

@@ -15,8 +15,10 @@ use warpath_shared::index::class::Classes;
 use warpath_shared::index::level::{KindReads, KindWrites};
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
-    Copy16, Copy16Args, CountScan, FaultyLines, Kernel, KindCheck, KindCheckArgs, LineSummaries,
-    LineSummariesArgs, LookBack, ScanArgs, StructureWrite, StructureWriteArgs, scan_tiles,
+    self as kernel_status, ANY_FAULTY, Copy16, Copy16Args, CountScan, FAR, FAULTY_TILE, FaultyLines, Indexed,
+    Kernel, KindCheck, KindCheckArgs, LineIndex, LineIndexArgs, LineScanArgs, LineStates, LineStatesArgs,
+    LookBack, MOST_LINES_OF_A_TILE, QuerySlots, QuerySlotsArgs, STATUS_WORDS, ScanArgs, Span, StructureWrite,
+    StructureWriteArgs, TileKinds, TileLines, scan_tiles,
 };
 use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
@@ -105,27 +107,6 @@ fn refusal<K: Kernel>(args: &K::Args<'_>) -> String {
 
 #[test]
 fn sizes_that_do_not_agree_are_refused_by_name() {
-    let text = vec![0u8; 2 * TILE_BYTES];
-    let mut summaries = [LineSummary::default(); 3];
-    let all = summaries.len();
-    let view = |summaries: &mut [LineSummary]| {
-        // SAFETY: no kernel runs.
-        unsafe { ViewMut::from_raw(summaries.as_mut_ptr(), summaries.len()) }
-    };
-    let args = LineSummariesArgs { text: View::from_slice(&text), summaries: view(&mut summaries[..1]) };
-    assert_eq!(
-        refusal::<LineSummaries>(&args),
-        format!(
-            "launch of `line_summaries`: text = tiles × tile size does not hold ({} and {TILE_BYTES})",
-            2 * TILE_BYTES
-        )
-    );
-    let args = LineSummariesArgs { text: View::from_slice(&text[..100]), ..args };
-    assert_eq!(
-        refusal::<LineSummaries>(&args),
-        format!("launch of `line_summaries`: text ≥ a tile does not hold (100 and {TILE_BYTES})")
-    );
-
     let (mut output, mut status, mut sums) = ([0u64; 301], [0u32; 3], [0u64; 4]);
     let (aggregate, inclusive) = sums.split_at_mut(2);
     let counts = [1u64; 300];
@@ -152,26 +133,53 @@ fn sizes_that_do_not_agree_are_refused_by_name() {
     let message = refusal::<CountScan>(&ScanArgs { look_back, ..good });
     assert_eq!(message, "launch of `count_scan`: status = scan tiles + 1 does not hold (2 and 3)");
 
-    let (mut bits, mut any) = ([0u32; 1], [0u32; 2]);
-    let (kinds, reads) = ([KindWrites::default(); 3], [KindReads::default(); 2]);
-    let args = KindCheckArgs {
-        kinds: View::from_slice(&kinds),
-        reads: View::from_slice(&reads),
-        carries: View::from_slice(&summaries[..all - 1]),
-        // SAFETY: no kernel runs.
-        faulty: unsafe {
-            FaultyLines {
+    let (mut bits, mut words, mut sums) = ([0u32; 1], [0u32; STATUS_WORDS], [KindWrites::default(); 2]);
+    let (kinds, first_lines) = ([TileKinds::default(); 300], [0u32; 300]);
+    let (aggregate, inclusive) = sums.split_at_mut(1);
+    // SAFETY: no kernel runs.
+    let args = unsafe {
+        KindCheckArgs {
+            kinds: View::from_slice(&kinds),
+            first_lines: View::from_slice(&first_lines),
+            look_back: LookBack {
+                status: ViewMut::from_raw(status.as_mut_ptr(), 3),
+                aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), 1),
+                inclusive: ViewMut::from_raw(inclusive.as_mut_ptr(), 1),
+            },
+            faulty: FaultyLines {
                 bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
-                any: ViewMut::from_raw(any.as_mut_ptr(), 2),
-            }
-        },
-        lines: 0,
-        reserved: 0,
+                status: ViewMut::from_raw(words.as_mut_ptr(), STATUS_WORDS),
+            },
+        }
     };
     let message = refusal::<KindCheck>(&args);
-    assert_eq!(message, "launch of `kind_check`: carries = reads + 1 does not hold (2 and 3)");
-    let message = refusal::<KindCheck>(&KindCheckArgs { carries: View::from_slice(&summaries), ..args });
-    assert_eq!(message, "launch of `kind_check`: any = 1 does not hold (2 and 1)");
+    assert_eq!(message, "launch of `kind_check`: aggregate = scan tiles does not hold (1 and 2)");
+    let few = View::from_slice(&first_lines[..299]);
+    let message = refusal::<KindCheck>(&KindCheckArgs { first_lines: few, ..args });
+    assert_eq!(message, "launch of `kind_check`: first lines = kinds does not hold (299 and 300)");
+
+    let text = vec![0u8; 2 * TILE_BYTES];
+    let mut states = [LineSummary::default(); 2];
+    // SAFETY: no kernel runs.
+    let args = unsafe {
+        LineStatesArgs {
+            text: View::from_slice(&text),
+            states: ViewMut::from_raw(states.as_mut_ptr(), 1),
+            status: ViewMut::from_raw(words.as_mut_ptr(), STATUS_WORDS),
+        }
+    };
+    assert_eq!(
+        refusal::<LineStates>(&args),
+        format!(
+            "launch of `line_states`: text = tiles × tile size does not hold ({} and {TILE_BYTES})",
+            2 * TILE_BYTES
+        )
+    );
+    let args = LineStatesArgs { text: View::from_slice(&text[..100]), ..args };
+    assert_eq!(
+        refusal::<LineStates>(&args),
+        format!("launch of `line_states`: text ≥ a tile does not hold (100 and {TILE_BYTES})")
+    );
 }
 
 #[test]
@@ -195,58 +203,118 @@ fn an_access_out_of_bounds_is_found_and_placed() {
     );
 }
 
-/// A kernel of the project whose arguments pass the checks and lie all the same: fewer line starts than lines.
+/// A kernel of the project whose arguments pass the checks and lie all the same: a line beyond the text.
 #[test]
-fn a_kernel_that_writes_out_of_bounds_is_found() {
+fn a_kernel_that_reads_out_of_bounds_is_found() {
+    let device = Emulated::default();
+    let text = vec![b' '; TILE_BYTES];
+    let mut slots = [Span::default(); 1];
+    let query = Query::compile("$").unwrap();
+    let program = Program::new(std::slice::from_ref(&query)).unwrap();
+    let args = QuerySlotsArgs {
+        indexed: Indexed {
+            text: View::from_slice(&text),
+            levels: View::from_slice(&[]),
+            line_starts: View::from_slice(&[0, TILE_BYTES as u32 + 5]),
+            faulty: View::from_slice(&[0]),
+        },
+        program: program.view(),
+        // SAFETY: the view covers a local array that outlives the launch, and one launch runs.
+        slots: unsafe { ViewMut::from_raw(slots.as_mut_ptr(), 1) },
+    };
+    // SAFETY: the views are of this process's memory, which is this device's.
+    match unsafe { device.launch::<QuerySlots>(&args) } {
+        Err(Error::Internal(message)) => {
+            let place = "kernel `query_slots`, block (0, 0, 0), thread (0, 0, 0): ";
+            assert!(message.starts_with(place), "{message}");
+            assert!(message.contains("out of bounds: 1 element(s) at 16384 of a view of 16384"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Text of more lines than the host has made room for, in a tile and in all.
+#[test]
+fn lines_beyond_their_arrays_are_counted_and_not_written() {
+    const ROOM: usize = 32;
+    const LINES: usize = 40;
     let device = Emulated::default();
     let mut text = vec![0u8; TILE_BYTES];
-    text[..8].copy_from_slice(b"1\n2\n3\n4\n");
+    text[..2 * LINES].copy_from_slice(&b"1\n".repeat(LINES));
+    text[2 * 3] = b'}';
     let words = TILE_BYTES / WORD_BYTES;
     let mut aligned = device.alloc::<u8>(TILE_BYTES).unwrap();
     device.upload(&mut aligned, 0, &text).unwrap();
     let (mut string, mut levels) = (vec![0u64; words], [0u64; 0]);
-    let (mut line_starts, mut bits, mut any) = ([0u32; 3], [0u32; 1], [0u32; 1]);
-    let (mut writes, mut reads) = ([KindWrites::default(); 1], [KindReads::default(); 1]);
+    let (mut counts, mut ends, mut faults) = ([0u32; 1], [0u32; ROOM], [0u32; 2]);
+    let mut kinds = [TileKinds::default(); 1];
     // SAFETY: each view covers a local array that outlives the launch, and one launch runs.
     let args = unsafe {
         StructureWriteArgs {
             text: device.view(&aligned, TILE_BYTES),
-            carries: View::from_slice(&[LineSummary::LINE_START; 2]),
+            states: View::from_slice(&[LineSummary::LINE_START]),
             string: ViewMut::from_raw(string.as_mut_ptr(), words),
             levels: ViewMut::from_raw(levels.as_mut_ptr(), 0),
-            line_starts: ViewMut::from_raw(line_starts.as_mut_ptr(), 3),
-            kind_writes: ViewMut::from_raw(writes.as_mut_ptr(), 1),
-            kind_reads: ViewMut::from_raw(reads.as_mut_ptr(), 1),
-            faulty: FaultyLines {
-                bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
-                any: ViewMut::from_raw(any.as_mut_ptr(), 1),
+            lines: TileLines {
+                counts: ViewMut::from_raw(counts.as_mut_ptr(), 1),
+                ends: ViewMut::from_raw(ends.as_mut_ptr(), ROOM),
+                faulty: ViewMut::from_raw(faults.as_mut_ptr(), 2),
+                room: ROOM as u32,
+                reserved: 0,
             },
-            len: 8,
+            kinds: ViewMut::from_raw(kinds.as_mut_ptr(), 1),
+            len: 2 * LINES as u32,
             level_count: 0,
         }
     };
     // SAFETY: the views are of this process's memory, which is this device's.
-    match unsafe { device.launch::<StructureWrite>(&args) } {
-        Err(Error::Internal(message)) => {
-            let place = "kernel `structure_write`, block (0, 0, 0), thread (0, 0, 0): ";
-            assert!(message.starts_with(place), "{message}");
-            assert!(message.contains("out of bounds: 1 element(s) at 3 of a view of 3"), "{message}");
+    unsafe { device.launch::<StructureWrite>(&args) }.unwrap();
+    assert_eq!(counts, [LINES as u32 | FAULTY_TILE]);
+    assert_eq!(ends, std::array::from_fn(|i| 2 * i as u32 + 2));
+    assert_eq!(faults, [1 << 3, 0]);
+
+    let (mut first_lines, mut line_starts, mut bits) = ([7u32; 1], [7u32; 12], [0u32; 1]);
+    let (mut status, mut look, mut sums) = ([0u32; STATUS_WORDS], [0u32; 2], [0u64; 2]);
+    let (aggregate, inclusive) = sums.split_at_mut(1);
+    // SAFETY: as above.
+    let args = unsafe {
+        LineIndexArgs {
+            counts: View::from_slice(&counts),
+            ends: View::from_slice(&ends),
+            faults: View::from_slice(&faults),
+            first_lines: ViewMut::from_raw(first_lines.as_mut_ptr(), 1),
+            line_starts: ViewMut::from_raw(line_starts.as_mut_ptr(), 12),
+            look_back: LookBack {
+                status: ViewMut::from_raw(look.as_mut_ptr(), 2),
+                aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), 1),
+                inclusive: ViewMut::from_raw(inclusive.as_mut_ptr(), 1),
+            },
+            faulty: FaultyLines {
+                bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
+                status: ViewMut::from_raw(status.as_mut_ptr(), STATUS_WORDS),
+            },
+            room: ROOM as u32,
+            reserved: 0,
         }
-        other => panic!("{other:?}"),
-    }
-    assert_eq!(line_starts, [0, 2, 4]);
+    };
+    // SAFETY: as above.
+    unsafe { device.launch::<LineIndex>(&args) }.unwrap();
+    assert_eq!(first_lines, [0]);
+    assert_eq!(line_starts, std::array::from_fn(|i| 2 * i as u32));
+    assert_eq!(bits, [1 << 3]);
+    assert_eq!(status[ANY_FAULTY], 1);
+    assert_eq!(status[kernel_status::LINES], LINES as u32);
+    assert_eq!(status[MOST_LINES_OF_A_TILE], LINES as u32);
 }
 
 /// Scans `input` with as many blocks in flight as a look-back window has tiles, and more, so that tiles find only sums
 /// of single tiles in the nearest window and look further.
-fn check_scan<T>(input: &[T], kernel: impl Fn(ScanArgs<'_, T, T>), name: &str, schedule: Schedule)
-where
-    T: Monoid + std::fmt::Debug + PartialEq,
-{
+fn check_count_scan(input: &[u64], schedule: Schedule) {
+    let name = "count_scan";
     let tiles = scan_tiles(input.len());
-    let mut output = vec![T::default(); input.len() + 1];
+    let mut output = vec![0u64; input.len() + 1];
     let (mut status, mut aggregate, mut inclusive) =
-        (vec![0u32; tiles + 1], vec![T::default(); tiles], vec![T::default(); tiles]);
+        (vec![0u32; tiles + 1], vec![0u64; tiles], vec![0u64; tiles]);
     // SAFETY: the arrays outlive the launch, and nothing else touches them until it has ended.
     let args = unsafe {
         ScanArgs {
@@ -263,8 +331,9 @@ where
         .resident_blocks(40)
         .schedule(schedule)
         .stack_bytes(64 << 10);
-    launch(&in_flight, name, &|| kernel(args)).unwrap();
-    let mut sum = T::default();
+    // SAFETY: launched as the kernel's shape says, with sizes that agree.
+    launch(&in_flight, name, &|| unsafe { kernel::count_scan(args) }).unwrap();
+    let mut sum = 0u64;
     for (i, (value, got)) in input.iter().zip(&output).enumerate() {
         assert_eq!(*got, sum, "{name}, {schedule:?}: before element {i}");
         sum = sum.combine(*value);
@@ -278,7 +347,17 @@ fn a_scan_looks_back_beyond_one_window() {
     let len = 80 * SCAN_TILE + 13;
     // Sums beyond 32 bits.
     let counts: Vec<u64> = (0..len).map(|_| rng.next_u64() >> 24).collect();
-    // What tiles of text amount to; few have a newline, so that more than the last tile counts.
+    for schedule in [Schedule::InOrder, Schedule::Reverse, Schedule::Shuffled { seed: 4 }] {
+        check_count_scan(&counts, schedule);
+    }
+}
+
+/// Looks back from blocks in flight over what tiles amount to, all the way to a line's start.
+#[test]
+fn lines_are_looked_back_for_beyond_one_window() {
+    let rng = &mut Rng::new(41);
+    let len = 40 * SCAN_TILE + 13;
+    // Few have a newline, so that more than the last tile counts.
     let summaries: Vec<LineSummary> = (0..len)
         .map(|_| {
             let newline = rng.below(3000) == 0;
@@ -290,19 +369,95 @@ fn a_scan_looks_back_beyond_one_window() {
             LineSummary::of_word(&Classes::of(&word))
         })
         .collect();
+    let tiles = scan_tiles(len);
+    let mut far = [0u32; STATUS_WORDS];
+    far[FAR] = 1;
+    for schedule in [Schedule::InOrder, Schedule::Reverse, Schedule::Shuffled { seed: 4 }] {
+        let (mut status, mut states) = (vec![0u32; tiles + 1], vec![LineSummary::default(); len]);
+        let mut sums = vec![LineSummary::default(); 2 * tiles];
+        let (aggregate, inclusive) = sums.split_at_mut(tiles);
+        // SAFETY: the arrays outlive the launch, and nothing else touches them until it has ended.
+        let args = unsafe {
+            LineScanArgs {
+                summaries: View::from_slice(&summaries),
+                states: ViewMut::from_raw(states.as_mut_ptr(), len),
+                look_back: LookBack {
+                    status: ViewMut::from_raw(status.as_mut_ptr(), status.len()),
+                    aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), tiles),
+                    inclusive: ViewMut::from_raw(inclusive.as_mut_ptr(), tiles),
+                },
+                status: View::from_slice(&far),
+            }
+        };
+        let in_flight =
+            Launch::new(tiles as u32, BLOCK_THREADS as u32).resident_blocks(40).schedule(schedule);
+        // SAFETY: launched as the kernel's shape says, with sizes that agree.
+        launch(&in_flight.stack_bytes(64 << 10), "line_scan", &|| unsafe { kernel::line_scan(args) })
+            .unwrap();
+        let mut sum = LineSummary::LINE_START;
+        for (i, (tile, got)) in summaries.iter().zip(&states).enumerate() {
+            assert_eq!(
+                (got.state(), got.newlines()),
+                (sum.state(), sum.newlines()),
+                "{schedule:?}: tile {i}"
+            );
+            sum = sum.combine(*tile);
+        }
+    }
+}
+
+/// Kinds that are held against what tiles wrote long before.
+#[test]
+fn kinds_are_looked_back_for_beyond_one_window() {
+    let rng = &mut Rng::new(42);
+    let len = 40 * SCAN_TILE + 13;
     // Each level is written seldom, and often long before.
-    let kinds: Vec<KindWrites> = (0..len)
+    let kinds: Vec<TileKinds> = (0..len)
         .map(|_| {
-            let mask = if rng.below(400) == 0 { 1 << rng.below(64) } else { 0 };
-            KindWrites { mask, value: rng.next_u64() & mask }
+            let mask = if rng.below(400) == 0 { 1 << rng.below(32) } else { 0 };
+            let writes = KindWrites { mask, value: rng.next_u64() as u32 & mask };
+            let reads = KindReads { mask: 1 << rng.below(32), value: 0 };
+            TileKinds { writes, reads }
         })
         .collect();
+    let first_lines: Vec<u32> = (0..len as u32).collect();
+    let tiles = scan_tiles(len);
+    let mut want = vec![0u32; len.div_ceil(32)];
+    let mut before = KindWrites::default();
+    for (line, tile) in kinds.iter().enumerate() {
+        if before.contradicts(tile.reads) {
+            want[line / 32] |= 1 << (line % 32);
+        }
+        before = before.combine(tile.writes);
+    }
+    assert!(want.iter().any(|bits| *bits != 0));
     for schedule in [Schedule::InOrder, Schedule::Reverse, Schedule::Shuffled { seed: 4 }] {
-        // SAFETY: `check_scan` launches as the kernels' shapes say, with sizes that agree.
-        check_scan(&counts, |args| unsafe { kernel::count_scan(args) }, "count_scan", schedule);
-        // SAFETY: as above.
-        check_scan(&summaries, |args| unsafe { kernel::line_scan(args) }, "line_scan", schedule);
-        // SAFETY: as above.
-        check_scan(&kinds, |args| unsafe { kernel::kind_scan(args) }, "kind_scan", schedule);
+        let (mut status, mut bits, mut any) =
+            (vec![0u32; tiles + 1], vec![0u32; want.len()], [0u32; STATUS_WORDS]);
+        let mut sums = vec![KindWrites::default(); 2 * tiles];
+        let (aggregate, inclusive) = sums.split_at_mut(tiles);
+        // SAFETY: the arrays outlive the launch, and nothing else touches them until it has ended.
+        let args = unsafe {
+            KindCheckArgs {
+                kinds: View::from_slice(&kinds),
+                first_lines: View::from_slice(&first_lines),
+                look_back: LookBack {
+                    status: ViewMut::from_raw(status.as_mut_ptr(), status.len()),
+                    aggregate: ViewMut::from_raw(aggregate.as_mut_ptr(), tiles),
+                    inclusive: ViewMut::from_raw(inclusive.as_mut_ptr(), tiles),
+                },
+                faulty: FaultyLines {
+                    bits: ViewMut::from_raw(bits.as_mut_ptr(), bits.len()),
+                    status: ViewMut::from_raw(any.as_mut_ptr(), STATUS_WORDS),
+                },
+            }
+        };
+        let in_flight =
+            Launch::new(tiles as u32, BLOCK_THREADS as u32).resident_blocks(40).schedule(schedule);
+        // SAFETY: launched as the kernel's shape says, with sizes that agree.
+        launch(&in_flight.stack_bytes(64 << 10), "kind_check", &|| unsafe { kernel::kind_check(args) })
+            .unwrap();
+        assert_eq!(bits, want, "{schedule:?}");
+        assert_eq!(any[ANY_FAULTY], 1);
     }
 }

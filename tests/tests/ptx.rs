@@ -86,8 +86,6 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
 fn no_collective_is_duplicated() {
     // Kernel, shuffles, barriers, votes.
     const COLLECTIVES: [(&str, usize, usize, usize); 6] = [
-        ("line_summaries", 36, 2, 0),
-        ("line_scan", 68, 3, 2),
         ("kind_scan", 68, 3, 2),
         ("count_scan", 34, 3, 2),
         ("structure_write", 88, 5, 0),

@@ -45,24 +45,6 @@ pub unsafe fn exclusive_scan<T: Monoid + Shuffle>(value: T, scratch: *mut T) -> 
     Scanned { before: if lane == 0 { before } else { before.combine(left) }, total }
 }
 
-/// The sum of one value a thread, in order. Valid in the threads of the first warp.
-///
-/// # Safety
-/// As for [`exclusive_scan`].
-#[inline(always)]
-pub unsafe fn reduce<T: Monoid + Shuffle>(value: T, scratch: *mut T) -> T {
-    let thread = thread_idx_x();
-    let (warp, lane) = (thread / LANES, thread % LANES);
-    // SAFETY: all threads of the block are here, so all lanes of each warp.
-    let inclusive = unsafe { warp_sums(value, scratch, warp, lane) };
-    sync_threads();
-    if warp > 0 {
-        return inclusive;
-    }
-    // SAFETY: the sums were written before the barrier, and all lanes of the first warp are here.
-    unsafe { warp::from_lane(scan_sums(scratch, lane), WARPS as u32 - 1) }
-}
-
 /// Scans each warp's values and leaves its sum in `scratch`.
 ///
 /// # Safety
@@ -78,12 +60,13 @@ unsafe fn warp_sums<T: Monoid + Shuffle>(value: T, scratch: *mut T, warp: u32, l
     inclusive
 }
 
-/// Lane *i* gets the sum of the first *i* + 1 warps' sums. Valid in lanes below [`WARPS`].
+/// Lane *i* gets the sum of the first *i* + 1 of [`WARPS`] values in shared memory, one a warp. Valid in lanes below
+/// [`WARPS`].
 ///
 /// # Safety
-/// All lanes of a warp call it together, after the barrier behind [`warp_sums`].
+/// All lanes of a warp call it together, after a barrier behind the last write to `scratch`.
 #[inline(always)]
-unsafe fn scan_sums<T: Monoid + Shuffle>(scratch: *mut T, lane: u32) -> T {
+pub unsafe fn scan_sums<T: Monoid + Shuffle>(scratch: *mut T, lane: u32) -> T {
     let mut sum = T::default();
     if lane < WARPS as u32 {
         // SAFETY: the element is there, and was written before the barrier.

@@ -27,7 +27,8 @@ impl Shuffle for u64 {
 impl Shuffle for KindWrites {
     #[inline(always)]
     fn map(self, read: impl Fn(u64) -> u64) -> Self {
-        Self { mask: read(self.mask), value: read(self.value) }
+        let both = read(self.mask as u64 | (self.value as u64) << 32);
+        Self { mask: both as u32, value: (both >> 32) as u32 }
     }
 }
 

@@ -6,15 +6,13 @@ use cuda_std::wide::{load_readonly_16, store_global_16};
 use warpath_shared::kernel::Copy16Args;
 use warpath_shared::units::{BLOCK_THREADS, TILE_BYTES};
 
-use crate::coop::tile::VECTORS;
-
 /// A block a tile; a thread copies four vectors of 16 bytes, all loaded before the first is stored.
 ///
 /// # Safety
 /// Launched as [`Copy16`](warpath_shared::kernel::Copy16) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn copy_16(args: Copy16Args<'_>) {
-    const EACH: usize = VECTORS / BLOCK_THREADS;
+    const EACH: usize = TILE_BYTES / 16 / BLOCK_THREADS;
     let base = block_idx_x() as usize * TILE_BYTES;
     let at = |i: usize| base + (i * BLOCK_THREADS + thread_idx_x() as usize) * 16;
     let vectors: [_; EACH] = core::array::from_fn(|i| {

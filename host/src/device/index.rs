@@ -2,14 +2,16 @@
 
 use warpath_shared::check::{diagnose, trim};
 use warpath_shared::index::Monoid;
-use warpath_shared::index::level::{KindReads, KindWrites};
+use warpath_shared::index::level::KindWrites;
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
-    FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, KindScan, LineScan, LineSummaries,
-    LineSummariesArgs, LookBack, ScanArgs, StructureWrite, StructureWriteArgs, line_words, scan_tiles,
+    ANY_FAULTY, FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, LINES, LineIndex, LineIndexArgs,
+    LineScan, LineScanArgs, LineStates, LineStatesArgs, LineSummaries, LineSummariesArgs,
+    MOST_LINES_OF_A_TILE, STATUS_WORDS, ScanArgs, StructureWrite, StructureWriteArgs, TileKinds, TileLines,
+    line_words, tile_fault_words,
 };
 use warpath_shared::units::{
-    Level, LineIx, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, padded_for, tiles_for, words_for,
+    Level, LineIx, MAX_PARTITION_BYTES, PartOffset, TILE_BYTES, WORD_BYTES, padded_for, tiles_for, words_for,
 };
 
 use super::{Accelerator, Plain, ScanScratch, Slot, launch};
@@ -17,23 +19,52 @@ use crate::answer::LineFault;
 use crate::backend::StructuralIndex;
 use crate::error::Error;
 
+/// Bytes of text a line for which there is room at first. Where lines are shorter, the first text with such lines is
+/// indexed twice.
+const BYTES_OF_A_LINE: usize = 128;
+
+/// For how many lines there is room.
+#[derive(Clone, Copy, Default)]
+struct LineRoom {
+    all: usize,
+    /// A multiple of 32.
+    of_a_tile: usize,
+}
+
+impl LineRoom {
+    /// Makes room for so many, and some more, so that a text of slightly shorter lines does not grow it again.
+    fn grow(&mut self, lines: usize, of_a_tile: usize) {
+        if lines > self.all {
+            self.all = lines + lines / 4;
+        }
+        if of_a_tile > self.of_a_tile {
+            self.of_a_tile = (of_a_tile + of_a_tile / 4).next_multiple_of(32);
+        }
+    }
+}
+
 /// A text on the device and its index, in buffers that are kept from partition to partition.
 pub(super) struct IndexStage<A: Accelerator> {
     text: Slot<A, u8>,
     /// How long the text is.
     loaded: usize,
+    states: Slot<A, LineSummary>,
     summaries: Slot<A, LineSummary>,
-    carries: Slot<A, LineSummary>,
     line_scan: ScanScratch<A, LineSummary>,
+    counts: Slot<A, u32>,
+    ends: Slot<A, PartOffset>,
+    tile_faults: Slot<A, u32>,
+    first_lines: Slot<A, LineIx>,
+    count_scan: ScanScratch<A, u64>,
+    kinds: Slot<A, TileKinds>,
+    /// For how many lines there is room, in all and in each tile.
+    room: LineRoom,
     string: Slot<A, u64>,
     levels: Slot<A, u64>,
     line_starts: Slot<A, PartOffset>,
-    kind_writes: Slot<A, KindWrites>,
-    kind_reads: Slot<A, KindReads>,
-    kinds: Slot<A, KindWrites>,
     kind_scan: ScanScratch<A, KindWrites>,
     faulty: Slot<A, u32>,
-    any_faulty: Slot<A, u32>,
+    status: Slot<A, u32>,
 }
 
 impl<A: Accelerator> Default for IndexStage<A> {
@@ -41,18 +72,22 @@ impl<A: Accelerator> Default for IndexStage<A> {
         Self {
             text: Slot::default(),
             loaded: 0,
+            states: Slot::default(),
             summaries: Slot::default(),
-            carries: Slot::default(),
             line_scan: ScanScratch::default(),
+            counts: Slot::default(),
+            ends: Slot::default(),
+            tile_faults: Slot::default(),
+            first_lines: Slot::default(),
+            count_scan: ScanScratch::default(),
+            kinds: Slot::default(),
+            room: LineRoom::default(),
             string: Slot::default(),
             levels: Slot::default(),
             line_starts: Slot::default(),
-            kind_writes: Slot::default(),
-            kind_reads: Slot::default(),
-            kinds: Slot::default(),
             kind_scan: ScanScratch::default(),
             faulty: Slot::default(),
-            any_faulty: Slot::default(),
+            status: Slot::default(),
         }
     }
 }
@@ -64,6 +99,8 @@ pub(super) struct Shape {
     padded: usize,
     levels: Level,
     pub lines: usize,
+    /// The kernels found or suspect a faulty line.
+    any_faulty: bool,
 }
 
 impl Shape {
@@ -96,79 +133,130 @@ impl<A: Accelerator> IndexStage<A> {
         Ok(())
     }
 
-    /// Builds the whole index of the text on the device.
+    /// Builds the whole index of the text on the device. Waits for it, to know how many lines there are.
     pub fn build(&mut self, device: &A, levels: Level) -> Result<Shape, Error> {
+        let padded = padded_for(self.loaded);
+        self.room.all = self.room.all.max(padded / BYTES_OF_A_LINE);
+        self.room.of_a_tile = self.room.of_a_tile.max(TILE_BYTES / BYTES_OF_A_LINE);
+        loop {
+            let status = self.build_within(device, levels, self.room)?;
+            let lines = status[LINES] as usize;
+            let of_a_tile = status[MOST_LINES_OF_A_TILE] as usize;
+            if lines <= self.room.all && of_a_tile <= self.room.of_a_tile {
+                return Ok(Shape { padded, levels, lines, any_faulty: status[ANY_FAULTY] != 0 });
+            }
+            self.room.grow(lines, of_a_tile);
+        }
+    }
+
+    /// As [`build`](Self::build), if there are no more lines than there is room for. Returns the status in any case.
+    fn build_within(
+        &mut self,
+        device: &A,
+        levels: Level,
+        room: LineRoom,
+    ) -> Result<[u32; STATUS_WORDS], Error> {
         let (len, padded) = (self.loaded, padded_for(self.loaded));
         let tiles = tiles_for(len + 1);
+        let words = padded / WORD_BYTES;
+        let of_a_tile = room.of_a_tile as LineIx;
+        let ends = tiles * room.of_a_tile;
+        let tile_faults = tiles * tile_fault_words(of_a_tile);
+        let fault_words = line_words(room.all);
+        let mut status = [0; STATUS_WORDS];
+        device.zero(self.status.room(device, STATUS_WORDS)?, 0, STATUS_WORDS)?;
+        device.zero(self.faulty.room(device, fault_words)?, 0, fault_words)?;
 
+        self.states.room(device, tiles)?;
+        launch::<A, LineStates>(
+            device,
+            &LineStatesArgs {
+                text: device.view(self.text.get()?, padded),
+                states: device.view_mut(self.states.get_mut()?, tiles),
+                status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
+            },
+        )?;
         self.summaries.room(device, tiles)?;
         launch::<A, LineSummaries>(
             device,
             &LineSummariesArgs {
                 text: device.view(self.text.get()?, padded),
                 summaries: device.view_mut(self.summaries.get_mut()?, tiles),
+                status: device.view(self.status.get()?, STATUS_WORDS),
             },
         )?;
-        scan::<A, _, _, LineScan>(
+        let look_back = self.line_scan.start(device, tiles)?;
+        launch::<A, LineScan>(
             device,
-            self.summaries.get()?,
-            tiles,
-            &mut self.carries,
-            &mut self.line_scan,
+            &LineScanArgs {
+                summaries: device.view(self.summaries.get()?, tiles),
+                states: device.view_mut(self.states.get_mut()?, tiles),
+                look_back,
+                status: device.view(self.status.get()?, STATUS_WORDS),
+            },
         )?;
-        let mut total = [LineSummary::default()];
-        device.download(self.carries.get()?, tiles, &mut total)?;
-        let lines = total[0].newlines() as usize;
 
-        let words = padded / WORD_BYTES;
-        let fault_words = line_words(lines).max(1);
-        device.zero(self.faulty.room(device, fault_words)?, 0, fault_words)?;
-        device.zero(self.any_faulty.room(device, 1)?, 0, 1)?;
         self.string.room(device, words)?;
         self.levels.room(device, words * levels as usize)?;
-        self.line_starts.room(device, lines + 1)?;
-        self.kind_writes.room(device, tiles)?;
-        self.kind_reads.room(device, tiles)?;
+        self.counts.room(device, tiles)?;
+        self.ends.room(device, ends)?;
+        self.tile_faults.room(device, tile_faults)?;
+        self.kinds.room(device, tiles)?;
         launch::<A, StructureWrite>(
             device,
             &StructureWriteArgs {
                 text: device.view(self.text.get()?, padded),
-                carries: device.view(self.carries.get()?, tiles + 1),
+                states: device.view(self.states.get()?, tiles),
                 string: device.view_mut(self.string.get_mut()?, words),
                 levels: device.view_mut(self.levels.get_mut()?, words * levels as usize),
-                line_starts: device.view_mut(self.line_starts.get_mut()?, lines + 1),
-                kind_writes: device.view_mut(self.kind_writes.get_mut()?, tiles),
-                kind_reads: device.view_mut(self.kind_reads.get_mut()?, tiles),
-                faulty: FaultyLines {
-                    bits: device.view_mut(self.faulty.get_mut()?, fault_words),
-                    any: device.view_mut(self.any_faulty.get_mut()?, 1),
+                lines: TileLines {
+                    counts: device.view_mut(self.counts.get_mut()?, tiles),
+                    ends: device.view_mut(self.ends.get_mut()?, ends),
+                    faulty: device.view_mut(self.tile_faults.get_mut()?, tile_faults),
+                    room: of_a_tile,
+                    reserved: 0,
                 },
+                kinds: device.view_mut(self.kinds.get_mut()?, tiles),
                 len: len as PartOffset,
                 level_count: levels,
             },
         )?;
-        scan::<A, _, _, KindScan>(
+
+        self.first_lines.room(device, tiles)?;
+        self.line_starts.room(device, room.all + 1)?;
+        let look_back = self.count_scan.start(device, tiles)?;
+        launch::<A, LineIndex>(
             device,
-            self.kind_writes.get()?,
-            tiles,
-            &mut self.kinds,
-            &mut self.kind_scan,
-        )?;
-        launch::<A, KindCheck>(
-            device,
-            &KindCheckArgs {
-                kinds: device.view(self.kinds.get()?, tiles + 1),
-                reads: device.view(self.kind_reads.get()?, tiles),
-                carries: device.view(self.carries.get()?, tiles + 1),
+            &LineIndexArgs {
+                counts: device.view(self.counts.get()?, tiles),
+                ends: device.view(self.ends.get()?, ends),
+                faults: device.view(self.tile_faults.get()?, tile_faults),
+                first_lines: device.view_mut(self.first_lines.get_mut()?, tiles),
+                line_starts: device.view_mut(self.line_starts.get_mut()?, room.all + 1),
+                look_back,
                 faulty: FaultyLines {
                     bits: device.view_mut(self.faulty.get_mut()?, fault_words),
-                    any: device.view_mut(self.any_faulty.get_mut()?, 1),
+                    status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
                 },
-                lines: lines as LineIx,
+                room: of_a_tile,
                 reserved: 0,
             },
         )?;
-        Ok(Shape { padded, levels, lines })
+        let look_back = self.kind_scan.start(device, tiles)?;
+        launch::<A, KindCheck>(
+            device,
+            &KindCheckArgs {
+                kinds: device.view(self.kinds.get()?, tiles),
+                first_lines: device.view(self.first_lines.get()?, tiles),
+                look_back,
+                faulty: FaultyLines {
+                    bits: device.view_mut(self.faulty.get_mut()?, fault_words),
+                    status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
+                },
+            },
+        )?;
+        device.download(self.status.get()?, 0, &mut status)?;
+        Ok(status)
     }
 
     fn line_starts(&self, device: &A, shape: Shape) -> Result<Vec<PartOffset>, Error> {
@@ -179,9 +267,7 @@ impl<A: Accelerator> IndexStage<A> {
 
     /// Judges the lines that the kernels suspect, and clears those found good on the device.
     pub fn judge(&mut self, device: &A, text: &[u8], shape: Shape) -> Result<Vec<LineFault>, Error> {
-        let mut any = [0];
-        device.download(self.any_faulty.get()?, 0, &mut any)?;
-        if any[0] == 0 {
+        if !shape.any_faulty {
             return Ok(Vec::new());
         }
         let starts = self.line_starts(device, shape)?;
@@ -258,17 +344,10 @@ pub(super) fn scan<A: Accelerator, I: Plain, T: Plain + Monoid, K>(
 where
     K: for<'x> Kernel<Args<'x> = ScanArgs<'x, I, T>>,
 {
-    let tiles = scan_tiles(len);
-    let status = scratch.status.room(device, tiles + 1)?;
-    device.zero(status, 0, tiles + 1)?;
     let args = ScanArgs {
         input: device.view(input, len),
         output: device.view_mut(output.room(device, len + 1)?, len + 1),
-        look_back: LookBack {
-            status: device.view_mut(status, tiles + 1),
-            aggregate: device.view_mut(scratch.aggregate.room(device, tiles)?, tiles),
-            inclusive: device.view_mut(scratch.inclusive.room(device, tiles)?, tiles),
-        },
+        look_back: scratch.start(device, len)?,
     };
     launch::<A, K>(device, &args)
 }

@@ -1,5 +1,7 @@
 //! Device memory that is kept from partition to partition.
 
+use warpath_shared::kernel::{LookBack, scan_tiles};
+
 use super::{Accelerator, Plain};
 use crate::error::Error;
 
@@ -60,5 +62,22 @@ pub struct ScanScratch<A: Accelerator, T: Plain> {
 impl<A: Accelerator, T: Plain> Default for ScanScratch<A, T> {
     fn default() -> Self {
         Self { status: Slot::default(), aggregate: Slot::default(), inclusive: Slot::default() }
+    }
+}
+
+impl<A: Accelerator, T: Plain> ScanScratch<A, T> {
+    /// Scratch for the scan of `len` elements, as its kernel wants it.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn start(&mut self, device: &A, len: usize) -> Result<LookBack<'_, T>, Error> {
+        let tiles = scan_tiles(len);
+        let status = self.status.room(device, tiles + 1)?;
+        device.zero(status, 0, tiles + 1)?;
+        Ok(LookBack {
+            status: device.view_mut(status, tiles + 1),
+            aggregate: device.view_mut(self.aggregate.room(device, tiles)?, tiles),
+            inclusive: device.view_mut(self.inclusive.room(device, tiles)?, tiles),
+        })
     }
 }

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use warpath_shared::kernel::{
-    CountScan, Kernel, KindCheck, KindScan, LineScan, LineSummaries, Match, QueryCount, QueryFill,
-    QuerySlots, StructureWrite,
+    CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, LineSummaries, Match, QueryCount,
+    QueryFill, QuerySlots, StructureWrite,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -217,7 +217,14 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     fn stages(&self, program: &Program) -> Vec<Stage> {
         let levels = program.levels();
         let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
-        let index = format!("{}: line starts, string bitmap, {bitmaps}", StructureWrite::NAME);
+        let lines = format!(
+            "{}; and if lines are long, {}, {}",
+            LineStates::NAME,
+            LineSummaries::NAME,
+            LineScan::NAME
+        );
+        let index =
+            format!("{}: string bitmap, {bitmaps}; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
         let query = if program.is_singular() {
             QuerySlots::NAME.to_owned()
         } else {
@@ -225,9 +232,9 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         };
         let suspects = "the lines that the kernels suspect, if there are any";
         vec![
-            Stage::new("device", "lines", format!("{}, {}", LineSummaries::NAME, LineScan::NAME)),
+            Stage::new("device", "lines", lines),
             Stage::new("device", "index", index),
-            Stage::new("device", "faults", format!("{}, {}", KindScan::NAME, KindCheck::NAME)),
+            Stage::new("device", "faults", KindCheck::NAME),
             Stage::new("cpu", "faults", suspects),
             Stage::new("device", "query", query),
         ]

@@ -13,38 +13,36 @@
 //! depth    0 1 1   1 2 2 1      the ] at depth 2 finds { written there: a fault
 //! ```
 //!
-//! One word holds 63 levels. Bit 63 says that the line's root container has closed, so that a second
-//! root on the line is found as well. A line nested deeper than 63 is *suspected* by
-//! the kernels, which cannot see its kinds, and judged by [`crate::check::diagnose`].
+//! A reader in order ([`KindState`]) keeps 63 levels in a word; kernels, which scan ([`KindWrites`]), keep 31 in half a
+//! word. One more bit says that the line has had its root container, so that a second root on the line is found as well. A line nested deeper is *suspected*, since its kinds cannot be seen, and judged by
+//! [`crate::check::diagnose`].
 
 use super::Monoid;
 use crate::units::{Depth, Level};
 
-/// Containers at this depth or deeper have their kinds judged by [`crate::check::diagnose`] alone.
-pub const MAX_TRACKED_DEPTH: Depth = 63;
+/// Levels whose kinds a reader in order tracks; deeper lines are judged by [`crate::check::diagnose`] alone.
+const TRACKED_IN_ORDER: Level = 63;
+/// Levels whose kinds kernels track, likewise.
+pub const TRACKED_BY_KERNELS: Level = 31;
 
-/// Bit 63: the line's root container has closed.
-const ROOT_CLOSED: u64 = 1 << 63;
+/// In [`KindState`]: the line's root container has closed.
+const ROOT_CLOSED_IN_ORDER: u64 = 1 << TRACKED_IN_ORDER;
+/// In [`KindWrites`] and [`KindReads`]: a root container has opened on the line. Level *k* has bit *k* + 1.
+const ROOT_OPENED: u32 = 1;
 
 /// The kinds that a stretch of text wrote, by level, last writer wins. A [`Monoid`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C, align(16))]
+#[repr(C, align(8))]
 pub struct KindWrites {
     /// The levels written.
-    pub mask: u64,
+    pub mask: u32,
     /// What was written last, where `mask` has a bit; zero elsewhere. 1 is a brace.
-    pub value: u64,
+    pub value: u32,
 }
 
-const _: () = assert!(size_of::<KindWrites>() == 16);
+const _: () = assert!(size_of::<KindWrites>() == 8);
 
 impl KindWrites {
-    #[inline(always)]
-    fn write(&mut self, bit: u64, value: bool) {
-        self.mask |= bit;
-        self.value = if value { self.value | bit } else { self.value & !bit };
-    }
-
     /// Whether `expected` contradicts what was written. Levels that nothing wrote contradict everything
     /// but zero: a line begins with its root not yet closed, and with nothing else to rely on.
     #[inline(always)]
@@ -65,15 +63,15 @@ impl Monoid for KindWrites {
 /// There is at most one a level: after closing at depth *d*, the next bracket at depth *d* opens. All
 /// lie before the first newline of the stretch, so a contradiction is a fault of the line at its left edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C, align(16))]
+#[repr(C, align(8))]
 pub struct KindReads {
     /// The levels read.
-    pub mask: u64,
+    pub mask: u32,
     /// The kind that each must have; zero outside `mask`.
-    pub value: u64,
+    pub value: u32,
 }
 
-const _: () = assert!(size_of::<KindReads>() == 16);
+const _: () = assert!(size_of::<KindReads>() == 8);
 
 impl KindReads {
     /// Those reads that `left` answers.
@@ -108,10 +106,10 @@ pub struct KindState(u64);
 impl Kinds for KindState {
     #[inline(always)]
     fn open(&mut self, level: Level, brace: bool) -> bool {
-        if level >= MAX_TRACKED_DEPTH as Level {
+        if level >= TRACKED_IN_ORDER {
             return true;
         }
-        let second_root = level == 0 && self.0 & ROOT_CLOSED != 0;
+        let second_root = level == 0 && self.0 & ROOT_CLOSED_IN_ORDER != 0;
         let bit = 1 << level;
         self.0 = if brace { self.0 | bit } else { self.0 & !bit };
         second_root
@@ -119,18 +117,18 @@ impl Kinds for KindState {
 
     #[inline(always)]
     fn close(&mut self, level: Level, brace: bool) -> bool {
-        if level >= MAX_TRACKED_DEPTH as Level {
+        if level >= TRACKED_IN_ORDER {
             return true;
         }
         if level == 0 {
-            self.0 |= ROOT_CLOSED;
+            self.0 |= ROOT_CLOSED_IN_ORDER;
         }
         (self.0 >> level & 1 == 1) != brace
     }
 
     #[inline(always)]
     fn newline(&mut self) {
-        self.0 &= !ROOT_CLOSED;
+        self.0 &= !ROOT_CLOSED_IN_ORDER;
     }
 }
 
@@ -143,45 +141,121 @@ pub struct KindDelta {
     pub reads: KindReads,
 }
 
-impl KindDelta {
-    #[inline(always)]
-    fn expect(&mut self, bit: u64, value: bool) -> bool {
-        if self.writes.mask & bit != 0 {
-            return (self.writes.value & bit != 0) != value;
-        }
-        self.reads.mask |= bit;
-        self.reads.value |= if value { bit } else { 0 };
-        false
+/// The bit of a level; none for a level that is not tracked, as that of a container which was never opened.
+#[inline(always)]
+const fn kind_bit(level: Level) -> u32 {
+    match (ROOT_OPENED << 1).checked_shl(level) {
+        Some(bit) => bit,
+        None => 0,
     }
 }
 
-impl Kinds for KindDelta {
+impl KindDelta {
+    /// Adds that a line has one root container at most: `roots` are the brackets of a word at which one opens. Returns those
+    /// that open a second one.
     #[inline(always)]
-    fn open(&mut self, level: Level, brace: bool) -> bool {
-        if level >= MAX_TRACKED_DEPTH as Level {
-            return true;
+    pub fn one_root(&mut self, roots: u64, newline: u64) -> u64 {
+        let mut seconds = 0;
+        let mut line = roots;
+        if newline != 0 {
+            let mut newlines = newline;
+            while newlines != 0 {
+                let ended = line & (newlines & newlines.wrapping_neg()).wrapping_sub(1);
+                seconds |= ended & ended.wrapping_sub(1);
+                line ^= ended;
+                newlines &= newlines - 1;
+            }
+            self.writes.mask |= ROOT_OPENED;
         }
-        let second_root = level == 0 && self.expect(ROOT_CLOSED, false);
-        self.writes.write(1 << level, brace);
-        second_root
+        if line != 0 {
+            seconds |= line & (line - 1);
+            self.writes.mask |= ROOT_OPENED;
+            self.writes.value |= ROOT_OPENED;
+        }
+        // What is at the left concerns the roots before the first newline.
+        if roots & (newline & newline.wrapping_neg()).wrapping_sub(1) != 0 {
+            self.reads.mask |= ROOT_OPENED;
+        }
+        seconds
     }
+}
 
-    #[inline(always)]
-    fn close(&mut self, level: Level, brace: bool) -> bool {
-        if level >= MAX_TRACKED_DEPTH as Level {
-            return true;
-        }
-        let mismatch = self.expect(1 << level, brace);
-        if level == 0 {
-            self.writes.write(ROOT_CLOSED, true);
-        }
-        mismatch
-    }
+/// The structural bytes of half a word, outside strings, but for the newlines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HalfWord {
+    /// Brackets that open.
+    pub open: u32,
+    /// Brackets that close.
+    pub close: u32,
+    /// `:` and `,`
+    pub separator: u32,
+    /// Line feeds.
+    pub newline: u32,
+    /// Among `open` and `close`, the braces. Elsewhere the bits mean nothing.
+    pub brace: u32,
+}
 
-    #[inline(always)]
-    fn newline(&mut self) {
-        self.writes.write(ROOT_CLOSED, false);
+/// Walks the structural bytes of half a word from left to right: [`walk`] as a kernel's thread does it, in 32 bits and with
+/// kinds whose left is not known.
+///
+/// Between two brackets the depth does not change, so all bytes of such a *run* belong to one level, and they are set at
+/// once. A bracket that opens belongs to the run behind it, one that closes to the run before it. `set` is also called for runs
+/// outside any container, with a level beyond [`MAX_DEPTH`](crate::units::MAX_DEPTH), and for empty ones.
+///
+/// ```text
+/// text     { " : [ , ] , " : {        depth 0 at the left
+/// runs     1 1 1 2 2 2 1 1 1 2
+/// ```
+///
+/// `kinds` learns of brackets, but not of roots: see [`KindDelta::one_root`]. There are no branches but the loop's and `set`'s:
+/// the lanes of a warp that would take the other one wait.
+#[inline(always)]
+pub fn walk_half(
+    half: HalfWord,
+    depth: &mut Depth,
+    kinds: &mut KindDelta,
+    mut set: impl FnMut(Level, u32),
+) -> Walked {
+    let HalfWord { open, close, separator, newline, brace } = half;
+    let (mut faults, mut roots) = (0, 0);
+    let mut events = open | close | newline;
+    let mut rest = open | close | separator;
+    while events != 0 {
+        let bit = events & events.wrapping_neg();
+        events ^= bit;
+        let (opens, closes, ends) = (open & bit != 0, close & bit != 0, newline & bit != 0);
+        let run = rest & ((bit - 1) | close & bit);
+        rest ^= run;
+        set((*depth - 1) as Level, run);
+        faults |= if *depth <= 0 { run } else { 0 };
+
+        roots |= if *depth == 0 { open & bit } else { 0 };
+        let level = (*depth - !opens as Depth) as Level;
+        let kind = if brace & bit != 0 { !0 } else { 0 };
+        let opened = if opens { kind_bit(level) } else { 0 };
+        let closed = if closes { kind_bit(level) } else { 0 };
+        let KindWrites { mask, value } = kinds.writes;
+        let mismatch = closed & mask & (value ^ kind);
+        kinds.reads.mask |= closed & !mask;
+        kinds.reads.value |= closed & !mask & kind;
+        kinds.writes.mask |= opened;
+        kinds.writes.value = value & !opened | kind & opened;
+        let wrong = if ends { *depth != 0 } else { level >= TRACKED_BY_KERNELS };
+        faults |= if wrong | (mismatch != 0) { bit } else { 0 };
+        *depth = if ends { 0 } else { *depth + 2 * opens as Depth - 1 };
     }
+    set((*depth - 1) as Level, rest);
+    faults |= if *depth <= 0 { rest } else { 0 };
+    Walked { faults, roots }
+}
+
+/// What [`walk_half`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walked {
+    /// Bytes at which a line is found faulty, or suspected.
+    pub faults: u32,
+    /// Brackets that open a root container.
+    pub roots: u32,
 }
 
 /// Walks the structural bytes of a word from left to right.
@@ -189,7 +263,7 @@ impl Kinds for KindDelta {
 /// Calls `set(level, bits)` for the bits that belong to each level, a run at a time, and returns the
 /// bytes at which a line is found faulty: closed more than opened, ended with containers open, a
 /// separator outside any container, kinds that do not match, a second root, or deeper than
-/// [`MAX_TRACKED_DEPTH`]. All arguments but `newline` are bytes outside strings.
+/// 63 levels. All arguments but `newline` are bytes outside strings.
 #[inline(always)]
 pub fn walk(
     (open, close, separator): (u64, u64, u64),
@@ -247,6 +321,7 @@ pub fn walk(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
     use std::vec::Vec;
 
     fn random(seed: &mut u64) -> u64 {
@@ -259,8 +334,8 @@ mod tests {
         let mut seed = 3;
         for _ in 0..10_000 {
             let [a, b, c] = core::array::from_fn(|_| {
-                let mask = random(&mut seed) & random(&mut seed);
-                KindWrites { mask, value: random(&mut seed) & mask }
+                let mask = (random(&mut seed) & random(&mut seed)) as u32;
+                KindWrites { mask, value: random(&mut seed) as u32 & mask }
             });
             assert_eq!(a.combine(b).combine(c), a.combine(b.combine(c)));
             assert_eq!(a.combine(KindWrites::default()), a);
@@ -295,9 +370,6 @@ mod tests {
             let bits = |set: &[u8], text: &[u8]| {
                 text.iter().enumerate().fold(0u64, |b, (i, c)| b | (set.contains(c) as u64) << i)
             };
-            let run = |text: &[u8], depth: &mut Depth, kinds: &mut dyn FnMut(&[u8], &mut Depth) -> u64| {
-                kinds(text, depth)
-            };
             let masks = |text: &[u8]| {
                 (
                     (bits(b"{[", text), bits(b"}]", text), bits(b",", text)),
@@ -310,7 +382,10 @@ mod tests {
             let mut bad_in_order = Vec::new();
             let mut kinds = KindState::default();
             let (all, brace, newline) = masks(&text);
-            let faults = walk(all, brace, newline, &mut depth, &mut kinds, |_, _| {});
+            let mut levels = BTreeMap::new();
+            let faults = walk(all, brace, newline, &mut depth, &mut kinds, |level, bits| {
+                *levels.entry(level).or_insert(0u64) ^= bits;
+            });
             (0..24).filter(|i| faults >> i & 1 == 1).for_each(|i| bad_in_order.push(line_of(i)));
             bad_in_order.sort_unstable();
             bad_in_order.dedup();
@@ -319,16 +394,28 @@ mod tests {
             let (mut depth, mut left) = (0, KindWrites::default());
             for (w, word) in text.chunks(5).enumerate() {
                 let mut delta = KindDelta::default();
-                let faults = run(word, &mut depth, &mut |word, depth| {
-                    let (all, brace, newline) = masks(word);
-                    walk(all, brace, newline, depth, &mut delta, |_, _| {})
+                let ((open, close, separator), brace, newline) = masks(word);
+                let half = HalfWord {
+                    open: open as u32,
+                    close: close as u32,
+                    separator: separator as u32,
+                    newline: newline as u32,
+                    brace: brace as u32,
+                };
+                let walked = walk_half(half, &mut depth, &mut delta, |level, bits| {
+                    if level <= 24 {
+                        *levels.entry(level).or_insert(0u64) ^= (bits as u64) << (5 * w);
+                    }
                 });
+                let faults = walked.faults | delta.one_root(walked.roots as u64, newline) as u32;
                 (0..word.len()).filter(|i| faults >> i & 1 == 1).for_each(|i| bad.push(line_of(w * 5 + i)));
                 if left.contradicts(delta.reads) {
                     bad.push(line_of(w * 5));
                 }
                 left = left.combine(delta.writes);
             }
+            // Each bit was set once in order, and once by the half words.
+            assert!(levels.values().all(|bits| *bits == 0), "{}", text.escape_ascii());
             bad.sort_unstable();
             bad.dedup();
             assert_eq!(bad, bad_in_order, "{}", text.escape_ascii());

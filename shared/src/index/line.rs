@@ -40,6 +40,26 @@ pub struct LineSummary {
 
 const _: () = assert!(size_of::<LineSummary>() == 16 && align_of::<LineSummary>() == 16);
 
+/// What a stretch does to the state at its left, by name, for whoever finds it out otherwise than by combining words. The
+/// stretch is read as if no escape were pending at its left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordsSummary {
+    /// Newlines in the stretch. If there is one, the other fields speak of what follows the last, as in [`LineSummary`].
+    pub newlines: LineIx,
+    /// The number of unescaped quotes is odd.
+    pub odd_quotes: bool,
+    /// The stretch ends an odd run of backslashes.
+    pub escape: bool,
+    /// There are only backslashes.
+    pub all_backslashes: bool,
+    /// The first byte that is not a backslash is a quote.
+    pub leading_quote: bool,
+    /// Change of depth if no string was open at the left.
+    pub depth_outside: Depth,
+    /// Change of depth if a string was open at the left.
+    pub depth_inside: Depth,
+}
+
 /// There is a newline; the other fields speak of what follows the last one.
 const NEWLINE: u32 = 1;
 /// The number of quotes is odd.
@@ -96,10 +116,29 @@ impl LineSummary {
         self.newlines
     }
 
+    /// Whether there is a newline: then the state at the left does not matter.
+    #[inline(always)]
+    pub const fn is_anchored(&self) -> bool {
+        self.has(NEWLINE)
+    }
+
     /// The state at the right of the stretch, if it begins at a line's start or contains one.
     #[inline(always)]
     pub const fn state(&self) -> LineState {
         LineState { escape: self.has(ESCAPE), string: self.has(ODD_QUOTES), depth: self.depth_outside }
+    }
+
+    /// The summary of 32 words in a row, each classified by a lane of a warp, from what the lanes found together.
+    #[inline(always)]
+    pub const fn of_words(words: WordsSummary) -> Self {
+        let mut flags = 0;
+        flags |= if words.newlines != 0 { NEWLINE } else { 0 };
+        flags |= if words.odd_quotes { ODD_QUOTES } else { 0 };
+        flags |= if words.escape { ESCAPE } else { 0 };
+        flags |= if words.all_backslashes { ALL_BACKSLASHES } else { 0 };
+        flags |= if words.leading_quote { LEADING_QUOTE } else { 0 };
+        let WordsSummary { newlines, depth_outside, depth_inside, .. } = words;
+        Self { flags, newlines, depth_outside, depth_inside }
     }
 
     /// The summary as four 32-bit words, to shuffle.

@@ -1,9 +1,9 @@
-//! A tile of text: 16 KiB, of which each thread classifies one 64-byte word.
+//! A stretch of text: 2 KiB, of which each lane of a warp classifies one 64-byte word.
 //!
 //! # Reading
-//! Threads load 16 bytes each, neighbours side by side, four times; but a thread wants 64 bytes in a row. So the
-//! tile passes through shared memory, in which vector *v* (16 bytes) lies at place *v* xor *(v / 8) mod 8*. Eight
-//! threads that write consecutive vectors, or that read every fourth, then touch eight different groups of four
+//! Lanes load 16 bytes each, neighbours side by side, four times; but a lane wants 64 bytes in a row. So the
+//! stretch passes through shared memory, in which vector *v* (16 bytes) lies at place *v* xor *(v / 8) mod 8*. Eight
+//! lanes that write consecutive vectors, or that read every fourth, then touch eight different groups of four
 //! banks each: no bank conflicts on the way in or out.
 //!
 //! # Bit planes
@@ -19,46 +19,54 @@
 
 use cuda_std::bits::byte_permute;
 use cuda_std::shared;
-use cuda_std::thread::{sync_threads, thread_idx_x};
+use cuda_std::warp::sync_warp;
 use cuda_std::wide::{U32x4, load_readonly_16};
 use warpath_shared::index::class::Classes;
-use warpath_shared::units::{BLOCK_THREADS, TILE_BYTES};
+use warpath_shared::units::STRETCH_BYTES;
 use warpath_shared::view::View;
 
-/// Vectors of 16 bytes in a tile.
-pub const VECTORS: usize = TILE_BYTES / 16;
+use super::LANES;
+use super::warp::ALL;
+
+/// Vectors of 16 bytes in a stretch.
+pub const VECTORS: usize = STRETCH_BYTES / 16;
 
 #[inline(always)]
 fn place(vector: usize) -> usize {
     vector ^ (vector >> 3 & 7)
 }
 
-/// The classes of this thread's word of tile `tile`.
+/// The classes of this lane's word of the stretch that begins at byte `start`.
 ///
 /// # Safety
-/// All threads of the block call it together. `staging` is [`VECTORS`] elements of shared memory, the same for all,
-/// that nobody touches between the barrier before the call and the one after it.
+/// All 32 lanes call it together. `staging` is [`VECTORS`] elements of shared memory, the same for all of them, that nobody
+/// else touches. When it returns, lanes may write there what only they read.
 #[inline(always)]
-pub unsafe fn classify(text: View<'_, u8>, tile: usize, staging: *mut U32x4) -> Classes {
-    let thread = thread_idx_x() as usize;
+pub unsafe fn classify(text: View<'_, u8>, start: usize, staging: *mut U32x4, lane: u32) -> Classes {
+    let lane = lane as usize;
+    // SAFETY: all lanes are here. What they wrote there before has been read.
+    unsafe { sync_warp(ALL) };
     let mut i = 0;
-    while i < VECTORS / BLOCK_THREADS {
-        let vector = i * BLOCK_THREADS + thread;
-        let from = text.at(tile * TILE_BYTES + vector * 16, 16).cast();
+    while i < VECTORS / LANES as usize {
+        let vector = i * LANES as usize + lane;
+        let from = text.at(start + vector * 16, 16).cast();
         // SAFETY: `at` checked the range; texts are 16-byte aligned, and no kernel writes to one.
         let bytes = unsafe { load_readonly_16(from) };
         // SAFETY: `place` permutes 0..VECTORS, so each element has one writer.
         unsafe { shared::write(staging.add(place(vector)), bytes) };
         i += 1;
     }
-    sync_threads();
+    // SAFETY: all lanes are here.
+    unsafe { sync_warp(ALL) };
     let read = |i: usize| {
-        // SAFETY: written before the barrier.
-        let vector = unsafe { shared::read(staging.add(place(4 * thread + i))) };
+        // SAFETY: written before the warp was synchronised.
+        let vector = unsafe { shared::read(staging.add(place(4 * lane + i))) };
         vector.0
     };
     let low = classify_half(read(0), read(1));
     let high = classify_half(read(2), read(3));
+    // SAFETY: all lanes are here.
+    unsafe { sync_warp(ALL) };
     join(low, high)
 }
 

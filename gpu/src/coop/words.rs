@@ -1,0 +1,268 @@
+//! 32 words in a row, a lane of a warp each: 2 KiB of text read together.
+//!
+//! What one lane must know of the lanes to its left travels in ballots, a bit a lane, not in a scan of summaries: whether an
+//! escape is pending is the carry of an addition, whether a string is open is the parity of some bits, and both are a few
+//! instructions on 32 bits that all lanes have. Only depth is counted, by one scan of 32 bits, in which newlines travel
+//! along. (A scan of [`LineSummary`] takes ten shuffles and some fifty other instructions a step, of which a warp has five;
+//! as the first form of this it made up half of the index's time.)
+//!
+//!
+//! A warp that knows the state at the left of its words reads them by [`Words::resolve`]; one that does not says what they do
+//! to it, by [`Words::summary`].
+
+use cuda_std::warp::{warp_reduce_add, warp_shuffle_idx, warp_shuffle_up, warp_vote_ballot};
+use warpath_shared::index::class::Classes;
+use warpath_shared::index::escape::escaped;
+use warpath_shared::index::line::{LineState, LineSummary, WordsSummary};
+use warpath_shared::index::string::{prefix_xor, strings};
+use warpath_shared::units::{Depth, LineIx};
+
+use super::LANES;
+use super::warp::ALL;
+
+/// The bits of the lanes below this one.
+#[inline(always)]
+const fn below(lane: u32) -> u32 {
+    (1 << lane) - 1
+}
+
+/// Bit 31 − the highest set bit of a word that is not zero, and all above it.
+#[inline(always)]
+const fn from_highest(bits: u32) -> u32 {
+    !0 << (31 - bits.leading_zeros())
+}
+
+#[inline(always)]
+fn lanes_that(holds: bool) -> u32 {
+    // SAFETY: callers of this module's functions are all 32 lanes together.
+    unsafe { warp_vote_ballot(ALL, holds) }
+}
+
+/// What follows the last newline of a word; everything where there is none.
+#[inline(always)]
+const fn after_last(newline: u64) -> u64 {
+    if newline == 0 { !0 } else { (!0u64 << 1) << (63 - newline.leading_zeros()) }
+}
+
+/// All ones or all zeros.
+#[inline(always)]
+const fn mask_of(bit: u32) -> u64 {
+    (bit as u64).wrapping_neg()
+}
+
+/// A warp's words, as far as they can be read by knowing only whether an escape is pending at their left.
+#[derive(Clone, Copy)]
+pub struct Words {
+    lane: u32,
+    classes: Classes,
+    quotes: Quotes,
+    /// Lanes whose word has a newline.
+    newline_lanes: u32,
+}
+
+/// The quotes of a warp's words, from a given escape at their left.
+#[derive(Clone, Copy)]
+struct Quotes {
+    /// Quotes of this lane's word that no backslash escapes.
+    unescaped: u64,
+    /// Its newlines that one does.
+    escaped_newline: u64,
+    /// The parity of `unescaped` up to and including each byte; in a word with newlines, from behind the last one on.
+    parity: u64,
+    /// Lanes in which that parity is odd at the end.
+    odd_lanes: u32,
+    /// An escape is pending behind the last lane.
+    escape: bool,
+    /// Every byte of the warp is a backslash.
+    all_backslashes: bool,
+    /// The first byte that is not a backslash is a quote.
+    leading_quote: bool,
+}
+
+impl Quotes {
+    /// Reads the quotes; `carry` is 1 where an escape is pending at the left.
+    ///
+    /// ```text
+    /// lane             0 1 2 3 4 5
+    /// ends odd run     . 1 . . 1 .      a carry is generated
+    /// all backslashes  . . 1 . . .      … and passed on: a word has an even number of bytes
+    /// pending at left  c . 1 1 . 1
+    /// ```
+    #[inline(always)]
+    fn read(c: &Classes, carry: u32, lane: u32) -> Self {
+        let mut unescaped = c.quote;
+        let mut escaped_newline = 0;
+        let (mut escape, mut all_backslashes) = (false, false);
+        let mut first = 1;
+        if lanes_that(c.backslash != 0) != 0 {
+            let passing = lanes_that(c.backslash == !0);
+            let generating = lanes_that(c.backslash.leading_ones() & 1 == 1) & !passing;
+            let pending = |lanes: u32| {
+                let deciding = !passing & lanes;
+                if deciding == 0 { carry } else { generating >> (31 - deciding.leading_zeros()) & 1 }
+            };
+            let mut at_left = pending(below(lane)) == 1;
+            let escaped = escaped(c.backslash, &mut at_left);
+            unescaped &= !escaped;
+            escaped_newline = c.newline & escaped;
+            (escape, all_backslashes) = (pending(!0) == 1, passing == !0);
+            first = !passing & passing.wrapping_add(1);
+        } else if lane == 0 {
+            let escaped = carry as u64;
+            unescaped &= !escaped;
+            escaped_newline = c.newline & escaped;
+        }
+        let lead = c.backslash.trailing_ones();
+        let leading_quote = lanes_that(lead < 64 && c.quote >> (lead & 63) & 1 == 1) & first != 0;
+        let parity = prefix_xor(unescaped & after_last(c.newline));
+        let odd_lanes = lanes_that(parity >> 63 == 1);
+        Self { unescaped, escaped_newline, parity, odd_lanes, escape, all_backslashes, leading_quote }
+    }
+}
+
+/// A warp's words, read.
+#[derive(Clone, Copy)]
+pub struct Resolved {
+    /// This lane's word of the string bitmap.
+    pub string: u64,
+    /// Newlines of it that find a string open or an escape pending.
+    pub faults: u64,
+    /// The depth before it.
+    pub depth: Depth,
+    /// The newlines in the lanes before it.
+    pub before: LineIx,
+    /// The newlines in all lanes. The same in every lane.
+    pub newlines: LineIx,
+    /// The state behind the last lane. The same in every lane.
+    pub right: LineState,
+}
+
+/// Opening less closing brackets among some bytes.
+#[inline(always)]
+fn net(c: &Classes, among: u64) -> Depth {
+    (c.open & among).count_ones() as Depth - (c.close & among).count_ones() as Depth
+}
+
+/// Two counts between −2¹⁵ and 2¹⁵ in one word, so that they are added at once.
+#[inline(always)]
+const fn pack(high: i32, low: i32) -> u32 {
+    (high.wrapping_shl(16)).wrapping_add(low) as u32
+}
+
+#[inline(always)]
+const fn unpack(packed: u32) -> (i32, i32) {
+    let low = packed as i16 as i32;
+    ((packed as i32).wrapping_sub(low) >> 16, low)
+}
+
+impl Words {
+    /// Reads quotes. `escape` says whether one is pending at the left.
+    ///
+    /// # Safety
+    /// All 32 lanes call it together, each with the classes of its word.
+    #[inline(always)]
+    pub unsafe fn new(classes: Classes, escape: bool, lane: u32) -> Self {
+        let quotes = Quotes::read(&classes, escape as u32, lane);
+        Self { lane, classes, quotes, newline_lanes: lanes_that(classes.newline != 0) }
+    }
+
+    /// Whether a string is open before this lane's word, if `at_left` (0 or 1) says whether one is open before the first.
+    #[inline(always)]
+    fn string_before(&self, at_left: u32) -> u32 {
+        let newlines = self.newline_lanes & below(self.lane);
+        let lanes = self.quotes.odd_lanes & below(self.lane);
+        if newlines == 0 {
+            (lanes.count_ones() & 1) ^ at_left
+        } else {
+            (lanes & from_highest(newlines)).count_ones() & 1
+        }
+    }
+
+    /// What the words do to the state at their left, if no escape was pending there. The same in every lane.
+    ///
+    /// # Safety
+    /// All 32 lanes call it together.
+    #[inline(always)]
+    pub unsafe fn summary(&self) -> LineSummary {
+        let (c, newlines) = (&self.classes, self.newline_lanes);
+        // Lanes before the last newline are forgotten.
+        let counted = if newlines == 0 { !0 } else { from_highest(newlines) };
+        let string = if c.newline != 0 {
+            self.quotes.parity
+        } else {
+            self.quotes.parity ^ mask_of(self.string_before(0))
+        };
+        let after = after_last(c.newline);
+        let (outside, inside) = (net(c, after & !string), net(c, after & string));
+        let depths = if counted >> self.lane & 1 == 1 { pack(outside, inside) } else { 0 };
+        // SAFETY: all lanes are here.
+        let (depth_outside, depth_inside) = unpack(unsafe { warp_reduce_add(ALL, depths) });
+        let mut count = 0;
+        if newlines != 0 {
+            // SAFETY: all lanes have the same `newlines`, so all are here.
+            count = unsafe { warp_reduce_add(ALL, c.newline.count_ones()) };
+        }
+        LineSummary::of_words(WordsSummary {
+            newlines: count,
+            odd_quotes: (self.quotes.odd_lanes & counted).count_ones() & 1 == 1,
+            escape: self.quotes.escape,
+            all_backslashes: self.quotes.all_backslashes,
+            leading_quote: self.quotes.leading_quote,
+            depth_outside,
+            depth_inside: if newlines == 0 { depth_inside } else { depth_outside },
+        })
+    }
+
+    /// Reads the words from the state at their left, of which the escape is that of [`new`](Self::new).
+    ///
+    /// # Safety
+    /// All 32 lanes call it together, with the same `left`.
+    #[inline(always)]
+    pub unsafe fn resolve(&self, left: LineState) -> Resolved {
+        let c = &self.classes;
+        let before = self.string_before(left.string as u32);
+        let (mut string, mut faults) = (self.quotes.parity ^ mask_of(before), self.quotes.escaped_newline);
+        if c.newline != 0 {
+            let mut open = before == 1;
+            let found = strings(self.quotes.unescaped, c.newline, &mut open, prefix_xor);
+            string = found.string;
+            faults |= found.unclosed;
+        }
+        let own = pack(c.newline.count_ones() as i32, net(c, after_last(c.newline) & !string));
+        let mut sum = own;
+        let mut delta = 1;
+        while delta < LANES {
+            // SAFETY: all lanes are here.
+            let (left, there) = unsafe { warp_shuffle_up(ALL, sum, delta, LANES) };
+            if there {
+                sum = sum.wrapping_add(left);
+            }
+            delta *= 2;
+        }
+        let excluding = sum.wrapping_sub(own);
+        // SAFETY: all lanes are here.
+        let from_lane = |value, lane| unsafe { warp_shuffle_idx(ALL, value, lane, LANES) }.0;
+        let all = from_lane(sum, LANES - 1);
+        let (newlines_before, newlines) = (unpack(excluding).0, unpack(all).0);
+        let mut depth = left.depth + unpack(excluding).1;
+        let mut right = LineState {
+            escape: self.quotes.escape,
+            string: (self.quotes.odd_lanes.count_ones() & 1 == 1) ^ left.string,
+            depth: left.depth + unpack(all).1,
+        };
+        if self.newline_lanes != 0 {
+            // Depth counts from the last lane with a newline, whose own count is of what follows that newline.
+            let earlier = self.newline_lanes & below(self.lane);
+            let from = if earlier == 0 { 0 } else { 31 - earlier.leading_zeros() };
+            let forgotten = from_lane(excluding, from);
+            if earlier != 0 {
+                depth = unpack(excluding.wrapping_sub(forgotten)).1;
+            }
+            let forgotten = from_lane(excluding, 31 - self.newline_lanes.leading_zeros());
+            right.depth = unpack(all.wrapping_sub(forgotten)).1;
+            right.string = (self.quotes.odd_lanes & from_highest(self.newline_lanes)).count_ones() & 1 == 1;
+        }
+        let (before, newlines) = (newlines_before as LineIx, newlines as LineIx);
+        Resolved { string, faults, depth, before, newlines, right }
+    }
+}
