@@ -2,11 +2,11 @@
 //! an access out of bounds is found and placed.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_std::emulator::{Dim3, FaultKind, Launch, Schedule, launch};
 use cuda_std::thread;
-use warpath::backend::Backend;
+use warpath::backend::{Backend, Buffer};
 use warpath::device::{Accelerator, Pipeline, Plain};
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
@@ -30,12 +30,18 @@ use warpath_tests::random::Rng;
 #[derive(Default)]
 struct Recording {
     emulated: Emulated,
-    ran: Mutex<BTreeSet<&'static str>>,
+    ran: Arc<Mutex<BTreeSet<&'static str>>>,
 }
 
 impl Accelerator for Recording {
     type Buffer<T: Plain> = HostBuffer<T>;
 
+    fn queue(&self) -> Result<Self, Error> {
+        Ok(Self { emulated: self.emulated.queue()?, ran: self.ran.clone() })
+    }
+    fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
+        self.emulated.host_buffer(len)
+    }
     fn name(&self) -> String {
         self.emulated.name()
     }
@@ -50,6 +56,18 @@ impl Accelerator for Recording {
     }
     fn upload<T: Plain>(&self, buffer: &mut HostBuffer<T>, at: usize, from: &[T]) -> Result<(), Error> {
         self.emulated.upload(buffer, at, from)
+    }
+    unsafe fn upload_later<T: Plain>(
+        &self,
+        buffer: &mut HostBuffer<T>,
+        at: usize,
+        from: &[T],
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.emulated.upload_later(buffer, at, from) }
+    }
+    fn wait(&self) -> Result<(), Error> {
+        self.emulated.wait()
     }
     fn download<T: Plain>(&self, buffer: &HostBuffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
         self.emulated.download(buffer, at, to)

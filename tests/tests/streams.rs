@@ -207,13 +207,15 @@ fn texts_are_those_of_the_matches() -> Result<()> {
     Ok(())
 }
 
-/// What a backend of these tests is asked to do beside answering as the CPU does.
+/// Something to do with a text before it is answered.
+type Before = Box<dyn Fn(&[u8]) + Send + Sync>;
+
+/// Answers as the CPU does, and counts.
 #[derive(Default)]
 struct Watched {
     workers: AtomicUsize,
     answered: AtomicUsize,
-    /// Told of every text before it is answered.
-    before: Option<Box<dyn Fn(&[u8]) + Send + Sync>>,
+    before: Option<Before>,
 }
 
 struct WatchedWorker<'a>(&'a Watched);
