@@ -27,6 +27,7 @@
 //! | [`dump`] | what does an index look like? |
 
 pub mod answer;
+mod auto;
 pub mod backend;
 pub mod columns;
 mod cpu;
@@ -46,4 +47,4 @@ pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
 pub use error::{DeviceError, Error, InputError, QueryError, RecordError};
 pub use input::Source;
 pub use program::{Program, Query};
-pub use stream::{Answers, Batch, Hit, Hits, IndexedPartition, Indexes, Stats};
+pub use stream::{Answers, Batch, Hit, Hits, IndexedPartition, Indexes, Plan, Stats};

@@ -1,10 +1,9 @@
-//! Results that a device makes, held to what the CPU finds and this program cuts out of the text.
+//! Text of matches and typed columns, held to what the CPU finds and the oracles read.
 
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::{Column, ColumnType, Columnar, Offsets, Schema, Values};
-use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, Program, Query};
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
@@ -19,7 +18,7 @@ struct Expected {
 }
 
 fn expected(text: &[u8], program: &Program, form: TextForm) -> Result<Vec<Expected>> {
-    let answer = Cpu.answer(text, program, Want { matches: true, records: false })?;
+    let answer = Cpu.answer(text, program, Want { matches: true, ..Want::default() })?;
     let one = |path: usize| {
         let mut expected = Expected { all: Vec::new(), before_fault: None };
         for piece in &answer.pieces {
@@ -48,35 +47,29 @@ fn expected(text: &[u8], program: &Program, form: TextForm) -> Result<Vec<Expect
 ///
 /// # Errors
 /// Where they differ.
-pub fn check_text<A: Accelerator>(device: &Pipeline<A>, text: &[u8], paths: &[&str]) -> Result<()> {
+pub fn check_text(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Result<()> {
     for form in [TextForm::Json, TextForm::Raw] {
-        check_form(device, text, paths, form).with_context(|| format!("{form:?}"))?;
+        check_form(backend, text, paths, form).with_context(|| format!("{form:?}"))?;
     }
     Ok(())
 }
 
-fn check_form<A: Accelerator>(
-    device: &Pipeline<A>,
-    text: &[u8],
-    paths: &[&str],
-    form: TextForm,
-) -> Result<()> {
+fn check_form(backend: &dyn Backend, text: &[u8], paths: &[&str], form: TextForm) -> Result<()> {
     let queries = compile(paths)?;
     if queries.is_empty() {
         return Ok(());
     }
     let program = Program::new(&queries)?;
-    let parts = device.texts(text, &program, form)?;
+    let answer = backend.answer(text, &program, Want { text: Some(form), ..Want::default() })?;
     for (path, want) in expected(text, &program, form)?.iter().enumerate() {
         let name = queries[path].text();
         let (mut all, mut before) = (Vec::new(), None);
-        for part in &parts {
-            ensure!(part.texts.len() == queries.len(), "{} paths", part.texts.len());
-            let part_text = &part.texts[path];
-            if let (None, Some(cuts)) = (&before, &part.before_fault) {
-                before = Some([&all, &part_text[..cuts[path]]].concat());
+        for piece in &answer.pieces {
+            ensure!(piece.texts.len() == queries.len(), "{} paths", piece.texts.len());
+            if let (None, Some(cuts)) = (&before, &piece.texts_before_fault) {
+                before = Some([&all, &piece.texts[path][..cuts[path]]].concat());
             }
-            all.extend_from_slice(part_text);
+            all.extend_from_slice(&piece.texts[path]);
         }
         let shown = text[..text.len().min(300)].escape_ascii();
         let differs = all.iter().zip(&want.all).position(|(a, b)| a != b);
@@ -95,19 +88,19 @@ fn check_form<A: Accelerator>(
 ///
 /// # Errors
 /// Where a device and the CPU differ.
-pub fn text<A: Accelerator>(device: &Pipeline<A>) -> Result<()> {
+pub fn text(backend: &dyn Backend) -> Result<()> {
     for (name, text) in FILES {
         for path in paths_of(name) {
-            check_text(device, text, &[path]).with_context(|| name.to_owned())?;
+            check_text(backend, text, &[path]).with_context(|| name.to_owned())?;
         }
         let singular = ["$", "$.a", "$.id", "$.user.lang", "$.name", "$[1]", "$.nothing"];
-        check_text(device, text, &singular).with_context(|| name.to_owned())?;
-        check_text(device, text, &["$[*]", "$.a", "$[*][*]"]).with_context(|| name.to_owned())?;
+        check_text(backend, text, &singular).with_context(|| name.to_owned())?;
+        check_text(backend, text, &["$[*]", "$.a", "$[*][*]"]).with_context(|| name.to_owned())?;
     }
     // No line, no record, no match, nothing but faults.
     for text in ["", "\n", " \n\t\n\n", "{}\n[]\n", "{\n]\n\"\n", "{", "{\n{}\n", "7", "7\n"] {
-        check_text(device, text.as_bytes(), &["$", "$.a"])?;
-        check_text(device, text.as_bytes(), &["$[*]", "$"])?;
+        check_text(backend, text.as_bytes(), &["$", "$.a"])?;
+        check_text(backend, text.as_bytes(), &["$[*]", "$"])?;
     }
     // Matches of all lengths around those of chunks, from all places of a vector.
     let mut every = String::new();
@@ -117,36 +110,36 @@ pub fn text<A: Accelerator>(device: &Pipeline<A>) -> Result<()> {
                 &format!("{}{{\"a\":\"{}\"}}\n", " ".repeat(pad), "0123456789".repeat(8).split_at(len).0);
         }
     }
-    check_text(device, every.as_bytes(), &["$.a"])?;
-    check_text(device, every.as_bytes(), &["$[*]", "$"])?;
+    check_text(backend, every.as_bytes(), &["$.a"])?;
+    check_text(backend, every.as_bytes(), &["$[*]", "$"])?;
     // Thousands of one byte, in one line and in a line each, around the sizes of a block's tile.
-    check_text(device, format!("[{}]", vec!["7"; 9000].join(",")).as_bytes(), &["$[*]", "$[1]"])?;
+    check_text(backend, format!("[{}]", vec!["7"; 9000].join(",")).as_bytes(), &["$[*]", "$[1]"])?;
     for lines in [31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 4095, 4097] {
-        check_text(device, "7\n".repeat(lines).as_bytes(), &["$"])
+        check_text(backend, "7\n".repeat(lines).as_bytes(), &["$"])
             .with_context(|| format!("{lines} lines"))?;
         let sparse: String = (0..lines).map(|i| if i % 37 == 1 { "[1,2]\n" } else { "[0]\n" }).collect();
         let paths = ["$[1]", "$[0]", "$[2]", "$", "$[-1]", "$[-2]"];
-        check_text(device, sparse.as_bytes(), &paths).with_context(|| format!("{lines} lines"))?;
-        check_text(device, sparse.as_bytes(), &["$[1:]", "$[*]"])
+        check_text(backend, sparse.as_bytes(), &paths).with_context(|| format!("{lines} lines"))?;
+        check_text(backend, sparse.as_bytes(), &["$[1:]", "$[*]"])
             .with_context(|| format!("{lines} lines"))?;
     }
     // One that is larger than many tiles, between small ones.
     let huge = format!("[1,\"{}\",2]\n", "long ".repeat(30_000));
-    check_text(device, [&huge[..], "[3,4]\n[5]\n", &huge].concat().as_bytes(), &["$[1]", "$[0]"])?;
-    check_text(device, [&huge[..], "[3,4]\n[5]\n", &huge].concat().as_bytes(), &["$[*]", "$"])?;
+    check_text(backend, [&huge[..], "[3,4]\n[5]\n", &huge].concat().as_bytes(), &["$[1]", "$[0]"])?;
+    check_text(backend, [&huge[..], "[3,4]\n[5]\n", &huge].concat().as_bytes(), &["$[*]", "$"])?;
     // The fault at every place among the lines.
     let lines: Vec<&str> = BOUNDARY_LINES.iter().copied().filter(|line| !line.is_empty()).collect();
     for turn in 0..lines.len() {
         let turned: Vec<&str> = lines.iter().copied().cycle().skip(turn).take(lines.len()).collect();
         let text = turned.join("\n");
-        check_text(device, text.as_bytes(), &["$", "$.a", "$.b"]).with_context(|| format!("turn {turn}"))?;
-        check_text(device, text.as_bytes(), &["$[*]", "$.a"]).with_context(|| format!("turn {turn}"))?;
+        check_text(backend, text.as_bytes(), &["$", "$.a", "$.b"]).with_context(|| format!("turn {turn}"))?;
+        check_text(backend, text.as_bytes(), &["$[*]", "$.a"]).with_context(|| format!("turn {turn}"))?;
     }
     for seed in 0..30 {
         let rng = &mut Rng::new(seed);
         let mut text = random::json(rng, 3000);
         random::mutate(rng, &mut text, seed as usize % 3);
-        check_text(device, &text, &["$[*]", "$.a", "$[*][*]"]).with_context(|| format!("seed {seed}"))?;
+        check_text(backend, &text, &["$[*]", "$.a", "$[*][*]"]).with_context(|| format!("seed {seed}"))?;
     }
     Ok(())
 }
@@ -246,7 +239,7 @@ pub fn check_columns(backend: &dyn Columnar, text: &[u8], paths: &[&str]) -> Res
         return Ok(());
     }
     let schema = Schema::new(&asked)?;
-    let answer = Cpu.answer(text, schema.program(), Want { matches: true, records: true })?;
+    let answer = Cpu.answer(text, schema.program(), Want { matches: true, records: true, text: None })?;
     for large in [false, true] {
         let schema = if large { schema.clone().large() } else { schema.clone() };
         let batches = backend.columns(text, &schema)?;

@@ -11,6 +11,7 @@ fn emulated() -> Pipeline<Emulated> {
 
 #[test]
 fn text() -> anyhow::Result<()> {
+    results::text(&Cpu)?;
     results::text(&emulated())
 }
 

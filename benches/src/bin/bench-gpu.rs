@@ -110,7 +110,7 @@ fn main() -> Result<()> {
         let mut each: Vec<Vec<KernelTime>> = Vec::new();
         for run in 0..runs.min(7) + WARM_UP {
             pipeline.device().start_timeline();
-            pipeline.answer(&text, program, Want { matches: true, records: false })?;
+            pipeline.answer(&text, program, Want { matches: true, ..Want::default() })?;
             let (times, _) = pipeline.device().take_timeline()?;
             if run >= WARM_UP {
                 each.push(times);
@@ -174,7 +174,7 @@ fn text_times(
     let raw: Vec<Vec<KernelTime>> = (0..runs + WARM_UP)
         .map(|_| {
             pipeline.device().start_timeline();
-            pipeline.texts(text, program, TextForm::Raw)?;
+            pipeline.answer(text, program, Want { text: Some(TextForm::Raw), ..Want::default() })?;
             Ok(pipeline.device().take_timeline()?.0)
         })
         .collect::<Result<_>>()?;
@@ -182,15 +182,15 @@ fn text_times(
         let time = median(raw[WARM_UP..].iter().map(|run| run[i].milliseconds));
         line(&format!("    {}, raw text", kernel.name), time, 0.0);
     }
-    let answer = Cpu.answer(text, program, Want { matches: true, records: false })?;
+    let answer = Cpu.answer(text, program, Want { matches: true, ..Want::default() })?;
     let found = || answer.pieces.iter().flat_map(|piece| piece.matches.iter().flatten());
     let (count, bytes) = (found().count(), found().map(|m| (m.end - m.start) as usize + 1).sum::<usize>());
     let mut each: Vec<Vec<KernelTime>> = Vec::new();
     for run in 0..runs + WARM_UP {
         pipeline.device().start_timeline();
-        let parts = pipeline.texts(text, program, TextForm::Json)?;
+        let made = pipeline.answer(text, program, Want { text: Some(TextForm::Json), ..Want::default() })?;
         let (times, _) = pipeline.device().take_timeline()?;
-        let got: usize = parts.iter().flat_map(|part| &part.texts).map(Vec::len).sum();
+        let got: usize = made.pieces.iter().flat_map(|piece| &piece.texts).map(Vec::len).sum();
         ensure!(got == bytes, "{got} bytes of text, not {bytes}");
         if run >= WARM_UP {
             each.push(times);

@@ -112,13 +112,17 @@ impl Shape {
 
 impl<A: Accelerator> IndexStage<A> {
     /// The text, terminated by a newline if its last line lacks one, and zeros up to a whole tile.
-    pub fn load(&mut self, device: &A, text: &[u8]) -> Result<(), Error> {
+    ///
+    /// # Safety
+    /// The text stays where it is, and as it is, until the device has been waited for.
+    pub unsafe fn load(&mut self, device: &A, text: &[u8]) -> Result<(), Error> {
         if text.len() > MAX_PARTITION_BYTES {
             return Err(Error::Internal(format!("a partition of {} bytes", text.len())));
         }
         let padded = padded_for(text.len());
         let buffer = self.text.room(device, padded)?;
-        device.upload(buffer, 0, text)?;
+        // SAFETY: the caller's promise is the same.
+        unsafe { device.upload_later(buffer, 0, text) }?;
         let mut end = text.len();
         if text.last() != Some(&b'\n') {
             device.upload(buffer, end, b"\n")?;

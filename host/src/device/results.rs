@@ -82,7 +82,7 @@ impl Bounds {
 
 /// The text of matches, made on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Texts {
+pub(super) struct Texts {
     /// Path by path, the text of its matches, each with a newline behind it, in record order and within a record in RFC
     /// 9535's order.
     pub texts: Vec<Vec<u8>>,
