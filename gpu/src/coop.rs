@@ -1,7 +1,10 @@
 //! Cooperation, a layer each: a warp's lanes, a block's warps, a grid's blocks. Each calls only the one before it.
 
 pub mod block;
+pub mod compact;
+pub mod gather;
 pub mod lookback;
+pub mod search;
 pub mod stretch;
 pub mod warp;
 pub mod words;

@@ -1,18 +1,22 @@
 //! The kernels, a file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`].
 
+mod columns;
 mod copy;
 mod faulty;
 mod index;
 mod kind;
 mod line;
 mod query;
+mod results;
 mod scan;
 mod structure;
 
+pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
 pub use copy::copy_16;
 pub use index::line_index;
 pub use kind::kind_check;
 pub use line::{line_scan, line_states};
 pub use query::{query_count, query_fill, query_slots};
-pub use scan::count_scan;
+pub use results::{query_bounds, slot_compact, text_gather};
+pub use scan::{count_scan, text_scan};
 pub use structure::structure_write;

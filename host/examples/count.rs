@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use warpath::{DeviceChoice, Engine, Query};
+use warpath::answer::Want;
+use warpath::{DeviceChoice, Engine, Program, Query};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
@@ -12,7 +13,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::builder().device(DeviceChoice::Auto).build()?;
     let query = Query::compile(&path)?;
     let start = Instant::now();
-    let count = engine.open(&file)?.count(&query)?;
-    println!("{count} matches in {:.3} s on {}", start.elapsed().as_secs_f64(), engine.backend_name());
+    let mut answers = engine.open(&file)?.answers(Program::new(&[query])?, Want::default());
+    let mut count = 0;
+    for batch in &mut answers {
+        count += batch?.count(0);
+    }
+    let (seconds, backend) = (start.elapsed().as_secs_f64(), &answers.plan().backend);
+    println!("{count} matches in {seconds:.3} s on {backend}");
     Ok(())
 }

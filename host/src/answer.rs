@@ -1,5 +1,7 @@
 //! What a backend says of one partition.
 
+pub mod text;
+
 use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{LineIx, PartOffset};
@@ -11,6 +13,17 @@ pub struct Want {
     pub matches: bool,
     /// Which lines are records.
     pub records: bool,
+    /// The matches as text, in this form.
+    pub text: Option<TextForm>,
+}
+
+/// How a match is written as text. A newline follows each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextForm {
+    /// As it stands in the input. No value has a newline in it.
+    Json,
+    /// Strings without quotes and with escapes resolved, so that one may have newlines; other values as they stand.
+    Raw,
 }
 
 /// The answer for one partition: pieces of whole lines, in order.
@@ -35,8 +48,21 @@ pub struct Piece {
     pub counts_before_fault: Option<Vec<u64>>,
     /// Path by path, the matches, in record order and within a record in RFC 9535's order, if wanted.
     pub matches: Vec<Vec<Match>>,
+    /// Path by path, the text of its matches, in the same order, if wanted.
+    pub texts: Vec<Vec<u8>>,
+    /// Path by path, how many bytes of the text are of matches before the first fault, if there is one and text is wanted.
+    pub texts_before_fault: Option<Vec<usize>>,
     /// The faulty lines, in order.
     pub faults: Vec<LineFault>,
+}
+
+impl Piece {
+    /// Writes the texts from the matches. `text` is the partition's.
+    pub(crate) fn write_texts(&mut self, text: &[u8], form: TextForm) {
+        let text = &text[self.base as usize..];
+        let fault = self.faults.first().map(|fault| fault.line);
+        (self.texts, self.texts_before_fault) = text::of_paths(text, &self.matches, form, fault);
+    }
 }
 
 /// A faulty line of a piece.

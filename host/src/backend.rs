@@ -1,10 +1,18 @@
-//! What the engine asks of a backend: one partition at a time.
+//! What the engine asks of a backend: workers, each of which answers one partition after the other.
+
+mod together;
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 use warpath_shared::units::{Level, PartOffset};
 
 use crate::answer::{Answer, LineFault, Want};
 use crate::error::Error;
 use crate::program::Program;
+
+pub use together::Together;
 
 /// Something that indexes and queries partitions: the CPU, a CUDA device, or the emulator in tests.
 ///
@@ -17,20 +25,90 @@ pub trait Backend: Send + Sync {
     /// The partition size that suits the backend, in bytes.
     fn partition_size(&self) -> usize;
 
-    /// What [`answer`](Self::answer) does with a program, step by step, for `explain`.
-    fn stages(&self, program: &Program) -> Vec<Stage>;
+    /// How many workers it takes to keep the backend busy with partitions of a size: at least one.
+    fn workers(&self, partition_size: usize) -> usize;
 
-    /// Answers a program over a text.
+    /// Makes a worker, in the thread that will use it. Workers have numbers from 0 on, and are at work at the same time.
     ///
     /// # Errors
-    /// [`Error::Device`] where a device fails. A malformed record is no error here, but part of the answer.
-    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
+    /// [`Error::Device`] where a device fails.
+    fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error>;
+
+    /// What a worker does with a program, step by step, for `explain`.
+    fn stages(&self, program: &Program) -> Vec<Stage>;
 
     /// Builds the structural index of a text.
     ///
     /// # Errors
     /// [`Error::Device`] where a device fails.
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error>;
+
+    /// Memory for a partition's text, where the backend reads it best. A worker takes text from anywhere.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where memory is short.
+    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        Ok(Buffer::from(vec![0; len]))
+    }
+
+    /// How long each part of making the backend took.
+    fn setup(&self) -> Vec<(&'static str, Duration)> {
+        Vec::new()
+    }
+
+    /// Answers a program over one text, with one worker.
+    ///
+    /// # Errors
+    /// As for [`Worker::answer`].
+    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        self.worker(0)?.answer(text, program, want)
+    }
+}
+
+/// One of a backend's workers: used by one thread, beside others.
+pub trait Worker {
+    /// Answers a program over a text, from start to end.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails. A malformed record is no error here, but part of the answer.
+    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
+}
+
+/// Bytes in the memory of the host, of the sort that a backend reads best.
+pub struct Buffer(Box<dyn DerefMut<Target = [u8]> + Send + Sync>);
+
+impl Buffer {
+    /// A buffer in memory of the caller's.
+    #[must_use]
+    pub fn new(memory: impl DerefMut<Target = [u8]> + Send + Sync + 'static) -> Self {
+        Self(Box::new(memory))
+    }
+}
+
+impl From<Vec<u8>> for Buffer {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(bytes)
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} bytes)", self.len())
+    }
 }
 
 /// One step of an answer.

@@ -1,4 +1,4 @@
-//! The CPU backend: SIMD over words, cores over pieces of a partition.
+//! The CPU backend: SIMD over words, cores over partitions.
 
 mod classify;
 mod index;
@@ -7,7 +7,8 @@ mod query;
 use warpath_shared::units::Level;
 
 use crate::answer::{Answer, Want};
-use crate::backend::{Backend, Stage, StructuralIndex};
+use crate::auto::cores;
+use crate::backend::{Backend, Stage, StructuralIndex, Worker};
 use crate::error::Error;
 use crate::program::Program;
 use index::{Builder, Structure};
@@ -16,17 +17,27 @@ use index::{Builder, Structure};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cpu;
 
-/// Large enough that cutting it in pieces feeds every core, small enough that reading the next
-/// partition and printing the last one overlap with it.
-const PARTITION_BYTES: usize = 16 << 20;
+/// Small enough that what was read is still in the cache when it is indexed, large enough that a system call and the
+/// handing over cost little beside it (docs/performance.md has the times).
+const PARTITION_BYTES: usize = 1 << 20;
 
 impl Backend for Cpu {
     fn name(&self) -> String {
-        format!("cpu ({} threads, {})", rayon::current_num_threads(), classify::simd_name())
+        let cores = cores();
+        format!("cpu ({cores} core{}, {})", if cores == 1 { "" } else { "s" }, classify::simd_name())
     }
 
     fn partition_size(&self) -> usize {
         PARTITION_BYTES
+    }
+
+    /// One a core; and never one alone, which would not answer while it reads.
+    fn workers(&self, _partition_size: usize) -> usize {
+        cores().max(2)
+    }
+
+    fn worker(&self, _number: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        Ok(Box::new(*self))
     }
 
     fn stages(&self, program: &Program) -> Vec<Stage> {
@@ -36,10 +47,6 @@ impl Backend for Cpu {
             Stage::new("cpu", "index", format!("line starts, {bitmaps}, faults (every core)")),
             Stage::new("cpu", "query", "the program over each record, in the same pass (every core)"),
         ]
-    }
-
-    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        Ok(query::answer(text, program, want))
     }
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
@@ -53,5 +60,21 @@ impl Backend for Cpu {
             line_starts: structure.line_starts,
             string: structure.string,
         })
+    }
+}
+
+impl Worker for Cpu {
+    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        let mut answer =
+            query::answer(text, program, Want { matches: want.matches || want.text.is_some(), ..want });
+        if let Some(form) = want.text {
+            for piece in &mut answer.pieces {
+                piece.write_texts(text, form);
+                if !want.matches {
+                    piece.matches = Vec::new();
+                }
+            }
+        }
+        Ok(answer)
     }
 }

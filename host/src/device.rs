@@ -3,16 +3,21 @@
 //! The CUDA device is one accelerator; the emulator of the tests is another. The sequence of launches,
 //! the sizes of all buffers and the judging of suspected lines are written here, once.
 
+mod columns;
 mod index;
 mod memory;
 mod pipeline;
 mod query;
+mod results;
+
+use std::time::Duration;
 
 use warpath_shared::kernel::Kernel;
 
 pub use memory::{ScanScratch, Slot};
 pub use pipeline::Pipeline;
 
+use crate::backend::Buffer;
 use crate::error::Error;
 use warpath_shared::view::{View, ViewMut};
 
@@ -33,6 +38,8 @@ plain!(
     u8,
     u32,
     u64,
+    i32,
+    i64,
     warpath_shared::index::level::KindWrites,
     warpath_shared::ir::Instr,
     warpath_shared::ir::Test,
@@ -42,13 +49,31 @@ plain!(
     warpath_shared::kernel::Span,
 );
 
-/// A device: memory, copies and typed launches, all in one order.
+/// One queue on a device: memory, copies and typed launches, all in one order.
 ///
-/// Work that was asked for later sees the effects of work asked for earlier. Launches may be
-/// asynchronous; [`download`](Self::download) waits for what it reads.
-pub trait Accelerator: Send + Sync {
+/// Work that was asked for later sees the effects of work asked for earlier, of the same queue; what another queue does
+/// may happen at any time, and at the same time. All may be asynchronous; [`download`](Self::download) and
+/// [`wait`](Self::wait) wait for this queue alone. An array is used by the queue that made it.
+pub trait Accelerator: Send + Sync + Sized {
     /// An array in device memory.
     type Buffer<T: Plain>: Send;
+
+    /// Makes another queue on the same device.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    fn queue(&self) -> Result<Self, Error>;
+
+    /// Host memory that copies to the device are fast from, whichever queue, and whichever device of the kind.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too.
+    fn host_buffer(&self, len: usize) -> Result<Buffer, Error>;
+
+    /// How long each part of opening the device took.
+    fn setup(&self) -> Vec<(&'static str, Duration)> {
+        Vec::new()
+    }
 
     /// The device in a few words.
     fn name(&self) -> String;
@@ -71,11 +96,32 @@ pub trait Accelerator: Send + Sync {
     /// [`Error::Device`]. [`Error::Internal`] for a range outside the buffer.
     fn zero<T: Plain>(&self, buffer: &mut Self::Buffer<T>, from: usize, to: usize) -> Result<(), Error>;
 
-    /// Copies elements to the device, from element `at` on.
+    /// Copies elements to the device, from element `at` on. They have been read when it returns.
     ///
     /// # Errors
     /// As for [`zero`](Self::zero).
     fn upload<T: Plain>(&self, buffer: &mut Self::Buffer<T>, at: usize, from: &[T]) -> Result<(), Error>;
+
+    /// Copies elements to the device, from element `at` on, at some time before the queue has been waited for.
+    ///
+    /// # Safety
+    /// The elements stay where they are, and as they are, until [`wait`](Self::wait) or [`download`](Self::download) has
+    /// returned.
+    ///
+    /// # Errors
+    /// As for [`zero`](Self::zero).
+    unsafe fn upload_later<T: Plain>(
+        &self,
+        buffer: &mut Self::Buffer<T>,
+        at: usize,
+        from: &[T],
+    ) -> Result<(), Error>;
+
+    /// Waits until all that was asked of this queue is done.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where something has failed. Nothing runs on the queue after that.
+    fn wait(&self) -> Result<(), Error>;
 
     /// Copies elements from the device, from element `at` on, when all earlier work is done.
     ///

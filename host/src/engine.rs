@@ -2,29 +2,34 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath_shared::units::{Level, MAX_PARTITION_BYTES};
 
 use crate::answer::Want;
-use crate::backend::{Backend, Stage};
+use crate::auto::{self, Choice};
+use crate::backend::{Backend, Stage, Together};
 use crate::cpu::Cpu;
 use crate::error::{DeviceError, Error, InputError};
-use crate::input::Source;
+use crate::input::{Buffers, Source};
 use crate::program::{Program, Query};
-use crate::stream::{Answers, Hits, Indexes};
+use crate::stream::{Answers, Hits, Indexes, Plan};
 
 /// Which backend answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The first CUDA device if there is a driver and a device that the kernels can run on, else the CPU. A device that
-    /// should work and does not is an error.
+    /// What is faster for an input, as soon as it is known: the first CUDA device for large plain files, if there is a
+    /// driver and a device that the kernels can run on; else the CPU. A device that should work and does not is an error.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
     /// The CUDA device of this number. Its absence is an error.
     Cuda(usize),
+    /// Several CUDA devices, by their numbers, which take partitions in turns.
+    CudaList(Vec<usize>),
+    /// All CUDA devices that there are. If there is none, that is an error.
+    CudaAll,
 }
 
 /// What to do at a malformed record.
@@ -40,9 +45,77 @@ pub enum OnError {
 /// Answers queries over inputs. Cheap to clone; clones share the backend.
 #[derive(Clone)]
 pub struct Engine {
-    backend: Arc<dyn Backend>,
-    partition_size: usize,
+    backend: Backends,
+    partition_size: Option<usize>,
+    workers: Option<usize>,
     on_error: OnError,
+}
+
+#[derive(Clone)]
+enum Backends {
+    One(Ready),
+    /// The CPU, or a device that is opened when an input wants it.
+    Auto(Ready, Arc<Mutex<FirstDevice>>),
+}
+
+/// A backend with the buffers that its partitions are read into, which are kept from input to input.
+#[derive(Clone)]
+struct Ready {
+    backend: Arc<dyn Backend>,
+    buffers: Arc<Buffers>,
+}
+
+impl Ready {
+    fn new(backend: Arc<dyn Backend>) -> Self {
+        Self { buffers: Buffers::new(backend.clone()), backend }
+    }
+}
+
+/// The first CUDA device.
+#[derive(Default)]
+enum FirstDevice {
+    #[default]
+    NotOpened,
+    /// None that the kernels can run on.
+    None,
+    Open(Ready),
+}
+
+impl FirstDevice {
+    fn open(&mut self) -> Result<Option<Ready>, Error> {
+        if let Self::NotOpened = self {
+            *self = match cuda(0) {
+                Ok(device) => Self::Open(Ready::new(device)),
+                Err(Error::Device(
+                    DeviceError::NoDriver | DeviceError::NoDevice { .. } | DeviceError::TooOld { .. },
+                )) => Self::None,
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(if let Self::Open(ready) = self { Some(ready.clone()) } else { None })
+    }
+}
+
+/// What answers an input.
+pub(crate) struct Chosen {
+    pub backend: Arc<dyn Backend>,
+    pub buffers: Arc<Buffers>,
+    pub partition_size: usize,
+    pub workers: usize,
+    reason: Option<String>,
+}
+
+impl Chosen {
+    /// The choice, to be told.
+    pub fn plan(&self) -> Plan {
+        Plan {
+            backend: self.backend.name(),
+            reason: self.reason.clone(),
+            workers: self.workers,
+            partition_size: self.partition_size,
+            setup: self.backend.setup(),
+        }
+    }
 }
 
 /// Settings of an [`Engine`].
@@ -51,6 +124,7 @@ pub struct EngineBuilder {
     device: DeviceChoice,
     backend: Option<Arc<dyn Backend>>,
     partition_size: Option<usize>,
+    workers: Option<usize>,
     on_error: OnError,
 }
 
@@ -77,6 +151,13 @@ impl EngineBuilder {
         self
     }
 
+    /// How many partitions are at work at the same time, each in a thread of its own. What suits the backend if not called.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
     /// What to do at a malformed record. [`OnError::Fail`] if not called.
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
@@ -84,37 +165,54 @@ impl EngineBuilder {
         self
     }
 
-    /// Makes the engine, and with it the context of a CUDA device.
+    /// Makes the engine, and with it the context of a CUDA device that was asked for; [`DeviceChoice::Auto`] makes one when
+    /// an input wants it.
     ///
     /// # Errors
     /// [`Error::Device`] if the device that was asked for cannot be used; [`Error::Usage`] for a partition
-    /// size of 0 or beyond 2 GiB less 16 KiB.
+    /// size of 0 or beyond 2 GiB less 16 KiB, for no worker, and for an empty list of devices or one that names a device
+    /// twice.
     pub fn build(self) -> Result<Engine, Error> {
-        let backend = match self.backend {
-            Some(backend) => backend,
-            None => backend_for(self.device)?,
-        };
-        let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
-        if !(1..=MAX_PARTITION_BYTES).contains(&partition_size) {
-            return Err(Error::Usage(format!(
-                "a partition has 1 to {MAX_PARTITION_BYTES} bytes, not {partition_size}"
-            )));
+        let Self { device, backend, partition_size, workers, on_error } = self;
+        if let Some(size) = partition_size
+            && !(1..=MAX_PARTITION_BYTES).contains(&size)
+        {
+            let most = MAX_PARTITION_BYTES;
+            return Err(Error::Usage(format!("a partition has 1 to {most} bytes, not {size}")));
         }
-        Ok(Engine { backend, partition_size, on_error: self.on_error })
+        if workers == Some(0) {
+            return Err(Error::Usage("without a worker there is no answer".into()));
+        }
+        let backend = match backend {
+            Some(backend) => Backends::One(Ready::new(backend)),
+            None => backend_for(device)?,
+        };
+        Ok(Engine { backend, partition_size, workers, on_error })
     }
 }
 
-fn backend_for(choice: DeviceChoice) -> Result<Arc<dyn Backend>, Error> {
-    match choice {
-        DeviceChoice::Cpu => Ok(Arc::new(Cpu)),
-        DeviceChoice::Cuda(number) => cuda(number),
-        DeviceChoice::Auto => match cuda(0) {
-            Err(Error::Device(
-                DeviceError::NoDriver | DeviceError::NoDevice { .. } | DeviceError::TooOld { .. },
-            )) => Ok(Arc::new(Cpu)),
-            other => other,
-        },
+fn backend_for(choice: DeviceChoice) -> Result<Backends, Error> {
+    let backend = match choice {
+        DeviceChoice::Auto => return Ok(Backends::Auto(Ready::new(Arc::new(Cpu)), Arc::default())),
+        DeviceChoice::Cpu => Arc::new(Cpu),
+        DeviceChoice::Cuda(number) => cuda(number)?,
+        DeviceChoice::CudaList(numbers) => several(&numbers)?,
+        DeviceChoice::CudaAll => several(&all()?)?,
+    };
+    Ok(Backends::One(Ready::new(backend)))
+}
+
+/// Devices that work together. Each is set up in a thread of its own.
+fn several(numbers: &[usize]) -> Result<Arc<dyn Backend>, Error> {
+    if let Some(twice) = numbers.iter().enumerate().find(|(i, number)| numbers[..*i].contains(number)) {
+        return Err(Error::Usage(format!("cuda:{} is named twice", twice.1)));
     }
+    let devices: Result<Vec<_>, Error> = std::thread::scope(|scope| {
+        let threads: Vec<_> = numbers.iter().map(|number| scope.spawn(|| cuda(*number))).collect();
+        let died = |_| Err(Error::Internal("a thread that opens a device ended before it had".into()));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect()
+    });
+    Ok(Arc::new(Together::new(devices?)?))
 }
 
 #[cfg(feature = "cuda")]
@@ -127,6 +225,22 @@ fn cuda(_number: usize) -> Result<Arc<dyn Backend>, Error> {
     Err(DeviceError::NoDriver.into())
 }
 
+/// The numbers of all CUDA devices.
+#[cfg(feature = "cuda")]
+fn all() -> Result<Vec<usize>, Error> {
+    let numbers: Vec<usize> = crate::cuda::devices()?.iter().map(|device| device.number).collect();
+    if numbers.is_empty() {
+        return Err(DeviceError::NoDevice { wanted: 0, found: 0 }.into());
+    }
+    Ok(numbers)
+}
+
+/// The numbers of all CUDA devices.
+#[cfg(not(feature = "cuda"))]
+fn all() -> Result<Vec<usize>, Error> {
+    Err(DeviceError::NoDriver.into())
+}
+
 impl Engine {
     /// Settings, to begin with.
     #[must_use]
@@ -134,22 +248,56 @@ impl Engine {
         EngineBuilder::default()
     }
 
-    /// The backend in a few words.
+    /// The backend in a few words; where the engine chooses, the one for an input of unknown size.
     #[must_use]
     pub fn backend_name(&self) -> String {
-        self.backend.name()
+        self.usual().name()
     }
 
-    /// What the backend does with a program, step by step.
+    /// What that backend does with a program, step by step.
     #[must_use]
     pub fn stages(&self, program: &Program) -> Vec<Stage> {
-        self.backend.stages(program)
+        self.usual().stages(program)
     }
 
-    /// Bytes of a partition.
+    /// Bytes of a partition on that backend.
     #[must_use]
     pub fn partition_size(&self) -> usize {
-        self.partition_size
+        self.partition_size.unwrap_or_else(|| self.usual().partition_size())
+    }
+
+    /// What answers where nothing is known of the input.
+    fn usual(&self) -> &dyn Backend {
+        let (Backends::One(ready) | Backends::Auto(ready, _)) = &self.backend;
+        &*ready.backend
+    }
+
+    /// What answers some inputs.
+    pub(crate) fn choose(&self, sources: &[Source]) -> Result<Chosen, Error> {
+        let (Ready { backend, buffers }, reason) = match &self.backend {
+            Backends::One(ready) => (ready.clone(), None),
+            Backends::Auto(cpu, device) => {
+                let choice = auto::choose(sources.iter().map(Source::plain_bytes).sum(), auto::cores());
+                let device = match choice {
+                    Choice::Cpu { .. } => None,
+                    Choice::Device { .. } => {
+                        let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
+                        Some(device.open()?)
+                    }
+                };
+                let (ready, reason) = match device {
+                    None => (cpu.clone(), format!("auto: cpu, {choice}")),
+                    Some(Some(device)) => (device, format!("auto: cuda:0, {choice}")),
+                    Some(None) => {
+                        (cpu.clone(), "auto: cpu, no CUDA device that the kernels can run on".into())
+                    }
+                };
+                (ready, Some(reason))
+            }
+        };
+        let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
+        let workers = self.workers.unwrap_or_else(|| backend.workers(partition_size));
+        Ok(Chosen { backend, buffers, partition_size, workers, reason })
     }
 
     /// A file of newline-delimited JSON, plain, gzip or zstd.
@@ -177,10 +325,6 @@ impl Engine {
         Input { engine: self.clone(), sources }
     }
 
-    pub(crate) fn backend(&self) -> &dyn Backend {
-        self.backend.as_ref()
-    }
-
     pub(crate) fn on_error(&self) -> OnError {
         self.on_error
     }
@@ -199,7 +343,7 @@ impl Input {
     /// [`Error::Unsupported`] for a query that cannot be run; errors of the input come from the iterator.
     pub fn query(self, query: &Query) -> Result<Hits, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
-        Ok(Hits::new(self.answers(program, Want { matches: true, records: false })))
+        Ok(Hits::new(self.answers(program, Want { matches: true, ..Want::default() })))
     }
 
     /// How many matches a query has.

@@ -22,11 +22,14 @@
 //! | [`Program`] | what is it compiled to? |
 //! | [`Engine`], [`Input`] | how are files turned into answers? |
 //! | [`backend`], [`answer`] | what does a backend do with one partition? |
+//! | [`columns`] | how do answers become typed columns, in Arrow's layout? |
 //! | [`device`] | which kernels run on it, in which order? |
 //! | [`dump`] | what does an index look like? |
 
 pub mod answer;
+mod auto;
 pub mod backend;
+pub mod columns;
 mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -44,4 +47,4 @@ pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
 pub use error::{DeviceError, Error, InputError, QueryError, RecordError};
 pub use input::Source;
 pub use program::{Program, Query};
-pub use stream::{Answers, Batch, Hit, Hits, IndexedPartition, Indexes, Stats};
+pub use stream::{Answers, Batch, Hit, Hits, IndexedPartition, Indexes, Plan, Stats};

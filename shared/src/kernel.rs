@@ -14,8 +14,24 @@
 //! | [`LineIndex`] | the tiles' newlines | the newline index |
 //! | [`KindCheck`] | the tiles' kinds | lines whose brackets do not match across tiles |
 //! | [`QuerySlots`] | text, index | a span a path and line (singular programs) |
-//! | [`QueryCount`], [`CountScan`], [`QueryFill`] | text, index | every match, counted first, then written |
+//! | [`SlotCompact`] | spans | dense lists of matches, path by path, and their bounds |
+//! | [`QueryCount`], [`CountScan`], [`QueryBounds`], [`QueryFill`] | text, index | every match, counted first, then written |
+//! | [`TextScan`], [`TextGather`] | text, matches | the matches' text, a line each |
+//! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
+//! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
+
+mod columns;
+mod results;
+
+pub use columns::{
+    ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
+    PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
+};
+pub use results::{
+    COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
+    TextGather, TextGatherArgs, bounds_for, compact_tiles,
+};
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
@@ -73,9 +89,19 @@ macro_rules! for_each_kernel {
             (LineIndex, line_index),
             (KindCheck, kind_check),
             (QuerySlots, query_slots),
+            (SlotCompact, slot_compact),
             (QueryCount, query_count),
             (CountScan, count_scan),
+            (QueryBounds, query_bounds),
             (QueryFill, query_fill),
+            (TextScan, text_scan),
+            (TextGather, text_gather),
+            (RecordCompact, record_compact),
+            (RecordRows, record_rows),
+            (ListOffsets, list_offsets),
+            (ColumnRead, column_read),
+            (ColumnGather, column_gather),
+            (ColumnFinish, column_finish),
             (Copy16, copy_16),
         }
     };
@@ -256,6 +282,10 @@ macro_rules! scan {
 scan!(
     /// Scans counts into offsets.
     CountScan, "count_scan", u64, u64
+);
+scan!(
+    /// Scans the lengths of matches, with a newline each, into where their texts go.
+    TextScan, "text_scan", Match, u64
 );
 
 /// Writes the bitmaps, and what each tile has to say of its lines and brackets. A warp a tile.

@@ -12,6 +12,7 @@
 //! | [`check`] | is this record well-formed enough to be asked, and if not, where does it fail? |
 //! | [`ir`] | what does a compiled program look like in memory? |
 //! | [`query`] | how is a program run over one record? |
+//! | [`column`](mod@column) | what does a value become in a typed column? |
 //! | [`kernel`] | which kernels are there, with which arguments and launch shapes? |
 #![no_std]
 
@@ -19,6 +20,7 @@
 extern crate std;
 
 pub mod check;
+pub mod column;
 pub mod index;
 pub mod ir;
 pub mod kernel;

@@ -1,20 +1,34 @@
 //! A device that is the emulator: every kernel runs, on a machine without a GPU.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_std::emulator::{self, Launch, Schedule};
 use warpath::Error;
+use warpath::backend::Buffer;
 use warpath::device::{Accelerator, Plain};
 use warpath_shared::for_each_kernel;
 use warpath_shared::kernel::{self, Kernel};
 use warpath_shared::units::BLOCK_THREADS;
 use warpath_shared::view::{View, ViewMut};
 
-/// Runs kernels in the emulator, each launch in another order of blocks and threads.
+/// Runs kernels in the emulator, each launch in another order of blocks and threads. Queues run at the same time, each in
+/// the thread that asks it, and what is asked of them has been done when they return.
 #[derive(Debug, Default)]
 pub struct Emulated {
-    launches: AtomicU64,
+    /// Of all queues.
+    launches: Arc<AtomicU64>,
+    /// How many queues have been made of another.
+    queues: Arc<AtomicU64>,
+}
+
+impl Emulated {
+    /// How many queues there have been beside this one.
+    #[must_use]
+    pub fn queues(&self) -> u64 {
+        self.queues.load(Ordering::Relaxed)
+    }
 }
 
 impl Emulated {
@@ -51,6 +65,16 @@ impl<T: Plain> HostBuffer<T> {
 impl Accelerator for Emulated {
     type Buffer<T: Plain> = HostBuffer<T>;
 
+    fn queue(&self) -> Result<Self, Error> {
+        self.queues.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { launches: self.launches.clone(), queues: self.queues.clone() })
+    }
+
+    fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
+        // What a buffer held is not defined.
+        Ok(Buffer::from(vec![0xa5; len]))
+    }
+
     fn name(&self) -> String {
         "emulated".into()
     }
@@ -75,6 +99,19 @@ impl Accelerator for Emulated {
 
     fn upload<T: Plain>(&self, buffer: &mut HostBuffer<T>, at: usize, from: &[T]) -> Result<(), Error> {
         buffer.slice_mut()[at..at + from.len()].copy_from_slice(from);
+        Ok(())
+    }
+
+    unsafe fn upload_later<T: Plain>(
+        &self,
+        buffer: &mut HostBuffer<T>,
+        at: usize,
+        from: &[T],
+    ) -> Result<(), Error> {
+        self.upload(buffer, at, from)
+    }
+
+    fn wait(&self) -> Result<(), Error> {
         Ok(())
     }
 

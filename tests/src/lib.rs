@@ -5,4 +5,5 @@ pub mod data;
 pub mod emulated;
 pub mod oracle;
 pub mod random;
+pub mod results;
 pub mod suite;

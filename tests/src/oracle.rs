@@ -3,3 +3,4 @@
 pub mod index;
 pub mod json;
 pub mod query;
+pub mod text;

@@ -2,7 +2,7 @@
 //! emulator, and in `check` on a GPU.
 
 use anyhow::{Context, Result, bail, ensure};
-use warpath::answer::{Answer, Want};
+use warpath::answer::{self, Answer, TextForm, Want};
 use warpath::backend::Backend;
 use warpath::{Program, Query};
 use warpath_shared::units::TILE_BYTES;
@@ -95,7 +95,7 @@ fn flatten(answer: &Answer, paths: usize) -> Vec<Vec<Found>> {
     all
 }
 
-fn compile(paths: &[&str]) -> Result<Vec<Query>> {
+pub(crate) fn compile(paths: &[&str]) -> Result<Vec<Query>> {
     // Those that no backend runs yet are asked by nobody.
     let mut queries = Vec::new();
     for path in paths {
@@ -119,7 +119,7 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
         return Ok(());
     }
     let faults: Vec<u32> = oracle::index::index(text, 0).faults.iter().map(|fault| fault.line).collect();
-    let want = Want { matches: true, records: true };
+    let want = Want { matches: true, records: true, text: None };
     let together = Program::new(&queries)?;
     let ask = |backend: &dyn Backend, program: &Program| -> Result<_> {
         let answer = backend.answer(text, program, want).with_context(|| show(text))?;
@@ -160,10 +160,45 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
             let earlier: u64 = answer.pieces[..at].iter().map(|piece| piece.counts[0]).sum();
             Some(earlier + answer.pieces[at].counts_before_fault.as_ref()?[0])
         };
+        for form in [TextForm::Json, TextForm::Raw] {
+            check_texts(backend, text, &program, form, found, &faults).with_context(|| path.to_owned())?;
+        }
         let want = faults.first().map(|line| found.iter().filter(|(at, ..)| at < line).count() as u64);
         ensure!(before(&answer) == want, "{path}: count before the first fault on {}", show(text));
         ensure!(before(&counted) == want, "{path}: count alone before the first fault on {}", show(text));
     }
+    Ok(())
+}
+
+/// Holds the text of a path's matches to the matches, and its part before the first fault to those before it.
+fn check_texts(
+    backend: &dyn Backend,
+    text: &[u8],
+    program: &Program,
+    form: TextForm,
+    found: &[Found],
+    faults: &[u32],
+) -> Result<()> {
+    let answer = backend.answer(text, program, Want { text: Some(form), ..Want::default() })?;
+    let write = |found: &mut dyn Iterator<Item = &Found>| {
+        found.fold(Vec::new(), |mut all, (_, start, end)| {
+            answer::text::append(&text[*start as usize..*end as usize], form, &mut all);
+            all.push(b'\n');
+            all
+        })
+    };
+    let mut got = Vec::new();
+    let mut before = None;
+    for piece in &answer.pieces {
+        ensure!(piece.texts.len() == 1, "{form:?}: {} texts", piece.texts.len());
+        if let (None, Some(lengths)) = (&before, &piece.texts_before_fault) {
+            before = Some([&got[..], &piece.texts[0][..lengths[0]]].concat());
+        }
+        got.extend_from_slice(&piece.texts[0]);
+    }
+    ensure!(got == write(&mut found.iter()), "{form:?} text of {}", show(text));
+    let want = faults.first().map(|line| write(&mut found.iter().filter(|(at, ..)| at < line)));
+    ensure!(before == want, "{form:?} text before the first fault of {}", show(text));
     Ok(())
 }
 

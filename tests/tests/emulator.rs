@@ -2,11 +2,13 @@
 //! an access out of bounds is found and placed.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_std::emulator::{Dim3, FaultKind, Launch, Schedule, launch};
 use cuda_std::thread;
-use warpath::backend::Backend;
+use warpath::answer::{TextForm, Want};
+use warpath::backend::{Backend, Buffer};
+use warpath::columns::{ColumnType, Columnar, Schema};
 use warpath::device::{Accelerator, Pipeline, Plain};
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
@@ -30,12 +32,18 @@ use warpath_tests::random::Rng;
 #[derive(Default)]
 struct Recording {
     emulated: Emulated,
-    ran: Mutex<BTreeSet<&'static str>>,
+    ran: Arc<Mutex<BTreeSet<&'static str>>>,
 }
 
 impl Accelerator for Recording {
     type Buffer<T: Plain> = HostBuffer<T>;
 
+    fn queue(&self) -> Result<Self, Error> {
+        Ok(Self { emulated: self.emulated.queue()?, ran: self.ran.clone() })
+    }
+    fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
+        self.emulated.host_buffer(len)
+    }
     fn name(&self) -> String {
         self.emulated.name()
     }
@@ -50,6 +58,18 @@ impl Accelerator for Recording {
     }
     fn upload<T: Plain>(&self, buffer: &mut HostBuffer<T>, at: usize, from: &[T]) -> Result<(), Error> {
         self.emulated.upload(buffer, at, from)
+    }
+    unsafe fn upload_later<T: Plain>(
+        &self,
+        buffer: &mut HostBuffer<T>,
+        at: usize,
+        from: &[T],
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.emulated.upload_later(buffer, at, from) }
+    }
+    fn wait(&self) -> Result<(), Error> {
+        self.emulated.wait()
     }
     fn download<T: Plain>(&self, buffer: &HostBuffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
         self.emulated.download(buffer, at, to)
@@ -71,10 +91,19 @@ impl Accelerator for Recording {
 #[test]
 fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     let pipeline = Pipeline::new(Recording::default())?;
-    let want = warpath::answer::Want { matches: true, records: true };
+    let want = Want { matches: true, records: true, text: None };
     for path in ["$.user.lang", "$.user[*]"] {
         let program = Program::new(&[Query::compile(path)?])?;
         pipeline.answer(data::file("people.ndjson"), &program, want)?;
+        for form in [TextForm::Json, TextForm::Raw] {
+            pipeline.answer(
+                data::file("people.ndjson"),
+                &program,
+                Want { text: Some(form), ..Want::default() },
+            )?;
+        }
+        let schema = Schema::new(&[(Query::compile(path)?, ColumnType::Json)])?;
+        pipeline.columns(data::file("people.ndjson"), &schema)?;
     }
     // No stage of the pipeline: it is there for benches to compare with.
     let device = pipeline.device();

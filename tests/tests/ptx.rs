@@ -85,11 +85,24 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
 #[test]
 fn no_collective_is_duplicated() {
     // Kernel, shuffles, barriers, votes.
-    const COLLECTIVES: [(&str, usize, usize, usize); 6] = [
-        ("kind_scan", 68, 3, 2),
+    const COLLECTIVES: [(&str, usize, usize, usize); 17] = [
+        ("line_states", 10, 0, 6),
+        ("line_summaries", 10, 0, 6),
+        ("line_scan", 68, 3, 2),
+        ("structure_write", 32, 0, 8),
+        ("line_index", 38, 3, 3),
+        ("kind_check", 34, 3, 2),
         ("count_scan", 34, 3, 2),
-        ("structure_write", 88, 5, 0),
-        ("kind_check", 0, 0, 0),
+        ("slot_compact", 12, 3, 6),
+        ("query_bounds", 0, 0, 0),
+        ("text_scan", 34, 3, 2),
+        ("text_gather", 0, 1, 1),
+        ("record_compact", 12, 3, 6),
+        ("record_rows", 0, 0, 0),
+        ("list_offsets", 0, 0, 0),
+        ("column_read", 0, 0, 2),
+        ("column_gather", 0, 1, 1),
+        ("column_finish", 0, 0, 0),
     ];
     let ptx = fs::read_to_string(root().join("gpu/ptx/warpath.sm_75.ptx")).unwrap();
     for (kernel, shuffles, barriers, votes) in COLLECTIVES {

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use warpath::answer::{Answer, Want};
-use warpath::backend::{Backend, Stage, StructuralIndex};
+use warpath::backend::{Backend, Stage, StructuralIndex, Worker};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceChoice, Engine, Error, Program, Query};
 use warpath_tests::data::file;
@@ -125,11 +125,20 @@ impl Backend for Broken {
     fn stages(&self, _: &Program) -> Vec<Stage> {
         Vec::new()
     }
-    fn answer(&self, _: &[u8], _: &Program, _: Want) -> Result<Answer, Error> {
-        panic!("a backend panics")
+    fn workers(&self, _: usize) -> usize {
+        3
+    }
+    fn worker(&self, _: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        Ok(Box::new(Self))
     }
     fn index(&self, _: &[u8], _: u32) -> Result<StructuralIndex, Error> {
         panic!("a backend panics")
+    }
+}
+
+impl Worker for Broken {
+    fn answer(&mut self, _: &[u8], _: &Program, _: Want) -> Result<Answer, Error> {
+        panic!("a worker panics")
     }
 }
 

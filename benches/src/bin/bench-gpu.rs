@@ -10,8 +10,9 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use warpath::answer::Want;
+use warpath::answer::{TextForm, Want};
 use warpath::backend::Backend;
+use warpath::columns::{ColumnType, Columnar, Schema};
 use warpath::cuda::{Cuda, KernelTime};
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, Program, Query};
@@ -109,14 +110,14 @@ fn main() -> Result<()> {
         let mut each: Vec<Vec<KernelTime>> = Vec::new();
         for run in 0..runs.min(7) + WARM_UP {
             pipeline.device().start_timeline();
-            pipeline.answer(&text, program, Want { matches: true, records: false })?;
+            pipeline.answer(&text, program, Want { matches: true, ..Want::default() })?;
             let (times, _) = pipeline.device().take_timeline()?;
             if run >= WARM_UP {
                 each.push(times);
             }
         }
         for (i, kernel) in each[0].iter().enumerate() {
-            if kernel.name.starts_with("query") || kernel.name == "count_scan" {
+            if kernel.name.starts_with("query") || ["count_scan", "slot_compact"].contains(&kernel.name) {
                 let time = median(each.iter().map(|run| run[i].milliseconds));
                 println!(
                     "    {:<40} {time:9.3} ms {:9.0} GB/s of input",
@@ -125,6 +126,89 @@ fn main() -> Result<()> {
                 );
             }
         }
+        text_times(&pipeline, &text, program, runs.min(7), &line)?;
+    }
+    for query in &queries {
+        column_times(&pipeline, &text, query, runs.min(7))?;
+    }
+    Ok(())
+}
+
+/// Times the kernels that make typed columns of a query's values, and holds the columns to the CPU's.
+fn column_times(pipeline: &Pipeline<Cuda>, text: &[u8], query: &Query, runs: usize) -> Result<()> {
+    for kind in
+        [ColumnType::Utf8, ColumnType::Json, ColumnType::Int64, ColumnType::Float64, ColumnType::Boolean]
+    {
+        let schema = Schema::new(&[(query.clone(), kind)])?;
+        let want = Cpu.columns(text, &schema)?;
+        let mut each: Vec<Vec<KernelTime>> = Vec::new();
+        for run in 0..runs + WARM_UP {
+            pipeline.device().start_timeline();
+            let got = pipeline.columns(text, &schema)?;
+            let (times, _) = pipeline.device().take_timeline()?;
+            ensure!(got == want, "{} as {kind:?}: columns differ from the CPU's", query.text());
+            if run >= WARM_UP {
+                each.push(times);
+            }
+        }
+        let items: usize = want.iter().flat_map(|batch| &batch.columns).map(|column| column.items.len).sum();
+        println!("{} as {kind:?}: {items} values", query.text());
+        let of_columns =
+            |name: &str| ["record_", "list_", "column_"].iter().any(|start| name.starts_with(start));
+        for (i, kernel) in each[0].iter().enumerate().filter(|(_, kernel)| of_columns(kernel.name)) {
+            println!("    {:<40} {:9.3} ms", kernel.name, median(each.iter().map(|run| run[i].milliseconds)));
+        }
+    }
+    Ok(())
+}
+
+/// Times the kernels that make the text of all matches, by what they move: each byte read and written once, and the
+/// matches and offsets; and checks the text's length against the CPU's matches.
+fn text_times(
+    pipeline: &Pipeline<Cuda>,
+    text: &[u8],
+    program: &Program,
+    runs: usize,
+    line: &dyn Fn(&str, f32, f64),
+) -> Result<()> {
+    let raw: Vec<Vec<KernelTime>> = (0..runs + WARM_UP)
+        .map(|_| {
+            pipeline.device().start_timeline();
+            pipeline.answer(text, program, Want { text: Some(TextForm::Raw), ..Want::default() })?;
+            Ok(pipeline.device().take_timeline()?.0)
+        })
+        .collect::<Result<_>>()?;
+    for (i, kernel) in raw[0].iter().enumerate().filter(|(_, kernel)| kernel.name.starts_with("column_")) {
+        let time = median(raw[WARM_UP..].iter().map(|run| run[i].milliseconds));
+        line(&format!("    {}, raw text", kernel.name), time, 0.0);
+    }
+    let answer = Cpu.answer(text, program, Want { matches: true, ..Want::default() })?;
+    let found = || answer.pieces.iter().flat_map(|piece| piece.matches.iter().flatten());
+    let (count, bytes) = (found().count(), found().map(|m| (m.end - m.start) as usize + 1).sum::<usize>());
+    let mut each: Vec<Vec<KernelTime>> = Vec::new();
+    for run in 0..runs + WARM_UP {
+        pipeline.device().start_timeline();
+        let made = pipeline.answer(text, program, Want { text: Some(TextForm::Json), ..Want::default() })?;
+        let (times, _) = pipeline.device().take_timeline()?;
+        let got: usize = made.pieces.iter().flat_map(|piece| &piece.texts).map(Vec::len).sum();
+        ensure!(got == bytes, "{got} bytes of text, not {bytes}");
+        if run >= WARM_UP {
+            each.push(times);
+        }
+    }
+    // The first run may have found the output too small and made it again.
+    for (i, kernel) in each[0].iter().enumerate() {
+        let moved = match kernel.name {
+            "slot_compact" => 12 * count,
+            "text_scan" => 20 * count,
+            "text_gather" => 2 * bytes + 20 * count,
+            _ => continue,
+        };
+        line(
+            &format!("    {} ({bytes} bytes of text)", kernel.name),
+            median(each.iter().map(|run| run[i].milliseconds)),
+            moved as f64,
+        );
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use cuda_std::kernel;
 use cuda_std::shared::shared_array;
 use cuda_std::thread::{sync_threads, thread_idx_x};
 use warpath_shared::index::Monoid;
-use warpath_shared::kernel::{LookBack, ScanArgs};
+use warpath_shared::kernel::{LookBack, Match, ScanArgs};
 use warpath_shared::units::SCAN_TILE;
 
 use crate::coop::warp::Shuffle;
@@ -69,6 +69,26 @@ pub(super) unsafe fn scan<T: Monoid + Shuffle>(
     Element { at, value, before }
 }
 
+/// Scans what each element of the input comes to into offsets.
+///
+/// # Safety
+/// As for [`scan`].
+#[inline(always)]
+unsafe fn offsets<I: Copy>(args: &ScanArgs<'_, I, u64>, shared: &Scratch<u64>, length: impl Fn(I) -> u64) {
+    let len = args.input.len();
+    let load = |at| if at < len { length(args.input.get(at)) } else { 0 };
+    // SAFETY: the caller's contract is the same.
+    let Element { at, value, before } = unsafe { scan(&args.look_back, shared, load) };
+    if at < len {
+        // SAFETY: each element has one writer.
+        unsafe { args.output.set(at, before) };
+    }
+    if at + 1 == len {
+        // SAFETY: as above: this is the thread of the last element.
+        unsafe { args.output.set(len, before + value) };
+    }
+}
+
 /// Scans counts into offsets.
 ///
 /// # Safety
@@ -80,16 +100,21 @@ pub unsafe fn count_scan(args: ScanArgs<'_, u64, u64>) {
         before: shared_array![u64; 1],
         tile: shared_array![u32; 1],
     };
-    let len = args.input.len();
-    let load = |at| if at < len { args.input.get(at) } else { 0 };
     // SAFETY: every thread of the block is here, and the shared memory is this scan's own.
-    let Element { at, value, before } = unsafe { scan(&args.look_back, &shared, load) };
-    if at < len {
-        // SAFETY: each element has one writer.
-        unsafe { args.output.set(at, before) };
-    }
-    if at + 1 == len {
-        // SAFETY: as above: this is the thread of the last element.
-        unsafe { args.output.set(len, before + value) };
-    }
+    unsafe { offsets(&args, &shared, |count| count) };
+}
+
+/// Scans the lengths of matches, each with a newline behind it.
+///
+/// # Safety
+/// Launched as [`TextScan`](warpath_shared::kernel::TextScan) says, with sizes that its check accepts.
+#[kernel]
+pub unsafe fn text_scan(args: ScanArgs<'_, Match, u64>) {
+    let shared = Scratch {
+        sums: shared_array![u64; WARPS],
+        before: shared_array![u64; 1],
+        tile: shared_array![u32; 1],
+    };
+    // SAFETY: as above.
+    unsafe { offsets(&args, &shared, |found| (found.end - found.start) as u64 + 1) };
 }

@@ -259,10 +259,11 @@ pub struct RunArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// What answers: auto, cpu, cuda or cuda:N
+    /// What answers: auto, cpu, cuda, cuda:N, cuda:N,N or cuda:all
     ///
-    /// `auto`: the first CUDA device if there is a driver and a device, else the CPU. `cuda` is `cuda:0`;
-    /// `warpath devices` lists the numbers. All give the same answers.
+    /// `auto`: the first CUDA device for large plain files, if there is a driver and a device; else the CPU, which
+    /// needs no setting up. `cuda` is `cuda:0`; `warpath devices` lists the numbers. Several devices take
+    /// partitions in turns. All give the same answers.
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
     pub device: DeviceChoice,
 
@@ -271,6 +272,12 @@ pub struct EngineArgs {
     /// A partition grows to hold a longer record. Answers do not depend on it.
     #[arg(long, value_name = "SIZE", value_parser = partition_size)]
     pub partition_size: Option<usize>,
+
+    /// How many partitions are at work at the same time [default: what suits the device; for the CPU, one a core]
+    ///
+    /// Each takes a thread, and memory for its partition.
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub workers: Option<usize>,
 
     /// What the input is
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = InputFormat::Ndjson)]
@@ -343,17 +350,29 @@ fn limit(text: &str) -> Result<u64, String> {
 }
 
 fn device(text: &str) -> Result<DeviceChoice, String> {
-    let number = |digits: &str| {
+    let number = |digits: &str| -> Option<usize> {
         let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        digits.and_then(|digits| digits.parse().ok()).map(DeviceChoice::Cuda)
+        digits.and_then(|digits| digits.parse().ok())
+    };
+    let numbered = |list: &str| match list.split(',').map(number).collect::<Option<Vec<_>>>()?[..] {
+        [number] => Some(DeviceChoice::Cuda(number)),
+        ref several => Some(DeviceChoice::CudaList(several.to_vec())),
     };
     match text {
         "auto" => Some(DeviceChoice::Auto),
         "cpu" => Some(DeviceChoice::Cpu),
         "cuda" => Some(DeviceChoice::Cuda(0)),
-        _ => text.strip_prefix("cuda:").and_then(number),
+        "cuda:all" => Some(DeviceChoice::CudaAll),
+        _ => text.strip_prefix("cuda:").and_then(numbered),
     }
-    .ok_or_else(|| "there are auto, cpu, cuda and cuda:N, N a device's number".to_owned())
+    .ok_or_else(|| "there are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all, N a device's number".to_owned())
+}
+
+fn workers(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(workers @ 1..=1024) => Ok(workers),
+        _ => Err("there are 1 to 1024 workers".to_owned()),
+    }
 }
 
 fn partition_size(text: &str) -> Result<usize, String> {
@@ -411,6 +430,11 @@ mod tests {
         assert_eq!(device("cpu"), Ok(DeviceChoice::Cpu));
         assert_eq!(device("cuda"), Ok(DeviceChoice::Cuda(0)));
         assert_eq!(device("cuda:12"), Ok(DeviceChoice::Cuda(12)));
+        assert_eq!(device("cuda:2,0"), Ok(DeviceChoice::CudaList(vec![2, 0])));
+        assert_eq!(device("cuda:all"), Ok(DeviceChoice::CudaAll));
+        for text in ["cuda:,", "cuda:0,", "cuda:0, 1", "cuda:0,all", "cuda:0:1"] {
+            assert!(device(text).is_err(), "{text}");
+        }
         for text in ["", "gpu", "cuda:", "cuda:x", "cuda:+1", "cuda:-1", "CUDA", "cuda:99999999999999999999"]
         {
             assert!(device(text).is_err(), "{text}");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use indicatif::BinaryBytes;
 use warpath::backend::Stage;
-use warpath::{Engine, Program, Query, jsonpath};
+use warpath::{DeviceChoice, Engine, Program, Query, jsonpath};
 
 use super::args::{ExplainArgs, OnErrorArg};
 use super::failure::Failure;
@@ -17,12 +17,12 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let program = Program::new(&queries)?;
     let engine = run::engine(&args.engine, OnErrorArg::Fail)?;
     let mut out = Out::new(None);
-    out.buffer.extend_from_slice(explain(&queries, &program, &engine).as_bytes());
+    out.buffer.extend_from_slice(explain(&queries, &program, &engine, &args.engine.device).as_bytes());
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain(queries: &[Query], program: &Program, engine: &Engine) -> String {
+fn explain(queries: &[Query], program: &Program, engine: &Engine, device: &DeviceChoice) -> String {
     let mut text = String::from("paths\n");
     for (number, query) in queries.iter().enumerate() {
         let canonical =
@@ -36,10 +36,13 @@ fn explain(queries: &[Query], program: &Program, engine: &Engine) -> String {
     }
     let partition = BinaryBytes(engine.partition_size() as u64);
     line(&mut text, format_args!("\nruns on {}, partitions of {partition}", engine.backend_name()));
+    if *device == DeviceChoice::Auto {
+        line(&mut text, format_args!("  (large plain files: on a CUDA device, if there is one)"));
+    }
     let mut stage = |place: &str, name: &str, what: &str| {
         line(&mut text, format_args!("  {place:<6}  {name:<8}  {what}"));
     };
-    stage("cpu", "read", "decompress, cut into partitions of whole lines (one thread)");
+    stage("cpu", "read", "partitions of whole lines (plain files: every worker; others: one at a time)");
     for Stage { place, name, what } in engine.stages(program) {
         stage(place, name, &what);
     }

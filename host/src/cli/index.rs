@@ -29,7 +29,7 @@ pub fn run(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
                 let (text, index) = (partition.text(), &partition.index);
                 dump::write(&mut out, text, index, partition.offset(), partition.first_line)
                     .map_err(|error| out.failed(error))?;
-                out.batch_end()?;
+                out.pause()?;
             }
             Err(error) => failure = Some(error.into()),
         }

@@ -57,9 +57,18 @@ impl Out {
         }
     }
 
-    /// To be called after each batch: whoever waits at the other end of a pipe sees its answers now. An input that comes
-    /// fast comes in large batches.
-    pub fn batch_end(&mut self) -> Result<(), Failure> {
+    /// Adds whole lines; many are written as they are.
+    pub fn lines(&mut self, lines: &[u8]) -> Result<(), Failure> {
+        if self.buffer.len() + lines.len() < BUFFER_BYTES {
+            self.buffer.extend_from_slice(lines);
+            return Ok(());
+        }
+        let written = self.write_out().and_then(|()| self.sink()?.write_all(lines));
+        written.map_err(|error| self.failed(error))
+    }
+
+    /// To be called when there is nothing more for the moment: whoever waits at the other end of a pipe sees its answers now.
+    pub fn pause(&mut self) -> Result<(), Failure> {
         if self.buffer.is_empty() { Ok(()) } else { self.finish() }
     }
 
@@ -96,7 +105,7 @@ impl Write for Out {
         Ok(bytes.len())
     }
 
-    /// Nothing: [`Out::batch_end`] and [`Out::finish`] decide when.
+    /// Nothing: [`Out::pause`] and [`Out::finish`] decide when.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

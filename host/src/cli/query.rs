@@ -4,15 +4,15 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::Want;
+use warpath::answer::{TextForm, Want, text};
 use warpath::{Batch, Program, Query};
 
 use super::args::QueryArgs;
 use super::failure::Failure;
+use super::files;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
 use super::ui::Ui;
-use super::{files, text};
 
 pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     args.planned.refuse()?;
@@ -21,19 +21,20 @@ pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
     let sources = files::sources(&args.files.files, args.run.output.as_deref(), ui)?;
     let engine = run::engine(&args.engine, args.run.on_error)?;
     let limit = args.limit.unwrap_or(u64::MAX);
+    let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let found = if args.count {
         let mut count = Count { limit, found: 0 };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
         count.found
-    } else {
-        let form = match (args.raw_output, args.offsets) {
-            (raw, true) => Form::Offsets { raw, name: sources.len() > 1 },
-            (true, false) => Form::Raw,
-            (false, false) => Form::Json,
-        };
-        let mut lines = Lines { form, limit, found: 0 };
+    } else if args.offsets || args.limit.is_some() {
+        let offsets = args.offsets.then_some(sources.len() > 1);
+        let mut lines = Lines { form, offsets, limit, found: 0 };
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
         lines.found
+    } else {
+        let mut texts = Texts { form, found: 0 };
+        run::consume(&engine, sources, program, &mut texts, &args.run, ui, started)?;
+        texts.found
     };
     Ok(if args.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -71,24 +72,42 @@ impl Consumer for Count {
     }
 }
 
-/// How a match is printed.
-#[derive(Clone, Copy)]
-enum Form {
-    Json,
-    Raw,
-    Offsets { raw: bool, name: bool },
+/// Prints the text of the matches, as the workers made it.
+struct Texts {
+    form: TextForm,
+    found: u64,
 }
 
-/// Prints each match on a line of its own.
+impl Consumer for Texts {
+    fn want(&self) -> Want {
+        Want { text: Some(self.form), ..Want::default() }
+    }
+
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure> {
+        self.found += batch.count(0);
+        for (_, piece) in batch.pieces() {
+            out.lines(piece.texts.first().map_or(&[][..], Vec::as_slice))?;
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+/// Prints each match on a line of its own, up to a limit, and with its place if that is wanted.
 struct Lines {
-    form: Form,
+    form: TextForm,
+    /// Whether to print where a match stands, and whether in which file.
+    offsets: Option<bool>,
     limit: u64,
     found: u64,
 }
 
 impl Consumer for Lines {
     fn want(&self) -> Want {
-        Want { matches: true, records: false }
+        Want { matches: true, ..Want::default() }
     }
 
     fn is_done(&self) -> bool {
@@ -98,27 +117,17 @@ impl Consumer for Lines {
     fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure> {
         for (at, (_, piece)) in batch.pieces().enumerate() {
             for found in piece.matches.first().map_or(&[][..], Vec::as_slice) {
-                let value = batch.match_text(piece, found);
-                let raw = match self.form {
-                    Form::Json => false,
-                    Form::Raw => true,
-                    Form::Offsets { raw, name } => {
-                        if name {
-                            out.buffer.extend_from_slice(batch.source().as_bytes());
-                            out.buffer.push(b'\t');
-                        }
-                        let base = batch.offset() + u64::from(piece.base);
-                        let (start, end) = (base + u64::from(found.start), base + u64::from(found.end));
-                        // A vector takes everything.
-                        let _ = write!(out.buffer, "{start}\t{end}\t");
-                        raw
+                if let Some(name) = self.offsets {
+                    if name {
+                        out.buffer.extend_from_slice(batch.source().as_bytes());
+                        out.buffer.push(b'\t');
                     }
-                };
-                if raw && text::is_string(value) {
-                    text::decode(value, &mut out.buffer);
-                } else {
-                    out.buffer.extend_from_slice(value);
+                    let base = batch.offset() + u64::from(piece.base);
+                    let (start, end) = (base + u64::from(found.start), base + u64::from(found.end));
+                    // A vector takes everything.
+                    let _ = write!(out.buffer, "{start}\t{end}\t");
                 }
+                text::append(batch.match_text(piece, found), self.form, &mut out.buffer);
                 out.buffer.push(b'\n');
                 out.line_end()?;
                 self.found += 1;

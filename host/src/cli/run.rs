@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
 use warpath::answer::Want;
-use warpath::{Answers, Batch, Engine, Error, InputError, Program, RecordError, Source, Stats};
+use warpath::{Answers, Batch, Engine, Error, InputError, Plan, Program, RecordError, Source, Stats};
 use warpath_shared::units::LineIx;
 
 use super::args::{EngineArgs, InputFormat, OnErrorArg, RunArgs};
@@ -52,9 +52,12 @@ pub enum Flow {
 pub fn engine(args: &EngineArgs, on_error: OnErrorArg) -> Result<Engine, Failure> {
     // The one format that there is.
     let InputFormat::Ndjson = args.input;
-    let mut builder = Engine::builder().device(args.device).on_error(on_error.into());
+    let mut builder = Engine::builder().device(args.device.clone()).on_error(on_error.into());
     if let Some(bytes) = args.partition_size {
         builder = builder.partition_size(bytes);
+    }
+    if let Some(workers) = args.workers {
+        builder = builder.workers(workers);
     }
     Ok(builder.build()?)
 }
@@ -75,9 +78,10 @@ pub fn consume(
         consumer.end(&mut out)?;
         return out.finish();
     }
-    let mut progress = Progress::new(args.progress, &sources, out.is_terminal() && consumer.want().matches);
-    let setup = started.elapsed();
+    let mut progress =
+        Progress::new(args.progress, &sources, out.is_terminal() && consumer.want() != Want::default());
     let mut answers = engine.input(sources).answers(program, consumer.want());
+    let setup = started.elapsed();
     let mut skipped = Skipped::default();
     let done = consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut progress);
     progress.finish(answers.bytes_read());
@@ -89,7 +93,7 @@ pub fn consume(
         ui.warning(format_args!("{} malformed {records} skipped; first: {first}", skipped.count));
     }
     if args.stats {
-        let table = table(&engine.backend_name(), &answers.stats(), setup, started.elapsed());
+        let table = table(answers.plan(), &answers.stats(), setup, started.elapsed());
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
     done
@@ -124,7 +128,9 @@ fn consume_all(
                     break None;
                 }
                 excerpt = batch.fault().map(|fault| self::excerpt(batch.line_of(fault), fault));
-                out.batch_end()?;
+                if !answers.is_ready() {
+                    out.pause()?;
+                }
                 progress.update(answers.bytes_read());
             }
         }
@@ -187,20 +193,37 @@ fn excerpt(line: &[u8], fault: &RecordError) -> String {
     format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
 }
 
-fn table(backend: &str, stats: &Stats, setup: Duration, total: Duration) -> String {
+fn table(plan: &Plan, stats: &Stats, setup: Duration, total: Duration) -> String {
     let running = total.saturating_sub(setup);
     let rate = stats.bytes as f64 / running.as_secs_f64().max(1e-9) / 1e9;
     let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
+    let parts: Vec<String> =
+        plan.setup.iter().map(|(part, time)| format!("{part} {}", seconds(*time))).collect();
+    let workers = match stats.workers {
+        1 => "1".to_owned(),
+        workers => format!("{workers} at the same time"),
+    };
+    let all = if stats.workers == 1 { "" } else { ", all workers together" };
+    let partitions = format!("{} of {}", stats.partitions, BinaryBytes(plan.partition_size as u64));
     let rows = [
-        ("backend", backend.to_owned()),
+        ("backend", plan.backend.clone()),
+        ("chosen", plan.reason.clone().unwrap_or_else(|| "as asked for".to_owned())),
+        ("workers", workers),
+        ("partitions", partitions),
         ("bytes", format!("{} ({})", stats.bytes, BinaryBytes(stats.bytes))),
         ("lines", stats.lines.to_string()),
         ("matches", stats.matches.to_string()),
         ("skipped", stats.skipped.to_string()),
-        ("partitions", stats.partitions.to_string()),
-        ("setup", seconds(setup)),
-        ("reading", seconds(stats.reading)),
-        ("answering", format!("{}, while reading", seconds(stats.answering))),
+        (
+            "setup",
+            if parts.is_empty() {
+                seconds(setup)
+            } else {
+                format!("{} ({})", seconds(setup), parts.join(", "))
+            },
+        ),
+        ("reading", seconds(stats.reading) + all),
+        ("answering", seconds(stats.answering) + all),
         ("total", seconds(total)),
         ("speed", format!("{rate:.2} GB/s without setup")),
     ];

@@ -4,17 +4,18 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::{Piece, Want};
+use warpath::answer::{Piece, TextForm, Want, text};
 use warpath::{Batch, Program, Query};
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
 use super::args::{RowFormat, SelectArgs};
 use super::failure::Failure;
+use super::files;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
+use super::text::encode;
 use super::ui::Ui;
-use super::{files, text};
 
 pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     args.planned.refuse()?;
@@ -26,7 +27,7 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         .zip(&queries)
         .map(|((name, _), query)| Column {
             name: (*name).to_owned(),
-            key: text::encode(name) + ":",
+            key: encode(name) + ":",
             singular: query.is_singular(),
         })
         .collect();
@@ -155,7 +156,7 @@ struct Ndjson(Rows);
 
 impl Consumer for Ndjson {
     fn want(&self) -> Want {
-        Want { matches: true, records: true }
+        Want { matches: true, records: true, text: None }
     }
 
     fn is_done(&self) -> bool {
@@ -188,7 +189,7 @@ struct Csv {
 
 impl Consumer for Csv {
     fn want(&self) -> Want {
-        Want { matches: true, records: true }
+        Want { matches: true, records: true, text: None }
     }
 
     fn is_done(&self) -> bool {
@@ -221,8 +222,7 @@ impl Csv {
                     [] => {}
                     [found, ..] => match cells.text(found) {
                         b"null" => {}
-                        string if text::is_string(string) => text::decode(string, field),
-                        other => field.extend_from_slice(other),
+                        value => text::append(value, TextForm::Raw, field),
                     },
                 }
                 writer.write_field(&*field).map_err(io_error)?;

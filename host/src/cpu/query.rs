@@ -1,9 +1,7 @@
-//! Indexing and querying a partition: pieces of whole lines, each by one thread from start to end while
-//! it is in that core's cache.
+//! Indexing and querying a partition: pieces of whole lines, each from start to end while it is in the core's cache.
 
 use std::cell::RefCell;
 
-use rayon::prelude::*;
 use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
 use warpath_shared::kernel::Match;
@@ -27,7 +25,7 @@ thread_local! {
 /// Answers a program over a partition: whole lines, of which the last may lack its newline.
 pub(crate) fn answer(text: &[u8], program: &Program, want: Want) -> Answer {
     let pieces = cut(text)
-        .into_par_iter()
+        .into_iter()
         .map(|(start, end)| {
             SCRATCH.with_borrow_mut(|(structure, machine)| {
                 let text = &text[start..end];
@@ -102,6 +100,7 @@ impl Work for Query<'_> {
             counts_before_fault: before_fault,
             matches: sink.matches,
             faults,
+            ..Piece::default()
         }
     }
 }

@@ -2,14 +2,19 @@
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::num::NonZero;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cust::CudaFlags;
-use cust::context::{Context, CurrentContext};
+use cust::context::{Context, ContextFlags, CurrentContext};
 use cust::device::{Device, DeviceAttribute};
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
-use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
+use cust::memory::{DeviceBuffer, mem_get_info};
 use cust::module::{Module, ModuleJitOption};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
@@ -19,6 +24,7 @@ use warpath_shared::units::BLOCK_THREADS;
 use warpath_shared::view::{View, ViewMut};
 
 use super::driver::{DriverError, driver_available};
+use crate::backend::Buffer;
 use crate::device::{Accelerator, Plain};
 use crate::error::{DeviceError, Error};
 
@@ -69,6 +75,11 @@ fn start() -> Result<(), Error> {
     cust::init(CudaFlags::empty()).map_err(failed("cuInit"))
 }
 
+/// How threads wait for the device. One that spins knows sooner, and takes a core from one that reads.
+fn scheduling(cores: usize) -> ContextFlags {
+    if cores >= SPINNING_CORES { ContextFlags::SCHED_SPIN } else { ContextFlags::SCHED_BLOCKING_SYNC }
+}
+
 fn compute_capability(device: Device) -> CudaResult<(i32, i32)> {
     let major = device.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
     Ok((major, device.get_attribute(DeviceAttribute::ComputeCapabilityMinor)?))
@@ -106,21 +117,39 @@ pub struct KernelTime {
 /// A launch, and the events before and after it.
 type Launch = (&'static str, Event, Event);
 
-/// One CUDA device.
-///
-/// Copies go through the legacy default stream and kernels through one stream that waits for it, so
-/// everything happens in the order in which it is asked for.
+/// Bytes of page-locked memory that a queue has for small copies: to the device, and back.
+const STAGED_UPLOADS: usize = 16 << 10;
+const STAGED_DOWNLOADS: usize = 48 << 10;
+
+/// From so many cores on, all workers of a device may spin and leave as many for others.
+const SPINNING_CORES: usize = 16;
+
+/// A queue on a CUDA device: a stream, which waits for no other, and none waits for it.
 pub struct Cuda {
-    // Fields are dropped in this order, and the context goes with the last buffer.
+    // Fields are dropped in this order, and the context goes with the last that is used in it.
     timeline: Mutex<Option<Vec<Launch>>>,
+    staging: Mutex<Staging>,
     stream: Stream,
+    device: Arc<Opened>,
+}
+
+/// A CUDA device whose context and module all its queues use.
+struct Opened {
     module: Module,
     name: String,
+    setup: Vec<(&'static str, Duration)>,
     context: Arc<Context>,
 }
 
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // What is dropped next belongs to this context. If it cannot be entered, the driver is gone, and all with it.
+        let _ = CurrentContext::set_current(&*self.context);
+    }
+}
+
 impl Cuda {
-    /// Opens the device of this number and loads the kernels.
+    /// Opens the device of this number, loads the kernels, and makes a first queue.
     ///
     /// # Errors
     /// [`DeviceError::NoDriver`], [`DeviceError::NoDevice`], or what the driver says.
@@ -134,6 +163,12 @@ impl Cuda {
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn with_registers(number: usize, registers: Option<u32>) -> Result<Self, Error> {
+        let mut setup = Vec::new();
+        let mut since = Instant::now();
+        let mut done = |part| {
+            setup.push((part, since.elapsed()));
+            since = Instant::now();
+        };
         start()?;
         let found = Device::num_devices().map_err(failed("cuDeviceGetCount"))? as usize;
         if number >= found {
@@ -147,20 +182,59 @@ impl Cuda {
         };
         let options: Vec<ModuleJitOption> =
             registers.map(ModuleJitOption::MaxRegisters).into_iter().collect();
+        done("driver");
+        let flags = scheduling(thread::available_parallelism().map_or(1, NonZero::get)).bits();
+        // Where the program around this one uses the device already, its choice stands: the result is not looked at.
+        // SAFETY: the call takes no pointers.
+        let _ = unsafe { sys::cuDevicePrimaryCtxSetFlags_v2(device.as_raw(), flags) };
         let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
         CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
-        Ok(Self {
-            timeline: Mutex::default(),
-            stream: Stream::new(StreamFlags::DEFAULT, None).map_err(failed("cuStreamCreate"))?,
-            module: Module::from_ptx(ptx, &options).map_err(failed("cuModuleLoadDataEx"))?,
-            name: format!("cuda:{number} ({})", device.name().map_err(failed("cuDeviceGetName"))?),
-            context: Arc::new(context),
-        })
+        done("context");
+        let module = Module::from_ptx(ptx, &options).map_err(failed("cuModuleLoadDataEx"))?;
+        done("kernels");
+        let name = format!("cuda:{number} ({})", device.name().map_err(failed("cuDeviceGetName"))?);
+        Self::on(Arc::new(Opened { module, name, setup, context: Arc::new(context) }))
+    }
+
+    /// A queue on an open device.
+    fn on(device: Arc<Opened>) -> Result<Self, Error> {
+        CurrentContext::set_current(&*device.context).map_err(failed("cuCtxSetCurrent"))?;
+        // Only the default stream would make it wait, and nothing here uses that.
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("cuStreamCreate"))?;
+        Ok(Self { timeline: Mutex::default(), staging: Mutex::default(), stream, device })
     }
 
     /// Makes the device's context this thread's.
     fn enter(&self) -> Result<(), Error> {
-        CurrentContext::set_current(&*self.context).map_err(failed("cuCtxSetCurrent"))
+        CurrentContext::set_current(&*self.device.context).map_err(failed("cuCtxSetCurrent"))
+    }
+
+    /// Waits for the stream. The context is this thread's.
+    fn synchronize(&self) -> Result<(), Error> {
+        self.stream.synchronize().map_err(failed("cuStreamSynchronize"))
+    }
+
+    /// Adds a copy to a device's memory to the stream.
+    ///
+    /// # Safety
+    /// `to` has room for the bytes. They stay where they are, and as they are, until the stream has been waited for.
+    unsafe fn copy_to(&self, to: u64, from: &[u8]) -> Result<(), Error> {
+        let stream = self.stream.as_inner();
+        // SAFETY: the slice is readable, and the caller vouches for the rest.
+        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), from.len(), stream) };
+        check("cuMemcpyHtoDAsync", result)
+    }
+
+    /// Copies from a device's memory, and waits for it.
+    ///
+    /// # Safety
+    /// `from` has as many bytes as `to`.
+    unsafe fn copy_from(&self, from: u64, to: &mut [u8]) -> Result<(), Error> {
+        let stream = self.stream.as_inner();
+        // SAFETY: the slice is writable, and borrowed alone until the copy is done; the caller vouches for the device's side.
+        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream) };
+        check("cuMemcpyDtoHAsync", result)?;
+        self.synchronize()
     }
 
     /// From now on, takes the time of every launch.
@@ -191,6 +265,10 @@ impl Cuda {
         read().map_err(failed("events"))
     }
 
+    fn staging(&self) -> MutexGuard<'_, Staging> {
+        self.staging.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn event(&self) -> Result<Event, Error> {
         let event = Event::new(EventFlags::DEFAULT).map_err(failed("cuEventCreate"))?;
         event.record(&self.stream).map_err(failed("cuEventRecord"))?;
@@ -200,8 +278,86 @@ impl Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // What is dropped next belongs to this context. If it cannot be entered, the driver is gone, and all with it.
+        // As for `Opened`. What is still in the stream may use what is dropped next; where it fails, nobody asks any more.
         let _ = self.enter();
+        let _ = self.stream.synchronize();
+    }
+}
+
+fn check(call: &'static str, result: sys::CUresult) -> Result<(), Error> {
+    match result {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        other => Err(DeviceError::Cuda { call, message: format!("{other:?}") }.into()),
+    }
+}
+
+/// Page-locked memory of the host: the device copies to and from it by itself.
+struct Pinned {
+    start: NonNull<u8>,
+    len: usize,
+    context: Arc<Context>,
+}
+
+// SAFETY: it is memory, which no thread owns more than another.
+unsafe impl Send for Pinned {}
+// SAFETY: shared, it can only be read.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    /// Memory that is page-locked for every device.
+    fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
+        CurrentContext::set_current(&**context).map_err(failed("cuCtxSetCurrent"))?;
+        let len = len.max(1);
+        let mut start = std::ptr::null_mut();
+        // SAFETY: `start` lives through the call, which writes a pointer.
+        let result = unsafe { sys::cuMemHostAlloc(&mut start, len, sys::CU_MEMHOSTALLOC_PORTABLE) };
+        check("cuMemHostAlloc", result)?;
+        let none = || DeviceError::Cuda { call: "cuMemHostAlloc", message: "no memory".into() };
+        let start = NonNull::new(start.cast()).ok_or_else(none)?;
+        Ok(Self { start, len, context: context.clone() })
+    }
+}
+
+impl Deref for Pinned {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the driver gave this many bytes of mapped pages, which hold some values, and they are freed by `drop` alone.
+        // A copy to them that is under way borrows them alone.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Pinned {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `deref`, and the memory is borrowed alone. A copy from it that is under way borrows it.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let _ = CurrentContext::set_current(&*self.context);
+        // SAFETY: the memory came from `cuMemHostAlloc` and is not used after this; whoever gave it to a stream has waited.
+        unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
+    }
+}
+
+/// Page-locked memory for small copies, made at the first one.
+#[derive(Default)]
+struct Staging {
+    memory: Option<Pinned>,
+    /// How much of that for uploads has been used since the stream was waited for.
+    used: usize,
+}
+
+impl Staging {
+    fn memory(&mut self, context: &Arc<Context>) -> Result<&mut Pinned, Error> {
+        let made = match self.memory.take() {
+            Some(memory) => memory,
+            None => Pinned::new(context, STAGED_UPLOADS + STAGED_DOWNLOADS)?,
+        };
+        Ok(self.memory.insert(made))
     }
 }
 
@@ -245,8 +401,20 @@ fn bytes_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
 impl Accelerator for Cuda {
     type Buffer<T: Plain> = CudaBuffer<T>;
 
+    fn queue(&self) -> Result<Self, Error> {
+        Self::on(self.device.clone())
+    }
+
+    fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
+        Ok(Buffer::new(Pinned::new(&self.device.context, len)?))
+    }
+
+    fn setup(&self) -> Vec<(&'static str, Duration)> {
+        self.device.setup.clone()
+    }
+
     fn name(&self) -> String {
-        self.name.clone()
+        self.device.name.clone()
     }
 
     fn free_memory(&self) -> Result<u64, Error> {
@@ -260,7 +428,7 @@ impl Accelerator for Cuda {
         // SAFETY: nothing reads the buffer before a copy or a kernel has written it, as `alloc` says.
         match unsafe { DeviceBuffer::uninitialized(size) } {
             Ok(bytes) => {
-                let context = self.context.clone();
+                let context = self.device.context.clone();
                 Ok(CudaBuffer { bytes, len: len.max(1), element: PhantomData, context })
             }
             Err(CudaError::OutOfMemory) => {
@@ -277,11 +445,9 @@ impl Accelerator for Cuda {
         }
         self.enter()?;
         let start = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
-        // SAFETY: `range` lies within the buffer, which is alive.
-        match unsafe { sys::cuMemsetD8_v2(start, 0, range.len()) } {
-            sys::CUresult::CUDA_SUCCESS => Ok(()),
-            other => Err(DeviceError::Cuda { call: "cuMemsetD8", message: format!("{other:?}") }.into()),
-        }
+        // SAFETY: `range` lies within the buffer, which is alive; and its memory is given back when the device is done with it.
+        let result = unsafe { sys::cuMemsetD8Async(start, 0, range.len(), self.stream.as_inner()) };
+        check("cuMemsetD8Async", result)
     }
 
     fn upload<T: Plain>(&self, buffer: &mut CudaBuffer<T>, at: usize, from: &[T]) -> Result<(), Error> {
@@ -290,7 +456,49 @@ impl Accelerator for Cuda {
             return Ok(());
         }
         self.enter()?;
-        buffer.bytes.index(range).copy_from(bytes(from)).map_err(failed("cuMemcpyHtoD"))
+        let to = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
+        let mut staging = self.staging();
+        if range.len() > STAGED_UPLOADS {
+            // SAFETY: `range` lies within the buffer, and the slice is borrowed until the stream has been waited for.
+            unsafe { self.copy_to(to, bytes(from)) }?;
+            staging.used = 0;
+            return self.synchronize();
+        }
+        if staging.used + range.len() > STAGED_UPLOADS {
+            self.synchronize()?;
+            staging.used = 0;
+        }
+        let used = staging.used;
+        staging.used += range.len();
+        let staged = &mut staging.memory(&self.device.context)?[used..used + range.len()];
+        staged.copy_from_slice(bytes(from));
+        // SAFETY: `range` lies within the buffer. Nothing is written to this part of the staging memory before `used` is set
+        // back, which is done where the stream is waited for; and `drop` waits for it, too.
+        unsafe { self.copy_to(to, staged) }
+    }
+
+    unsafe fn upload_later<T: Plain>(
+        &self,
+        buffer: &mut CudaBuffer<T>,
+        at: usize,
+        from: &[T],
+    ) -> Result<(), Error> {
+        let range = buffer.range(at, at + from.len())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        self.enter()?;
+        let to = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
+        // SAFETY: `range` lies within the buffer, and the caller vouches for the slice.
+        unsafe { self.copy_to(to, bytes(from)) }
+    }
+
+    fn wait(&self) -> Result<(), Error> {
+        self.enter()?;
+        let mut staging = self.staging();
+        self.synchronize()?;
+        staging.used = 0;
+        Ok(())
     }
 
     fn download<T: Plain>(&self, buffer: &CudaBuffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
@@ -299,7 +507,19 @@ impl Accelerator for Cuda {
             return Ok(());
         }
         self.enter()?;
-        buffer.bytes.index(range).copy_to(bytes_mut(to)).map_err(failed("cuMemcpyDtoH"))
+        let from = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
+        let mut staging = self.staging();
+        if range.len() <= STAGED_DOWNLOADS {
+            let staged = &mut staging.memory(&self.device.context)?[STAGED_UPLOADS..][..range.len()];
+            // SAFETY: `range` lies within the buffer and is as long as this part of the staging memory.
+            unsafe { self.copy_from(from, staged) }?;
+            bytes_mut(to).copy_from_slice(staged);
+        } else {
+            // SAFETY: `range` lies within the buffer and is as long as the slice.
+            unsafe { self.copy_from(from, bytes_mut(to)) }?;
+        }
+        staging.used = 0;
+        Ok(())
     }
 
     fn view<'a, T: Plain>(&self, buffer: &'a CudaBuffer<T>, len: usize) -> View<'a, T> {
@@ -318,7 +538,7 @@ impl Accelerator for Cuda {
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
         K::check(args).map_err(|error| Error::Internal(error.to_string()))?;
         self.enter()?;
-        let function = self.module.get_function(K::NAME).map_err(failed(K::NAME))?;
+        let function = self.device.module.get_function(K::NAME).map_err(failed(K::NAME))?;
         let timed = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let start = timed.then(|| self.event()).transpose()?;
         let parameter: *const K::Args<'_> = args;

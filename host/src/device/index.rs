@@ -1,6 +1,6 @@
 //! The index of one partition on a device: its text, the kernels that read it, and the buffers that they write.
 
-use warpath_shared::check::{diagnose, trim};
+use warpath_shared::check::diagnose;
 use warpath_shared::index::Monoid;
 use warpath_shared::index::level::KindWrites;
 use warpath_shared::index::line::LineSummary;
@@ -109,13 +109,17 @@ impl Shape {
 
 impl<A: Accelerator> IndexStage<A> {
     /// The text, terminated by a newline if its last line lacks one, and zeros up to a whole tile.
-    pub fn load(&mut self, device: &A, text: &[u8]) -> Result<(), Error> {
+    ///
+    /// # Safety
+    /// The text stays where it is, and as it is, until the device has been waited for.
+    pub unsafe fn load(&mut self, device: &A, text: &[u8]) -> Result<(), Error> {
         if text.len() > MAX_PARTITION_BYTES {
             return Err(Error::Internal(format!("a partition of {} bytes", text.len())));
         }
         let padded = padded_for(text.len());
         let buffer = self.text.room(device, padded)?;
-        device.upload(buffer, 0, text)?;
+        // SAFETY: the caller's promise is the same.
+        unsafe { device.upload_later(buffer, 0, text) }?;
         let mut end = text.len();
         if text.last() != Some(&b'\n') {
             device.upload(buffer, end, b"\n")?;
@@ -271,23 +275,6 @@ impl<A: Accelerator> IndexStage<A> {
         }
         device.upload(self.faulty.get_mut()?, 0, &bits)?;
         Ok(faults)
-    }
-
-    /// Which lines are records without a fault.
-    pub fn records(
-        &self,
-        device: &A,
-        text: &[u8],
-        shape: Shape,
-        faults: &[LineFault],
-    ) -> Result<Vec<LineIx>, Error> {
-        let starts = self.line_starts(device, shape)?;
-        let mut faults = faults.iter().map(|fault| fault.line).peekable();
-        let is_record = |line: &usize| {
-            let faulty = faults.next_if_eq(&(*line as LineIx)).is_some();
-            !faulty && trim(starts[*line], starts[*line + 1], |at| text[at as usize]).is_some()
-        };
-        Ok((0..shape.lines).filter(is_record).map(|line| line as LineIx).collect())
     }
 
     /// The partition as the query kernels read it.

@@ -30,6 +30,11 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
         self.get_mut()
     }
 
+    /// How many elements there is room for.
+    pub fn capacity(&self) -> usize {
+        self.buffer.as_ref().map_or(0, |(_, capacity)| *capacity)
+    }
+
     /// The array, as [`room`](Self::room) left it.
     ///
     /// # Errors

@@ -1,47 +1,70 @@
 //! The stages of one partition on a device.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use warpath_shared::kernel::{
-    CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, Match, QueryCount, QueryFill, QuerySlots,
-    StructureWrite,
+    CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds, QueryCount, QueryFill,
+    QuerySlots, SlotCompact, StructureWrite,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::Accelerator;
-use super::index::IndexStage;
-use super::query::QueryStage;
-use crate::answer::{Answer, Piece, Want};
-use crate::backend::{Backend, Stage, StructuralIndex};
+use super::columns::{ColumnStage, Source};
+use super::index::{IndexStage, Shape};
+use super::query::{Find, QueryStage};
+use super::results::Texts;
+use crate::answer::{Answer, LineFault, Piece, Want};
+use crate::backend::{Backend, Buffer, Stage, StructuralIndex, Worker};
+use crate::columns::{ColumnBatch, Columnar, Schema};
 use crate::error::Error;
 use crate::program::Program;
 
-/// Runs partitions through a device, one at a time.
+/// Runs partitions through a device, each by one of several workers, on a queue of that worker's own.
+///
+/// ```text
+/// worker 0   | read | copy | kernels | back | read | copy | ...
+/// worker 1      | read     | copy | kernels | back | read | copy | ...
+/// worker 2          | read        | copy | kernels | back | ...
+///                           ^ the copies follow one another: the host's memory is never waited for
+/// ```
 pub struct Pipeline<A: Accelerator> {
+    /// The buffers of the first queue: for [`load`](Self::load), [`index`](Backend::index) and
+    /// [`answer`](Backend::answer). Workers have queues of their own.
     stages: Mutex<Stages<A>>,
+    /// Queues whose workers are gone, to be used again with their buffers.
+    idle: Mutex<Vec<Lane<A>>>,
     device: A,
-    partition_size: usize,
+    memory: u64,
     most_cells: usize,
+}
+
+/// A queue with the buffers of its partition.
+struct Lane<A: Accelerator> {
+    stages: Stages<A>,
+    queue: A,
 }
 
 /// What a partition goes through, with its buffers.
 struct Stages<A: Accelerator> {
     index: IndexStage<A>,
     query: QueryStage<A>,
+    columns: ColumnStage<A>,
 }
 
 impl<A: Accelerator> Default for Stages<A> {
     fn default() -> Self {
-        Self { index: IndexStage::default(), query: QueryStage::default() }
+        Self { index: IndexStage::default(), query: QueryStage::default(), columns: ColumnStage::default() }
     }
 }
 
 /// Bytes on the device for each byte of a partition: the text, a string bitmap, as many levels as a long
 /// path has, and as much again for line starts, matches and scratch.
 const DEVICE_BYTES_PER_BYTE: u64 = 4;
-/// A larger partition fills the device no better, and overlaps less of its reading with anything
-/// (docs/performance.md has the times).
-const LARGEST_DEFAULT_PARTITION: u64 = 32 << 20;
+/// Workers that keep copies and kernels going while others read and print.
+const WORKERS: usize = 8;
+/// A larger partition fills the device no better, and takes longer to get memory for (docs/performance.md has the times).
+const LARGEST_DEFAULT_PARTITION: u64 = 16 << 20;
 /// A smaller one is all launches.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
 
@@ -60,14 +83,14 @@ fn line_near_the_middle(text: &[u8]) -> usize {
 }
 
 impl<A: Accelerator> Pipeline<A> {
-    /// A pipeline over a device, with partitions sized from its free memory.
+    /// A pipeline over a device, with partitions and workers by its free memory.
     ///
     /// # Errors
     /// [`Error::Device`] if the device does not say how much it has.
     pub fn new(device: A) -> Result<Self, Error> {
-        let room = device.free_memory()? / DEVICE_BYTES_PER_BYTE;
-        let partition_size = room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_DEFAULT_PARTITION) as usize;
-        Ok(Self { device, stages: Mutex::default(), partition_size, most_cells: MOST_CELLS })
+        let memory = device.free_memory()?;
+        let (stages, idle) = (Mutex::default(), Mutex::default());
+        Ok(Self { stages, idle, device, memory, most_cells: MOST_CELLS })
     }
 
     /// How many cells, of a path and a line each, are answered at once; more are answered in parts. It changes what
@@ -78,7 +101,8 @@ impl<A: Accelerator> Pipeline<A> {
         self
     }
 
-    /// The device.
+    /// The device: the queue that [`load`](Self::load), [`index_resident`](Self::index_resident), [`index`](Backend::index)
+    /// and [`answer`](Backend::answer) use.
     pub fn device(&self) -> &A {
         &self.device
     }
@@ -88,7 +112,10 @@ impl<A: Accelerator> Pipeline<A> {
     /// # Errors
     /// [`Error::Device`].
     pub fn load(&self, text: &[u8]) -> Result<(), Error> {
-        self.stages().index.load(&self.device, text)
+        let _waits = Waits(&self.device);
+        // SAFETY: the text is borrowed until this returns, and the device is waited for before.
+        unsafe { self.stages().index.load(&self.device, text) }?;
+        self.device.wait()
     }
 
     /// Builds the index of the text that is on the device, and leaves it there: what a bench times.
@@ -103,6 +130,63 @@ impl<A: Accelerator> Pipeline<A> {
         // A panic elsewhere leaves buffers whose contents are not relied on.
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Lane<A>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a program over a partition on a queue.
+    fn answer_on(
+        &self,
+        queue: &A,
+        stages: &mut Stages<A>,
+        text: &[u8],
+        program: &Program,
+        want: Want,
+    ) -> Result<Answer, Error> {
+        let task = Task { program, most_cells: self.most_cells };
+        let mut pieces = Vec::new();
+        let _waits = Waits(queue);
+        let mut each = |part: Part<'_, A>| {
+            pieces.push(part.answer(queue, program, want)?);
+            Ok(())
+        };
+        // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
+        unsafe { stages.parts(queue, task, text, 0, &mut each) }?;
+        Ok(Answer { pieces })
+    }
+}
+
+/// Waits for a queue, whichever way a function that gave it a borrowed text is left.
+struct Waits<'a, A: Accelerator>(&'a A);
+
+impl<A: Accelerator> Drop for Waits<'_, A> {
+    fn drop(&mut self) {
+        // What has failed runs no more, and who asked for it has been told or will be.
+        let _ = self.0.wait();
+    }
+}
+
+/// A queue at work.
+struct DeviceWorker<'a, A: Accelerator> {
+    /// Always there before the drop.
+    lane: Option<Lane<A>>,
+    pipeline: &'a Pipeline<A>,
+}
+
+impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
+    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        let Some(Lane { stages, queue }) = &mut self.lane else {
+            return Err(Error::Internal("a worker without a queue".into()));
+        };
+        self.pipeline.answer_on(queue, stages, text, program, want)
+    }
+}
+
+impl<A: Accelerator> Drop for DeviceWorker<'_, A> {
+    fn drop(&mut self) {
+        self.pipeline.idle().extend(self.lane.take());
+    }
 }
 
 impl<A: Accelerator> Backend for Pipeline<A> {
@@ -111,7 +195,31 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn partition_size(&self) -> usize {
-        self.partition_size
+        let room = self.memory / (DEVICE_BYTES_PER_BYTE * WORKERS as u64);
+        room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_DEFAULT_PARTITION) as usize
+    }
+
+    /// Fewer where partitions are so large that the device's memory is not enough for more.
+    fn workers(&self, partition_size: usize) -> usize {
+        let each = DEVICE_BYTES_PER_BYTE * partition_size as u64;
+        (self.memory / each.max(1)).clamp(1, WORKERS as u64) as usize
+    }
+
+    fn worker(&self, _number: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        let idle = self.idle().pop();
+        let lane = match idle {
+            Some(lane) => lane,
+            None => Lane { stages: Stages::default(), queue: self.device.queue()? },
+        };
+        Ok(Box::new(DeviceWorker { lane: Some(lane), pipeline: self }))
+    }
+
+    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        self.device.host_buffer(len)
+    }
+
+    fn setup(&self) -> Vec<(&'static str, Duration)> {
+        self.device.setup()
     }
 
     fn stages(&self, program: &Program) -> Vec<Stage> {
@@ -121,9 +229,10 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         let index =
             format!("{}: string bitmap, {bitmaps}; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
         let query = if program.is_singular() {
-            QuerySlots::NAME.to_owned()
+            format!("{}, {}", QuerySlots::NAME, SlotCompact::NAME)
         } else {
-            format!("{}, and for the matches {}, {}", QueryCount::NAME, CountScan::NAME, QueryFill::NAME)
+            let counts = [QueryCount::NAME, CountScan::NAME, QueryBounds::NAME].join(", ");
+            format!("{counts}, and for the matches {}", QueryFill::NAME)
         };
         let suspects = "the lines that the kernels suspect, if there are any";
         vec![
@@ -136,10 +245,7 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        let mut pieces = Vec::new();
-        let task = Task { program, want, most_cells: self.most_cells };
-        self.stages().answer(&self.device, &task, text, 0, &mut pieces)?;
-        Ok(Answer { pieces })
+        self.answer_on(&self.device, &mut self.stages(), text, program, want)
     }
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
@@ -151,66 +257,113 @@ impl<A: Accelerator> Backend for Pipeline<A> {
             });
         }
         let index = &mut self.stages().index;
-        index.load(&self.device, text)?;
+        let _waits = Waits(&self.device);
+        // SAFETY: the text is borrowed until this returns, and the device is waited for before.
+        unsafe { index.load(&self.device, text) }?;
         let shape = index.build(&self.device, levels)?;
         index.download(&self.device, text, shape)
     }
 }
 
 /// One program over partitions.
+#[derive(Clone, Copy)]
 struct Task<'a> {
     program: &'a Program,
-    want: Want,
     most_cells: usize,
 }
 
+/// A part of a partition, indexed and judged on the device, where the program is, too.
+struct Part<'a, A: Accelerator> {
+    stages: &'a mut Stages<A>,
+    text: &'a [u8],
+    base: usize,
+    shape: Shape,
+    faults: Vec<LineFault>,
+}
+
+impl<A: Accelerator> Part<'_, A> {
+    fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
+        let Self { stages: Stages { index, query, columns }, base, shape, faults, .. } = self;
+        let matches = want.matches || want.text.is_some();
+        let find = Find { matches, cut: faults.first().map(|fault| fault.line) };
+        let indexed = index.indexed(device, shape)?;
+        let bounds = query.find(device, indexed, program, find)?;
+        let found = query.found();
+        let texts = match want.text {
+            Some(form) => found.texts(device, indexed, &bounds, form, columns)?,
+            None => Texts::default(),
+        };
+        Ok(Piece {
+            base: base as PartOffset,
+            lines: shape.lines as LineIx,
+            records: if want.records { found.records(device, indexed)? } else { Vec::new() },
+            counts: bounds.counts(),
+            counts_before_fault: bounds.counts_before_cut(),
+            matches: if want.matches { found.matches(device, &bounds)? } else { Vec::new() },
+            texts: texts.texts,
+            texts_before_fault: texts.before_fault,
+            faults,
+        })
+    }
+
+    fn columns(self, device: &A, schema: &Schema) -> Result<ColumnBatch, Error> {
+        let Self { stages: Stages { index, query, columns: stage }, text, base, shape, faults } = self;
+        let indexed = index.indexed(device, shape)?;
+        let bounds = query.find(device, indexed, schema.program(), Find { matches: true, cut: None })?;
+        let rows = query.found().list_records(device, indexed)?;
+        let source = Source { text, indexed, found: query.found(), bounds: &bounds };
+        let column = |path| stage.column(device, &source, (path, rows), schema);
+        let columns = (0..schema.columns().len()).map(column).collect::<Result<_, _>>()?;
+        Ok(ColumnBatch { base: base as PartOffset, lines: shape.lines as LineIx, rows, faults, columns })
+    }
+}
+
+impl<A: Accelerator> Columnar for Pipeline<A> {
+    fn columns(&self, text: &[u8], schema: &Schema) -> Result<Vec<ColumnBatch>, Error> {
+        let mut batches = Vec::new();
+        let task = Task { program: schema.program(), most_cells: self.most_cells };
+        let mut each = |part: Part<'_, A>| {
+            batches.push(part.columns(&self.device, schema)?);
+            Ok(())
+        };
+        let mut stages = self.stages();
+        let _waits = Waits(&self.device);
+        // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
+        unsafe { stages.parts(&self.device, task, text, 0, &mut each) }?;
+        Ok(batches)
+    }
+}
+
 impl<A: Accelerator> Stages<A> {
-    /// Answers a program over the part of a partition that begins at `base`, in pieces of which none has more cells, of
-    /// a path and a line each, than `most_cells`.
-    fn answer(
+    /// Hands on a text that begins at `base` of a partition, or its parts in order, of which none has more cells, of a path
+    /// and a line each, than `most_cells`.
+    ///
+    /// # Safety
+    /// The text stays where it is, and as it is, until the device has been waited for.
+    unsafe fn parts(
         &mut self,
         device: &A,
-        task: &Task<'_>,
+        task: Task<'_>,
         text: &[u8],
         base: usize,
-        pieces: &mut Vec<Piece>,
+        each: &mut dyn FnMut(Part<'_, A>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let Task { program, want, most_cells } = *task;
         if text.is_empty() {
             return Ok(());
         }
-        let Self { index, query } = self;
-        index.load(device, text)?;
-        let shape = index.build(device, program.levels())?;
-        if shape.lines > 1 && program.paths() * shape.lines > most_cells {
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.index.load(device, text) }?;
+        let shape = self.index.build(device, task.program.levels())?;
+        if shape.lines > 1 && task.program.paths() * shape.lines > task.most_cells {
             let (first, second) = text.split_at(line_near_the_middle(text));
-            self.answer(device, task, first, base, pieces)?;
-            return self.answer(device, task, second, base + first.len(), pieces);
+            // SAFETY: they are parts of the text.
+            return unsafe {
+                self.parts(device, task, first, base, each)?;
+                self.parts(device, task, second, base + first.len(), each)
+            };
         }
-        let faults = index.judge(device, text, shape)?;
-        let indexed = index.indexed(device, shape)?;
-        query.send(device, program)?;
-        let matches = query.run(device, indexed, program, want)?;
-        let before = |lists: &[Vec<Match>], line| -> Vec<u64> {
-            lists.iter().map(|list| list.partition_point(|found| found.line < line) as u64).collect()
-        };
-        let counts_before_fault = match faults.first() {
-            None => None,
-            Some(first) if want.matches || program.is_singular() => Some(before(&matches.lists, first.line)),
-            Some(first) => {
-                let all = query.run(device, indexed, program, Want { matches: true, ..want })?;
-                Some(before(&all.lists, first.line))
-            }
-        };
-        pieces.push(Piece {
-            base: base as PartOffset,
-            lines: shape.lines as LineIx,
-            records: if want.records { index.records(device, text, shape, &faults)? } else { Vec::new() },
-            counts: matches.counts,
-            counts_before_fault,
-            matches: if want.matches { matches.lists } else { Vec::new() },
-            faults,
-        });
-        Ok(())
+        let faults = self.index.judge(device, text, shape)?;
+        self.query.send(device, task.program)?;
+        each(Part { stages: self, text, base, shape, faults })
     }
 }

@@ -2,15 +2,15 @@
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
-    CountScan, Indexed, Match, QueryCount, QueryCountArgs, QueryFill, QueryFillArgs, QuerySlots,
-    QuerySlotsArgs, Span,
+    CountScan, Indexed, LookBack, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryFill,
+    QueryFillArgs, QuerySlots, QuerySlotsArgs, SlotCompact, SlotCompactArgs, Span, bounds_for, compact_tiles,
 };
 use warpath_shared::units::LineIx;
 
 use super::index::scan;
+use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, ScanScratch, Slot, launch};
-use crate::answer::Want;
-use crate::error::{DeviceError, Error};
+use crate::error::Error;
 use crate::program::Program;
 
 /// A program on the device.
@@ -38,10 +38,11 @@ impl<A: Accelerator> Sent<A> {
 pub(super) struct QueryStage<A: Accelerator> {
     program: Sent<A>,
     slots: Slot<A, Span>,
+    slot_scan: ScanScratch<A, u64>,
     counts: Slot<A, u64>,
     offsets: Slot<A, u64>,
     count_scan: ScanScratch<A, u64>,
-    matches: Slot<A, Match>,
+    found: ResultsStage<A>,
 }
 
 impl<A: Accelerator> Default for QueryStage<A> {
@@ -49,19 +50,22 @@ impl<A: Accelerator> Default for QueryStage<A> {
         Self {
             program: Sent { instrs: Slot::default(), tests: Slot::default(), literals: Slot::default() },
             slots: Slot::default(),
+            slot_scan: ScanScratch::default(),
             counts: Slot::default(),
             offsets: Slot::default(),
             count_scan: ScanScratch::default(),
-            matches: Slot::default(),
+            found: ResultsStage::default(),
         }
     }
 }
 
-/// The matches of a partition, path by path.
-pub(super) struct Matches {
-    pub counts: Vec<u64>,
-    /// Empty where only counts were asked for.
-    pub lists: Vec<Vec<Match>>,
+/// How far a query is run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Find {
+    /// Whether matches are left on the device, or only counted.
+    pub matches: bool,
+    /// The first faulty line: matches before it are counted apart.
+    pub cut: Option<LineIx>,
 }
 
 impl<A: Accelerator> QueryStage<A> {
@@ -74,84 +78,104 @@ impl<A: Accelerator> QueryStage<A> {
         device.upload(to_literals.room(device, literals.len())?, 0, literals)
     }
 
-    /// Runs the program that was sent. A singular one finds its matches in any case.
-    pub fn run(
+    /// Runs the program that was sent, and leaves its matches on the device if they are wanted.
+    pub fn find(
         &mut self,
         device: &A,
         indexed: Indexed<'_>,
         program: &Program,
-        want: Want,
-    ) -> Result<Matches, Error> {
+        find: Find,
+    ) -> Result<Bounds, Error> {
         if program.is_singular() {
-            self.slots(device, indexed, program)
+            self.slots(device, indexed, program, find)
         } else {
-            self.matches(device, indexed, program, want)
+            self.counts(device, indexed, program, find)
         }
     }
 
-    /// Runs a singular program.
-    fn slots(&mut self, device: &A, indexed: Indexed<'_>, program: &Program) -> Result<Matches, Error> {
-        let len = program.paths() * indexed.lines();
+    /// What [`find`](Self::find) left on the device.
+    pub fn found(&mut self) -> &mut ResultsStage<A> {
+        &mut self.found
+    }
+
+    /// Runs a singular program: a slot a path and line, then dense lists of those that hold something.
+    fn slots(
+        &mut self,
+        device: &A,
+        indexed: Indexed<'_>,
+        program: &Program,
+        find: Find,
+    ) -> Result<Bounds, Error> {
+        let (lines, len) = (indexed.lines(), program.paths() * indexed.lines());
         let view = self.program.view(device, program)?;
         let buffer = self.slots.room(device, len)?;
         let args = QuerySlotsArgs { indexed, program: view, slots: device.view_mut(buffer, len) };
         launch::<A, QuerySlots>(device, &args)?;
-        let mut spans = vec![Span::default(); len];
-        device.download(buffer, 0, &mut spans)?;
-        let lists: Vec<Vec<Match>> = spans
-            .chunks_exact(indexed.lines())
-            .map(|spans| {
-                let found = spans.iter().enumerate().filter(|(_, span)| span.end > span.start);
-                found.map(|(line, s)| Match { line: line as LineIx, start: s.start, end: s.end }).collect()
-            })
-            .collect();
-        Ok(Matches { counts: lists.iter().map(|list| list.len() as u64).collect(), lists })
+
+        // Slots of one path cannot overflow the first guess; those of many may all be full, and seldom are.
+        let mut room = if find.matches { self.found.matches.capacity().max(lines) } else { 0 };
+        loop {
+            let Self { slots, slot_scan: scratch, found, .. } = self;
+            let tiles = compact_tiles(len);
+            let status = scratch.status.room(device, tiles + 1)?;
+            device.zero(status, 0, tiles + 1)?;
+            let bounds = bounds_for(program.paths());
+            let args = SlotCompactArgs {
+                slots: device.view(slots.get()?, len),
+                matches: device.view_mut(found.matches.room(device, room)?, room),
+                bounds: device.view_mut(found.bounds.room(device, bounds)?, bounds),
+                look_back: LookBack {
+                    status: device.view_mut(status, tiles + 1),
+                    aggregate: device.view_mut(scratch.aggregate.room(device, tiles)?, tiles),
+                    inclusive: device.view_mut(scratch.inclusive.room(device, tiles)?, tiles),
+                },
+                lines: lines as LineIx,
+                cut: find.cut.unwrap_or(0),
+            };
+            launch::<A, SlotCompact>(device, &args)?;
+            let bounds = found.bounds(device, program.paths(), find.cut.is_some())?;
+            if !find.matches || bounds.total()? <= room {
+                return Ok(bounds);
+            }
+            room = bounds.total()?;
+        }
     }
 
     /// Runs any program: counts, scans the counts, and writes the matches if they are wanted.
-    fn matches(
+    fn counts(
         &mut self,
         device: &A,
         indexed: Indexed<'_>,
         program: &Program,
-        want: Want,
-    ) -> Result<Matches, Error> {
-        let len = program.paths() * indexed.lines();
-        let Self { program: sent, counts, offsets, count_scan, matches: found, .. } = self;
+        find: Find,
+    ) -> Result<Bounds, Error> {
+        let (lines, len) = (indexed.lines(), program.paths() * indexed.lines());
+        let Self { program: sent, counts, offsets, count_scan, found, .. } = self;
         let view = sent.view(device, program)?;
         device.zero(counts.room(device, len)?, 0, len)?;
         let args = QueryCountArgs { indexed, program: view, counts: device.view_mut(counts.get_mut()?, len) };
         launch::<A, QueryCount>(device, &args)?;
         scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
 
-        // Where each path's matches begin, and where the last one's end.
-        let mut begins = vec![0u64; program.paths() + 1];
-        for (path, begin) in begins.iter_mut().enumerate() {
-            device.download(offsets.get()?, path * indexed.lines(), std::slice::from_mut(begin))?;
+        let bounds = bounds_for(program.paths());
+        let args = QueryBoundsArgs {
+            offsets: device.view(offsets.get()?, len + 1),
+            bounds: device.view_mut(found.bounds.room(device, bounds)?, bounds),
+            lines: lines as LineIx,
+            cut: find.cut.unwrap_or(0),
+        };
+        launch::<A, QueryBounds>(device, &args)?;
+        let bounds = found.bounds(device, program.paths(), find.cut.is_some())?;
+        let total = bounds.total()?;
+        if find.matches && total > 0 {
+            let args = QueryFillArgs {
+                indexed,
+                program: view,
+                offsets: device.view_mut(offsets.get_mut()?, len + 1),
+                matches: device.view_mut(found.matches.room(device, total)?, total),
+            };
+            launch::<A, QueryFill>(device, &args)?;
         }
-        let mut lists = Vec::new();
-        let total = begins[program.paths()];
-        if want.matches {
-            let total = usize::try_from(total).map_err(|_| DeviceError::OutOfMemory {
-                wanted: total,
-                free: device.free_memory().unwrap_or(0),
-            })?;
-            let buffer = found.room(device, total)?;
-            if total > 0 {
-                let args = QueryFillArgs {
-                    indexed,
-                    program: view,
-                    offsets: device.view_mut(offsets.get_mut()?, len + 1),
-                    matches: device.view_mut(buffer, total),
-                };
-                launch::<A, QueryFill>(device, &args)?;
-            }
-            for bounds in begins.windows(2) {
-                let mut list = vec![Match::default(); (bounds[1] - bounds[0]) as usize];
-                device.download(buffer, bounds[0] as usize, &mut list)?;
-                lists.push(list);
-            }
-        }
-        Ok(Matches { counts: begins.windows(2).map(|bounds| bounds[1] - bounds[0]).collect(), lists })
+        Ok(bounds)
     }
 }

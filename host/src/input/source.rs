@@ -1,17 +1,20 @@
 //! Where bytes come from.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use super::feed::Feed;
+use super::plain::PlainFile;
+use super::sequence::Sequence;
 use crate::error::InputError;
 
 /// An input that has not been opened yet.
 pub enum Source {
     /// A file.
     File(PathBuf),
-    /// Standard input.
+    /// Standard input, from where its descriptor stands: where it is a file, what some buffer of this process holds of it is
+    /// not seen.
     Stdin,
     /// Anything that can be read, with a name for messages.
     Reader(String, Box<dyn Read + Send>),
@@ -54,17 +57,52 @@ impl Compression {
     }
 }
 
-/// An input that is open: its bytes, decompressed.
-pub(super) struct Open {
-    pub name: String,
-    pub feed: Feed,
+/// An input that is open.
+pub(crate) enum Opened {
+    /// Any part can be read at any time.
+    Plain(PlainFile),
+    /// One part comes after the other.
+    Sequence(Sequence),
+}
+
+/// The bytes of an input, decompressed.
+pub(super) struct Decoded {
+    name: String,
+    reader: Box<dyn Read + Send>,
     /// `gzip` or `zstd`.
     compression: Option<&'static str>,
 }
 
-impl Open {
-    /// An error of [`Open::feed`], by whose fault it is.
-    pub fn error(&self, source: io::Error) -> InputError {
+impl Decoded {
+    /// Reads the first bytes, to know what they are.
+    fn new(name: String, raw: impl Read + Send + 'static) -> Result<Self, InputError> {
+        let failed = |source| InputError::Io { name: name.clone(), source };
+        let (head, raw) = peek(raw).map_err(failed)?;
+        let compression = Compression::of(&head);
+        let raw = Cursor::new(head).chain(raw);
+        let reader: Box<dyn Read + Send> = match compression {
+            Compression::None => Box::new(raw),
+            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(raw))),
+            Compression::Zstd => {
+                Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw)).map_err(failed)?)
+            }
+        };
+        Ok(Self { name, reader, compression: compression.name() })
+    }
+
+    /// Some bytes; none at the end.
+    pub fn read(&mut self, room: &mut [u8]) -> Result<usize, InputError> {
+        loop {
+            match self.reader.read(room) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.error(error)),
+                Ok(count) => return Ok(count),
+            }
+        }
+    }
+
+    /// An error of the reader, by whose fault it is.
+    fn error(&self, source: io::Error) -> InputError {
         let name = self.name.clone();
         match self.compression {
             // What the operating system says is about the file, not about what is in it.
@@ -96,37 +134,93 @@ impl Source {
         }
     }
 
-    pub(super) fn open(self) -> Result<Open, InputError> {
+    /// The bytes of a plain file, as many as the operating system says there are; 0 for whatever is no file, is compressed,
+    /// or cannot be read.
+    pub(crate) fn plain_bytes(&self) -> u64 {
+        let file = match self {
+            // What may wait is not opened.
+            Self::File(path) if path.is_file() => File::open(path).ok(),
+            Self::Stdin => stdin_file(),
+            _ => None,
+        };
+        let plain = file.and_then(|file| plain_file(file, &self.name()).ok());
+        match plain {
+            Some(Regular::Plain(file)) => file.len(),
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn open(self, size: usize) -> Result<Opened, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
-        // Whether a read may wait for somebody to write.
-        let mut waits = true;
-        let raw: Box<dyn Read + Send> = match self {
+        let regular = match &self {
             Self::File(path) => {
-                let file = File::open(&path).map_err(failed)?;
-                let kind = file.metadata().map_err(failed)?.file_type();
+                let kind = path.metadata().map_err(failed)?.file_type();
                 if kind.is_dir() {
-                    return Err(InputError::Directory(path));
+                    return Err(InputError::Directory(path.clone()));
                 }
-                waits = !kind.is_file();
-                Box::new(file)
+                // What is no file may wait when it is opened, too.
+                if kind.is_file() { Some(File::open(path).map_err(failed)?) } else { None }
             }
-            Self::Stdin => Box::new(io::stdin()),
-            Self::Reader(_, reader) => reader,
+            Self::Stdin => stdin_file(),
+            Self::Reader(..) => None,
         };
-        let (head, raw) = peek(raw).map_err(failed)?;
-        let compression = Compression::of(&head);
-        let raw = Cursor::new(head).chain(raw);
-        let reader: Box<dyn Read + Send> = match compression {
-            Compression::None => Box::new(raw),
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(raw))),
-            Compression::Zstd => {
-                Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw)).map_err(failed)?)
+        let feed = match regular.map(|file| plain_file(file, &name)).transpose().map_err(failed)? {
+            Some(Regular::Plain(file)) => return Ok(Opened::Plain(file)),
+            Some(Regular::Other(file)) => Feed::Direct(Decoded::new(name.clone(), file)?),
+            None => {
+                let to_open = name.clone();
+                Feed::pumped(name.clone(), move || match self {
+                    Self::File(path) => {
+                        let file = File::open(&path)
+                            .map_err(|source| InputError::Io { name: to_open.clone(), source })?;
+                        Decoded::new(to_open, file)
+                    }
+                    Self::Stdin => Decoded::new(to_open, io::stdin()),
+                    Self::Reader(_, reader) => Decoded::new(to_open, reader),
+                })?
             }
         };
-        let feed = if waits { Feed::pumped(reader).map_err(failed)? } else { Feed::Direct(reader) };
-        Ok(Open { name, feed, compression: compression.name() })
+        Ok(Opened::Sequence(Sequence::new(name.into(), feed, size)))
     }
+}
+
+/// A regular file.
+enum Regular {
+    Plain(PlainFile),
+    /// Compressed, or empty by what the operating system says, which some files are not.
+    Other(File),
+}
+
+fn plain_file(mut file: File, name: &str) -> io::Result<Regular> {
+    let base = file.stream_position()?;
+    if file.metadata()?.len() <= base {
+        return Ok(Regular::Other(file));
+    }
+    let file = PlainFile::new(file, name.into(), base)?;
+    Ok(match Compression::of(&file.head()?) {
+        Compression::None => Regular::Plain(file),
+        _ => {
+            let mut file = file.into_file();
+            // On some systems a positional read moves it.
+            file.seek(SeekFrom::Start(base))?;
+            Regular::Other(file)
+        }
+    })
+}
+
+/// Standard input, where it is a regular file.
+#[cfg(unix)]
+fn stdin_file() -> Option<File> {
+    use std::os::fd::AsFd;
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
+}
+
+/// Standard input, where it is a regular file: not asked for here.
+#[cfg(not(unix))]
+fn stdin_file() -> Option<File> {
+    None
 }
 
 fn buffered(raw: impl Read) -> impl BufRead {
@@ -136,7 +230,7 @@ fn buffered(raw: impl Read) -> impl BufRead {
 /// The first bytes, as many as it takes to know what they are, and the rest.
 ///
 /// A pipe may have but a short line so far, so no more is waited for than has to be.
-fn peek(mut raw: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
+fn peek<R: Read>(mut raw: R) -> io::Result<(Vec<u8>, R)> {
     let mut head = Vec::with_capacity(4);
     while head.len() < 4 && Compression::may_begin_with(&head) {
         if raw.by_ref().take(1).read_to_end(&mut head)? == 0 {

@@ -2,7 +2,7 @@
 //! queries of the field over generated files, whole and in partitions.
 //!
 //! ```text
-//! check [--device cpu|cuda|cuda:N] [--no-suite] [SHAPE=FILE...]      SHAPE: twitter, walmart, bestbuy
+//! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [SHAPE=FILE...]      SHAPE: twitter, walmart, bestbuy
 //! ```
 //!
 //! Prints a line a step and exits 1 at the first difference.
@@ -14,6 +14,7 @@ use warpath::answer::Want;
 use warpath::device::Pipeline;
 use warpath::{DeviceChoice, Engine, Program, Query, Source};
 use warpath_tests::oracle;
+use warpath_tests::results;
 use warpath_tests::suite::{self, Effort};
 
 /// GpJSON's six queries, and two that say in RFC 9535's terms what its filters mean.
@@ -41,8 +42,9 @@ fn main() -> Result<()> {
                 device = match args.next().as_deref() {
                     Some("cpu") => DeviceChoice::Cpu,
                     Some("cuda") => DeviceChoice::Cuda(0),
+                    Some("cuda:all") => DeviceChoice::CudaAll,
                     Some(cuda) if cuda.starts_with("cuda:") => DeviceChoice::Cuda(cuda[5..].parse()?),
-                    other => bail!("--device cpu, cuda or cuda:N, not {other:?}"),
+                    other => bail!("--device cpu, cuda, cuda:N or cuda:all, not {other:?}"),
                 }
             }
             file => {
@@ -53,16 +55,23 @@ fn main() -> Result<()> {
         }
     }
     if run_suite {
-        match device {
-            DeviceChoice::Cuda(number) => {
-                let pipeline = Pipeline::new(warpath::cuda::Cuda::new(number)?)?;
-                whole_suite(&pipeline)?;
-            }
-            _ => whole_suite(&warpath::Cpu)?,
+        let numbers = match &device {
+            DeviceChoice::Cuda(number) => vec![*number],
+            DeviceChoice::CudaAll => warpath::cuda::devices()?.iter().map(|device| device.number).collect(),
+            _ => Vec::new(),
+        };
+        for number in &numbers {
+            let pipeline = Pipeline::new(warpath::cuda::Cuda::new(*number)?)?;
+            whole_suite(&pipeline)?;
+            step("text of matches", || results::text(&pipeline))?;
+            step("columns", || results::columns(&pipeline))?;
+        }
+        if numbers.is_empty() {
+            whole_suite(&warpath::Cpu)?;
         }
     }
     for (shape, path) in &files {
-        field_queries(device, shape, path)?;
+        field_queries(&device, shape, path)?;
     }
     println!("all equal");
     Ok(())
@@ -88,7 +97,7 @@ fn whole_suite(backend: &dyn warpath::backend::Backend) -> Result<()> {
 }
 
 /// Asks the field's queries of a file, in partitions of every size, and holds the answers to the oracle.
-fn field_queries(device: DeviceChoice, shape: &str, path: &str) -> Result<()> {
+fn field_queries(device: &DeviceChoice, shape: &str, path: &str) -> Result<()> {
     let text = std::fs::read(path).with_context(|| path.to_owned())?;
     for (_, paths) in FIELD_QUERIES.iter().filter(|(of, _)| *of == shape) {
         let want: Vec<_> = std::thread::scope(|scope| {
@@ -101,10 +110,10 @@ fn field_queries(device: DeviceChoice, shape: &str, path: &str) -> Result<()> {
         });
         let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?;
         for size in PARTITIONS {
-            let engine = Engine::builder().device(device).partition_size(size).build()?;
+            let engine = Engine::builder().device(device.clone()).partition_size(size).build()?;
             let name = format!("{shape} {} in {} MiB", paths.join(" "), size >> 20);
             step(&name, || {
-                let want_matches = Want { matches: true, records: false };
+                let want_matches = Want { matches: true, ..Want::default() };
                 let input = engine.input(vec![Source::File(path.into())]);
                 let mut got: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); paths.len()];
                 for batch in input.answers(Program::new(&queries)?, want_matches) {

@@ -1,0 +1,165 @@
+//! Matches as text: JSON as it stands, or strings decoded.
+
+use warpath_shared::kernel::Match;
+use warpath_shared::units::LineIx;
+
+use super::TextForm;
+
+/// The text of some matches: each followed by a newline.
+struct MatchText {
+    bytes: Vec<u8>,
+    /// How much of it is of lines before the one that was asked about.
+    before: usize,
+}
+
+/// The text of one path's matches in `text`, and how much of it stands before the line `fault`.
+fn of_matches(text: &[u8], matches: &[Match], form: TextForm, fault: Option<LineIx>) -> MatchText {
+    let before = fault.map_or(matches.len(), |line| matches.partition_point(|found| found.line < line));
+    let room: usize = matches.iter().map(|found| (found.end - found.start) as usize + 1).sum();
+    let mut made = MatchText { bytes: Vec::with_capacity(room), before: 0 };
+    for (i, found) in matches.iter().enumerate() {
+        if i == before {
+            made.before = made.bytes.len();
+        }
+        append(&text[found.start as usize..found.end as usize], form, &mut made.bytes);
+        made.bytes.push(b'\n');
+    }
+    if before == matches.len() {
+        made.before = made.bytes.len();
+    }
+    made
+}
+
+/// Path by path, the text of the matches in `text`, and how much of it stands before the line `fault`, if there is one.
+pub(crate) fn of_paths(
+    text: &[u8],
+    paths: &[Vec<Match>],
+    form: TextForm,
+    fault: Option<LineIx>,
+) -> (Vec<Vec<u8>>, Option<Vec<usize>>) {
+    let made = paths.iter().map(|list| of_matches(text, list, form, fault));
+    let (texts, before) = made.map(|made| (made.bytes, made.before)).unzip();
+    (texts, fault.map(|_| before))
+}
+
+/// Appends a value's text in a form.
+pub fn append(json: &[u8], form: TextForm, out: &mut Vec<u8>) {
+    match form {
+        TextForm::Raw if is_string(json) => decode(json, out),
+        TextForm::Json | TextForm::Raw => out.extend_from_slice(json),
+    }
+}
+
+/// Whether a value's JSON text is a string.
+#[must_use]
+pub fn is_string(json: &[u8]) -> bool {
+    json.len() >= 2 && json[0] == b'"' && json[json.len() - 1] == b'"'
+}
+
+/// Appends what a JSON string says: without its quotes, escapes resolved (RFC 8259, section 7).
+///
+/// A surrogate without its partner becomes U+FFFD. An escape that JSON does not have stays as it is, as do
+/// bytes that are not UTF-8: records are not checked for either. `json` is the string with its quotes.
+pub fn decode(json: &[u8], out: &mut Vec<u8>) {
+    let mut rest = json.get(1..json.len().saturating_sub(1)).unwrap_or_default();
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        let (len, character) = escape(rest);
+        match character {
+            Some(character) => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            None => out.extend_from_slice(&rest[..len]),
+        }
+        rest = &rest[len..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// The escape at the start of `text`: its length, and the character that it stands for, if it is one of JSON's.
+fn escape(text: &[u8]) -> (usize, Option<char>) {
+    let simple = |c| (2, Some(c));
+    match text.get(1) {
+        Some(b'n') => simple('\n'),
+        Some(b't') => simple('\t'),
+        Some(b'r') => simple('\r'),
+        Some(b'b') => simple('\u{8}'),
+        Some(b'f') => simple('\u{c}'),
+        Some(c @ (b'"' | b'\\' | b'/')) => simple(char::from(*c)),
+        Some(b'u') => match code_unit(text) {
+            None => (2, None),
+            Some(high @ 0xd800..=0xdbff) => match code_unit(&text[6..]) {
+                Some(low @ 0xdc00..=0xdfff) => {
+                    let code = 0x1_0000 + ((high - 0xd800) << 10 | (low - 0xdc00));
+                    (12, char::from_u32(code))
+                }
+                _ => (6, Some(char::REPLACEMENT_CHARACTER)),
+            },
+            Some(unit) => (6, Some(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER))),
+        },
+        Some(_) => (2, None),
+        None => (1, None),
+    }
+}
+
+/// The UTF-16 code unit of a `\uXXXX` at the start of `text`.
+fn code_unit(text: &[u8]) -> Option<u32> {
+    let digits = text.get(..6)?.strip_prefix(b"\\u")?;
+    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(json: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        decode(json, &mut out);
+        out
+    }
+
+    #[test]
+    fn escapes_are_resolved() {
+        for (json, text) in [
+            (r#""""#, ""),
+            (r#""plain ☺""#, "plain ☺"),
+            (r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+            (r#""\u0041\u00e9\u263A""#, "Aé☺"),
+            (r#""\ud83d\ude00!""#, "😀!"),
+            (r#""\ud83d""#, "\u{fffd}"),
+            (r#""\ud83dx\ude00""#, "\u{fffd}x\u{fffd}"),
+            (r#""\ud83d\ud83d\ude00""#, "\u{fffd}😀"),
+            (r#""\ud83d\n""#, "\u{fffd}\n"),
+            (r#""\u0000""#, "\0"),
+        ] {
+            assert_eq!(decoded(json.as_bytes()), text.as_bytes(), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_escape_stays() {
+        for json in [r#""\x""#, r#""\u12""#, r#""\u12g4""#, r#""\u+123""#, r#""\""#] {
+            assert_eq!(decoded(json.as_bytes()), &json.as_bytes()[1..json.len() - 1], "{json}");
+        }
+        assert_eq!(decoded(b"\"\xff\\n\xfe\""), b"\xff\n\xfe");
+        assert_eq!(decoded(b""), b"");
+        assert_eq!(decoded(b"\""), b"");
+    }
+
+    #[test]
+    fn text_is_cut_before_a_line() {
+        let text = b"\"a\\n\" 1 [2]";
+        let found = |line, start, end| Match { line, start, end };
+        let matches = [found(0, 0, 5), found(3, 6, 7), found(3, 8, 11)];
+        let made = |form, fault| {
+            let made = of_matches(text, &matches, form, fault);
+            (String::from_utf8(made.bytes).unwrap(), made.before)
+        };
+        let (json, raw) = ("\"a\\n\"\n1\n[2]\n".to_owned(), "a\n\n1\n[2]\n".to_owned());
+        assert_eq!(made(TextForm::Json, None), (json.clone(), json.len()));
+        assert_eq!(made(TextForm::Json, Some(0)), (json.clone(), 0));
+        assert_eq!(made(TextForm::Json, Some(3)), (json.clone(), 6));
+        assert_eq!(made(TextForm::Json, Some(4)), (json.clone(), json.len()));
+        assert_eq!(made(TextForm::Raw, Some(1)), (raw.clone(), 3));
+        assert_eq!(made(TextForm::Raw, None), (raw.clone(), raw.len()));
+    }
+}

@@ -1,0 +1,70 @@
+//! Several backends as one: the GPUs of a machine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use warpath_shared::units::Level;
+
+use super::{Backend, Buffer, Stage, StructuralIndex, Worker};
+use crate::error::Error;
+use crate::program::Program;
+
+/// Backends of one sort whose workers take partitions from the same queue.
+pub struct Together {
+    backends: Vec<Arc<dyn Backend>>,
+}
+
+impl Together {
+    /// Some backends, at least one. A buffer of the first must serve the workers of all.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for none.
+    pub fn new(backends: Vec<Arc<dyn Backend>>) -> Result<Self, Error> {
+        if backends.is_empty() {
+            return Err(Error::Usage("there is no device to answer".into()));
+        }
+        Ok(Self { backends })
+    }
+
+    /// How many workers each backend has, when all have as many as the least wants.
+    fn workers_of_each(&self, partition_size: usize) -> usize {
+        self.backends.iter().map(|backend| backend.workers(partition_size)).min().unwrap_or(1)
+    }
+}
+
+impl Backend for Together {
+    fn name(&self) -> String {
+        let names: Vec<String> = self.backends.iter().map(|backend| backend.name()).collect();
+        names.join(", ")
+    }
+
+    fn partition_size(&self) -> usize {
+        self.backends.iter().map(|backend| backend.partition_size()).min().unwrap_or(1)
+    }
+
+    fn workers(&self, partition_size: usize) -> usize {
+        self.backends.len() * self.workers_of_each(partition_size)
+    }
+
+    /// Neighbours are of different backends, so that a short input keeps all busy.
+    fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        let count = self.backends.len();
+        self.backends[number % count].worker(number / count)
+    }
+
+    fn stages(&self, program: &Program) -> Vec<Stage> {
+        self.backends[0].stages(program)
+    }
+
+    fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
+        self.backends[0].index(text, levels)
+    }
+
+    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        self.backends[0].buffer(len)
+    }
+
+    fn setup(&self) -> Vec<(&'static str, Duration)> {
+        self.backends.iter().flat_map(|backend| backend.setup()).collect()
+    }
+}

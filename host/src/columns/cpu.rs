@@ -1,0 +1,179 @@
+//! Typed columns on the CPU: over the matches, a column after the other.
+
+use warpath_shared::column::{self, Float, Kind};
+use warpath_shared::units::PartOffset;
+
+use super::{Asked, Column, ColumnBatch, Columnar, Items, Offsets, Schema, Values};
+use crate::answer::{LineFault, Piece, Want};
+use crate::backend::Backend;
+use crate::cpu::Cpu;
+use crate::error::Error;
+
+impl Columnar for Cpu {
+    fn columns(&self, text: &[u8], schema: &Schema) -> Result<Vec<ColumnBatch>, Error> {
+        let answer =
+            self.answer(text, schema.program(), Want { matches: true, records: true, text: None })?;
+        if answer.pieces.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut batch = ColumnBatch::default();
+        for piece in &answer.pieces {
+            let place = |fault: &LineFault| LineFault { line: batch.lines + fault.line, ..*fault };
+            batch.faults.extend(piece.faults.iter().map(place));
+            batch.lines += piece.lines;
+            batch.rows += piece.records.len();
+        }
+        let column = |(path, asked): (usize, &Asked)| column(text, &answer.pieces, path, *asked, schema);
+        batch.columns = schema.columns().iter().enumerate().map(column).collect();
+        Ok(vec![batch])
+    }
+}
+
+fn column(text: &[u8], pieces: &[Piece], path: usize, asked: Asked, schema: &Schema) -> Column {
+    let mut items = Builder::new(asked.values.kind());
+    let mut lists = vec![0];
+    for piece in pieces {
+        let mut matches = piece.matches[path].iter().peekable();
+        for record in &piece.records {
+            let mut next = || {
+                let found = matches.next_if(|found| found.line == *record)?;
+                Some(&text[(piece.base + found.start) as usize..(piece.base + found.end) as usize])
+            };
+            if asked.lists {
+                while let Some(value) = next() {
+                    items.push(Some(value));
+                }
+                lists.push(items.len as i64);
+            } else {
+                items.push(next());
+            }
+        }
+    }
+    Column { lists: asked.lists.then(|| fit(lists, schema)), items: items.finish(schema) }
+}
+
+fn fit(offsets: Vec<i64>, schema: &Schema) -> Offsets {
+    if schema.is_large(offsets[offsets.len() - 1] as u64) {
+        Offsets::Large(offsets)
+    } else {
+        Offsets::Small(offsets.into_iter().map(|offset| offset as i32).collect())
+    }
+}
+
+/// Bits one after the other.
+#[derive(Default)]
+struct Bits(Vec<u32>);
+
+impl Bits {
+    fn push(&mut self, at: usize, bit: bool) {
+        if at.is_multiple_of(32) {
+            self.0.push(0);
+        }
+        self.0[at / 32] |= u32::from(bit) << (at % 32);
+    }
+}
+
+/// Items in the making.
+struct Builder {
+    kind: Kind,
+    len: usize,
+    validity: Bits,
+    truth: Bits,
+    integers: Vec<i64>,
+    floats: Vec<f64>,
+    offsets: Vec<i64>,
+    bytes: Vec<u8>,
+}
+
+impl Builder {
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            len: 0,
+            validity: Bits::default(),
+            truth: Bits::default(),
+            integers: Vec::new(),
+            floats: Vec::new(),
+            offsets: vec![0],
+            bytes: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, value: Option<&[u8]>) {
+        let value = value.filter(|value| !value.is_empty());
+        let end = value.map_or(0, <[u8]>::len) as PartOffset;
+        let byte = |at: PartOffset| value.unwrap_or_default()[at as usize];
+        let valid = match self.kind {
+            Kind::Boolean => {
+                let value = value.and_then(|_| column::boolean(0, end, byte));
+                self.truth.push(self.len, value == Some(true));
+                value.is_some()
+            }
+            Kind::Int64 => {
+                let value = value.and_then(|_| column::int64(0, end, byte));
+                self.integers.push(value.unwrap_or(0));
+                value.is_some()
+            }
+            Kind::Float64 => {
+                let value = value.and_then(|text| match column::float64(0, end, byte) {
+                    Float::None => None,
+                    Float::Exact(value) => Some(value),
+                    Float::Unfinished => finish_float(text),
+                });
+                self.floats.push(value.unwrap_or(0.0));
+                value.is_some()
+            }
+            kind => {
+                let valid = value.is_some_and(|value| say(kind, value, &mut self.bytes));
+                self.offsets.push(self.bytes.len() as i64);
+                valid
+            }
+        };
+        self.validity.push(self.len, valid);
+        self.len += 1;
+    }
+
+    fn finish(self, schema: &Schema) -> Items {
+        let values = match self.kind {
+            Kind::Boolean => Values::Boolean(self.truth.0),
+            Kind::Int64 => Values::Int64(self.integers),
+            Kind::Float64 => Values::Float64(self.floats),
+            Kind::Utf8 | Kind::Json | Kind::Raw => Values::Utf8(fit(self.offsets, schema), self.bytes),
+        };
+        Items { len: self.len, validity: self.validity.0, values }
+    }
+}
+
+/// Rounds a JSON number that the rule of [`warpath_shared::column`] leaves.
+pub(crate) fn finish_float(number: &[u8]) -> Option<f64> {
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
+/// Appends what a value says, if it is one of the kind.
+fn say(kind: Kind, value: &[u8], out: &mut Vec<u8>) -> bool {
+    let (end, byte) = (value.len() as PartOffset, |at: PartOffset| value[at as usize]);
+    if kind == Kind::Json {
+        let valid = !column::is_null(0, end, byte) && std::str::from_utf8(value).is_ok();
+        out.extend_from_slice(if valid { value } else { &[] });
+        return valid;
+    }
+    if !column::is_quoted(0, end, byte) {
+        return false;
+    }
+    let inside = &value[1..value.len() - 1];
+    if memchr::memchr2(b'\\', b'"', inside).is_none() {
+        let valid = std::str::from_utf8(inside).is_ok();
+        out.extend_from_slice(if valid { inside } else { &[] });
+        return valid;
+    }
+    let (begin, mut at) = (out.len(), 1);
+    while at < end - 1 {
+        let Some(said) = column::say(at, end - 1, byte, false) else {
+            out.truncate(begin);
+            return false;
+        };
+        out.extend_from_slice(&said.bytes.to_le_bytes()[..said.len as usize]);
+        at = said.next;
+    }
+    true
+}

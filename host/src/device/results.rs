@@ -1,0 +1,207 @@
+//! What a query found, on the device and on its way back.
+
+use warpath_shared::kernel::{
+    GATHER_TILE, Indexed, LookBack, Match, RecordCompact, RecordCompactArgs, TextGather, TextGatherArgs,
+    TextScan, bounds_for, compact_tiles,
+};
+use warpath_shared::units::LineIx;
+
+use super::columns::ColumnStage;
+use super::index::scan;
+use super::{Accelerator, ScanScratch, Slot, launch};
+use crate::answer::TextForm;
+use crate::error::{DeviceError, Error};
+
+/// The matches of a partition on the device, path by path, and what is made of them there.
+pub(super) struct ResultsStage<A: Accelerator> {
+    /// Path by path, in line order.
+    pub matches: Slot<A, Match>,
+    /// Where each path's begin and end, as [`Bounds`] has it.
+    pub bounds: Slot<A, u64>,
+    offsets: Slot<A, u64>,
+    text_scan: ScanScratch<A, u64>,
+    text: Slot<A, u8>,
+    text_bounds: Slot<A, u64>,
+    /// The lines that are records without a fault.
+    pub records: Slot<A, LineIx>,
+    record_count: Slot<A, u64>,
+    record_scan: ScanScratch<A, u64>,
+}
+
+impl<A: Accelerator> Default for ResultsStage<A> {
+    fn default() -> Self {
+        Self {
+            matches: Slot::default(),
+            bounds: Slot::default(),
+            offsets: Slot::default(),
+            text_scan: ScanScratch::default(),
+            text: Slot::default(),
+            text_bounds: Slot::default(),
+            records: Slot::default(),
+            record_count: Slot::default(),
+            record_scan: ScanScratch::default(),
+        }
+    }
+}
+
+/// Where each path's results begin and end, and where those of the lines before the first faulty one end, as
+/// [`bounds_for`] draws them.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    values: Vec<u64>,
+    cut: bool,
+}
+
+impl Bounds {
+    fn paths(&self) -> usize {
+        self.values.len() / 2
+    }
+
+    /// How many results there are.
+    pub fn total(&self) -> Result<usize, Error> {
+        self.end(self.paths())
+    }
+
+    /// Where the results of a path begin, which is where those of the one before it end.
+    pub fn end(&self, bound: usize) -> Result<usize, Error> {
+        let wanted = self.values[bound];
+        usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 }.into())
+    }
+
+    /// Path by path, how many results there are.
+    pub fn counts(&self) -> Vec<u64> {
+        self.values[..=self.paths()].windows(2).map(|bounds| bounds[1] - bounds[0]).collect()
+    }
+
+    /// Path by path, how many results there are before the first faulty line, if there is one.
+    pub fn counts_before_cut(&self) -> Option<Vec<u64>> {
+        let cuts = self.values[self.paths() + 1..].iter().zip(&self.values);
+        self.cut.then(|| cuts.map(|(cut, begin)| cut - begin).collect())
+    }
+}
+
+/// The text of matches, made on the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Texts {
+    /// Path by path, the text of its matches, each with a newline behind it, in record order and within a record in RFC
+    /// 9535's order.
+    pub texts: Vec<Vec<u8>>,
+    /// Path by path, how many bytes of the text are of matches before the first faulty line, if there is one.
+    pub before_fault: Option<Vec<usize>>,
+}
+
+impl<A: Accelerator> ResultsStage<A> {
+    /// The bounds that a kernel has written.
+    pub fn bounds(&self, device: &A, paths: usize, cut: bool) -> Result<Bounds, Error> {
+        let mut values = vec![0; bounds_for(paths)];
+        device.download(self.bounds.get()?, 0, &mut values)?;
+        Ok(Bounds { values, cut })
+    }
+
+    /// Copies the matches back, path by path.
+    pub fn matches(&self, device: &A, bounds: &Bounds) -> Result<Vec<Vec<Match>>, Error> {
+        let mut lists = Vec::with_capacity(bounds.paths());
+        for path in 0..bounds.paths() {
+            let (from, to) = (bounds.end(path)?, bounds.end(path + 1)?);
+            let mut list = vec![Match::default(); to - from];
+            if to > from {
+                device.download(self.matches.get()?, from, &mut list)?;
+            }
+            lists.push(list);
+        }
+        Ok(lists)
+    }
+
+    /// Makes the text of the matches on the device, and copies it back, path by path.
+    pub fn texts(
+        &mut self,
+        device: &A,
+        indexed: Indexed<'_>,
+        bounds: &Bounds,
+        form: TextForm,
+        columns: &mut ColumnStage<A>,
+    ) -> Result<Texts, Error> {
+        let (paths, total) = (bounds.paths(), bounds.total()?);
+        if total == 0 {
+            let before_fault = bounds.cut.then(|| vec![0; paths]);
+            return Ok(Texts { texts: vec![Vec::new(); paths], before_fault });
+        }
+        let (bounds, text) = match form {
+            TextForm::Json => (self.make_text(device, indexed, bounds)?, self.text.get()?),
+            TextForm::Raw => {
+                let len = bounds_for(paths);
+                let (matches, ends) = ((self.matches.get()?, total), (self.bounds.get()?, len));
+                let values = columns.make_raw_text(device, indexed, matches, ends)?;
+                (Bounds { values, cut: bounds.cut }, columns.text()?)
+            }
+        };
+        let mut texts = Vec::with_capacity(paths);
+        for path in 0..paths {
+            let (from, to) = (bounds.end(path)?, bounds.end(path + 1)?);
+            let mut bytes = vec![0; to - from];
+            device.download(text, from, &mut bytes)?;
+            texts.push(bytes);
+        }
+        // They are fewer than the bytes of a text on this host.
+        let before_fault =
+            bounds.counts_before_cut().map(|cuts| cuts.into_iter().map(|cut| cut as usize).collect());
+        Ok(Texts { texts, before_fault })
+    }
+
+    /// Makes the JSON text of the matches, of which there is one at least, and gives the bounds among its bytes.
+    fn make_text(&mut self, device: &A, indexed: Indexed<'_>, bounds: &Bounds) -> Result<Bounds, Error> {
+        let (len, total) = (bounds_for(bounds.paths()), bounds.total()?);
+        let Self { matches, offsets, text_scan, text, text_bounds, .. } = self;
+        scan::<A, _, _, TextScan>(device, matches.get()?, total, offsets, text_scan)?;
+        // How long the text is, the device alone knows. A guess that was too short is made good.
+        let mut room = (text.capacity() / GATHER_TILE * GATHER_TILE).max(GATHER_TILE);
+        loop {
+            let args = TextGatherArgs {
+                text: indexed.text,
+                matches: device.view(matches.get()?, total),
+                offsets: device.view(offsets.get()?, total + 1),
+                bounds: device.view(self.bounds.get()?, len),
+                text_bounds: device.view_mut(text_bounds.room(device, len)?, len),
+                out: device.view_mut(text.room(device, room)?, room),
+            };
+            launch::<A, TextGather>(device, &args)?;
+            let mut values = vec![0; len];
+            device.download(text_bounds.get()?, 0, &mut values)?;
+            let bounds = Bounds { values, cut: bounds.cut };
+            if bounds.total()? <= room {
+                return Ok(bounds);
+            }
+            room = bounds.total()?.next_multiple_of(GATHER_TILE);
+        }
+    }
+
+    /// Lists the lines that are records without a fault, on the device, and says how many there are.
+    pub fn list_records(&mut self, device: &A, indexed: Indexed<'_>) -> Result<usize, Error> {
+        let lines = indexed.lines();
+        let tiles = compact_tiles(lines);
+        let scratch = &mut self.record_scan;
+        let status = scratch.status.room(device, tiles + 1)?;
+        device.zero(status, 0, tiles + 1)?;
+        let args = RecordCompactArgs {
+            indexed,
+            records: device.view_mut(self.records.room(device, lines)?, lines),
+            count: device.view_mut(self.record_count.room(device, 1)?, 1),
+            look_back: LookBack {
+                status: device.view_mut(status, tiles + 1),
+                aggregate: device.view_mut(scratch.aggregate.room(device, tiles)?, tiles),
+                inclusive: device.view_mut(scratch.inclusive.room(device, tiles)?, tiles),
+            },
+        };
+        launch::<A, RecordCompact>(device, &args)?;
+        let mut count = [0];
+        device.download(self.record_count.get()?, 0, &mut count)?;
+        Ok(count[0] as usize)
+    }
+
+    /// Which lines are records without a fault.
+    pub fn records(&mut self, device: &A, indexed: Indexed<'_>) -> Result<Vec<LineIx>, Error> {
+        let mut records = vec![0; self.list_records(device, indexed)?];
+        device.download(self.records.get()?, 0, &mut records)?;
+        Ok(records)
+    }
+}

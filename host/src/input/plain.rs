@@ -1,0 +1,362 @@
+//! A plain file, in parts that are each read on their own: any thread may read any part at any time.
+//!
+//! Part *i* owns the lines that *start* in bytes `i*size..(i+1)*size` of the file as long as it was when it was opened.
+//! Where the part before ended need not be known: the byte before the part says whether a line starts with it.
+//!
+//! ```text
+//!             i*size                           (i+1)*size
+//! ...,"x":1}\n|{"id":2}\n{"id":3}\n{"id":4,"tex|t":"..."}\n{"id":5}...
+//!             |-------- the lines of part i ------------->|
+//!
+//! ..."name":"a| long one"}\n{"id":3}\n{"id":4}\n|...
+//!             |             |------------------>|            what comes first is of the line that an earlier part owns
+//! ```
+//!
+//! A line that is longer than a part makes its own longer, and leaves others without any.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use memchr::{memchr, memrchr};
+
+use super::buffers::{Buffers, Lent};
+use super::{BYTE_ORDER_MARK, Text};
+use crate::error::{Error, InputError};
+
+/// Bytes that are read at first of a line that goes on behind its part; then twice as many, and so on.
+const TAIL_BYTES: usize = 4 << 10;
+
+/// A regular file that is not compressed.
+#[derive(Debug)]
+pub(crate) struct PlainFile {
+    file: File,
+    name: Arc<str>,
+    /// Where the input begins in it.
+    base: u64,
+    /// How many bytes the input had when it was opened.
+    len: u64,
+}
+
+/// What was read of a part.
+#[derive(Debug, Default)]
+pub(crate) struct Cut {
+    /// Its lines: none where it owns none, and more than one text only where one could not hold them all.
+    pub texts: Vec<Text>,
+    /// Why what comes behind them could not be read.
+    pub error: Option<Error>,
+}
+
+/// What has been read of a file from one place on.
+struct Stretch<'a> {
+    file: &'a PlainFile,
+    buffer: Lent,
+    /// Where it begins in the input.
+    from: u64,
+    filled: usize,
+}
+
+impl Stretch<'_> {
+    /// Reads on until there are `len` bytes. Whether there are: the file may end before.
+    fn read_to(&mut self, len: usize) -> Result<bool, Error> {
+        self.buffer.grow(len, self.filled)?;
+        while self.filled < len {
+            let at = self.file.base + self.from + self.filled as u64;
+            match read_at(&self.file.file, &mut self.buffer[self.filled..len], at) {
+                Ok(0) if self.from + (self.filled as u64) < self.file.len => {
+                    let shorter = "the file became shorter while it was read";
+                    let error = io::Error::new(io::ErrorKind::UnexpectedEof, shorter);
+                    return Err(self.file.failed(error));
+                }
+                Ok(0) => return Ok(false),
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.file.failed(error)),
+            }
+        }
+        Ok(true)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.filled]
+    }
+
+    /// Where the line that begins at `line` ends, behind its newline, if it is in no more than `most` bytes; reads on to find
+    /// out. `known` bytes from there on have no newline.
+    fn line_end(&mut self, line: usize, known: usize, most: usize) -> Result<Option<usize>, Error> {
+        let mut searched = line + known;
+        let mut step = TAIL_BYTES;
+        loop {
+            if let Some(at) = memchr(b'\n', &self.bytes()[searched..]) {
+                let end = searched + at + 1;
+                return Ok((end - line <= most).then_some(end));
+            }
+            searched = self.filled;
+            if searched - line > most {
+                return Ok(None);
+            }
+            // One byte more than a line may have tells whether it has more.
+            if !self.read_to((searched + step).min(line + most + 1))? && self.filled == searched {
+                return Ok(Some(self.filled));
+            }
+            step *= 2;
+        }
+    }
+
+    /// The bytes of some lines.
+    fn into_text(self, start: usize, end: usize) -> Text {
+        Text { offset: self.from + start as u64, buffer: Some(self.buffer), start, end }
+    }
+}
+
+impl PlainFile {
+    /// A file whose byte at `base` is the input's first.
+    pub fn new(file: File, name: Arc<str>, base: u64) -> io::Result<Self> {
+        let len = file.metadata()?.len().saturating_sub(base);
+        Ok(Self { file, name, base, len })
+    }
+
+    /// The first bytes, up to 4.
+    pub fn head(&self) -> io::Result<Vec<u8>> {
+        let mut head = [0; 4];
+        let mut filled = 0;
+        while filled < head.len() {
+            match read_at(&self.file, &mut head[filled..], self.base + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(head[..filled].to_vec())
+    }
+
+    /// The file.
+    pub fn into_file(self) -> File {
+        self.file
+    }
+
+    /// How many bytes there were when it was opened.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// How many parts of a size it has.
+    pub fn parts(&self, size: usize) -> u64 {
+        self.len.div_ceil(size as u64)
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        InputError::Io { name: self.name.to_string(), source }.into()
+    }
+
+    /// Reads the lines of a part. No text gets more than `limit` bytes, of which a part has no more either.
+    ///
+    /// A read that fails loses nothing before it: whole lines come first, then the error. So does a file that has become
+    /// shorter. One that has become longer ends with the line that held its last byte when it was opened.
+    pub fn read(&self, part: u64, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut {
+        let begin = part * size as u64;
+        let from = begin.saturating_sub(1);
+        // The part's end, counted from `from`.
+        let own = (self.len.min(begin + size as u64) - from) as usize;
+        let buffer = match buffers.take(own.max(BYTE_ORDER_MARK.len()) + TAIL_BYTES) {
+            Ok(buffer) => buffer,
+            Err(error) => return Cut { texts: Vec::new(), error: Some(error) },
+        };
+        let mut stretch = Stretch { file: self, buffer, from, filled: 0 };
+        let marked = if begin == 0 { BYTE_ORDER_MARK.len() } else { 0 };
+        let read = stretch.read_to(own.max(self.len.min(marked as u64) as usize));
+        let bytes = stretch.bytes();
+        // A newline that is the part's last byte starts no line of it.
+        let starts = &bytes[..bytes.len().min(own - 1)];
+        let start = match memchr(b'\n', starts) {
+            _ if begin == 0 && bytes.starts_with(BYTE_ORDER_MARK) => BYTE_ORDER_MARK.len(),
+            _ if begin == 0 => 0,
+            Some(at) => at + 1,
+            None => return Cut { texts: Vec::new(), error: read.err() },
+        };
+        // The last line that starts here: all lines before it are whole.
+        let last = memrchr(b'\n', starts).map_or(start, |at| (at + 1).max(start));
+        let known = starts.len().saturating_sub(last);
+        let end = match read {
+            Ok(_) => stretch.line_end(last, known, limit),
+            Err(error) => Err(error),
+        };
+        let (end, error) = match end {
+            Ok(Some(end)) if end - start <= limit => (end, None),
+            Ok(Some(end)) => match buffers.take(end - last) {
+                Ok(mut buffer) => {
+                    buffer[..end - last].copy_from_slice(&stretch.bytes()[last..end]);
+                    let long =
+                        Text { buffer: Some(buffer), start: 0, end: end - last, offset: from + last as u64 };
+                    return Cut { texts: vec![stretch.into_text(start, last), long], error: None };
+                }
+                Err(error) => (last, Some(error)),
+            },
+            Ok(None) => {
+                // Who counts lines fills in this one's number.
+                let name = self.name.to_string();
+                (last, Some(InputError::RecordTooLong { name, line: 0, limit }.into()))
+            }
+            // The last line may be cut anywhere: only what a newline ended is answered.
+            Err(error) => {
+                let end = memrchr(b'\n', stretch.bytes()).map_or(start, |at| (at + 1).max(start));
+                (end, Some(error))
+            }
+        };
+        let texts = if end > start { vec![stretch.into_text(start, end)] } else { Vec::new() };
+        Cut { texts, error }
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::Cpu;
+
+    fn file(text: &[u8], base: u64) -> PlainFile {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text).unwrap();
+        PlainFile::new(file, "test".into(), base).unwrap()
+    }
+
+    /// All parts' texts, from the last part to the first, so that none can lean on an earlier one.
+    fn texts(file: &PlainFile, size: usize, limit: usize) -> (Vec<Text>, Option<Error>) {
+        let buffers = Buffers::new(Arc::new(Cpu));
+        let mut cuts: Vec<Cut> =
+            (0..file.parts(size)).rev().map(|part| file.read(part, size, limit, &buffers)).collect();
+        cuts.reverse();
+        let mut all = Vec::new();
+        for cut in cuts {
+            all.extend(cut.texts);
+            if cut.error.is_some() {
+                return (all, cut.error);
+            }
+        }
+        (all, None)
+    }
+
+    fn line_too_long(text: &[u8], limit: usize) -> Option<usize> {
+        let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+        let at = lines.iter().position(|line| line.len() > limit)?;
+        Some(lines[..at].iter().map(|line| line.len()).sum())
+    }
+
+    const TEXTS: [&[u8]; 12] = [
+        b"one\ntwo\n\nthree is longer\nx\nlast without newline",
+        b"one\ntwo\n\nthree is longer\nx\nlast with\n",
+        b"\n\n\n\n\n",
+        b"\n",
+        b"x",
+        b"xy\n",
+        b"\r\n1\r\n\r\n22\r\n",
+        b"\xef\xbb\xbf",
+        b"\xef\xbb\xbf1\n2\n",
+        b"\xef\xbb\xbf\n\xef\xbb\xbf\n",
+        b"\xef\xbb",
+        b"a line of forty bytes, and no other one..",
+    ];
+
+    #[test]
+    fn parts_of_every_size_hold_every_line_once() {
+        for text in TEXTS {
+            let skipped = if text.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
+            for base in [0, 7] {
+                let whole = [&b"before\n"[..base as usize], text].concat();
+                let file = file(&whole, base);
+                for size in 1..=text.len() + 2 {
+                    let (all, error) = texts(&file, size, 1 << 20);
+                    assert!(error.is_none());
+                    let mut at = skipped;
+                    for (i, part) in all.iter().enumerate() {
+                        let bytes = part.bytes();
+                        assert_eq!(part.offset(), at as u64, "size {size}");
+                        assert!(!bytes.is_empty() && (bytes.ends_with(b"\n") || i + 1 == all.len()));
+                        // It owns what starts in it, and nothing else.
+                        let starts_in = |at: usize| at / size;
+                        let last_start = memrchr(b'\n', &bytes[..bytes.len() - 1]).map_or(0, |n| n + 1);
+                        if at > skipped {
+                            assert_eq!(starts_in(at), starts_in(at + last_start), "size {size}");
+                        }
+                        at += bytes.len();
+                    }
+                    let joined: Vec<u8> = all.iter().flat_map(|part| part.bytes().to_vec()).collect();
+                    assert_eq!(joined, &text[skipped..], "size {size} of {}", text.escape_ascii());
+                }
+            }
+        }
+    }
+
+    /// A line that is as long as may be, and one that is longer, whatever stands beside it.
+    #[test]
+    fn no_text_is_longer_than_the_limit() {
+        for text in TEXTS {
+            let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+            if text.is_empty() {
+                continue;
+            }
+            let file = file(text, 0);
+            for limit in 1..=text.len() + 1 {
+                for size in 1..=limit {
+                    let (all, error) = texts(&file, size, limit);
+                    assert!(all.iter().all(|part| part.bytes().len() <= limit));
+                    let joined: Vec<u8> = all.iter().flat_map(|part| part.bytes().to_vec()).collect();
+                    match line_too_long(text, limit) {
+                        None => assert!(error.is_none()),
+                        Some(_) => {
+                            let Some(Error::Input(InputError::RecordTooLong { limit: said, .. })) = error
+                            else {
+                                panic!("{error:?}")
+                            };
+                            assert_eq!(said, limit);
+                        }
+                    }
+                    let want = line_too_long(text, limit).map_or(text, |at| &text[..at]);
+                    assert_eq!(joined, want, "size {size}, limit {limit} of {}", text.escape_ascii());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_is_an_error_behind_whole_lines() {
+        let text = b"one\ntwo\nthree\nfour\n";
+        for left in 0..text.len() {
+            for size in 1..=text.len() {
+                let file = file(text, 0);
+                file.file.set_len(left as u64).unwrap();
+                let (all, error) = texts(&file, size, 1 << 20);
+                assert!(matches!(error, Some(Error::Input(InputError::Io { .. }))), "{left} {size}");
+                let joined: Vec<u8> = all.iter().flat_map(|part| part.bytes().to_vec()).collect();
+                let whole = memrchr(b'\n', &text[..left]).map_or(0, |at| at + 1);
+                assert_eq!(joined, &text[..whole], "{left} bytes, size {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_becomes_longer_ends_with_the_line_that_was_last() {
+        for (more, want) in [(&b"ee\nfour"[..], &b"one\ntwo\nthree\n"[..]), (b"e", b"one\ntwo\nthre")] {
+            for size in 1..20 {
+                let file = file(b"one\ntwo\nthr", 0);
+                (&file.file).write_all(more).unwrap();
+                let (all, error) = texts(&file, size, 1 << 20);
+                assert!(error.is_none());
+                let joined: Vec<u8> = all.iter().flat_map(|part| part.bytes().to_vec()).collect();
+                assert_eq!(joined, want, "size {size}");
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What is answered of one partition.
+
+use std::sync::Arc;
+
+use warpath_shared::check::Fault;
+use warpath_shared::kernel::Match;
+use warpath_shared::units::{ByteOffset, LineIx};
+
+use crate::answer::{Answer, LineFault, Piece};
+use crate::error::RecordError;
+use crate::input::Text;
+
+/// The answers for one partition.
+pub struct Batch {
+    text: Text,
+    source: Arc<str>,
+    answer: Answer,
+    first_line: u64,
+    fault: Option<RecordError>,
+}
+
+impl Batch {
+    pub(super) fn new(
+        text: Text,
+        source: Arc<str>,
+        answer: Answer,
+        first_line: u64,
+        fault: Option<RecordError>,
+    ) -> Self {
+        Self { text, source, answer, first_line, fault }
+    }
+
+    /// The number of its first line in its input, counted from 0.
+    pub(super) fn first_line(&self) -> u64 {
+        self.first_line
+    }
+
+    /// A piece by its number.
+    pub(super) fn piece(&self, number: usize) -> Option<&Piece> {
+        self.answer.pieces.get(number)
+    }
+
+    /// The input's name: a file's path, or `<stdin>`.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The partition's text; empty where neither matches nor records were asked for and no record is malformed: the worker
+    /// has read the next partition into its place.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        self.text.bytes()
+    }
+
+    /// Where the partition stands in its input, in decompressed bytes.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.text.offset()
+    }
+
+    /// The pieces of the answer, with the number of each piece's first line in its input, counted from 0.
+    pub fn pieces(&self) -> impl Iterator<Item = (u64, &Piece)> {
+        let mut line = self.first_line;
+        self.answer.pieces.iter().map(move |piece| {
+            let this = line;
+            line += piece.lines as u64;
+            (this, piece)
+        })
+    }
+
+    /// How many matches a path has here; 0 for a path that there is not.
+    #[must_use]
+    pub fn count(&self, path: usize) -> u64 {
+        self.answer.pieces.iter().filter_map(|piece| piece.counts.get(path)).sum()
+    }
+
+    /// The malformed records that were left out.
+    pub fn skipped(&self) -> impl Iterator<Item = RecordError> {
+        let name = self.source();
+        self.pieces().flat_map(move |(line, piece)| {
+            piece.faults.iter().map(move |fault| record_error(name, line, fault))
+        })
+    }
+
+    /// The malformed record at which the answers end, under [`OnError::Fail`]. The error follows this batch.
+    #[must_use]
+    pub fn fault(&self) -> Option<&RecordError> {
+        self.fault.as_ref()
+    }
+
+    /// The line that an error of this batch speaks of, without its newline. Counts lines to find it.
+    #[must_use]
+    pub fn line_of(&self, error: &RecordError) -> &[u8] {
+        // Lines count from 1 in errors.
+        let line = error.line.saturating_sub(1);
+        let (first, base) = self
+            .pieces()
+            .take_while(|(first, _)| *first <= line)
+            .last()
+            .map_or((self.first_line, 0), |(first, piece)| (first, piece.base as usize));
+        let text = self.text().get(base..).unwrap_or_default();
+        text.split(|byte| *byte == b'\n').nth((line.saturating_sub(first)) as usize).unwrap_or_default()
+    }
+
+    /// The bytes of a match of a piece.
+    #[must_use]
+    pub fn match_text(&self, piece: &Piece, found: &Match) -> &[u8] {
+        let base = piece.base as usize;
+        self.text().get(base + found.start as usize..base + found.end as usize).unwrap_or_default()
+    }
+}
+
+pub(super) fn record_error(name: &str, first_line: u64, fault: &LineFault) -> RecordError {
+    let Fault { kind, at } = fault.fault;
+    RecordError { name: name.to_owned(), line: first_line + fault.line as u64 + 1, byte: at as u64 + 1, kind }
+}
+
+/// Cuts an answer off before its first faulty record, which it returns.
+pub(super) fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64) -> Option<RecordError> {
+    let at = answer.pieces.iter().position(|piece| !piece.faults.is_empty())?;
+    first_line += answer.pieces[..at].iter().map(|piece| piece.lines as u64).sum::<u64>();
+    answer.pieces.truncate(at + 1);
+    let piece = answer.pieces.last_mut()?;
+    let fault = std::mem::take(&mut piece.faults).into_iter().next()?;
+    let before = |line: &LineIx| *line < fault.line;
+    piece.lines = fault.line;
+    piece.records.truncate(piece.records.partition_point(before));
+    for list in &mut piece.matches {
+        list.truncate(list.partition_point(|found| before(&found.line)));
+    }
+    if let Some(counts) = piece.counts_before_fault.take() {
+        piece.counts = counts;
+    }
+    for (text, len) in piece.texts.iter_mut().zip(piece.texts_before_fault.take().unwrap_or_default()) {
+        text.truncate(len);
+    }
+    Some(record_error(name, first_line, &fault))
+}

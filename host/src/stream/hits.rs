@@ -1,0 +1,108 @@
+//! The matches of one query, one at a time.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use warpath_shared::kernel::Match;
+use warpath_shared::units::ByteOffset;
+
+use super::{Answers, Batch, Plan, Stats};
+use crate::error::Error;
+
+/// The matches of one query, one at a time. See [`Input::query`].
+pub struct Hits {
+    answers: Answers,
+    batch: Option<Arc<Batch>>,
+    /// The next match: its piece, its place in it, and the number of the piece's first line.
+    piece: usize,
+    next: usize,
+    first_line: u64,
+}
+
+impl Hits {
+    pub(crate) fn new(answers: Answers) -> Self {
+        Self { answers, batch: None, piece: 0, next: 0, first_line: 0 }
+    }
+
+    /// What has been done of the partitions seen so far; complete when the iterator has ended.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.answers.stats()
+    }
+
+    /// What answers, and why.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.answers.plan()
+    }
+}
+
+impl Iterator for Hits {
+    type Item = Result<Hit, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(batch) = &self.batch {
+                while let Some(piece) = batch.piece(self.piece) {
+                    if let Some(found) = piece.matches.first().and_then(|list| list.get(self.next)) {
+                        self.next += 1;
+                        let line = self.first_line + found.line as u64;
+                        return Some(Ok(Hit { base: piece.base, found: *found, line, batch: batch.clone() }));
+                    }
+                    self.first_line += piece.lines as u64;
+                    (self.piece, self.next) = (self.piece + 1, 0);
+                }
+            }
+            match self.answers.next()? {
+                Ok(batch) => {
+                    (self.piece, self.next, self.first_line) = (0, 0, batch.first_line());
+                    self.batch = Some(Arc::new(batch));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+/// One match. Keeps its partition in memory while it lives.
+#[derive(Clone)]
+pub struct Hit {
+    batch: Arc<Batch>,
+    base: u32,
+    found: Match,
+    line: u64,
+}
+
+impl Hit {
+    /// The value's JSON text as it stands in the input. Bytes that are not UTF-8 become U+FFFD.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.bytes())
+    }
+
+    /// The value's bytes as they stand in the input.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        let (start, end) = (self.base + self.found.start, self.base + self.found.end);
+        self.batch.text().get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The input's name: a file's path, or `<stdin>`.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        self.batch.source()
+    }
+
+    /// The line in its input, counted from 1; blank lines count.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.line + 1
+    }
+
+    /// The value's bytes in its input, decompressed: start, and one past the end.
+    #[must_use]
+    pub fn offsets(&self) -> (ByteOffset, ByteOffset) {
+        let base = self.batch.offset() + self.base as u64;
+        (base + self.found.start as u64, base + self.found.end as u64)
+    }
+}

@@ -1,0 +1,120 @@
+//! Which part of which input comes next.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use warpath_shared::units::MAX_PARTITION_BYTES;
+
+use crate::error::Error;
+use crate::input::{Buffers, Cut, Opened, PlainFile, Source, Text};
+
+/// Which input something is of.
+#[derive(Clone, Default)]
+pub(super) struct Origin {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its number, from 1 on.
+    pub input: usize,
+}
+
+/// A part of an input.
+pub(super) enum Job {
+    /// To be read.
+    Part { file: Arc<PlainFile>, part: u64, size: usize },
+    /// Read already: of an input that is read in order.
+    Text(Text),
+}
+
+impl Job {
+    /// Its lines.
+    pub fn read(self, buffers: &Arc<Buffers>) -> Cut {
+        match self {
+            Self::Part { file, part, size } => file.read(part, size, MAX_PARTITION_BYTES, buffers),
+            Self::Text(text) => Cut { texts: vec![text], error: None },
+        }
+    }
+}
+
+/// Goes through inputs, one after the other. Each is opened when its turn comes.
+pub(super) struct Jobs {
+    sources: std::vec::IntoIter<Source>,
+    open: Option<Parts>,
+    origin: Origin,
+    size: usize,
+    failed: bool,
+}
+
+enum Parts {
+    Plain { file: Arc<PlainFile>, next: u64, count: u64 },
+    Sequence(crate::input::Sequence),
+}
+
+impl Jobs {
+    /// Parts of about `size` bytes.
+    pub fn new(sources: Vec<Source>, size: usize) -> Self {
+        Self { sources: sources.into_iter(), open: None, origin: Origin::default(), size, failed: false }
+    }
+
+    /// The next part, or why there is none; `None` at the end, behind an error, and where the input is to be waited for once
+    /// `stop` is set.
+    ///
+    /// What is no plain file is read here, so that one reads while others answer.
+    pub fn next(
+        &mut self,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Option<(Origin, Result<Job, Error>)> {
+        while !self.failed {
+            let size = self.size;
+            let next = match &mut self.open {
+                None => {
+                    let source = self.sources.next()?;
+                    self.origin = Origin { name: source.name().into(), input: self.origin.input + 1 };
+                    match source.open(size) {
+                        Ok(Opened::Plain(file)) => {
+                            let count = file.parts(size);
+                            self.open = Some(Parts::Plain { file: Arc::new(file), next: 0, count });
+                            continue;
+                        }
+                        Ok(Opened::Sequence(sequence)) => {
+                            self.open = Some(Parts::Sequence(sequence));
+                            continue;
+                        }
+                        Err(error) => Err(error.into()),
+                    }
+                }
+                Some(Parts::Plain { file, next, count }) if *next < *count => {
+                    *next += 1;
+                    Ok(Some(Job::Part { file: file.clone(), part: *next - 1, size }))
+                }
+                Some(Parts::Plain { .. }) => Ok(None),
+                Some(Parts::Sequence(sequence)) => {
+                    sequence.next(buffers, stop).map(|text| text.map(Job::Text))
+                }
+            };
+            let job = match next {
+                Ok(None) => {
+                    self.open = None;
+                    continue;
+                }
+                Ok(Some(job)) => Ok(job),
+                Err(error) => {
+                    self.failed = true;
+                    Err(error)
+                }
+            };
+            return Some((self.origin.clone(), job));
+        }
+        None
+    }
+
+    /// Whether there may be another part.
+    pub fn may_go_on(&self) -> bool {
+        let open = match &self.open {
+            Some(Parts::Plain { next, count, .. }) => next < count,
+            Some(Parts::Sequence(_)) => true,
+            None => false,
+        };
+        !self.failed && (open || self.sources.len() > 0)
+    }
+}

@@ -1,0 +1,318 @@
+//! The threads that read and answer, and the order of what they answer.
+//!
+//! A worker takes the next part of the inputs and its number, reads it, answers it, and puts the answer where its number says.
+//! No worker takes a part that is [`AHEAD`] parts a worker ahead of the caller, so memory is bounded.
+//!
+//! A thread is started when the one before it has found a part, and something may come behind it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::jobs::{Job, Jobs, Origin};
+use crate::answer::{Answer, Want};
+use crate::backend::{Backend, Worker};
+use crate::error::Error;
+use crate::input::{Buffers, Text};
+use crate::program::Program;
+
+/// Parts for each worker that may be at work or wait for the caller.
+const AHEAD: usize = 2;
+
+/// What the workers are to do.
+pub(super) struct Task {
+    pub backend: Arc<dyn Backend>,
+    pub buffers: Arc<Buffers>,
+    pub program: Program,
+    pub want: Want,
+}
+
+/// What became of a part.
+pub(super) struct Done {
+    /// Its texts, most often one, with their answers.
+    pub texts: VecDeque<(Text, Answer)>,
+    /// Why there is no more.
+    pub error: Option<Error>,
+    pub origin: Origin,
+}
+
+/// What the caller gets.
+pub(super) enum Next {
+    Done(Done),
+    /// There is nothing more.
+    End,
+    /// A worker panicked.
+    Died,
+}
+
+struct Shared {
+    task: Task,
+    most_workers: usize,
+    jobs: Mutex<Queue>,
+    order: Mutex<Order>,
+    /// Something of `order` has changed that the caller waits for.
+    ready: Condvar,
+    /// Something of `order` has changed that workers wait for.
+    room: Condvar,
+    /// Nobody wants more answers.
+    closing: AtomicBool,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    started: AtomicU64,
+    /// Bytes, and nanoseconds of all workers.
+    read: AtomicU64,
+    reading: AtomicU64,
+    answering: AtomicU64,
+}
+
+struct Queue {
+    jobs: Jobs,
+    /// The number of the next job.
+    next: u64,
+}
+
+#[derive(Default)]
+struct Order {
+    done: BTreeMap<u64, Done>,
+    /// The number of what the caller gets next.
+    next: u64,
+    /// Jobs, or leaves to look for one, that are out.
+    out: usize,
+    /// How many jobs there are, once that is known.
+    end: Option<u64>,
+    /// How many workers wait.
+    waiting: usize,
+    /// Whether the caller waits.
+    called: bool,
+    died: bool,
+}
+
+/// What a thread that panics leaves is not looked at: the caller is told of it, and asks no more.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// The next job, with its number. Waits until the caller is near enough.
+    fn take(&self) -> Option<(u64, Origin, Result<Job, Error>, bool)> {
+        let mut order = lock(&self.order);
+        while order.out >= AHEAD * self.most_workers && !self.closing.load(Ordering::Relaxed) {
+            order.waiting += 1;
+            order = self.room.wait(order).unwrap_or_else(PoisonError::into_inner);
+            order.waiting -= 1;
+        }
+        order.out += 1;
+        drop(order);
+        let mut queue = lock(&self.jobs);
+        let since = Instant::now();
+        let job = if self.closing.load(Ordering::Relaxed) {
+            None
+        } else {
+            queue.jobs.next(&self.task.buffers, &self.closing)
+        };
+        add(&self.reading, since);
+        let Some((origin, job)) = job else {
+            let end = queue.next;
+            let mut order = lock(&self.order);
+            order.out -= 1;
+            order.end = Some(end);
+            self.ready.notify_all();
+            return None;
+        };
+        queue.next += 1;
+        Some((queue.next - 1, origin, job, queue.jobs.may_go_on()))
+    }
+
+    /// Reads and answers a job.
+    fn answer<'a>(
+        &'a self,
+        number: usize,
+        worker: &mut Option<Box<dyn Worker + 'a>>,
+        job: Job,
+    ) -> (VecDeque<(Text, Answer)>, Option<Error>) {
+        let since = Instant::now();
+        let cut = job.read(&self.task.buffers);
+        add(&self.reading, since);
+        let mut texts = VecDeque::with_capacity(cut.texts.len());
+        for mut text in cut.texts {
+            self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
+            let Task { backend, program, want, .. } = &self.task;
+            let since = Instant::now();
+            let made = match worker.take() {
+                Some(worker) => Ok(worker),
+                None => backend.worker(number),
+            };
+            let answer = made.and_then(|made| worker.insert(made).answer(text.bytes(), program, *want));
+            add(&self.answering, since);
+            match answer {
+                Ok(answer) => {
+                    // This worker's next read goes where the bytes are in its cache.
+                    if !want.matches
+                        && !want.records
+                        && answer.pieces.iter().all(|piece| piece.faults.is_empty())
+                    {
+                        text.forget();
+                    }
+                    texts.push_back((text, answer));
+                }
+                Err(error) => return (texts, Some(error)),
+            }
+        }
+        (texts, cut.error)
+    }
+
+    fn put(&self, number: u64, done: Done) {
+        let mut order = lock(&self.order);
+        order.done.insert(number, done);
+        // Telling nobody is a system call, too.
+        if order.called && number == order.next {
+            self.ready.notify_all();
+        }
+    }
+
+    fn stop(&self) {
+        // Under the lock, so that nobody looks before and waits after.
+        let _order = lock(&self.order);
+        self.closing.store(true, Ordering::Relaxed);
+        self.room.notify_all();
+    }
+}
+
+fn add(total: &AtomicU64, since: Instant) {
+    total.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+}
+
+/// Tells the caller of a worker that panics.
+struct Alive<'a>(&'a Shared);
+
+impl Drop for Alive<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            lock(&self.0.order).died = true;
+            self.0.ready.notify_all();
+        }
+    }
+}
+
+/// Starts a thread for the worker of this number.
+fn spawn(shared: &Arc<Shared>, number: usize) -> Result<(), Error> {
+    let its = shared.clone();
+    let thread = thread::Builder::new()
+        .name(format!("warpath {number}"))
+        .spawn(move || work(&its, number))
+        .map_err(|error| Error::Internal(format!("no thread could be started: {error}")))?;
+    shared.started.fetch_add(1, Ordering::Relaxed);
+    lock(&shared.threads).push(thread);
+    Ok(())
+}
+
+/// What a worker's thread does.
+fn work(shared: &Arc<Shared>, number: usize) {
+    let _alive = Alive(shared);
+    let mut worker = None;
+    let mut alone = true;
+    while let Some((at, origin, job, more)) = shared.take() {
+        let mut trouble = None;
+        if alone && more && number + 1 < shared.most_workers {
+            alone = false;
+            trouble = spawn(shared, number + 1).err();
+        }
+        let (texts, error) = match job {
+            Ok(job) => shared.answer(number, &mut worker, job),
+            Err(error) => (VecDeque::new(), Some(error)),
+        };
+        shared.put(at, Done { texts, error: error.or(trouble), origin });
+    }
+}
+
+/// The workers on some inputs, seen by the caller.
+pub(super) struct Workers(Arc<Shared>);
+
+impl Workers {
+    /// Starts the first of at most so many workers.
+    pub fn start(task: Task, jobs: Jobs, most_workers: usize) -> Result<Self, Error> {
+        let shared = Arc::new(Shared {
+            task,
+            most_workers: most_workers.max(1),
+            jobs: Mutex::new(Queue { jobs, next: 0 }),
+            order: Mutex::default(),
+            ready: Condvar::new(),
+            room: Condvar::new(),
+            closing: AtomicBool::new(false),
+            threads: Mutex::default(),
+            started: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+            reading: AtomicU64::new(0),
+            answering: AtomicU64::new(0),
+        });
+        spawn(&shared, 0)?;
+        Ok(Self(shared))
+    }
+
+    /// What comes next, in order. Waits for it.
+    pub fn next(&self) -> Next {
+        let mut order = lock(&self.0.order);
+        loop {
+            let at = order.next;
+            if let Some(done) = order.done.remove(&at) {
+                order.next += 1;
+                order.out -= 1;
+                if order.waiting > 0 {
+                    self.0.room.notify_one();
+                }
+                return Next::Done(done);
+            }
+            if order.died {
+                return Next::Died;
+            }
+            if order.end == Some(at) {
+                return Next::End;
+            }
+            order.called = true;
+            order = self.0.ready.wait(order).unwrap_or_else(PoisonError::into_inner);
+            order.called = false;
+        }
+    }
+
+    /// Whether [`next`](Self::next) would not wait.
+    pub fn is_ready(&self) -> bool {
+        let order = lock(&self.0.order);
+        order.died || order.end == Some(order.next) || order.done.contains_key(&order.next)
+    }
+
+    /// Asks the workers to end.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// Bytes read.
+    pub fn bytes_read(&self) -> u64 {
+        self.0.read.load(Ordering::Relaxed)
+    }
+
+    /// How many workers have been started.
+    pub fn started(&self) -> usize {
+        self.0.started.load(Ordering::Relaxed) as usize
+    }
+
+    /// Time spent reading, and answering, by all workers together.
+    pub fn times(&self) -> (Duration, Duration) {
+        let time = |total: &AtomicU64| Duration::from_nanos(total.load(Ordering::Relaxed));
+        (time(&self.0.reading), time(&self.0.answering))
+    }
+}
+
+impl Drop for Workers {
+    /// A process that ends while a device is at work is the driver's to clean up, and it does not always like that: so all
+    /// threads are waited for. None of them waits for an input for long.
+    fn drop(&mut self) {
+        self.stop();
+        // One thread may have started another before it ended.
+        loop {
+            let Some(thread) = lock(&self.0.threads).pop() else { return };
+            // A panic has been told already.
+            let _ = thread.join();
+        }
+    }
+}

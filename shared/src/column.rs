@@ -1,0 +1,685 @@
+//! What one value becomes in a typed column, or as a line of text: the rules that kernels and the CPU share.
+//!
+//! A value is the bytes of a match, `start..end`, without white space around it. Rules read it by a function from places
+//! to bytes, so that they work in any memory. Records are checked for their structure only, so a value may be anything;
+//! what is not of the column's type gives nothing, which is a null.
+//!
+//! | kind | takes | gives |
+//! |---|---|---|
+//! | [`Boolean`](Kind::Boolean) | `true`, `false` | a bit |
+//! | [`Int64`](Kind::Int64) | JSON's integers without fraction and exponent, within the range | an `i64` |
+//! | [`Float64`](Kind::Float64) | JSON's numbers | the nearest `f64`, as `str::parse` has it: infinite beyond the range |
+//! | [`Utf8`](Kind::Utf8) | strings | what they say; a surrogate without its partner becomes U+FFFD |
+//! | [`Json`](Kind::Json) | anything but `null` | its text |
+//! | [`Raw`](Kind::Raw) | anything | for strings what they say, as far as it is known; for others their text |
+//!
+//! In [`Utf8`](Kind::Utf8) an escape that JSON does not have, bytes that are not UTF-8 and a quote within the string make a
+//! null, and in [`Json`](Kind::Json) bytes that are not UTF-8 do. [`Raw`](Kind::Raw) is for printing: there all of
+//! these stay as they are.
+
+use crate::units::PartOffset;
+
+/// What a column takes and gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// A bit.
+    Boolean,
+    /// Eight bytes.
+    Int64,
+    /// Eight bytes.
+    Float64,
+    /// What a string says.
+    Utf8,
+    /// The text of a value.
+    Json,
+    /// What a string says, or the text of another value.
+    Raw,
+}
+
+/// Whether a value is `true` or `false`, and which.
+#[inline(always)]
+pub fn boolean(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<bool> {
+    let says = |word: &[u8]| {
+        let mut i = 0;
+        while i < word.len() && start + (i as u32) < end && byte(start + i as u32) == word[i] {
+            i += 1;
+        }
+        i == word.len() && end - start == i as u32
+    };
+    if says(b"true") {
+        Some(true)
+    } else if says(b"false") {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Whether a value is `null`.
+#[inline(always)]
+pub fn is_null(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> bool {
+    end - start == 4
+        && byte(start) == b'n'
+        && byte(start + 1) == b'u'
+        && byte(start + 2) == b'l'
+        && byte(start + 3) == b'l'
+}
+
+/// A JSON integer (RFC 8259, section 6) that an `i64` holds.
+#[inline(always)]
+pub fn int64(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<i64> {
+    let negative = byte(start) == b'-';
+    let mut at = start + negative as u32;
+    // 19 digits fit 64 bits, and 20 without leading zeros are beyond the range.
+    if at == end || end - at > 19 || byte(at) == b'0' && end - at > 1 {
+        return None;
+    }
+    let mut value = 0u64;
+    while at < end {
+        let digit = byte(at).wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + digit as u64;
+        at += 1;
+    }
+    if value > i64::MAX as u64 + negative as u64 {
+        return None;
+    }
+    Some(if negative { (value as i64).wrapping_neg() } else { value as i64 })
+}
+
+/// What a number is as an `f64`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Float {
+    /// It is not a JSON number.
+    None,
+    /// It is this.
+    Exact(f64),
+    /// It is a number, and takes more to round than is done here: `str::parse` does it.
+    Unfinished,
+}
+
+/// The powers of ten that an `f64` holds exactly.
+const TENS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// The powers of five that 64 bits hold.
+const FIVES: [u64; 28] = {
+    let mut fives = [1; 28];
+    let mut i = 1;
+    while i < fives.len() {
+        fives[i] = fives[i - 1] * 5;
+        i += 1;
+    }
+    fives
+};
+
+/// `digits` × 10 to the `scale`, to the nearest `f64`, ties to even. `digits` is not zero, and the power of five that is as
+/// far from zero as `scale` is among [`FIVES`].
+///
+/// The product with a power of five has 128 bits at most. The quotient by one is taken bit by bit, as far as rounding needs
+/// it: 57 bits, of which the first two are not both zero, and whether anything is left.
+///
+/// ```text
+/// quotient     b.bbbb…bbb      57 bits      digits / 5^n, both shifted up to their highest bits
+/// significand  1.bbbb…b        53 bits, and at least two more to round by
+/// ```
+#[inline(always)]
+fn round(digits: u64, scale: i64) -> f64 {
+    let five = FIVES[scale.unsigned_abs() as usize];
+    let (exact, mut exponent, rest) = if scale >= 0 {
+        (digits as u128 * five as u128, scale, false)
+    } else {
+        let (up, up_five) = (digits.leading_zeros(), five.leading_zeros());
+        let (mut left, five) = (digits << up, five << up_five);
+        let (mut quotient, mut bit) = (0u64, 0);
+        while bit < 57 {
+            // What is left is below twice the divisor: 65 bits, of which the highest is known from before the shift.
+            let carry = bit > 0 && left >> 63 == 1;
+            left = if bit > 0 { left << 1 } else { left };
+            let fits = carry || left >= five;
+            left = if fits { left.wrapping_sub(five) } else { left };
+            quotient = quotient << 1 | fits as u64;
+            bit += 1;
+        }
+        (quotient as u128, scale - 56 + up_five as i64 - up as i64, left != 0)
+    };
+    let down = (128 - exact.leading_zeros()).saturating_sub(53);
+    let mut significand = (exact >> down) as u64;
+    if down > 0 {
+        let half = 1u128 << (down - 1);
+        let below = exact & (half * 2 - 1);
+        significand += (below > half || below == half && (rest || significand & 1 == 1)) as u64;
+    }
+    exponent += down as i64;
+    // Both factors are exact, and so is their product: the exponent is far within the range.
+    significand as f64 * f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
+/// A JSON number (RFC 8259, section 6) as the nearest `f64`.
+///
+/// Where the digits, as an integer, and the power of ten that scales it are both exact in an `f64`, one multiplication or
+/// division rounds correctly (Clinger, "How to read floating point numbers accurately", PLDI 1990). Otherwise up to 19
+/// digits and powers up to 27 are rounded from their exact product or quotient, so that what is left is rare: in place of
+/// Eisel's and Lemire's 128-bit table of all powers, 28 words, and no case is ambiguous.
+#[inline(always)]
+pub fn float64(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Float {
+    let digit_at = |at: PartOffset| {
+        let digit = if at < end { byte(at).wrapping_sub(b'0') } else { 10 };
+        (digit < 10).then_some(digit as u64)
+    };
+    let negative = byte(start) == b'-';
+    let mut at = start + negative as u32;
+    let Some(first) = digit_at(at) else { return Float::None };
+    let (mut digits, mut significant, mut fraction) = (0u64, 0u32, 0u32);
+    let mut push = |digit: u64| {
+        significant += (significant > 0 || digit > 0) as u32;
+        if significant < 20 {
+            digits = digits * 10 + digit;
+        }
+    };
+    push(first);
+    at += 1;
+    while let Some(digit) = digit_at(at) {
+        if first == 0 {
+            return Float::None;
+        }
+        push(digit);
+        at += 1;
+    }
+    if at < end && byte(at) == b'.' {
+        at += 1;
+        let begin = at;
+        while let Some(digit) = digit_at(at) {
+            push(digit);
+            at += 1;
+        }
+        fraction = at - begin;
+        if fraction == 0 {
+            return Float::None;
+        }
+    }
+    let mut exponent = 0i64;
+    if at < end && matches!(byte(at), b'e' | b'E') {
+        at += 1;
+        let down = at < end && byte(at) == b'-';
+        at += (at < end && matches!(byte(at), b'+' | b'-')) as u32;
+        let begin = at;
+        while let Some(digit) = digit_at(at) {
+            // What is beyond a million is so with more digits, too.
+            exponent = if exponent < 1_000_000 { exponent * 10 + digit as i64 } else { exponent };
+            at += 1;
+        }
+        if at == begin {
+            return Float::None;
+        }
+        exponent = if down { -exponent } else { exponent };
+    }
+    if at < end {
+        return Float::None;
+    }
+    let sign = if negative { -1.0 } else { 1.0 };
+    let scale = exponent - fraction as i64;
+    if significant == 0 {
+        return Float::Exact(sign * 0.0);
+    }
+    if significant > 19 || !(-27..=27).contains(&scale) {
+        return Float::Unfinished;
+    }
+    if digits > 1 << 53 || !(-22..=22).contains(&scale) {
+        return Float::Exact(sign * round(digits, scale));
+    }
+    let ten = TENS[scale.unsigned_abs() as usize];
+    let value = if scale < 0 { digits as f64 / ten } else { digits as f64 * ten };
+    Float::Exact(sign * value)
+}
+
+/// Whether a value begins and ends with a quote.
+#[inline(always)]
+pub fn is_quoted(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> bool {
+    end - start >= 2 && byte(start) == b'"' && byte(end - 1) == b'"'
+}
+
+/// Some bytes of what a string says: up to four, the first lowest; and where its text goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The bytes.
+    pub bytes: u32,
+    /// How many there are.
+    pub len: u32,
+    /// The place of the next.
+    pub next: PartOffset,
+}
+
+/// What the text of a string, `at..end` without its quotes, says first. Where it is malformed: nothing, or, if it is
+/// `lenient`, its bytes as they are.
+///
+/// What is said is never longer than its text, and shorter if and only if there is an escape in it that JSON has.
+#[inline(always)]
+pub fn say(
+    at: PartOffset,
+    end: PartOffset,
+    byte: impl Fn(PartOffset) -> u8 + Copy,
+    lenient: bool,
+) -> Option<Said> {
+    let first = byte(at);
+    if first == b'\\' {
+        return match escape(at, end, byte) {
+            Some((code, next)) => {
+                let (bytes, len) = encode_utf8(code);
+                Some(Said { bytes, len, next })
+            }
+            None if !lenient => None,
+            None if at + 1 < end => {
+                Some(Said { bytes: first as u32 | (byte(at + 1) as u32) << 8, len: 2, next: at + 2 })
+            }
+            None => Some(Said { bytes: first as u32, len: 1, next: at + 1 }),
+        };
+    }
+    let len = match first {
+        _ if lenient => 1,
+        b'"' => return None,
+        _ => utf8_len(at, end, byte)?,
+    };
+    let mut bytes = first as u32;
+    let mut i = 1;
+    while i < len {
+        bytes |= (byte(at + i) as u32) << (8 * i);
+        i += 1;
+    }
+    Some(Said { bytes, len, next: at + len })
+}
+
+/// Bytes that a reader may find plain at once: from a multiple of as many.
+pub const PLAIN_BYTES: PartOffset = 16;
+
+/// Whether four bytes of a value say themselves: all are ASCII, and in a string none is a quote or a backslash.
+///
+/// ```text
+/// word ^ \\\\    zero where there is a backslash
+/// minus 01010101   borrows into the highest bit of the lowest zero byte
+/// and not itself   drops those that had the bit before
+/// ```
+#[inline(always)]
+pub const fn is_plain(word: u32, in_string: bool) -> bool {
+    const ONES: u32 = 0x0101_0101;
+    const HIGH: u32 = 0x8080_8080;
+    const fn has_zero(word: u32) -> bool {
+        word.wrapping_sub(ONES) & !word & HIGH != 0
+    }
+    let ascii = word & HIGH == 0;
+    ascii && !(in_string && (has_zero(word ^ (ONES * b'\\' as u32)) || has_zero(word ^ (ONES * b'"' as u32))))
+}
+
+/// How long what a string says is, as [`say`] has it. `plain` may say that the [`PLAIN_BYTES`] from a place on all are plain.
+#[inline(always)]
+pub fn said_len(
+    start: PartOffset,
+    end: PartOffset,
+    byte: impl Fn(PartOffset) -> u8 + Copy,
+    plain: impl Fn(PartOffset) -> bool,
+    lenient: bool,
+) -> Option<u32> {
+    let (mut at, mut len) = (start, 0);
+    while at < end {
+        if at.is_multiple_of(PLAIN_BYTES) && end - at >= PLAIN_BYTES && plain(at) {
+            at += PLAIN_BYTES;
+            len += PLAIN_BYTES;
+        } else {
+            let said = say(at, end, byte, lenient)?;
+            len += said.len;
+            at = said.next;
+        }
+    }
+    Some(len)
+}
+
+/// Whether some bytes are UTF-8. `plain` may say that the [`PLAIN_BYTES`] from a place on all are ASCII.
+#[inline(always)]
+pub fn is_utf8(
+    start: PartOffset,
+    end: PartOffset,
+    byte: impl Fn(PartOffset) -> u8 + Copy,
+    plain: impl Fn(PartOffset) -> bool,
+) -> bool {
+    let mut at = start;
+    while at < end {
+        if at.is_multiple_of(PLAIN_BYTES) && end - at >= PLAIN_BYTES && plain(at) {
+            at += PLAIN_BYTES;
+        } else {
+            let Some(len) = utf8_len(at, end, byte) else { return false };
+            at += len;
+        }
+    }
+    true
+}
+
+/// The length of the UTF-8 form at `at` (the Unicode Standard, table 3-7), if there is one that ends before `end`.
+#[inline(always)]
+fn utf8_len(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<u32> {
+    let (len, low, high) = match byte(at) {
+        0..0x80 => return Some(1),
+        0xc2..=0xdf => (2, 0x80, 0xbf),
+        0xe0 => (3, 0xa0, 0xbf),
+        0xed => (3, 0x80, 0x9f),
+        0xe1..=0xef => (3, 0x80, 0xbf),
+        0xf0 => (4, 0x90, 0xbf),
+        0xf1..=0xf3 => (4, 0x80, 0xbf),
+        0xf4 => (4, 0x80, 0x8f),
+        _ => return None,
+    };
+    if len > end - at || !(low..=high).contains(&byte(at + 1)) {
+        return None;
+    }
+    let mut i = 2;
+    while i < len {
+        if byte(at + i) & 0xc0 != 0x80 {
+            return None;
+        }
+        i += 1;
+    }
+    Some(len)
+}
+
+/// The code point of the escape at `at`, and where the text goes on. A surrogate without its partner is U+FFFD.
+#[inline(always)]
+fn escape(
+    at: PartOffset,
+    end: PartOffset,
+    byte: impl Fn(PartOffset) -> u8 + Copy,
+) -> Option<(u32, PartOffset)> {
+    if at + 1 >= end {
+        return None;
+    }
+    let simple = match byte(at + 1) {
+        c @ (b'"' | b'\\' | b'/') => c as u32,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => 0x0a,
+        b'r' => 0x0d,
+        b't' => 0x09,
+        b'u' => {
+            let unit = code_unit(at, end, byte)?;
+            return Some(match unit {
+                0xd800..0xdc00 => match code_unit(at + 6, end, byte) {
+                    Some(low @ 0xdc00..0xe000) => {
+                        (0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00), at + 12)
+                    }
+                    _ => (0xfffd, at + 6),
+                },
+                0xdc00..0xe000 => (0xfffd, at + 6),
+                _ => (unit, at + 6),
+            });
+        }
+        _ => return None,
+    };
+    Some((simple, at + 2))
+}
+
+/// The UTF-16 code unit of a `\uXXXX` at `at`.
+#[inline(always)]
+fn code_unit(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<u32> {
+    if at + 6 > end || byte(at) != b'\\' || byte(at + 1) != b'u' {
+        return None;
+    }
+    let mut unit = 0;
+    let mut i = 2;
+    while i < 6 {
+        let digit = match byte(at + i) {
+            d @ b'0'..=b'9' => d - b'0',
+            d @ b'a'..=b'f' => d - b'a' + 10,
+            d @ b'A'..=b'F' => d - b'A' + 10,
+            _ => return None,
+        };
+        unit = unit << 4 | digit as u32;
+        i += 1;
+    }
+    Some(unit)
+}
+
+/// The UTF-8 form of a code point, first byte lowest, and its length.
+#[inline(always)]
+fn encode_utf8(c: u32) -> (u32, u32) {
+    let tail = |shift: u32| 0x80 | (c >> shift) & 0x3f;
+    match c {
+        0..0x80 => (c, 1),
+        0x80..0x800 => (0xc0 | c >> 6 | tail(0) << 8, 2),
+        0x800..0x10000 => (0xe0 | c >> 12 | tail(6) << 8 | tail(0) << 16, 3),
+        _ => (0xf0 | c >> 18 | tail(12) << 8 | tail(6) << 16 | tail(0) << 24, 4),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::String;
+    use std::vec::Vec;
+
+    fn rule<T>(text: &[u8], rule: impl Fn(u32, u32, &dyn Fn(u32) -> u8) -> T) -> T {
+        rule(0, text.len() as u32, &|at| text[at as usize])
+    }
+
+    fn plain(text: &[u8], at: u32, in_string: bool) -> bool {
+        let words = text[at as usize..][..PLAIN_BYTES as usize].chunks_exact(4);
+        words.map(|word| u32::from_le_bytes(word.try_into().unwrap())).all(|word| is_plain(word, in_string))
+    }
+
+    fn said(text: &[u8], lenient: bool) -> Option<Vec<u8>> {
+        let (mut at, mut out) = (0, Vec::new());
+        while at < text.len() as u32 {
+            let said = say(at, text.len() as u32, |at| text[at as usize], lenient)?;
+            out.extend_from_slice(&said.bytes.to_le_bytes()[..said.len as usize]);
+            at = said.next;
+        }
+        for words in [true, false] {
+            let plain = |at| words && plain(text, at, true);
+            assert_eq!(said_len(0, at, |at| text[at as usize], plain, lenient), Some(out.len() as u32));
+        }
+        Some(out)
+    }
+
+    #[test]
+    fn words() {
+        for (text, want) in [
+            ("true", Some(true)),
+            ("false", Some(false)),
+            ("tru", None),
+            ("truee", None),
+            ("null", None),
+            ("fals", None),
+            ("\"true\"", None),
+        ] {
+            assert_eq!(rule(text.as_bytes(), |a, b, byte| boolean(a, b, byte)), want, "{text}");
+            assert_eq!(rule(text.as_bytes(), |a, b, byte| is_null(a, b, byte)), text == "null");
+        }
+    }
+
+    #[test]
+    fn integers() {
+        for text in [
+            "0",
+            "-0",
+            "7",
+            "-7",
+            "9223372036854775807",
+            "9223372036854775808",
+            "-9223372036854775808",
+            "-9223372036854775809",
+            "9999999999999999999",
+            "10000000000000000000",
+            "99999999999999999999",
+            "01",
+            "-01",
+            "1.0",
+            "1e3",
+            "-",
+            "+1",
+            "1x",
+            "true",
+            "00",
+            "12345678901234567890123",
+        ] {
+            // What Rust takes and JSON does not.
+            let json = !["01", "-01", "+1", "00"].contains(&text);
+            let want = text.parse::<i64>().ok().filter(|_| json);
+            assert_eq!(rule(text.as_bytes(), |a, b, byte| int64(a, b, byte)), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn floats_are_as_the_standard_library_parses_them() {
+        let mut finished = 0;
+        for text in [
+            "0",
+            "-0",
+            "0.0",
+            "-0.0e5",
+            "1",
+            "1.5",
+            "-1.5e3",
+            "1e22",
+            "1e23",
+            "1E-22",
+            "1e-23",
+            "9007199254740992",
+            "9007199254740993",
+            "0.1",
+            "0.3",
+            "123456.789",
+            "40.71234567890123",
+            "1e999",
+            "-1e999",
+            "1e-999",
+            "1e99999999999999999999",
+            "0e99999999999999999999",
+            "123456789012345678901234567890",
+            "5e-324",
+            "2.2250738585072011e-308",
+            "0.000000000000000000000000000001",
+            "1.7976931348623157e308",
+            "1e+5",
+        ] {
+            let want: f64 = text.parse().unwrap();
+            match rule(text.as_bytes(), |a, b, byte| float64(a, b, byte)) {
+                Float::Exact(value) => {
+                    assert_eq!(value.to_bits(), want.to_bits(), "{text}");
+                    finished += 1;
+                }
+                Float::Unfinished => {}
+                Float::None => panic!("{text}"),
+            }
+        }
+        assert_eq!(finished, 19);
+        // Every scale, with digits around powers of two and those that tie or nearly do.
+        let mut state = 1u64;
+        for scale in -30..=30 {
+            for round in 0..400u64 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let digits = match round % 4 {
+                    0 => state,
+                    1 => (state >> (state % 64)).max(1),
+                    2 => (1u64 << (53 + state % 11)).wrapping_add(state >> 62).wrapping_sub(1),
+                    _ => ((state >> 11 | 1 << 53) << 1 | 1) << (state % 10),
+                };
+                let text = std::format!("{digits}e{scale}");
+                let want: f64 = text.parse().unwrap();
+                let got = rule(text.as_bytes(), |a, b, byte| float64(a, b, byte));
+                if digits < 10_000_000_000_000_000_000 && (-27..=27).contains(&scale) {
+                    assert_eq!(got, Float::Exact(want), "{text}");
+                } else {
+                    assert_eq!(got, Float::Unfinished, "{text}");
+                }
+            }
+        }
+        for text in [
+            "", "-", "01", "1.", ".5", "1e", "1e+", "+1", "1e5x", "1.5.5", "inf", "NaN", "0x1", "1 2", "-.5",
+            "00.1",
+        ] {
+            if !text.is_empty() {
+                assert_eq!(rule(text.as_bytes(), |a, b, byte| float64(a, b, byte)), Float::None, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn strings() {
+        for (text, strict) in [
+            (&br"plain"[..], Some("plain")),
+            (br#"\"\\\/\b\f\n\r\t"#, Some("\"\\/\u{8}\u{c}\n\r\t")),
+            (br"\u0041\u00e9\u263A", Some("Aé☺")),
+            (br"\ud83d\ude00!", Some("😀!")),
+            (br"\ud83d", Some("\u{fffd}")),
+            (br"\ude00", Some("\u{fffd}")),
+            (br"\ud83dx\ude00", Some("\u{fffd}x\u{fffd}")),
+            (br"\ud83d\ud83d\ude00", Some("\u{fffd}😀")),
+            (br"\ud83d\u12", None),
+            (br"\x", None),
+            (br"\u12g4", None),
+            (br"a\", None),
+            (br#"a"b"#, None),
+            ("é☺😀".as_bytes(), Some("é☺😀")),
+            (b"\xff", None),
+            (b"\xc3", None),
+            (b"\xed\xa0\x80", None),
+            (b"", Some("")),
+        ] {
+            assert_eq!(said(text, false).as_deref(), strict.map(str::as_bytes), "{}", text.escape_ascii());
+            if let Some(strict) = strict {
+                assert_eq!(said(text, true).as_deref(), Some(strict.as_bytes()));
+            }
+        }
+        for text in [&br"\x"[..], br"\u12g4", br"a\", br#"a"b"#, b"\xff\xc3"] {
+            assert_eq!(said(text, true).as_deref(), Some(text), "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn plain_words() {
+        for byte in 0..=255u8 {
+            for around in *b" \x00\x01\x7f!#[]" {
+                for place in 0..4 {
+                    let mut word = [around; 4];
+                    word[place] = byte;
+                    let word = u32::from_le_bytes(word);
+                    assert_eq!(is_plain(word, false), byte < 0x80);
+                    assert_eq!(is_plain(word, true), byte < 0x80 && byte != b'"' && byte != b'\\');
+                }
+            }
+        }
+        for text in [
+            "0123456789abcdef and more, and more",
+            "0123456789abcdef\\n123456789abcde\\u00e90123456789abcdef",
+        ] {
+            said(text.as_bytes(), false).unwrap();
+            said(text.as_bytes(), true).unwrap();
+        }
+    }
+
+    #[test]
+    fn utf8_is_what_the_standard_library_takes() {
+        let is_utf8 = |text: &[u8]| {
+            let slow = rule(text, |a, b, byte| is_utf8(a, b, byte, |_| false));
+            assert_eq!(rule(text, |a, b, byte| is_utf8(a, b, byte, |at| plain(text, at, false))), slow);
+            slow
+        };
+        for first in 0..=255u8 {
+            for second in 0..=255u8 {
+                for tail in [&b""[..], b"\x80", b"\xbf\x80", b"x", b"\x80x"] {
+                    let text = [&[first, second], tail].concat();
+                    assert_eq!(
+                        is_utf8(&text),
+                        core::str::from_utf8(&text).is_ok(),
+                        "{}",
+                        text.escape_ascii()
+                    );
+                }
+            }
+        }
+        let all: String = (0..=0x10ffff).step_by(97).filter_map(char::from_u32).collect();
+        assert!(is_utf8(all.as_bytes()));
+    }
+}

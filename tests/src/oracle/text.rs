@@ -1,0 +1,83 @@
+//! What values say, by way of UTF-16 and the standard library.
+
+/// What is inside the quotes of a string, with its escapes resolved. `None` if it is not a well-formed string; if `lenient`,
+/// what is malformed stays as it is.
+fn unescape(inside: &[u8], lenient: bool) -> Option<Vec<u8>> {
+    let (mut out, mut units) = (Vec::new(), Vec::new());
+    let mut rest = inside;
+    while !rest.is_empty() {
+        let unit =
+            (rest.len() >= 6 && rest.starts_with(b"\\u") && rest[2..6].iter().all(u8::is_ascii_hexdigit))
+                .then(|| u16::from_str_radix(std::str::from_utf8(&rest[2..6]).unwrap(), 16).unwrap());
+        if let Some(unit) = unit {
+            units.push(unit);
+            rest = &rest[6..];
+            continue;
+        }
+        out.extend(String::from_utf16_lossy(&units).bytes());
+        units.clear();
+        let short = match rest {
+            [b'\\', c @ (b'"' | b'\\' | b'/'), ..] => Some(*c),
+            [b'\\', b'b', ..] => Some(8),
+            [b'\\', b'f', ..] => Some(12),
+            [b'\\', b'n', ..] => Some(b'\n'),
+            [b'\\', b'r', ..] => Some(b'\r'),
+            [b'\\', b't', ..] => Some(b'\t'),
+            _ => None,
+        };
+        match (short, rest[0]) {
+            (Some(byte), _) => {
+                out.push(byte);
+                rest = &rest[2..];
+            }
+            (None, b'\\' | b'"') if !lenient => return None,
+            (None, b'\\') => {
+                let len = rest.len().min(2);
+                out.extend_from_slice(&rest[..len]);
+                rest = &rest[len..];
+            }
+            (None, byte) => {
+                out.push(byte);
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.extend(String::from_utf16_lossy(&units).bytes());
+    Some(out)
+}
+
+/// What is between the quotes of a value, if it has them.
+fn inside(value: &[u8]) -> Option<&[u8]> {
+    value.strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
+/// A value as `--raw-output` shows it.
+pub fn raw(value: &[u8]) -> Vec<u8> {
+    inside(value).map_or_else(|| value.to_vec(), |inside| unescape(inside, true).unwrap_or_default())
+}
+
+/// What a string says, if it is well-formed.
+pub fn string(value: &[u8]) -> Option<String> {
+    String::from_utf8(unescape(inside(value)?, false)?).ok()
+}
+
+/// A number as JSON writes it, which is narrower than what Rust reads.
+fn number(value: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(value).ok()?;
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, rest) = digits.split_at(digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len()));
+    let ends_in_digit = text.ends_with(|c: char| c.is_ascii_digit());
+    let point = !rest.starts_with('.') || rest[1..].starts_with(|c: char| c.is_ascii_digit());
+    let whole_is_good = whole == "0" || !whole.is_empty() && !whole.starts_with('0');
+    (whole_is_good && ends_in_digit && point).then_some(text)
+}
+
+/// A value as an integer.
+pub fn integer(value: &[u8]) -> Option<i64> {
+    number(value)?.parse().ok()
+}
+
+/// A value as a number.
+pub fn float(value: &[u8]) -> Option<f64> {
+    number(value)?.parse().ok()
+}

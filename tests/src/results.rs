@@ -1,0 +1,438 @@
+//! Text of matches and typed columns, held to what the CPU finds and the oracles read.
+
+use anyhow::{Context, Result, ensure};
+use warpath::answer::{TextForm, Want};
+use warpath::backend::Backend;
+use warpath::columns::{Column, ColumnType, Columnar, Offsets, Schema, Values};
+use warpath::{Cpu, Program, Query};
+
+use crate::data::{BOUNDARY_LINES, FILES, paths_of};
+use crate::oracle;
+use crate::random::{self, Rng};
+use crate::suite::compile;
+
+/// What is expected of one path: the text of its matches, and of those before the first faulty line.
+struct Expected {
+    all: Vec<u8>,
+    before_fault: Option<Vec<u8>>,
+}
+
+fn expected(text: &[u8], program: &Program, form: TextForm) -> Result<Vec<Expected>> {
+    let answer = Cpu.answer(text, program, Want { matches: true, ..Want::default() })?;
+    let one = |path: usize| {
+        let mut expected = Expected { all: Vec::new(), before_fault: None };
+        for piece in &answer.pieces {
+            let (base, faulty) = (piece.base as usize, piece.faults.first().map(|fault| fault.line));
+            for found in &piece.matches[path] {
+                if faulty.is_some_and(|line| found.line > line) && expected.before_fault.is_none() {
+                    expected.before_fault = Some(expected.all.clone());
+                }
+                let value = &text[base + found.start as usize..base + found.end as usize];
+                match form {
+                    TextForm::Json => expected.all.extend_from_slice(value),
+                    TextForm::Raw => expected.all.extend(oracle::text::raw(value)),
+                }
+                expected.all.push(b'\n');
+            }
+            if faulty.is_some() && expected.before_fault.is_none() {
+                expected.before_fault = Some(expected.all.clone());
+            }
+        }
+        expected
+    };
+    Ok((0..program.paths()).map(one).collect())
+}
+
+/// Holds the text of all matches, and of those before the first fault, to the CPU's.
+///
+/// # Errors
+/// Where they differ.
+pub fn check_text(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Result<()> {
+    for form in [TextForm::Json, TextForm::Raw] {
+        check_form(backend, text, paths, form).with_context(|| format!("{form:?}"))?;
+    }
+    Ok(())
+}
+
+fn check_form(backend: &dyn Backend, text: &[u8], paths: &[&str], form: TextForm) -> Result<()> {
+    let queries = compile(paths)?;
+    if queries.is_empty() {
+        return Ok(());
+    }
+    let program = Program::new(&queries)?;
+    let answer = backend.answer(text, &program, Want { text: Some(form), ..Want::default() })?;
+    for (path, want) in expected(text, &program, form)?.iter().enumerate() {
+        let name = queries[path].text();
+        let (mut all, mut before) = (Vec::new(), None);
+        for piece in &answer.pieces {
+            ensure!(piece.texts.len() == queries.len(), "{} paths", piece.texts.len());
+            if let (None, Some(cuts)) = (&before, &piece.texts_before_fault) {
+                before = Some([&all, &piece.texts[path][..cuts[path]]].concat());
+            }
+            all.extend_from_slice(&piece.texts[path]);
+        }
+        let shown = text[..text.len().min(300)].escape_ascii();
+        let differs = all.iter().zip(&want.all).position(|(a, b)| a != b);
+        ensure!(
+            all == want.all,
+            "{name}: {} bytes, not {}; the first that differs is {differs:?}, of {shown}",
+            all.len(),
+            want.all.len()
+        );
+        ensure!(before == want.before_fault, "{name}: text before the first fault, of {shown}");
+    }
+    Ok(())
+}
+
+/// The text of matches of every length and place, few and many, before and after faults.
+///
+/// # Errors
+/// Where a device and the CPU differ.
+pub fn text(backend: &dyn Backend) -> Result<()> {
+    for (name, text) in FILES {
+        for path in paths_of(name) {
+            check_text(backend, text, &[path]).with_context(|| name.to_owned())?;
+        }
+        let singular = ["$", "$.a", "$.id", "$.user.lang", "$.name", "$[1]", "$.nothing"];
+        check_text(backend, text, &singular).with_context(|| name.to_owned())?;
+        check_text(backend, text, &["$[*]", "$.a", "$[*][*]"]).with_context(|| name.to_owned())?;
+    }
+    // No line, no record, no match, nothing but faults.
+    for text in ["", "\n", " \n\t\n\n", "{}\n[]\n", "{\n]\n\"\n", "{", "{\n{}\n", "7", "7\n"] {
+        check_text(backend, text.as_bytes(), &["$", "$.a"])?;
+        check_text(backend, text.as_bytes(), &["$[*]", "$"])?;
+    }
+    // Matches of all lengths around those of chunks, from all places of a vector.
+    let mut every = String::new();
+    for len in 0..70 {
+        for pad in 0..17 {
+            every +=
+                &format!("{}{{\"a\":\"{}\"}}\n", " ".repeat(pad), "0123456789".repeat(8).split_at(len).0);
+        }
+    }
+    check_text(backend, every.as_bytes(), &["$.a"])?;
+    check_text(backend, every.as_bytes(), &["$[*]", "$"])?;
+    // Thousands of one byte, in one line and in a line each, around the sizes of a block's tile.
+    check_text(backend, format!("[{}]", vec!["7"; 9000].join(",")).as_bytes(), &["$[*]", "$[1]"])?;
+    for lines in [31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 4095, 4097] {
+        check_text(backend, "7\n".repeat(lines).as_bytes(), &["$"])
+            .with_context(|| format!("{lines} lines"))?;
+        let sparse: String = (0..lines).map(|i| if i % 37 == 1 { "[1,2]\n" } else { "[0]\n" }).collect();
+        let paths = ["$[1]", "$[0]", "$[2]", "$", "$[-1]", "$[-2]"];
+        check_text(backend, sparse.as_bytes(), &paths).with_context(|| format!("{lines} lines"))?;
+        check_text(backend, sparse.as_bytes(), &["$[1:]", "$[*]"])
+            .with_context(|| format!("{lines} lines"))?;
+    }
+    // One that is larger than many tiles, between small ones.
+    let huge = format!("[1,\"{}\",2]\n", "long ".repeat(30_000));
+    check_text(backend, [&huge[..], "[3,4]\n[5]\n", &huge].concat().as_bytes(), &["$[1]", "$[0]"])?;
+    check_text(backend, [&huge[..], "[3,4]\n[5]\n", &huge].concat().as_bytes(), &["$[*]", "$"])?;
+    // The fault at every place among the lines.
+    let lines: Vec<&str> = BOUNDARY_LINES.iter().copied().filter(|line| !line.is_empty()).collect();
+    for turn in 0..lines.len() {
+        let turned: Vec<&str> = lines.iter().copied().cycle().skip(turn).take(lines.len()).collect();
+        let text = turned.join("\n");
+        check_text(backend, text.as_bytes(), &["$", "$.a", "$.b"]).with_context(|| format!("turn {turn}"))?;
+        check_text(backend, text.as_bytes(), &["$[*]", "$.a"]).with_context(|| format!("turn {turn}"))?;
+    }
+    for seed in 0..30 {
+        let rng = &mut Rng::new(seed);
+        let mut text = random::json(rng, 3000);
+        random::mutate(rng, &mut text, seed as usize % 3);
+        check_text(backend, &text, &["$[*]", "$.a", "$[*][*]"]).with_context(|| format!("seed {seed}"))?;
+    }
+    Ok(())
+}
+
+/// A value of a column.
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Boolean(bool),
+    Int64(i64),
+    /// By its bits: there are two zeros.
+    Float64(u64),
+    Utf8(Vec<u8>),
+}
+
+fn value(kind: ColumnType, text: &[u8]) -> Option<Value> {
+    match kind {
+        ColumnType::Boolean => {
+            [&b"false"[..], b"true"].iter().position(|word| *word == text).map(|at| Value::Boolean(at == 1))
+        }
+        ColumnType::Int64 => oracle::text::integer(text).map(Value::Int64),
+        ColumnType::Float64 => oracle::text::float(text).map(|value| Value::Float64(value.to_bits())),
+        ColumnType::Utf8 => oracle::text::string(text).map(|text| Value::Utf8(text.into_bytes())),
+        _ => {
+            std::str::from_utf8(text).ok().filter(|text| *text != "null").map(|text| Value::Utf8(text.into()))
+        }
+    }
+}
+
+/// Places of an offset array.
+fn place(offsets: &Offsets, at: usize) -> usize {
+    match offsets {
+        Offsets::Small(offsets) => offsets[at] as usize,
+        Offsets::Large(offsets) => offsets[at] as usize,
+    }
+}
+
+/// The rows of a column; checks what Arrow asks of one.
+fn rows(column: &Column, count: usize) -> Result<Vec<Vec<Option<Value>>>> {
+    let items = &column.items;
+    let bit = |bits: &[u32], at: usize| bits[at / 32] >> (at % 32) & 1 == 1;
+    let is_bitmap = |bits: &[u32]| {
+        bits.len() == items.len.div_ceil(32) && (items.len..bits.len() * 32).all(|at| !bit(bits, at))
+    };
+    ensure!(is_bitmap(&items.validity), "validity of {} items", items.len);
+    let offsets_fit = |offsets: &Offsets, len: usize, total: usize| {
+        let count = match offsets {
+            Offsets::Small(offsets) => offsets.len(),
+            Offsets::Large(offsets) => offsets.len(),
+        };
+        count == len + 1 && place(offsets, 0) == 0 && place(offsets, len) == total
+    };
+    match &items.values {
+        Values::Boolean(bits) => ensure!(is_bitmap(bits), "bits of {} items", items.len),
+        Values::Int64(values) => ensure!(values.len() == items.len, "{} values", values.len()),
+        Values::Float64(values) => ensure!(values.len() == items.len, "{} values", values.len()),
+        Values::Utf8(offsets, bytes) => ensure!(offsets_fit(offsets, items.len, bytes.len()), "offsets"),
+        _ => unreachable!(),
+    }
+    let item = |at: usize| {
+        let (value, null) = match &items.values {
+            Values::Boolean(bits) => (Value::Boolean(bit(bits, at)), Value::Boolean(false)),
+            Values::Int64(values) => (Value::Int64(values[at]), Value::Int64(0)),
+            Values::Float64(values) => (Value::Float64(values[at].to_bits()), Value::Float64(0)),
+            Values::Utf8(offsets, bytes) => (
+                Value::Utf8(bytes[place(offsets, at)..place(offsets, at + 1)].to_vec()),
+                Value::Utf8(Vec::new()),
+            ),
+            _ => unreachable!(),
+        };
+        if bit(&items.validity, at) {
+            Ok(Some(value))
+        } else {
+            ensure!(value == null, "a null that is {value:?}");
+            Ok(None)
+        }
+    };
+    let Some(lists) = &column.lists else {
+        ensure!(items.len == count, "{} items for {count} rows", items.len);
+        return (0..count).map(|at| Ok(vec![item(at)?])).collect();
+    };
+    ensure!(offsets_fit(lists, count, items.len), "list offsets");
+    (0..count).map(|row| (place(lists, row)..place(lists, row + 1)).map(item).collect()).collect()
+}
+
+/// Every type that a column can have.
+pub const TYPES: [ColumnType; 5] =
+    [ColumnType::Boolean, ColumnType::Int64, ColumnType::Float64, ColumnType::Utf8, ColumnType::Json];
+
+/// Holds columns of every type to values cut out of the text and read by the standard library.
+///
+/// # Errors
+/// Where they differ.
+pub fn check_columns(backend: &dyn Columnar, text: &[u8], paths: &[&str]) -> Result<()> {
+    let asked: Vec<(Query, ColumnType)> =
+        compile(paths)?.into_iter().flat_map(|query| TYPES.map(|kind| (query.clone(), kind))).collect();
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let schema = Schema::new(&asked)?;
+    let answer = Cpu.answer(text, schema.program(), Want { matches: true, records: true, text: None })?;
+    for large in [false, true] {
+        let schema = if large { schema.clone().large() } else { schema.clone() };
+        let batches = backend.columns(text, &schema)?;
+        let count: usize = answer.pieces.iter().map(|piece| piece.records.len()).sum();
+        ensure!(batches.iter().map(|batch| batch.rows).sum::<usize>() == count, "rows");
+        let faults: Vec<_> =
+            answer.pieces.iter().flat_map(|piece| &piece.faults).map(|fault| fault.fault).collect();
+        let got: Vec<_> = batches.iter().flat_map(|batch| &batch.faults).map(|fault| fault.fault).collect();
+        ensure!(got == faults, "faults {got:?}, not {faults:?}");
+        for (path, (query, kind)) in asked.iter().enumerate() {
+            let mut want = Vec::new();
+            for piece in &answer.pieces {
+                let base = piece.base as usize;
+                for record in &piece.records {
+                    let found = piece.matches[path].iter().filter(|found| found.line == *record);
+                    let values =
+                        found.map(|m| value(*kind, &text[base + m.start as usize..base + m.end as usize]));
+                    let values: Vec<_> = values.collect();
+                    want.push(if query.is_singular() && values.is_empty() { vec![None] } else { values });
+                }
+            }
+            let mut got = Vec::new();
+            for batch in &batches {
+                let column = &batch.columns[path];
+                ensure!(column.lists.is_some() != query.is_singular(), "lists");
+                got.extend(
+                    rows(column, batch.rows).with_context(|| format!("{} as {kind:?}", query.text()))?,
+                );
+                let offsets = match &column.items.values {
+                    Values::Utf8(offsets, _) => Some(offsets),
+                    _ => None,
+                };
+                for offsets in offsets.into_iter().chain(&column.lists) {
+                    ensure!(matches!(offsets, Offsets::Large(_)) == large, "width of offsets");
+                }
+            }
+            let differs = got.iter().zip(&want).position(|(a, b)| a != b);
+            ensure!(
+                got == want,
+                "{} as {kind:?}: row {differs:?}, {:?}, not {:?}, of {}",
+                query.text(),
+                differs.map(|at| &got[at]),
+                differs.map(|at| &want[at]),
+                text[..text.len().min(300)].escape_ascii()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Numbers, words and strings that are hard to read, or none. Each is a value of its own.
+const VALUES: [&[u8]; 76] = [
+    b"0",
+    b"-0",
+    b"7",
+    b"-7",
+    b"9223372036854775807",
+    b"9223372036854775808",
+    b"-9223372036854775808",
+    b"-9223372036854775809",
+    b"9999999999999999999",
+    b"10000000000000000000",
+    b"123456789012345678901234567890",
+    b"1.0",
+    b"1e3",
+    b"-1.5E-7",
+    b"0.1",
+    b"0.30000000000000004",
+    b"40.712345678901234",
+    b"9007199254740993",
+    b"9007199254740993.0000000000000000000000000000001",
+    b"1e22",
+    b"1e23",
+    b"8.5e-323",
+    b"2.2250738585072011e-308",
+    b"1.7976931348623157e308",
+    b"1.7976931348623159e308",
+    b"1e999",
+    b"-1e999",
+    b"1e-999",
+    b"0e99999999999999999999",
+    b"123456789e-30",
+    b"0.000000000000000000000000000001",
+    b"01",
+    b"-",
+    b"1.",
+    b".5",
+    b"1e",
+    b"1e+",
+    b"+1",
+    b"00",
+    b"1x",
+    b"1 2",
+    b"NaN",
+    b"inf",
+    b"0x10",
+    b"true",
+    b"false",
+    b"null",
+    b"tru",
+    b"truee",
+    b"falsey",
+    b"nul",
+    b"nulls",
+    b"\"\"",
+    b"\"plain\"",
+    "\"é☺😀\"".as_bytes(),
+    br#""\"\\\/\b\f\n\r\t""#,
+    br#""\u0041\u00e9\u263A""#,
+    br#""\ud83d\ude00!""#,
+    br#""\ud83d""#,
+    br#""\ude00\ud83d""#,
+    br#""\ud83d\ud83d\ude00x\ud83d\n""#,
+    br#""\ud83d\u12""#,
+    br#""\x""#,
+    br#""\u12g4""#,
+    br#""\u0000""#,
+    b"\"\xff\"",
+    b"\"\xc3\"",
+    b"\"\xed\xa0\x80\"",
+    b"\"a\"b\"c\"",
+    b"\"tab\there\"",
+    b"{\"k\":[1,2]}",
+    b"[]",
+    b"[null]",
+    b"{\"\xff\":1}",
+    "{\"☺\":\"\\n\"}".as_bytes(),
+    b"\"1\"",
+];
+
+/// Columns of every type, of values that are hard to read, of every length, many and none.
+///
+/// # Errors
+/// Where a backend and the standard library differ.
+pub fn columns(backend: &dyn Columnar) -> Result<()> {
+    // Each value as a record, as a member and as an element; some records are faulty, some lines blank.
+    let mut text = Vec::new();
+    for (i, value) in VALUES.iter().enumerate() {
+        for (before, after) in [("", "\n"), ("{\"a\": ", " }\n"), ("[7, ", ",\"x\"]\n")] {
+            text.extend_from_slice(before.as_bytes());
+            text.extend_from_slice(value);
+            text.extend_from_slice(after.as_bytes());
+        }
+        if i % 5 == 0 {
+            text.extend_from_slice([&b"\n"[..], b" \t\n", b"{]\n", b"\"\n"][i / 5 % 4]);
+        }
+    }
+    check_columns(backend, &text, &["$", "$.a"])?;
+    check_columns(backend, &text, &["$[*]", "$[1]", "$.none"])?;
+    for (name, text) in FILES {
+        let paths = paths_of(name);
+        check_columns(backend, text, &paths[..paths.len().min(3)]).with_context(|| name.to_owned())?;
+        check_columns(backend, text, &["$", "$.a", "$.id", "$.*"]).with_context(|| name.to_owned())?;
+    }
+    for text in ["", "\n", " \n\t\n", "{]\n\"\n", "{}\n[]\n", "7", "[1,true,\"x\",null]\n"] {
+        check_columns(backend, text.as_bytes(), &["$", "$.a"]).with_context(|| format!("{text:?}"))?;
+        check_columns(backend, text.as_bytes(), &["$[*]", "$[0]"]).with_context(|| format!("{text:?}"))?;
+    }
+    // Around the sizes of a word of bits, a block and a block's tile; every other line has a value, or an escape.
+    for lines in [31, 32, 33, 255, 256, 257, 1023, 1025] {
+        let line = |i: usize| match i % 4 {
+            0 => format!("{{\"a\":{i}.5}}\n"),
+            1 => format!("{{\"a\":\"\\n{i}\"}}\n"),
+            2 => "{}\n".to_owned(),
+            _ => format!("{{\"a\":[{i},true]}}\n"),
+        };
+        let text: String = (0..lines).map(line).collect();
+        check_columns(backend, text.as_bytes(), &["$.a", "$.a[*]"])
+            .with_context(|| format!("{lines} lines"))?;
+    }
+    // Strings of every length, with and without an escape, from every place of a vector.
+    let mut every = String::new();
+    for len in 0..40 {
+        for pad in 0..17 {
+            let letters = "0123456789".repeat(4);
+            every += &format!(
+                "{}{{\"a\":\"{}\",\"b\":\"{}\\u00e9\"}}\n",
+                " ".repeat(pad),
+                &letters[..len],
+                &letters[..len]
+            );
+        }
+    }
+    check_columns(backend, every.as_bytes(), &["$.a", "$.b"])?;
+    // Thousands in a record, and one that is larger than many tiles, with escapes and without.
+    check_columns(backend, format!("[{}]", vec!["7"; 9000].join(",")).as_bytes(), &["$[*]"])?;
+    let huge = format!("[\"{}\",\"{}\",1]\n", "long ".repeat(20_000), "l\\u00f6ng ".repeat(10_000));
+    check_columns(backend, [&huge[..], "[3,4]\n", &huge].concat().as_bytes(), &["$[0]", "$[1]", "$[*]"])?;
+    for seed in 0..24 {
+        let rng = &mut Rng::new(seed);
+        let mut text = random::json(rng, 2500);
+        random::mutate(rng, &mut text, seed as usize % 3 * 9);
+        check_columns(backend, &text, &["$[*]", "$.a"]).with_context(|| format!("seed {seed}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Columns as Arrow's own arrays.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use warpath::columns::{ColumnType, Columnar, Offsets, Schema, Values};
+use warpath::device::Pipeline;
+use warpath::{Cpu, Query};
+use warpath_tests::emulated::Emulated;
+
+const TEXT: &[u8] = b"{\"id\":1,\"x\":2.5,\"on\":true,\"name\":\"A\\u00e9\",\"tags\":[\"a\",1,null,\"b\"]}
+
+{\"id\":\"2\",\"x\":1,\"on\":null,\"tags\":[]}
+{\"id\":-3,\"name\":null,\"on\":false}
+";
+
+fn schema() -> Schema {
+    let columns = [
+        ("$.id", ColumnType::Int64),
+        ("$.x", ColumnType::Float64),
+        ("$.on", ColumnType::Boolean),
+        ("$.name", ColumnType::Utf8),
+        ("$.tags", ColumnType::Json),
+        ("$.tags[*]", ColumnType::Utf8),
+    ];
+    Schema::new(&columns.map(|(path, kind)| (Query::compile(path).unwrap(), kind))).unwrap()
+}
+
+fn batch(backend: &dyn Columnar, schema: &Schema) -> RecordBatch {
+    let mut batches = backend.columns(TEXT, schema).unwrap();
+    assert_eq!(batches.len(), 1);
+    batches.remove(0).into_arrow(&["id", "x", "on", "name", "tags", "each"]).unwrap()
+}
+
+#[test]
+fn a_batch_says_what_the_records_say() {
+    for backend in [&Cpu as &dyn Columnar, &Pipeline::new(Emulated::default()).unwrap()] {
+        let batch = batch(backend, &schema());
+        assert_eq!(batch.num_rows(), 3);
+        let id: Vec<_> = batch["id"].as_primitive::<Int64Type>().iter().collect();
+        assert_eq!(id, [Some(1), None, Some(-3)]);
+        let x: Vec<_> = batch["x"].as_primitive::<Float64Type>().iter().collect();
+        assert_eq!(x, [Some(2.5), Some(1.0), None]);
+        let on: Vec<_> = batch["on"].as_boolean().iter().collect();
+        assert_eq!(on, [Some(true), None, Some(false)]);
+        let name: Vec<_> = batch["name"].as_string::<i32>().iter().collect();
+        assert_eq!(name, [Some("Aé"), None, None]);
+        let tags: Vec<_> = batch["tags"].as_string::<i32>().iter().collect();
+        assert_eq!(tags, [Some("[\"a\",1,null,\"b\"]"), Some("[]"), None]);
+        let each = batch["each"].as_list::<i32>();
+        let lists: Vec<Vec<Option<String>>> = each
+            .iter()
+            .map(|list| list.unwrap().as_string::<i32>().iter().map(|tag| tag.map(str::to_owned)).collect())
+            .collect();
+        let some = |tag: &str| Some(tag.to_owned());
+        assert_eq!(lists, [vec![some("a"), None, None, some("b")], vec![], vec![]]);
+    }
+}
+
+#[test]
+fn large_offsets_make_large_arrays() {
+    let batch = batch(&Cpu, &schema().large());
+    assert_eq!(*batch["name"].data_type(), DataType::LargeUtf8);
+    assert!(
+        matches!(batch["each"].data_type(), DataType::LargeList(item) if *item.data_type() == DataType::LargeUtf8)
+    );
+}
+
+#[test]
+fn what_is_no_column_is_refused() {
+    let batch = || Cpu.columns(TEXT, &schema()).unwrap().remove(0);
+    assert!(batch().into_arrow(&["one"]).is_err());
+    let changed = |change: fn(&mut warpath::columns::Column)| {
+        let mut column = batch().columns.remove(3);
+        change(&mut column);
+        column.into_arrow()
+    };
+    assert!(changed(|_| {}).is_ok());
+    assert!(changed(|column| column.items.len = 64).is_err());
+    assert!(changed(|column| column.items.validity.clear()).is_err());
+    assert!(changed(|column| column.items.values = Values::Int64(vec![1])).is_err());
+    let strings = |offsets: Vec<i32>| Values::Utf8(Offsets::Small(offsets), b"\xc3\xa9\xff".to_vec());
+    assert!(changed(|column| column.lists = Some(Offsets::Small(Vec::new()))).is_err());
+    for offsets in [vec![], vec![0, 2, 1, 3], vec![-1, 0, 1, 2], vec![0, 1, 2, 9], vec![0, 1, 2, 3]] {
+        let mut column = batch().columns.remove(3);
+        column.items.values = strings(offsets);
+        assert!(column.into_arrow().is_err());
+    }
+}

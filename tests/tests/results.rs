@@ -1,0 +1,46 @@
+//! Results that kernels make, in the emulator.
+
+use warpath::Cpu;
+use warpath::device::Pipeline;
+use warpath_tests::emulated::Emulated;
+use warpath_tests::results;
+
+fn emulated() -> Pipeline<Emulated> {
+    Pipeline::new(Emulated::default()).unwrap()
+}
+
+#[test]
+fn text() -> anyhow::Result<()> {
+    results::text(&Cpu)?;
+    results::text(&emulated())
+}
+
+/// As [`text`], with texts answered in many parts.
+#[test]
+fn text_in_parts() -> anyhow::Result<()> {
+    let device = emulated().most_cells(7);
+    let lines = "{\"a\":[1,22]}\n{\"a\":\"three\"}\n{\"b\":4}\n\n{]\n{\"a\":null}\n";
+    for repeat in 0..4 {
+        let text = lines.repeat(repeat);
+        results::check_text(&device, text.as_bytes(), &["$.a", "$"])?;
+        results::check_text(&device, text.as_bytes(), &["$.a[*]", "$.b", "$.a"])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn columns() -> anyhow::Result<()> {
+    results::columns(&Cpu)?;
+    results::columns(&emulated())
+}
+
+/// As [`columns`], with texts answered in many parts.
+#[test]
+fn columns_in_parts() -> anyhow::Result<()> {
+    let device = emulated().most_cells(70);
+    let lines = "{\"a\":[1,22]}\n{\"a\":\"three\"}\n{\"b\":4}\n\n{]\n{\"a\":null}\n";
+    for repeat in 0..5 {
+        results::check_columns(&device, lines.repeat(repeat).as_bytes(), &["$.a", "$.a[*]"])?;
+    }
+    Ok(())
+}

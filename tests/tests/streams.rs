@@ -1,0 +1,432 @@
+//! Many workers, tiny partitions: the answers are those of the whole text, in its order, whatever goes on at the same time.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use warpath::answer::{Answer, TextForm, Want, text};
+use warpath::backend::{Backend, Stage, StructuralIndex, Together, Worker};
+use warpath::device::{Accelerator, Pipeline};
+use warpath::{Cpu, DeviceChoice, Engine, Error, InputError, OnError, Program, Query, Source};
+use warpath_tests::data::{FILES, file};
+use warpath_tests::emulated::Emulated;
+
+/// The CPU, an emulated device with several queues, and two such devices.
+fn backends() -> Vec<Arc<dyn Backend>> {
+    let device = || -> Arc<dyn Backend> { Arc::new(Pipeline::new(Emulated::default()).unwrap()) };
+    vec![Arc::new(Cpu), device(), Arc::new(Together::new(vec![device(), device()]).unwrap())]
+}
+
+fn engine(backend: &Arc<dyn Backend>, size: usize, workers: usize, on_error: OnError) -> Engine {
+    let builder = Engine::builder().backend(backend.clone()).partition_size(size).workers(workers);
+    builder.on_error(on_error).build().unwrap()
+}
+
+/// A match: its input, line, bytes in the input, and text.
+type Found = (String, u64, (u64, u64), Vec<u8>);
+
+/// The matches, and the error at which they ended.
+fn ask(engine: &Engine, sources: Vec<Source>, path: &str) -> (Vec<Found>, Option<String>) {
+    let (mut found, mut failed) = (Vec::new(), None);
+    for hit in engine.input(sources).query(&Query::compile(path).unwrap()).unwrap() {
+        match hit {
+            Ok(hit) => {
+                found.push((hit.source().into(), hit.line(), hit.offsets(), hit.bytes().to_vec()));
+            }
+            Err(error) => failed = Some(error.to_string()),
+        }
+    }
+    (found, failed)
+}
+
+/// Files with these contents.
+struct Folder {
+    paths: Vec<PathBuf>,
+    /// Goes last.
+    _folder: tempfile::TempDir,
+}
+
+impl Folder {
+    fn new(contents: &[Vec<u8>]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = contents.iter().enumerate().map(|(i, bytes)| {
+            let path = folder.path().join(i.to_string());
+            std::fs::write(&path, bytes).unwrap();
+            path
+        });
+        Self { paths: paths.collect(), _folder: folder }
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        self.paths.iter().cloned().map(Source::File).collect()
+    }
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Contents that are hard to cut: the last is about 20 KB.
+fn contents() -> Vec<Vec<u8>> {
+    let long = format!("{{\"a\":\"{}\"}}", "x\\\"".repeat(2000));
+    let numbers: String = (0..500).map(|n| format!("{{\"a\":{n}}}\n")).collect();
+    let mut all: Vec<Vec<u8>> = [
+        "",
+        "\n",
+        "{\"a\":1}",
+        "\u{feff}{\"a\":1}\n\n\n{\"a\":2}\n",
+        "\r\n{\"a\":1}\r\n\r\n{\"a\":2}",
+        "\n\n\n\n\n\n",
+        &format!("{{\"a\":1}}\n{long}\n{{\"a\":2}}\n{long}"),
+        &numbers,
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .into();
+    all.insert(4, gzip(b"{\"a\":[1,2,3]}\n{\"a\":\"packed\"}"));
+    all
+}
+
+#[test]
+fn files_in_parts_are_as_files_in_one() {
+    let folder = Folder::new(&contents());
+    let whole = ask(&engine(&backends()[0], 1 << 20, 1, OnError::Fail), folder.sources(), "$.a");
+    assert_eq!(whole.1, None);
+    assert_eq!(whole.0.len(), 1 + 2 + 2 + 2 + 4 + 500);
+    for (i, backend) in backends().iter().enumerate() {
+        for size in if i == 0 { &[1, 2, 3, 7, 8, 9, 10, 100, 4096, 1 << 20][..] } else { &[9, 1000, 1 << 20] }
+        {
+            for workers in [1, 2, 7] {
+                let got = ask(&engine(backend, *size, workers, OnError::Fail), folder.sources(), "$.a");
+                assert!(got == whole, "{}: {size} bytes, {workers} workers: {got:?}", backend.name());
+            }
+        }
+    }
+}
+
+/// A reader that gives bytes in chunks of odd sizes.
+struct Dribble(Cursor<Vec<u8>>, usize);
+
+impl Read for Dribble {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.1 = self.1 % 17 + 1;
+        let most = room.len().min(self.1);
+        self.0.read(&mut room[..most])
+    }
+}
+
+#[test]
+fn files_are_as_readers() {
+    for (name, text) in FILES {
+        for size in [1, 50, 700, 1 << 20] {
+            let folder = Folder::new(&[text.to_vec()]);
+            let engine = engine(&backends()[0], size, 5, OnError::Skip);
+            let (file, none) = ask(&engine, folder.sources(), "$.*");
+            let reader = Dribble(Cursor::new(text.to_vec()), 0);
+            let sources = vec![Source::Reader(folder.paths[0].display().to_string(), Box::new(reader))];
+            let (read, nothing) = ask(&engine, sources, "$.*");
+            assert_eq!((none, nothing), (None, None));
+            assert!(file == read, "{name}, {size} bytes");
+        }
+    }
+}
+
+/// The answers end at the first fault, and the faults skipped are the same, however many workers are ahead of it.
+#[test]
+fn faults_are_where_they_are() -> Result<()> {
+    let folder = Folder::new(&[file("bad.ndjson").to_vec(), b"1\n".to_vec()]);
+    let program = Program::new(&[Query::compile("$")?])?;
+    let run = |engine: &Engine| -> Result<_> {
+        let mut answers = engine.input(folder.sources()).answers(program.clone(), Want::default());
+        let (mut count, mut skipped, mut failed) = (0, Vec::new(), None);
+        for batch in &mut answers {
+            match batch {
+                Ok(batch) => {
+                    count += batch.count(0);
+                    skipped.extend(batch.skipped());
+                    if let Some(fault) = batch.fault() {
+                        ensure!(!batch.line_of(fault).is_empty());
+                    }
+                }
+                Err(error) => failed = Some(error.to_string()),
+            }
+        }
+        let stats = answers.stats();
+        ensure!(stats.matches == count && stats.skipped == skipped.len() as u64, "{stats:?}");
+        Ok((count, stats.lines, stats.bytes, skipped, failed))
+    };
+    for on_error in [OnError::Fail, OnError::Skip] {
+        let mut want = run(&engine(&backends()[0], 1 << 20, 1, on_error))?;
+        assert_eq!(want.4.is_some(), on_error == OnError::Fail);
+        for (i, backend) in backends().iter().enumerate() {
+            for size in if i == 0 { &[1, 30, 200, 1 << 20][..] } else { &[200, 1 << 20] } {
+                let mut got = run(&engine(backend, *size, 6, on_error))?;
+                if on_error == OnError::Fail {
+                    // The text of the partition with the fault is as long as it is.
+                    (got.2, want.2) = (0, 0);
+                }
+                assert_eq!(got, want, "{}: {size} bytes", backend.name());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text that workers make is that of the matches.
+#[test]
+fn texts_are_those_of_the_matches() -> Result<()> {
+    let folder = Folder::new(&[file("people.ndjson").to_vec(), file("bad.ndjson").to_vec()]);
+    let program = Program::new(&[Query::compile("$")?, Query::compile("$.*")?])?;
+    for backend in backends() {
+        for on_error in [OnError::Fail, OnError::Skip] {
+            for form in [TextForm::Json, TextForm::Raw] {
+                let engine = engine(&backend, 300, 4, on_error);
+                let want = Want { matches: true, records: false, text: Some(form) };
+                for batch in engine.input(folder.sources()).answers(program.clone(), want) {
+                    let Ok(batch) = batch else { continue };
+                    for (_, piece) in batch.pieces() {
+                        let made = piece.matches.iter().map(|list| {
+                            list.iter().fold(Vec::new(), |mut all, found| {
+                                text::append(batch.match_text(piece, found), form, &mut all);
+                                all.push(b'\n');
+                                all
+                            })
+                        });
+                        ensure!(piece.texts == made.collect::<Vec<_>>(), "{}", backend.name());
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Something to do with a text before it is answered.
+type Before = Box<dyn Fn(&[u8]) + Send + Sync>;
+
+/// Answers as the CPU does, and counts.
+#[derive(Default)]
+struct Watched {
+    workers: AtomicUsize,
+    answered: AtomicUsize,
+    before: Option<Before>,
+}
+
+struct WatchedWorker<'a>(&'a Watched);
+
+impl Backend for Watched {
+    fn name(&self) -> String {
+        "watched".into()
+    }
+    fn partition_size(&self) -> usize {
+        1 << 20
+    }
+    fn workers(&self, _: usize) -> usize {
+        4
+    }
+    fn stages(&self, _: &Program) -> Vec<Stage> {
+        Vec::new()
+    }
+    fn worker(&self, _: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        self.workers.fetch_add(1, Ordering::SeqCst);
+        Ok(Box::new(WatchedWorker(self)))
+    }
+    fn index(&self, text: &[u8], levels: u32) -> Result<StructuralIndex, Error> {
+        Cpu.index(text, levels)
+    }
+}
+
+impl Worker for WatchedWorker<'_> {
+    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        if let Some(before) = &self.0.before {
+            before(text);
+        }
+        let answer = Worker::answer(&mut Cpu, text, program, want);
+        self.0.answered.fetch_add(1, Ordering::SeqCst);
+        answer
+    }
+}
+
+impl Drop for WatchedWorker<'_> {
+    fn drop(&mut self) {
+        self.0.workers.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn lines(count: usize) -> Vec<u8> {
+    (0..count).flat_map(|n| format!("{{\"a\":{n}}}\n").into_bytes()).collect()
+}
+
+/// Whichever worker is slow, the answers are in order.
+#[test]
+fn slow_workers_keep_the_order() -> Result<()> {
+    let slow = |text: &[u8]| thread::sleep(Duration::from_micros(text.len() as u64 * 37 % 3000));
+    let watched = Arc::new(Watched { before: Some(Box::new(slow)), ..Watched::default() });
+    let backend: Arc<dyn Backend> = watched.clone();
+    let folder = Folder::new(&[lines(2000)]);
+    let (found, failed) = ask(&engine(&backend, 100, 8, OnError::Fail), folder.sources(), "$.a");
+    ensure!(failed.is_none());
+    let got: Vec<u64> = found.iter().map(|(_, line, ..)| *line).collect();
+    assert_eq!(got, (1..=2000).collect::<Vec<_>>());
+    ensure!(watched.answered.load(Ordering::SeqCst) > 100);
+    Ok(())
+}
+
+/// A caller that does not consume is not run away from; and one that has had enough leaves no worker behind.
+#[test]
+fn workers_wait_for_the_caller_and_end_with_it() -> Result<()> {
+    let watched = Arc::new(Watched::default());
+    let backend: Arc<dyn Backend> = watched.clone();
+    let folder = Folder::new(&[lines(50_000)]);
+    for taken in [0, 1, 5] {
+        watched.answered.store(0, Ordering::SeqCst);
+        let engine = engine(&backend, 200, 3, OnError::Fail);
+        let mut answers =
+            engine.input(folder.sources()).answers(Program::new(&[Query::compile("$.a")?])?, Want::default());
+        for _ in 0..taken {
+            ensure!(answers.next().is_some_and(|batch| batch.is_ok()));
+        }
+        let (answered, workers) = (&watched.answered, &watched.workers);
+        let since = Instant::now();
+        while answered.load(Ordering::SeqCst) < taken + 2 * 3 && since.elapsed() < Duration::from_secs(10) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // Time for more, if there were to be more.
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(answered.load(Ordering::SeqCst), taken + 2 * 3);
+        ensure!((1..=3).contains(&workers.load(Ordering::SeqCst)));
+        drop(answers);
+        assert_eq!(workers.load(Ordering::SeqCst), 0);
+        assert_eq!(answered.load(Ordering::SeqCst), taken + 2 * 3);
+    }
+    Ok(())
+}
+
+/// A reader that gives nothing, ever.
+struct Silent;
+
+impl Read for Silent {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        loop {
+            thread::park();
+        }
+    }
+}
+
+#[test]
+fn an_input_that_never_ends_can_be_left() -> Result<()> {
+    let watched = Arc::new(Watched::default());
+    let backend: Arc<dyn Backend> = watched.clone();
+    let engine = engine(&backend, 100, 3, OnError::Fail);
+    let mut hits = engine.reader("silent", Cursor::new("1\n").chain(Silent)).query(&Query::compile("$")?)?;
+    ensure!(hits.next().is_some_and(|hit| hit.is_ok()));
+    let since = Instant::now();
+    drop(hits);
+    assert_eq!(watched.workers.load(Ordering::SeqCst), 0);
+    ensure!(since.elapsed() < Duration::from_secs(5));
+    Ok(())
+}
+
+/// One worker is enough for one partition.
+#[test]
+fn short_inputs_start_few_threads() -> Result<()> {
+    let folder = Folder::new(&[lines(10)]);
+    let program = Program::new(&[Query::compile("$.a")?])?;
+    let mut answers = engine(&backends()[0], 1 << 20, 9, OnError::Fail)
+        .input(folder.sources())
+        .answers(program, Want::default());
+    assert_eq!(answers.by_ref().count(), 1);
+    assert_eq!(answers.stats().workers, 1);
+    assert_eq!(answers.plan().workers, 9);
+    Ok(())
+}
+
+/// A file that becomes shorter while it is read: what was whole of it is answered, then an error; or it was read before.
+#[test]
+fn a_file_may_shrink_while_it_is_read() -> Result<()> {
+    for left in [0, 1, 5000, 100_000] {
+        let folder = Folder::new(&[lines(20_000)]);
+        let path = folder.paths[0].clone();
+        let shrink = move |_: &[u8]| shrink_to(&path, left);
+        let watched = Watched { before: Some(Box::new(shrink)), ..Watched::default() };
+        let backend: Arc<dyn Backend> = Arc::new(watched);
+        let input = engine(&backend, 1000, 4, OnError::Fail).input(folder.sources());
+        let mut next = 0;
+        let mut failed = None;
+        for hit in input.query(&Query::compile("$.a")?)? {
+            match hit {
+                Ok(hit) => {
+                    assert_eq!(hit.text(), next.to_string());
+                    next += 1;
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        ensure!(matches!(failed, Some(Error::Input(InputError::Io { .. }))), "{left}: {failed:?}");
+        ensure!(next < 20_000);
+    }
+    Ok(())
+}
+
+fn shrink_to(path: &Path, len: u64) {
+    let file = File::options().write(true).open(path).unwrap();
+    if file.metadata().unwrap().len() > len {
+        file.set_len(len).unwrap();
+    }
+}
+
+/// Both devices are asked, each by workers with queues of their own; and what has queues keeps them.
+#[test]
+fn devices_share_the_work() -> Result<()> {
+    let devices = [Emulated::default(), Emulated::default()];
+    let watching = devices.each_ref().map(|device| device.queue().unwrap());
+    let [first, second] =
+        devices.map(|device| -> Arc<dyn Backend> { Arc::new(Pipeline::new(device).unwrap()) });
+    let backend: Arc<dyn Backend> = Arc::new(Together::new(vec![first, second])?);
+    assert_eq!(backend.workers(1 << 20), 16);
+    let folder = Folder::new(&[lines(400)]);
+    let engine = engine(&backend, 50, 4, OnError::Fail);
+    for _ in 0..3 {
+        let (found, failed) = ask(&engine, folder.sources(), "$.a");
+        ensure!(failed.is_none() && found.len() == 400);
+    }
+    for device in &watching {
+        assert_eq!(device.queues(), 1 + 2);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_engine_chooses_by_size_and_says_so() -> Result<()> {
+    let engine = Engine::builder().device(DeviceChoice::Auto).build()?;
+    let folder = Folder::new(&[lines(100), gzip(&lines(100))]);
+    let program = Program::new(&[Query::compile("$.a")?])?;
+    for (source, reason) in [
+        (folder.paths[0].clone(), "auto: cpu, 0 MB of plain files are below "),
+        (folder.paths[1].clone(), "auto: cpu, no plain file to feed a device fast enough"),
+    ] {
+        let mut answers = engine.input(vec![Source::File(source)]).answers(program.clone(), Want::default());
+        ensure!(answers.by_ref().all(|batch| batch.is_ok()));
+        let plan = answers.plan();
+        ensure!(plan.backend.starts_with("cpu ("), "{plan:?}");
+        ensure!(plan.reason.as_ref().is_some_and(|said| said.starts_with(reason)), "{plan:?}");
+    }
+    for (builder, wrong) in [
+        (Engine::builder().workers(0), "worker"),
+        (Engine::builder().partition_size(0), "partition"),
+        (Engine::builder().device(DeviceChoice::CudaList(vec![1, 0, 1])), "cuda:1 is named twice"),
+        (Engine::builder().device(DeviceChoice::CudaList(Vec::new())), "no device"),
+    ] {
+        match builder.build().map(drop) {
+            Err(Error::Usage(said)) => ensure!(said.contains(wrong), "{said}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    Ok(())
+}
