@@ -7,11 +7,13 @@ mod index;
 mod memory;
 mod pipeline;
 mod query;
+mod shape;
 
 use warpath_shared::kernel::Kernel;
 
 pub use memory::{ScanScratch, Slot};
 pub use pipeline::Pipeline;
+pub use shape::Shape;
 
 use crate::error::Error;
 use warpath_shared::view::{View, ViewMut};

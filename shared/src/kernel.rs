@@ -15,6 +15,7 @@
 //! | [`KindCheck`] | both | lines whose brackets do not match across tiles |
 //! | [`QuerySlots`] | text, index | a span a path and line (singular programs) |
 //! | [`QueryCount`], [`CountScan`], [`QueryFill`] | text, index | every match, counted first, then written |
+//! | [`QuerySlots8`] and so on | as [`QuerySlots`] and so on | the same, with a group of lanes a line |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 use crate::index::Monoid;
@@ -76,6 +77,15 @@ macro_rules! for_each_kernel {
             (QueryCount, query_count),
             (CountScan, count_scan),
             (QueryFill, query_fill),
+            (QuerySlots8, query_slots_8),
+            (QueryCount8, query_count_8),
+            (QueryFill8, query_fill_8),
+            (QuerySlots16, query_slots_16),
+            (QueryCount16, query_count_16),
+            (QueryFill16, query_fill_16),
+            (QuerySlots32, query_slots_32),
+            (QueryCount32, query_count_32),
+            (QueryFill32, query_fill_32),
             (Copy16, copy_16),
         }
     };
@@ -375,9 +385,6 @@ impl Indexed<'_> {
     }
 }
 
-/// Runs a singular program: one match a path and line at most. A thread a line.
-pub struct QuerySlots;
-
 /// Arguments of [`QuerySlots`].
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -390,22 +397,13 @@ pub struct QuerySlotsArgs<'a> {
     pub slots: ViewMut<'a, Span>,
 }
 
-// SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
-unsafe impl Kernel for QuerySlots {
-    type Args<'a> = QuerySlotsArgs<'a>;
-    const NAME: &'static str = "query_slots";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for(args.indexed.lines())
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        args.indexed.check(Self::NAME, &args.program)?;
-        let slots = args.program.paths as usize * args.indexed.lines();
-        Sizes(Self::NAME).equal("slots = paths × lines", args.slots.len(), slots)
+impl QuerySlotsArgs<'_> {
+    fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
+        self.indexed.check(kernel, &self.program)?;
+        let slots = self.program.paths as usize * self.indexed.lines();
+        Sizes(kernel).equal("slots = paths × lines", self.slots.len(), slots)
     }
 }
-
-/// Counts a program's matches. A thread a line.
-pub struct QueryCount;
 
 /// Arguments of [`QueryCount`].
 #[derive(Clone, Copy)]
@@ -419,22 +417,13 @@ pub struct QueryCountArgs<'a> {
     pub counts: ViewMut<'a, u64>,
 }
 
-// SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
-unsafe impl Kernel for QueryCount {
-    type Args<'a> = QueryCountArgs<'a>;
-    const NAME: &'static str = "query_count";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for(args.indexed.lines())
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        args.indexed.check(Self::NAME, &args.program)?;
-        let counts = args.program.paths as usize * args.indexed.lines();
-        Sizes(Self::NAME).equal("counts = paths × lines", args.counts.len(), counts)
+impl QueryCountArgs<'_> {
+    fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
+        self.indexed.check(kernel, &self.program)?;
+        let counts = self.program.paths as usize * self.indexed.lines();
+        Sizes(kernel).equal("counts = paths × lines", self.counts.len(), counts)
     }
 }
-
-/// Writes the matches that [`QueryCount`] counted. A thread a line.
-pub struct QueryFill;
 
 /// Arguments of [`QueryFill`].
 #[derive(Clone, Copy)]
@@ -451,18 +440,57 @@ pub struct QueryFillArgs<'a> {
     pub matches: ViewMut<'a, Match>,
 }
 
-// SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
-unsafe impl Kernel for QueryFill {
-    type Args<'a> = QueryFillArgs<'a>;
-    const NAME: &'static str = "query_fill";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for(args.indexed.lines())
+impl QueryFillArgs<'_> {
+    fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
+        self.indexed.check(kernel, &self.program)?;
+        let counts = self.program.paths as usize * self.indexed.lines();
+        Sizes(kernel).equal("offsets = paths × lines + 1", self.offsets.len(), counts + 1)
     }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        args.indexed.check(Self::NAME, &args.program)?;
-        let counts = args.program.paths as usize * args.indexed.lines();
-        Sizes(Self::NAME).equal("offsets = paths × lines + 1", args.offsets.len(), counts + 1)
-    }
+}
+
+macro_rules! query {
+    ($($lanes:literal: $(#[$doc:meta])* $kernel:ident, $name:literal, $args:ident;)*) => {$(
+        $(#[$doc])*
+        pub struct $kernel;
+        // SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
+        unsafe impl Kernel for $kernel {
+            type Args<'a> = $args<'a>;
+            const NAME: &'static str = $name;
+            fn blocks(args: &Self::Args<'_>) -> u32 {
+                blocks_for(args.indexed.lines() * $lanes)
+            }
+            fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+                args.check(Self::NAME)
+            }
+        }
+    )*};
+}
+
+query! {
+    1: /// Runs a singular program: one match a path and line at most. A thread a line.
+    QuerySlots, "query_slots", QuerySlotsArgs;
+    1: /// Counts a program's matches. A thread a line.
+    QueryCount, "query_count", QueryCountArgs;
+    1: /// Writes the matches that [`QueryCount`] counted. A thread a line.
+    QueryFill, "query_fill", QueryFillArgs;
+    8: /// [`QuerySlots`] with a group of 8 lanes a line.
+    QuerySlots8, "query_slots_8", QuerySlotsArgs;
+    8: /// [`QueryCount`] with a group of 8 lanes a line.
+    QueryCount8, "query_count_8", QueryCountArgs;
+    8: /// [`QueryFill`] with a group of 8 lanes a line.
+    QueryFill8, "query_fill_8", QueryFillArgs;
+    16: /// [`QuerySlots`] with a group of 16 lanes a line.
+    QuerySlots16, "query_slots_16", QuerySlotsArgs;
+    16: /// [`QueryCount`] with a group of 16 lanes a line.
+    QueryCount16, "query_count_16", QueryCountArgs;
+    16: /// [`QueryFill`] with a group of 16 lanes a line.
+    QueryFill16, "query_fill_16", QueryFillArgs;
+    32: /// [`QuerySlots`] with a warp a line.
+    QuerySlots32, "query_slots_32", QuerySlotsArgs;
+    32: /// [`QueryCount`] with a warp a line.
+    QueryCount32, "query_count_32", QueryCountArgs;
+    32: /// [`QueryFill`] with a warp a line.
+    QueryFill32, "query_fill_32", QueryFillArgs;
 }
 
 /// Copies, 16 bytes a thread: what the card can move, for benches to compare with.

@@ -1,15 +1,15 @@
 //! Every backend that needs no GPU, held to the oracles.
 
 use warpath::Cpu;
-use warpath::device::Pipeline;
+use warpath::device::{Pipeline, Shape};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::suite;
 
-fn emulated() -> Pipeline<Emulated> {
-    Pipeline::new(Emulated::default()).unwrap()
+fn emulated(shape: Shape) -> Pipeline<Emulated> {
+    Pipeline::new(Emulated::default()).unwrap().shape(shape)
 }
 
-macro_rules! on_both {
+macro_rules! on_all {
     ($($name:ident: |$backend:ident, $cpu:ident| $check:expr;)*) => {
         mod cpu {
             use super::*;
@@ -19,18 +19,42 @@ macro_rules! on_both {
                 $check
             })*
         }
-        mod emulated_kernels {
+        mod emulated_thread_a_line {
             use super::*;
             $(#[test]
             fn $name() -> anyhow::Result<()> {
-                let ($backend, $cpu) = (&emulated(), false);
+                let ($backend, $cpu) = (&emulated(Shape::Thread), false);
+                $check
+            })*
+        }
+        mod emulated_8_lanes_a_line {
+            use super::*;
+            $(#[test]
+            fn $name() -> anyhow::Result<()> {
+                let ($backend, $cpu) = (&emulated(Shape::Lanes8), false);
+                $check
+            })*
+        }
+        mod emulated_16_lanes_a_line {
+            use super::*;
+            $(#[test]
+            fn $name() -> anyhow::Result<()> {
+                let ($backend, $cpu) = (&emulated(Shape::Lanes16), false);
+                $check
+            })*
+        }
+        mod emulated_warp_a_line {
+            use super::*;
+            $(#[test]
+            fn $name() -> anyhow::Result<()> {
+                let ($backend, $cpu) = (&emulated(Shape::Warp), false);
                 $check
             })*
         }
     };
 }
 
-on_both! {
+on_all! {
     files: |backend, _cpu| suite::files(backend);
     sizes: |backend, _cpu| suite::sizes(backend);
     slide_across_words: |backend, _cpu| suite::slide_across_words(backend, 1);

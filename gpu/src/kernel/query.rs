@@ -1,24 +1,31 @@
-//! Running a program over every record.
+//! Running a program over every record, in two shapes.
 //!
-//! *Threads*: a thread a line, three blocks of 256 on a multiprocessor: 80 registers. Left to itself the assembler takes 81,
-//! which leaves room for two and made `query_slots` of `$.user.lang` 30 % slower; 64 registers and four blocks were slower
-//! too (docs/performance.md). *Memory*: frames of the interpreter in local memory, touched only by programs that
-//! branch. *Overflow*: slots are one a path and line; matches are counted, in 64 bits, by the same interpreter that writes
-//! them. White space around a record is walked a byte at a time by its thread.
-//! *Cost*: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for every name looked
-//! at. Neighbouring threads read far apart: a warp a record would read 2 KB of a record's level at once.
+//! *Threads*: a thread a line ([`query_slots`] and so on), for short records; or a group of 8, 16 or 32 lanes a line
+//! ([`query_slots_8`] and so on), which search the record [together]. Both run the same interpreter. Three blocks of 256 on
+//! a multiprocessor: 80 registers. Left to itself the assembler takes 81 for a thread a line, which leaves room for two and
+//! made `query_slots` of `$.user.lang` 30 % slower; 64 registers and four blocks were slower too (docs/performance.md).
+//! *Memory*: frames of the interpreter in local memory, touched only by programs that branch. *Overflow*: slots are one a
+//! path and line; matches are counted, in 64 bits, by the same interpreter that writes them.
+//! *Cost*, a thread a line: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for
+//! every name looked at, one after the other. A group has as many under way as it has lanes; [together] says what it reads.
+
+mod together;
 
 use cuda_std::kernel;
-use cuda_std::thread::index_1d;
+use cuda_std::thread::{block_dim_x, block_idx_x, index_1d, thread_idx_x};
 use cuda_std::wide::{load_readonly_8, load_readonly_64};
-use warpath_shared::check::trim;
+use warpath_shared::ir::Program;
 use warpath_shared::kernel::{Indexed, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
 use warpath_shared::query::document::{Document, Node};
 use warpath_shared::query::machine::{Machine, Sink};
 use warpath_shared::units::{Level, LineIx, PartOffset, PathIx};
 use warpath_shared::view::ViewMut;
 
-/// The partition as the interpreter sees it.
+use self::together::Together;
+use crate::coop::group::Group;
+
+/// The partition as one thread sees it.
+#[derive(Clone, Copy)]
 struct Text<'a>(Indexed<'a>);
 
 impl Document for Text<'_> {
@@ -36,16 +43,42 @@ impl Document for Text<'_> {
     }
 }
 
-/// The record on this thread's line, if there is one and it has no fault.
+/// The record on a line, if there is one and it has no fault.
 #[inline(always)]
-fn record(indexed: &Indexed<'_>, line: usize) -> Option<Node> {
+fn record(doc: &impl Document, indexed: &Indexed<'_>, line: usize) -> Option<Node> {
     if indexed.faulty.get(line / 32) >> (line % 32) & 1 == 1 {
         return None;
     }
-    let text = Text(*indexed);
-    let (start, end) =
-        trim(indexed.line_starts.get(line), indexed.line_starts.get(line + 1), |at| text.byte(at))?;
+    let (start, end) = doc.trim(indexed.line_starts.get(line), indexed.line_starts.get(line + 1))?;
     Some(Node { start, end, level: 0 })
+}
+
+/// Runs a program over the record on a line.
+#[inline(always)]
+fn run(doc: &impl Document, indexed: &Indexed<'_>, line: usize, program: &Program<'_>, sink: &mut impl Sink) {
+    if let Some(root) = record(doc, indexed, line) {
+        Machine::default().run(program, doc, root, sink);
+    }
+}
+
+/// Runs a singular program over the record on a line.
+#[inline(always)]
+fn run_singular(
+    doc: &impl Document,
+    indexed: &Indexed<'_>,
+    line: usize,
+    program: &Program<'_>,
+    sink: &mut impl Sink,
+) {
+    if let Some(root) = record(doc, indexed, line) {
+        Machine::default().run_singular(program, doc, root, sink);
+    }
+}
+
+/// The line of this lane's group of `N`.
+#[inline(always)]
+fn line_of_group<const N: u32>() -> usize {
+    block_idx_x() as usize * (block_dim_x() / N) as usize + (thread_idx_x() / N) as usize
 }
 
 /// Where one line's matches of each path are kept: element `path * lines + line`.
@@ -62,39 +95,44 @@ impl Column {
     }
 }
 
+/// What one lane of each group writes, for all of them.
+struct Leader<S> {
+    leads: bool,
+    sink: S,
+}
+
+impl<S: Sink> Sink for Leader<S> {
+    #[inline(always)]
+    fn emit(&mut self, path: PathIx, node: Node) {
+        if self.leads {
+            self.sink.emit(path, node);
+        }
+    }
+}
+
 struct SlotSink<'a> {
     column: Column,
     slots: ViewMut<'a, Span>,
 }
 
-impl Sink for SlotSink<'_> {
+impl SlotSink<'_> {
+    /// Empties the slots of every `step`th path from `first` on.
     #[inline(always)]
-    fn emit(&mut self, path: PathIx, node: Node) {
-        // SAFETY: the column is this thread's own.
-        unsafe { self.slots.set(self.column.of(path), Span { start: node.start, end: node.end }) };
+    fn clear(&mut self, paths: PathIx, first: PathIx, step: u32) {
+        let mut path = first;
+        while path < paths {
+            self.emit(path, Node::default());
+            path += step;
+        }
     }
 }
 
-/// Writes one span a path and line, empty where there is no match.
-///
-/// # Safety
-/// Launched as [`QuerySlots`](warpath_shared::kernel::QuerySlots) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 3))]
-pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
-    let (line, lines) = (index_1d() as usize, args.indexed.lines());
-    if line >= lines {
-        return;
+impl Sink for SlotSink<'_> {
+    #[inline(always)]
+    fn emit(&mut self, path: PathIx, node: Node) {
+        // SAFETY: the column is this thread's own, or its group's, of which one lane writes.
+        unsafe { self.slots.set(self.column.of(path), Span { start: node.start, end: node.end }) };
     }
-    let column = Column { line, lines };
-    let mut path = 0;
-    while path < args.program.paths {
-        // SAFETY: the column is this thread's own.
-        unsafe { args.slots.set(column.of(path), Span::default()) };
-        path += 1;
-    }
-    let Some(root) = record(&args.indexed, line) else { return };
-    let mut sink = SlotSink { column, slots: args.slots };
-    Machine::default().run(&args.program, &Text(args.indexed), root, &mut sink);
 }
 
 struct CountSink<'a> {
@@ -106,24 +144,9 @@ impl Sink for CountSink<'_> {
     #[inline(always)]
     fn emit(&mut self, path: PathIx, _: Node) {
         let at = self.column.of(path);
-        // SAFETY: the column is this thread's own.
+        // SAFETY: as for slots.
         unsafe { self.counts.set(at, self.counts.get(at) + 1) };
     }
-}
-
-/// Counts the matches of each path and line.
-///
-/// # Safety
-/// Launched as [`QueryCount`](warpath_shared::kernel::QueryCount) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 3))]
-pub unsafe fn query_count(args: QueryCountArgs<'_>) {
-    let (line, lines) = (index_1d() as usize, args.indexed.lines());
-    if line >= lines {
-        return;
-    }
-    let Some(root) = record(&args.indexed, line) else { return };
-    let mut sink = CountSink { column: Column { line, lines }, counts: args.counts };
-    Machine::default().run(&args.program, &Text(args.indexed), root, &mut sink);
 }
 
 struct FillSink<'a> {
@@ -137,7 +160,7 @@ impl Sink for FillSink<'_> {
     fn emit(&mut self, path: PathIx, node: Node) {
         let at = self.column.of(path);
         let found = Match { line: self.column.line as LineIx, start: node.start, end: node.end };
-        // SAFETY: the column is this thread's own, and so are the matches from its offset on, as many as were counted.
+        // SAFETY: as for slots; and so are the matches from the column's offset on, as many as were counted.
         unsafe {
             let offset = self.offsets.get(at);
             if (offset as usize) < self.matches.len() {
@@ -148,6 +171,33 @@ impl Sink for FillSink<'_> {
     }
 }
 
+/// Writes one span a path and line, empty where there is no match.
+///
+/// # Safety
+/// Launched as [`QuerySlots`](warpath_shared::kernel::QuerySlots) says, with sizes that its check accepts.
+#[kernel(launch_bounds(256, 3))]
+pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
+    let (line, lines) = (index_1d() as usize, args.indexed.lines());
+    if line < lines {
+        let mut sink = SlotSink { column: Column { line, lines }, slots: args.slots };
+        sink.clear(args.program.paths, 0, 1);
+        run_singular(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+    }
+}
+
+/// Counts the matches of each path and line.
+///
+/// # Safety
+/// Launched as [`QueryCount`](warpath_shared::kernel::QueryCount) says, with sizes that its check accepts.
+#[kernel(launch_bounds(256, 3))]
+pub unsafe fn query_count(args: QueryCountArgs<'_>) {
+    let (line, lines) = (index_1d() as usize, args.indexed.lines());
+    if line < lines {
+        let mut sink = CountSink { column: Column { line, lines }, counts: args.counts };
+        run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+    }
+}
+
 /// Writes the matches of each path and line.
 ///
 /// # Safety
@@ -155,10 +205,74 @@ impl Sink for FillSink<'_> {
 #[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
-    if line >= lines {
-        return;
+    if line < lines {
+        let mut sink =
+            FillSink { column: Column { line, lines }, offsets: args.offsets, matches: args.matches };
+        run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
     }
-    let Some(root) = record(&args.indexed, line) else { return };
-    let mut sink = FillSink { column: Column { line, lines }, offsets: args.offsets, matches: args.matches };
-    Machine::default().run(&args.program, &Text(args.indexed), root, &mut sink);
+}
+
+macro_rules! groups {
+    ($($lanes:literal: $slots:ident, $count:ident, $fill:ident;)*) => {$(
+        #[doc = concat!("[`query_slots`] by groups of ", $lanes, " lanes.")]
+        ///
+        /// # Safety
+        /// As for [`query_slots`].
+        #[kernel(launch_bounds(256, 3))]
+        pub unsafe fn $slots(args: QuerySlotsArgs<'_>) {
+            let (line, lines) = (line_of_group::<$lanes>(), args.indexed.lines());
+            // SAFETY: what follows depends on the line, which the group has in common, and is the interpreter, which
+            // decides by what the lanes have agreed on.
+            let group = unsafe { Group::<$lanes>::of_this_lane() };
+            if line < lines {
+                let mut sink = SlotSink { column: Column { line, lines }, slots: args.slots };
+                sink.clear(args.program.paths, group.lane, $lanes);
+                group.sync();
+                let mut sink = Leader { leads: group.lane == 0, sink };
+                let doc = Together::new(Text(args.indexed), group);
+                run_singular(&doc, &args.indexed, line, &args.program, &mut sink);
+            }
+        }
+
+        #[doc = concat!("[`query_count`] by groups of ", $lanes, " lanes.")]
+        ///
+        /// # Safety
+        /// As for [`query_count`].
+        #[kernel(launch_bounds(256, 3))]
+        pub unsafe fn $count(args: QueryCountArgs<'_>) {
+            let (line, lines) = (line_of_group::<$lanes>(), args.indexed.lines());
+            // SAFETY: as for slots.
+            let group = unsafe { Group::<$lanes>::of_this_lane() };
+            if line < lines {
+                let sink = CountSink { column: Column { line, lines }, counts: args.counts };
+                let mut sink = Leader { leads: group.lane == 0, sink };
+                let doc = Together::new(Text(args.indexed), group);
+                run(&doc, &args.indexed, line, &args.program, &mut sink);
+            }
+        }
+
+        #[doc = concat!("[`query_fill`] by groups of ", $lanes, " lanes.")]
+        ///
+        /// # Safety
+        /// As for [`query_fill`].
+        #[kernel(launch_bounds(256, 3))]
+        pub unsafe fn $fill(args: QueryFillArgs<'_>) {
+            let (line, lines) = (line_of_group::<$lanes>(), args.indexed.lines());
+            // SAFETY: as for slots.
+            let group = unsafe { Group::<$lanes>::of_this_lane() };
+            if line < lines {
+                let column = Column { line, lines };
+                let sink = FillSink { column, offsets: args.offsets, matches: args.matches };
+                let mut sink = Leader { leads: group.lane == 0, sink };
+                let doc = Together::new(Text(args.indexed), group);
+                run(&doc, &args.indexed, line, &args.program, &mut sink);
+            }
+        }
+    )*};
+}
+
+groups! {
+    8: query_slots_8, query_count_8, query_fill_8;
+    16: query_slots_16, query_count_16, query_fill_16;
+    32: query_slots_32, query_count_32, query_fill_32;
 }

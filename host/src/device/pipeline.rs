@@ -11,6 +11,7 @@ use warpath_shared::units::{Level, LineIx, PartOffset};
 use super::Accelerator;
 use super::index::IndexStage;
 use super::query::QueryStage;
+use super::shape::Shape;
 use crate::answer::{Answer, Piece, Want};
 use crate::backend::{Backend, Stage, StructuralIndex};
 use crate::error::Error;
@@ -75,6 +76,14 @@ impl<A: Accelerator> Pipeline<A> {
     #[must_use]
     pub fn most_cells(mut self, cells: usize) -> Self {
         self.most_cells = cells;
+        self
+    }
+
+    /// Has every record held by so many threads, instead of choosing by the records' length. It changes the time, never the
+    /// answer.
+    #[must_use]
+    pub fn shape(self, shape: Shape) -> Self {
+        self.stages().query.shape = Some(shape);
         self
     }
 

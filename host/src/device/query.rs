@@ -2,13 +2,13 @@
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
-    CountScan, Indexed, Match, QueryCount, QueryCountArgs, QueryFill, QueryFillArgs, QuerySlots,
-    QuerySlotsArgs, Span,
+    CountScan, Indexed, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span,
 };
 use warpath_shared::units::LineIx;
 
 use super::index::scan;
-use super::{Accelerator, ScanScratch, Slot, launch};
+use super::shape::Shape;
+use super::{Accelerator, ScanScratch, Slot};
 use crate::answer::Want;
 use crate::error::{DeviceError, Error};
 use crate::program::Program;
@@ -42,6 +42,8 @@ pub(super) struct QueryStage<A: Accelerator> {
     offsets: Slot<A, u64>,
     count_scan: ScanScratch<A, u64>,
     matches: Slot<A, Match>,
+    /// How many threads hold a record; chosen by the record's length where this is `None`.
+    pub shape: Option<Shape>,
 }
 
 impl<A: Accelerator> Default for QueryStage<A> {
@@ -53,6 +55,7 @@ impl<A: Accelerator> Default for QueryStage<A> {
             offsets: Slot::default(),
             count_scan: ScanScratch::default(),
             matches: Slot::default(),
+            shape: None,
         }
     }
 }
@@ -95,7 +98,7 @@ impl<A: Accelerator> QueryStage<A> {
         let view = self.program.view(device, program)?;
         let buffer = self.slots.room(device, len)?;
         let args = QuerySlotsArgs { indexed, program: view, slots: device.view_mut(buffer, len) };
-        launch::<A, QuerySlots>(device, &args)?;
+        self.shape.unwrap_or_else(|| Shape::of(&indexed)).slots(device, &args)?;
         let mut spans = vec![Span::default(); len];
         device.download(buffer, 0, &mut spans)?;
         let lists: Vec<Vec<Match>> = spans
@@ -117,11 +120,12 @@ impl<A: Accelerator> QueryStage<A> {
         want: Want,
     ) -> Result<Matches, Error> {
         let len = program.paths() * indexed.lines();
-        let Self { program: sent, counts, offsets, count_scan, matches: found, .. } = self;
+        let Self { program: sent, counts, offsets, count_scan, matches: found, shape, .. } = self;
+        let shape = shape.unwrap_or_else(|| Shape::of(&indexed));
         let view = sent.view(device, program)?;
         device.zero(counts.room(device, len)?, 0, len)?;
         let args = QueryCountArgs { indexed, program: view, counts: device.view_mut(counts.get_mut()?, len) };
-        launch::<A, QueryCount>(device, &args)?;
+        shape.count(device, &args)?;
         scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
 
         // Where each path's matches begin, and where the last one's end.
@@ -144,7 +148,7 @@ impl<A: Accelerator> QueryStage<A> {
                     offsets: device.view_mut(offsets.get_mut()?, len + 1),
                     matches: device.view_mut(buffer, total),
                 };
-                launch::<A, QueryFill>(device, &args)?;
+                shape.fill(device, &args)?;
             }
             for bounds in begins.windows(2) {
                 let mut list = vec![Match::default(); (bounds[1] - bounds[0]) as usize];

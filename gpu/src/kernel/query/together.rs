@@ -1,0 +1,395 @@
+//! A record that a group of lanes searches together.
+//!
+//! *Threads*: lane *i* takes word *i* of a *window* of `N` consecutive words of a level: 64 · `N` bytes of the record, read
+//! side by side. It looks at the set bits of its own word, alone; then the lanes agree on the first that found something.
+//! Everything else (the interpreter, and bytes that decide its branches) all lanes do alike, with the same values.
+//!
+//! ```text
+//! text      {"id":7,"user":{"lang":"en"}, … "name":"x"}      a window of two words
+//! level 0   ■    ■ ■      ■              …      ■   ■
+//!           lane 0 tests the regions that end at its bits,   lane 1 those that end at its own, of which the first
+//!           from the brace on                                begins after the last bit of lane 0
+//! ```
+//!
+//! *Cost*: a load of 8 · `N` bytes a window, one byte of text for each region that is long enough for what is looked for,
+//! and the whole region only where that byte may begin it.
+
+use warpath_shared::check::trim;
+use warpath_shared::index::class::is_whitespace;
+use warpath_shared::ir::Program;
+use warpath_shared::query::document::{Document, Node};
+use warpath_shared::query::filter::{self, Filter};
+use warpath_shared::query::select::{self, Visit, is_array, is_object, name_equals};
+use warpath_shared::units::{Level, PartOffset, WORD_BYTES};
+use warpath_shared::view::View;
+
+use super::Text;
+use crate::coop::group::Group;
+
+const WORD: u32 = WORD_BYTES as u32;
+
+/// The partition as a group of lanes sees it.
+pub struct Together<'a, const N: u32> {
+    text: Text<'a>,
+    group: Group<N>,
+}
+
+/// What a quoted string must be like so that it may equal a literal, told by its length and one byte.
+#[derive(Clone, Copy)]
+struct Hint {
+    /// The literal's length.
+    len: u32,
+    /// Its first byte; the closing quote, if it has none.
+    first: u8,
+}
+
+impl Hint {
+    #[inline(always)]
+    fn of(literals: View<'_, u8>, (offset, len): (u32, u32)) -> Self {
+        Self { len, first: if len == 0 { b'"' } else { literals.get(offset as usize) } }
+    }
+
+    /// Whether the region between two positions may hold the literal, quoted. Its second byte says so: after the quote
+    /// stands the literal's first byte or an escape; else there is white space before the quote, and here more of it or the
+    /// quote, neither of which is above `"`.
+    #[inline(always)]
+    fn may_equal(self, text: &Text<'_>, before: PartOffset, end: PartOffset) -> bool {
+        end - before > self.len + 2 && {
+            let second = text.byte(before + 2);
+            second == self.first || second == b'\\' || second <= b'"'
+        }
+    }
+}
+
+impl<'a, const N: u32> Together<'a, N> {
+    /// The partition, seen by this group.
+    #[inline(always)]
+    pub fn new(text: Text<'a>, group: Group<N>) -> Self {
+        Self { text, group }
+    }
+
+    /// Word `index` of a level, or no bits if that is beyond word `last`.
+    #[inline(always)]
+    fn word_until(&self, level: Level, index: u32, last: u32) -> u64 {
+        if index <= last { self.text.level_word(level, index) } else { 0 }
+    }
+
+    /// The first two neighbours among `from - 1`, the bits of a level in `from..end`, and `end`, of which `test` holds. Each
+    /// lane tests alone; `from <= end`.
+    #[inline(always)]
+    fn first_region(
+        &self,
+        level: Level,
+        from: PartOffset,
+        end: PartOffset,
+        test: impl Fn(PartOffset, PartOffset) -> bool,
+    ) -> Option<(PartOffset, PartOffset)> {
+        let Self { group, .. } = self;
+        let last = end / WORD;
+        let mut base = from / WORD;
+        let mut word = self.word_until(level, base + group.lane, last);
+        if group.lane == 0 {
+            word &= !0 << (from % WORD);
+        }
+        let mut before_window = from - 1;
+        loop {
+            let index = base + group.lane;
+            // On its way while this window is searched.
+            let next = self.word_until(level, index + N, last);
+            if index == last {
+                // The end is a bit too, and nothing is behind it.
+                let bit = 1u64 << (end % WORD);
+                word = word & (bit - 1) | bit;
+            }
+            let start = index.wrapping_mul(WORD);
+            let last_bit = start.wrapping_add(WORD - 1).wrapping_sub(word.leading_zeros());
+            let some = group.ballot(word != 0);
+            let lower = some & ((1 << group.lane) - 1);
+            let left = group.from_lane(last_bit, 31 - (lower | 1).leading_zeros());
+            let mut before = if lower == 0 { before_window } else { left };
+
+            // No region ends at 0.
+            let mut found = 0;
+            let mut rest = word;
+            while rest != 0 {
+                let at = start + rest.trailing_zeros();
+                if test(before, at) {
+                    found = at;
+                    break;
+                }
+                before = at;
+                rest &= rest - 1;
+            }
+            let finders = group.ballot(found != 0);
+            if finders != 0 {
+                let finder = finders.trailing_zeros();
+                return Some((group.from_lane(before, finder), group.from_lane(found, finder)));
+            }
+            base += N;
+            if base > last {
+                return None;
+            }
+            if some != 0 {
+                before_window = group.from_lane(last_bit, 31 - some.leading_zeros());
+            }
+            word = next;
+        }
+    }
+}
+
+impl<const N: u32> Document for Together<'_, N> {
+    #[inline(always)]
+    fn byte(&self, at: PartOffset) -> u8 {
+        self.text.byte(at)
+    }
+
+    #[inline(always)]
+    fn level_word(&self, level: Level, word: u32) -> u64 {
+        self.text.level_word(level, word)
+    }
+
+    #[inline(always)]
+    fn next_bit(&self, level: Level, from: PartOffset, end: PartOffset) -> PartOffset {
+        if from >= end {
+            return end;
+        }
+        let Self { group, .. } = self;
+        let last = (end - 1) / WORD;
+        let mut base = from / WORD;
+        let mut word = self.word_until(level, base + group.lane, last);
+        if group.lane == 0 {
+            word &= !0 << (from % WORD);
+        }
+        loop {
+            let some = group.ballot(word != 0);
+            if some != 0 {
+                let at = (base + group.lane).wrapping_mul(WORD).wrapping_add(word.trailing_zeros());
+                return group.from_lane(at, some.trailing_zeros()).min(end);
+            }
+            base += N;
+            if base > last {
+                return end;
+            }
+            word = self.word_until(level, base + group.lane, last);
+        }
+    }
+
+    #[inline(always)]
+    fn nth_bit(&self, level: Level, from: PartOffset, end: PartOffset, mut n: u64) -> PartOffset {
+        if from >= end {
+            return end;
+        }
+        let Self { group, .. } = self;
+        let last = (end - 1) / WORD;
+        let mut base = from / WORD;
+        let mut word = self.word_until(level, base + group.lane, last);
+        if group.lane == 0 {
+            word &= !0 << (from % WORD);
+        }
+        loop {
+            let ones = word.count_ones();
+            let through = group.inclusive_sum(ones);
+            let reached = group.ballot(through as u64 > n);
+            if reached != 0 {
+                // In the first lane that reaches it, the bit after as many as it has to pass over; others' is not read.
+                let mut over = (n as u32).wrapping_sub(through - ones).min(ones);
+                while over > 0 {
+                    word &= word - 1;
+                    over -= 1;
+                }
+                let at = (base + group.lane).wrapping_mul(WORD).wrapping_add(word.trailing_zeros());
+                return group.from_lane(at, reached.trailing_zeros()).min(end);
+            }
+            n -= group.from_lane(through, N - 1) as u64;
+            base += N;
+            if base > last {
+                return end;
+            }
+            word = self.word_until(level, base + group.lane, last);
+        }
+    }
+
+    #[inline(always)]
+    fn previous_bit(&self, level: Level, start: PartOffset, before: PartOffset) -> Option<PartOffset> {
+        if before <= start {
+            return None;
+        }
+        let Self { group, .. } = self;
+        let (first, mut top) = (start / WORD, (before - 1) / WORD);
+        // Lane 0 takes the last word, and the others those before it.
+        loop {
+            let mut word = 0;
+            let index = top.wrapping_sub(group.lane);
+            if group.lane <= top - first {
+                word = self.text.level_word(level, index);
+                if index == (before - 1) / WORD {
+                    word &= !0 >> (WORD - 1 - (before - 1) % WORD);
+                }
+            }
+            let some = group.ballot(word != 0);
+            if some != 0 {
+                let at = index.wrapping_mul(WORD).wrapping_add(WORD - 1).wrapping_sub(word.leading_zeros());
+                let at = group.from_lane(at, some.trailing_zeros());
+                return (at >= start).then_some(at);
+            }
+            if top - first < N {
+                return None;
+            }
+            top -= N;
+        }
+    }
+
+    #[inline(always)]
+    fn count_bits(&self, level: Level, from: PartOffset, end: PartOffset) -> u32 {
+        if from >= end {
+            return 0;
+        }
+        let Self { group, .. } = self;
+        let (first, last) = (from / WORD, (end - 1) / WORD);
+        let mut ones = 0;
+        let mut index = first + group.lane;
+        while index <= last {
+            let mut word = self.text.level_word(level, index);
+            if index == first {
+                word &= !0 << (from % WORD);
+            }
+            if index == last {
+                word &= !0 >> (WORD - 1 - (end - 1) % WORD);
+            }
+            ones += word.count_ones();
+            index += N;
+        }
+        group.from_lane(group.inclusive_sum(ones), N - 1)
+    }
+
+    #[inline(always)]
+    fn trim(&self, start: PartOffset, end: PartOffset) -> Option<(PartOffset, PartOffset)> {
+        if start >= end {
+            return None;
+        }
+        let (mut start, mut end) = (start, end);
+        // Both at once, since each may take as long as the other. Mostly there is nothing to trim.
+        let (first, last) = (self.byte(start), self.byte(end - 1));
+        let Self { group, .. } = self;
+        if is_whitespace(first) {
+            loop {
+                let at = start + group.lane;
+                let solid = group.ballot(at < end && !is_whitespace(self.byte(at)));
+                if solid != 0 {
+                    start += solid.trailing_zeros();
+                    break;
+                }
+                start += N;
+                if start >= end {
+                    return None;
+                }
+            }
+        }
+        if is_whitespace(last) {
+            // Something else stands at `start`.
+            loop {
+                let at = end.wrapping_sub(1 + group.lane);
+                let solid = group.ballot(group.lane < end - start && !is_whitespace(self.byte(at)));
+                if solid != 0 {
+                    end -= solid.trailing_zeros();
+                    break;
+                }
+                end -= N;
+            }
+        }
+        Some((start, end))
+    }
+
+    /// Every region that ends at a colon is tested, those too that are no names: where two colons follow one another, which
+    /// is not JSON, the second one may only end the first one's value. So a name before which there is a colon is looked for
+    /// by the rule itself.
+    #[inline(always)]
+    fn find_member(
+        &self,
+        object: Node,
+        literals: View<'_, u8>,
+        name: (u32, u32),
+    ) -> Option<(PartOffset, PartOffset)> {
+        let (text, level) = (&self.text, object.level);
+        let (from, end) = (object.start + 1, object.end - 1);
+        let hint = Hint::of(literals, name);
+        let (before, colon) = self.first_region(level, from, end, |before, at| {
+            hint.may_equal(text, before, at)
+                && text.byte(at) == b':'
+                && name_equals(text, before + 1, at, literals, name)
+        })?;
+        if before >= from && text.byte(before) == b':' {
+            return find_member_alone(self.text, object, literals, name);
+        }
+        Some((colon + 1, self.next_bit(level, colon + 1, end)))
+    }
+
+    /// A lane a child, whatever the test looks at. As in [`find_member`](Self::find_member), a value after two colons is
+    /// looked for by the rule itself.
+    #[inline(always)]
+    fn next_passing(
+        &self,
+        program: &Program<'_>,
+        node: Node,
+        filter: &Filter,
+        visit: &mut Visit,
+    ) -> Option<Node> {
+        let object = is_object(self, node);
+        if !object && !is_array(self, node) {
+            return None;
+        }
+        let from = if visit.cursor == 0 { node.start + 1 } else { visit.cursor };
+        let end = node.end - 1;
+        if from > end {
+            return None;
+        }
+        let text = &self.text;
+        let string = filter.string(program);
+        let hint = Hint::of(program.literals, string.unwrap_or_default());
+        let found = self.first_region(node.level, from, end, |before, at| {
+            (string.is_none() || hint.may_equal(text, before, at))
+                && (!object || (before >= from && text.byte(before) == b':'))
+                && trim(before + 1, at, |at| text.byte(at)).is_some_and(|(start, end)| {
+                    filter.passes(text, program, Node { start, end, level: node.level + 1 })
+                })
+        });
+        let Some((before, at)) = found else {
+            visit.cursor = end + 1;
+            return None;
+        };
+        if object
+            && let Some(earlier) = self.previous_bit(node.level, from, before)
+            && text.byte(earlier) == b':'
+        {
+            return next_passing_alone(self.text, program, node, filter, visit);
+        }
+        visit.cursor = at + 1;
+        let (start, end) = self.trim(before + 1, at)?;
+        Some(Node { start, end, level: node.level + 1 })
+    }
+}
+
+/// The rule, by each lane for itself: for objects that are no JSON.
+#[cold]
+#[inline(never)]
+fn find_member_alone(
+    text: Text<'_>,
+    object: Node,
+    literals: View<'_, u8>,
+    name: (u32, u32),
+) -> Option<(PartOffset, PartOffset)> {
+    select::find_member(&text, object, literals, name)
+}
+
+/// As [`find_member_alone`].
+#[cold]
+#[inline(never)]
+fn next_passing_alone(
+    text: Text<'_>,
+    program: &Program<'_>,
+    node: Node,
+    filter: &Filter,
+    visit: &mut Visit,
+) -> Option<Node> {
+    filter::next_passing(&text, program, node, filter, visit)
+}
