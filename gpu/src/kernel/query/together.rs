@@ -6,9 +6,8 @@
 //!
 //! ```text
 //! text      {"id":7,"user":{"lang":"en"}, … "name":"x"}      a window of two words
-//! level 0   ■    ■ ■      ■              …      ■   ■
-//!           lane 0 tests the regions that end at its bits,   lane 1 those that end at its own, of which the first
-//!           from the brace on                                begins after the last bit of lane 0
+//! level 0   ■    ■ ■      ■              …      ■            (the brace is taken for a bit)
+//!           lane 0 tests what begins behind its bits,        lane 1 what begins behind its own
 //! ```
 //!
 //! *Cost*: a load of 8 · `N` bytes a window, one byte of text for each region that is long enough for what is looked for,
@@ -17,7 +16,7 @@
 use warpath_shared::check::trim;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::ir::Program;
-use warpath_shared::query::document::{Document, Node};
+use warpath_shared::query::document::{Document, Node, nth_bit};
 use warpath_shared::query::filter::{self, Filter};
 use warpath_shared::query::select::{self, Visit, is_array, is_object, name_equals};
 use warpath_shared::units::{Level, PartOffset, WORD_BYTES};
@@ -37,8 +36,8 @@ pub struct Together<'a, const N: u32> {
 /// What a quoted string must be like so that it may equal a literal, told by its length and one byte.
 #[derive(Clone, Copy)]
 struct Hint {
-    /// The literal's length.
-    len: u32,
+    /// The bytes of the literal and its quotes.
+    quoted: u32,
     /// Its first byte; the closing quote, if it has none.
     first: u8,
 }
@@ -46,18 +45,16 @@ struct Hint {
 impl Hint {
     #[inline(always)]
     fn of(literals: View<'_, u8>, (offset, len): (u32, u32)) -> Self {
-        Self { len, first: if len == 0 { b'"' } else { literals.get(offset as usize) } }
+        Self { quoted: len + 2, first: if len == 0 { b'"' } else { literals.get(offset as usize) } }
     }
 
-    /// Whether the region between two positions may hold the literal, quoted. Its second byte says so: after the quote
+    /// Whether the region that begins behind `before` may hold the literal, quoted. Its second byte says so: after the quote
     /// stands the literal's first byte or an escape; else there is white space before the quote, and here more of it or the
     /// quote, neither of which is above `"`.
     #[inline(always)]
-    fn may_equal(self, text: &Text<'_>, before: PartOffset, end: PartOffset) -> bool {
-        end - before > self.len + 2 && {
-            let second = text.byte(before + 2);
-            second == self.first || second == b'\\' || second <= b'"'
-        }
+    fn may_equal(self, text: &Text<'_>, before: PartOffset) -> bool {
+        let second = text.byte(before + 2);
+        second == self.first || second == b'\\' || second <= b'"'
     }
 }
 
@@ -75,62 +72,57 @@ impl<'a, const N: u32> Together<'a, N> {
     }
 
     /// The first two neighbours among `from - 1`, the bits of a level in `from..end`, and `end`, of which `test` holds. Each
-    /// lane tests alone; `from <= end`.
+    /// lane tests alone those of which the first is in its word, and that have at least `least` bytes between them, as far
+    /// as it sees. `from <= end`.
     #[inline(always)]
     fn first_region(
         &self,
         level: Level,
         from: PartOffset,
         end: PartOffset,
-        test: impl Fn(PartOffset, PartOffset) -> bool,
+        least: u32,
+        test: impl Fn(PartOffset) -> Option<PartOffset>,
     ) -> Option<(PartOffset, PartOffset)> {
         let Self { group, .. } = self;
-        let last = end / WORD;
-        let mut base = from / WORD;
+        let last = (end - 1) / WORD;
+        let mut base = (from - 1) / WORD;
         let mut word = self.word_until(level, base + group.lane, last);
         if group.lane == 0 {
-            word &= !0 << (from % WORD);
+            // The position before is a bit too.
+            let bit = 1u64 << ((from - 1) % WORD);
+            word = word & !(bit - 1) | bit;
         }
-        let mut before_window = from - 1;
         loop {
             let index = base + group.lane;
             // On its way while this window is searched.
             let next = self.word_until(level, index + N, last);
             if index == last {
-                // The end is a bit too, and nothing is behind it.
-                let bit = 1u64 << (end % WORD);
-                word = word & (bit - 1) | bit;
+                word &= !0 >> (WORD - 1 - (end - 1) % WORD);
             }
             let start = index.wrapping_mul(WORD);
-            let last_bit = start.wrapping_add(WORD - 1).wrapping_sub(word.leading_zeros());
-            let some = group.ballot(word != 0);
-            let lower = some & ((1 << group.lane) - 1);
-            let left = group.from_lane(last_bit, 31 - (lower | 1).leading_zeros());
-            let mut before = if lower == 0 { before_window } else { left };
-
-            // No region ends at 0.
-            let mut found = 0;
-            let mut rest = word;
-            while rest != 0 {
-                let at = start + rest.trailing_zeros();
-                if test(before, at) {
-                    found = at;
-                    break;
+            let mut found = None;
+            let mut bit = word.trailing_zeros();
+            while word != 0 {
+                word &= word - 1;
+                let next_bit = word.trailing_zeros();
+                // The last region of a word ends in another one.
+                if next_bit - bit > least || word == 0 {
+                    found = test(start + bit).map(|at| (start + bit, at));
+                    if found.is_some() {
+                        break;
+                    }
                 }
-                before = at;
-                rest &= rest - 1;
+                bit = next_bit;
             }
-            let finders = group.ballot(found != 0);
+            let finders = group.ballot(found.is_some());
             if finders != 0 {
                 let finder = finders.trailing_zeros();
-                return Some((group.from_lane(before, finder), group.from_lane(found, finder)));
+                let (before, at) = found.unwrap_or_default();
+                return Some((group.from_lane(before, finder), group.from_lane(at, finder)));
             }
             base += N;
             if base > last {
                 return None;
-            }
-            if some != 0 {
-                before_window = group.from_lane(last_bit, 31 - some.leading_zeros());
             }
             word = next;
         }
@@ -313,10 +305,12 @@ impl<const N: u32> Document for Together<'_, N> {
         let (text, level) = (&self.text, object.level);
         let (from, end) = (object.start + 1, object.end - 1);
         let hint = Hint::of(literals, name);
-        let (before, colon) = self.first_region(level, from, end, |before, at| {
-            hint.may_equal(text, before, at)
-                && text.byte(at) == b':'
-                && name_equals(text, before + 1, at, literals, name)
+        let (before, colon) = self.first_region(level, from, end, hint.quoted, |before| {
+            if !hint.may_equal(text, before) {
+                return None;
+            }
+            let at = nth_bit(text, level, before + 1, end, 0);
+            (text.byte(at) == b':' && name_equals(text, before + 1, at, literals, name)).then_some(at)
         })?;
         if before >= from && text.byte(before) == b':' {
             return find_member_alone(self.text, object, literals, name);
@@ -346,12 +340,16 @@ impl<const N: u32> Document for Together<'_, N> {
         let text = &self.text;
         let string = filter.string(program);
         let hint = Hint::of(program.literals, string.unwrap_or_default());
-        let found = self.first_region(node.level, from, end, |before, at| {
-            (string.is_none() || hint.may_equal(text, before, at))
-                && (!object || (before >= from && text.byte(before) == b':'))
-                && trim(before + 1, at, |at| text.byte(at)).is_some_and(|(start, end)| {
-                    filter.passes(text, program, Node { start, end, level: node.level + 1 })
-                })
+        let least = if string.is_some() { hint.quoted } else { 1 };
+        let found = self.first_region(node.level, from, end, least, |before| {
+            if string.is_some() && !hint.may_equal(text, before)
+                || object && (before < from || text.byte(before) != b':')
+            {
+                return None;
+            }
+            let at = nth_bit(text, node.level, before + 1, end, 0);
+            let (start, end) = trim(before + 1, at, |at| text.byte(at))?;
+            passes_alone(*text, program, filter, Node { start, end, level: node.level + 1 }).then_some(at)
         });
         let Some((before, at)) = found else {
             visit.cursor = end + 1;
@@ -392,4 +390,10 @@ fn next_passing_alone(
     visit: &mut Visit,
 ) -> Option<Node> {
     filter::next_passing(&text, program, node, filter, visit)
+}
+
+/// Whether a child passes. Apart from the search, which needs its registers.
+#[inline(never)]
+fn passes_alone(text: Text<'_>, program: &Program<'_>, filter: &Filter, child: Node) -> bool {
+    filter.passes(&text, program, child)
 }
