@@ -61,5 +61,6 @@ on_all! {
     slide_across_tiles: |backend, cpu| suite::slide_across_tiles(backend, if cpu { 1 } else { 9 });
     random_small: |backend, cpu| suite::random(backend, if cpu { 3000 } else { 150 }, 300, 1000);
     random_tiles: |backend, cpu| suite::random(backend, if cpu { 60 } else { 9 }, 40_000, 5000);
+    long_records: |backend, cpu| suite::long_records(backend, if cpu { 400 } else { 24 });
     many_tiles: |backend, cpu| suite::many_tiles(backend, if cpu { 20 << 20 } else { 5 << 20 });
 }

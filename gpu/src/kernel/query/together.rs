@@ -1,16 +1,17 @@
 //! A record that a group of lanes searches together.
 //!
-//! *Threads*: lane *i* takes word *i* of a *window* of `N` consecutive words of a level: 64 · `N` bytes of the record, read
-//! side by side. It looks at the set bits of its own word, alone; then the lanes agree on the first that found something.
-//! Everything else (the interpreter, and bytes that decide its branches) all lanes do alike, with the same values.
+//! *Threads*: lane *i* takes words 2 · *i* and 2 · *i* + 1 of a *window* of 2 · `N` consecutive words of a level: 128 · `N`
+//! bytes of the record, read side by side. It looks at the set bits of its words, alone; then the lanes agree on the first
+//! that found something. Two words, since agreeing costs a group that is not a whole warp some 30 instructions. Everything
+//! else (the interpreter, and bytes that decide its branches) all lanes do alike, with the same values.
 //!
 //! ```text
-//! text      {"id":7,"user":{"lang":"en"}, … "name":"x"}      a window of two words
+//! text      {"id":7,"user":{"lang":"en"}, … "name":"x"}      a window of four words
 //! level 0   ■    ■ ■      ■              …      ■            (the brace is taken for a bit)
 //!           lane 0 tests what begins behind its bits,        lane 1 what begins behind its own
 //! ```
 //!
-//! *Cost*: a load of 8 · `N` bytes a window, one byte of text for each region that is long enough for what is looked for,
+//! *Cost*: two loads of 8 · `N` bytes a window, one byte of text for each region that is long enough for what is looked for,
 //! and the whole region only where that byte may begin it.
 
 use warpath_shared::check::trim;
@@ -72,7 +73,7 @@ impl<'a, const N: u32> Together<'a, N> {
     }
 
     /// The first two neighbours among `from - 1`, the bits of a level in `from..end`, and `end`, of which `test` holds. Each
-    /// lane tests alone those of which the first is in its word, and that have at least `least` bytes between them, as far
+    /// lane tests alone those of which the first is in its two words, and that have `least` bytes between them, as far
     /// as it sees. `from <= end`.
     #[inline(always)]
     fn first_region(
@@ -86,33 +87,49 @@ impl<'a, const N: u32> Together<'a, N> {
         let Self { group, .. } = self;
         let last = (end - 1) / WORD;
         let mut base = (from - 1) / WORD;
-        let mut word = self.word_until(level, base + group.lane, last);
+        let mut index = base + 2 * group.lane;
+        let two_words =
+            |index| [self.word_until(level, index, last), self.word_until(level, index + 1, last)];
+        let mut words = two_words(index);
         if group.lane == 0 {
             // The position before is a bit too.
             let bit = 1u64 << ((from - 1) % WORD);
-            word = word & !(bit - 1) | bit;
+            words[0] = words[0] & !(bit - 1) | bit;
         }
+        let last_word = !0 >> (WORD - 1 - (end - 1) % WORD);
         loop {
-            let index = base + group.lane;
-            // On its way while this window is searched.
-            let next = self.word_until(level, index + N, last);
+            // On their way while these are searched.
+            let next = two_words(index + 2 * N);
             if index == last {
-                word &= !0 >> (WORD - 1 - (end - 1) % WORD);
+                words[0] &= last_word;
             }
-            let start = index.wrapping_mul(WORD);
+            if index + 1 == last {
+                words[1] &= last_word;
+            }
             let mut found = None;
+            let mut start = index.wrapping_mul(WORD);
+            let [mut word, mut second] = words;
+            if word == 0 {
+                (word, second) = (second, 0);
+                start = start.wrapping_add(WORD);
+            }
             let mut bit = word.trailing_zeros();
             while word != 0 {
                 word &= word - 1;
-                let next_bit = word.trailing_zeros();
-                // The last region of a word ends in another one.
-                if next_bit - bit > least || word == 0 {
-                    found = test(start + bit).map(|at| (start + bit, at));
+                let before = start + bit;
+                bit = word.trailing_zeros();
+                if word == 0 {
+                    (word, second) = (second, 0);
+                    start = start.wrapping_add(WORD);
+                    bit = word.trailing_zeros();
+                }
+                // The lane's last region ends in another lane's words.
+                if word == 0 || start + bit - before > least {
+                    found = test(before).map(|at| (before, at));
                     if found.is_some() {
                         break;
                     }
                 }
-                bit = next_bit;
             }
             let finders = group.ballot(found.is_some());
             if finders != 0 {
@@ -120,11 +137,12 @@ impl<'a, const N: u32> Together<'a, N> {
                 let (before, at) = found.unwrap_or_default();
                 return Some((group.from_lane(before, finder), group.from_lane(at, finder)));
             }
-            base += N;
+            base += 2 * N;
             if base > last {
                 return None;
             }
-            word = next;
+            index += 2 * N;
+            words = next;
         }
     }
 }
@@ -148,10 +166,16 @@ impl<const N: u32> Document for Together<'_, N> {
         let Self { group, .. } = self;
         let last = (end - 1) / WORD;
         let mut base = from / WORD;
-        let mut word = self.word_until(level, base + group.lane, last);
-        if group.lane == 0 {
-            word &= !0 << (from % WORD);
+        // Most values end in the word in which they begin, which each lane sees for itself.
+        let word = self.level_word(level, base) & (!0 << (from % WORD));
+        if word != 0 {
+            return (base * WORD + word.trailing_zeros()).min(end);
         }
+        if base == last {
+            return end;
+        }
+        base += 1;
+        let mut word = self.word_until(level, base + group.lane, last);
         loop {
             let some = group.ballot(word != 0);
             if some != 0 {
