@@ -415,13 +415,23 @@ pub struct QueryCountArgs<'a> {
     pub program: Program<'a>,
     /// Path by path, a count for each line. Zero before the launch.
     pub counts: ViewMut<'a, u64>,
+    /// Where the first [`KEPT`] matches of each count are kept for [`QueryFill`]: first all first ones, laid out as the
+    /// counts are, then all second ones. Empty where only counts are wanted.
+    pub kept: ViewMut<'a, Span>,
 }
+
+/// How many matches of a path and line are kept while they are counted. Of 8 bytes each, so that they take no more memory
+/// than counts and offsets do; a line that has more of any path is run again.
+pub const KEPT: usize = 2;
 
 impl QueryCountArgs<'_> {
     fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
         self.indexed.check(kernel, &self.program)?;
         let counts = self.program.paths as usize * self.indexed.lines();
-        Sizes(kernel).equal("counts = paths × lines", self.counts.len(), counts)
+        let sizes = Sizes(kernel);
+        sizes.equal("counts = paths × lines", self.counts.len(), counts)?;
+        let kept = if self.kept.is_empty() { 0 } else { KEPT * counts };
+        sizes.equal("kept = 0 or KEPT × counts", self.kept.len(), kept)
     }
 }
 
@@ -433,6 +443,10 @@ pub struct QueryFillArgs<'a> {
     pub indexed: Indexed<'a>,
     /// What to ask it.
     pub program: Program<'a>,
+    /// What [`QueryCount`] counted.
+    pub counts: View<'a, u64>,
+    /// What it kept.
+    pub kept: View<'a, Span>,
     /// Path by path, where each line's matches go, and at the end how many there are. The kernel
     /// moves each offset to the next line's as it writes.
     pub offsets: ViewMut<'a, u64>,
@@ -444,7 +458,10 @@ impl QueryFillArgs<'_> {
     fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
         self.indexed.check(kernel, &self.program)?;
         let counts = self.program.paths as usize * self.indexed.lines();
-        Sizes(kernel).equal("offsets = paths × lines + 1", self.offsets.len(), counts + 1)
+        let sizes = Sizes(kernel);
+        sizes.equal("counts = paths × lines", self.counts.len(), counts)?;
+        sizes.equal("kept = KEPT × counts", self.kept.len(), KEPT * counts)?;
+        sizes.equal("offsets = paths × lines + 1", self.offsets.len(), counts + 1)
     }
 }
 
@@ -471,7 +488,7 @@ query! {
     QuerySlots, "query_slots", QuerySlotsArgs;
     1: /// Counts a program's matches. A thread a line.
     QueryCount, "query_count", QueryCountArgs;
-    1: /// Writes the matches that [`QueryCount`] counted. A thread a line.
+    1: /// Writes the matches that [`QueryCount`] counted: those that it kept, or all that it finds again. A thread a line.
     QueryFill, "query_fill", QueryFillArgs;
     8: /// [`QuerySlots`] with a group of 8 lanes a line.
     QuerySlots8, "query_slots_8", QuerySlotsArgs;

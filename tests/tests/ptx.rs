@@ -85,13 +85,25 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
 #[test]
 fn no_collective_is_duplicated() {
     // Kernel, shuffles, barriers, votes.
-    const COLLECTIVES: [(&str, usize, usize, usize); 6] = [
+    const COLLECTIVES: [(&str, usize, usize, usize); 18] = [
         ("line_summaries", 36, 2, 0),
         ("line_scan", 68, 3, 2),
         ("kind_scan", 68, 3, 2),
         ("count_scan", 34, 3, 2),
         ("structure_write", 88, 5, 0),
         ("kind_check", 0, 0, 0),
+        ("query_slots", 0, 0, 0),
+        ("query_count", 0, 0, 0),
+        ("query_fill", 0, 0, 0),
+        ("query_slots_8", 13, 0, 12),
+        ("query_slots_16", 15, 0, 12),
+        ("query_slots_32", 17, 0, 12),
+        ("query_count_8", 40, 0, 30),
+        ("query_count_16", 46, 0, 30),
+        ("query_count_32", 52, 0, 30),
+        ("query_fill_8", 40, 0, 31),
+        ("query_fill_16", 46, 0, 31),
+        ("query_fill_32", 52, 0, 31),
     ];
     let ptx = fs::read_to_string(root().join("gpu/ptx/warpath.sm_75.ptx")).unwrap();
     for (kernel, shuffles, barriers, votes) in COLLECTIVES {

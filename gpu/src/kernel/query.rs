@@ -5,7 +5,8 @@
 //! a multiprocessor: 80 registers. Left to itself the assembler takes 81 for a thread a line, which leaves room for two and
 //! made `query_slots` of `$.user.lang` 30 % slower; 64 registers and four blocks were slower too (docs/performance.md).
 //! *Memory*: frames of the interpreter in local memory, touched only by programs that branch. *Overflow*: slots are one a
-//! path and line; matches are counted, in 64 bits, by the same interpreter that writes them.
+//! path and line; matches are counted, in 64 bits, by the same interpreter that writes them. The first two of each path and
+//! line are kept while they are counted, so that the writing runs the program again on lines only that have more.
 //! *Cost*, a thread a line: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for
 //! every name looked at, one after the other. A group has as many under way as it has lanes; [together] says what it reads.
 
@@ -15,11 +16,11 @@ use cuda_std::kernel;
 use cuda_std::thread::{block_dim_x, block_idx_x, index_1d, thread_idx_x};
 use cuda_std::wide::{load_readonly_8, load_readonly_64};
 use warpath_shared::ir::Program;
-use warpath_shared::kernel::{Indexed, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
+use warpath_shared::kernel::{Indexed, KEPT, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
 use warpath_shared::query::document::{Document, Node};
 use warpath_shared::query::machine::{Machine, Sink};
 use warpath_shared::units::{Level, LineIx, PartOffset, PathIx};
-use warpath_shared::view::ViewMut;
+use warpath_shared::view::{View, ViewMut};
 
 use self::together::Together;
 use crate::coop::group::Group;
@@ -138,21 +139,69 @@ impl Sink for SlotSink<'_> {
 struct CountSink<'a> {
     column: Column,
     counts: ViewMut<'a, u64>,
+    kept: ViewMut<'a, Span>,
 }
 
 impl Sink for CountSink<'_> {
     #[inline(always)]
-    fn emit(&mut self, path: PathIx, _: Node) {
+    fn emit(&mut self, path: PathIx, node: Node) {
         let at = self.column.of(path);
         // SAFETY: as for slots.
-        unsafe { self.counts.set(at, self.counts.get(at) + 1) };
+        unsafe {
+            let count = self.counts.get(at);
+            let keep_at = count as usize * self.counts.len() + at;
+            if keep_at < self.kept.len() {
+                self.kept.set(keep_at, Span { start: node.start, end: node.end });
+            }
+            self.counts.set(at, count + 1);
+        }
     }
 }
 
 struct FillSink<'a> {
     column: Column,
+    counts: View<'a, u64>,
+    kept: View<'a, Span>,
     offsets: ViewMut<'a, u64>,
     matches: ViewMut<'a, Match>,
+}
+
+impl<'a> FillSink<'a> {
+    #[inline(always)]
+    fn new(args: &QueryFillArgs<'a>, line: usize) -> Self {
+        let QueryFillArgs { counts, kept, offsets, matches, .. } = *args;
+        Self { column: Column { line, lines: args.indexed.lines() }, counts, kept, offsets, matches }
+    }
+
+    /// Whether all matches of every `step`th path from `first` on were kept.
+    #[inline(always)]
+    fn has_all(&self, paths: PathIx, first: PathIx, step: u32) -> bool {
+        let mut path = first;
+        while path < paths {
+            if self.counts.get(self.column.of(path)) > KEPT as u64 {
+                return false;
+            }
+            path += step;
+        }
+        true
+    }
+
+    /// Writes the matches that were kept of every `step`th path from `first` on.
+    #[inline(always)]
+    fn copy(&mut self, paths: PathIx, first: PathIx, step: u32) {
+        let mut path = first;
+        while path < paths {
+            let at = self.column.of(path);
+            let count = self.counts.get(at) as usize;
+            let mut i = 0;
+            while i < count {
+                let Span { start, end } = self.kept.get(i * self.counts.len() + at);
+                self.emit(path, Node { start, end, level: 0 });
+                i += 1;
+            }
+            path += step;
+        }
+    }
 }
 
 impl Sink for FillSink<'_> {
@@ -193,7 +242,8 @@ pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
 pub unsafe fn query_count(args: QueryCountArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {
-        let mut sink = CountSink { column: Column { line, lines }, counts: args.counts };
+        let QueryCountArgs { counts, kept, .. } = args;
+        let mut sink = CountSink { column: Column { line, lines }, counts, kept };
         run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
     }
 }
@@ -206,9 +256,12 @@ pub unsafe fn query_count(args: QueryCountArgs<'_>) {
 pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {
-        let mut sink =
-            FillSink { column: Column { line, lines }, offsets: args.offsets, matches: args.matches };
-        run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+        let mut sink = FillSink::new(&args, line);
+        if sink.has_all(args.program.paths, 0, 1) {
+            sink.copy(args.program.paths, 0, 1);
+        } else {
+            run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+        }
     }
 }
 
@@ -244,7 +297,8 @@ macro_rules! groups {
             // SAFETY: as for slots.
             let group = unsafe { Group::<$lanes>::of_this_lane() };
             if line < lines {
-                let sink = CountSink { column: Column { line, lines }, counts: args.counts };
+                let QueryCountArgs { counts, kept, .. } = args;
+                let sink = CountSink { column: Column { line, lines }, counts, kept };
                 let mut sink = Leader { leads: group.lane == 0, sink };
                 let doc = Together::new(Text(args.indexed), group);
                 run(&doc, &args.indexed, line, &args.program, &mut sink);
@@ -261,11 +315,14 @@ macro_rules! groups {
             // SAFETY: as for slots.
             let group = unsafe { Group::<$lanes>::of_this_lane() };
             if line < lines {
-                let column = Column { line, lines };
-                let sink = FillSink { column, offsets: args.offsets, matches: args.matches };
-                let mut sink = Leader { leads: group.lane == 0, sink };
-                let doc = Together::new(Text(args.indexed), group);
-                run(&doc, &args.indexed, line, &args.program, &mut sink);
+                let mut sink = FillSink::new(&args, line);
+                if group.ballot(!sink.has_all(args.program.paths, group.lane, $lanes)) == 0 {
+                    sink.copy(args.program.paths, group.lane, $lanes);
+                } else {
+                    let mut sink = Leader { leads: group.lane == 0, sink };
+                    let doc = Together::new(Text(args.indexed), group);
+                    run(&doc, &args.indexed, line, &args.program, &mut sink);
+                }
             }
         }
     )*};

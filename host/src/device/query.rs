@@ -2,7 +2,7 @@
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
-    CountScan, Indexed, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span,
+    CountScan, Indexed, KEPT, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span,
 };
 use warpath_shared::units::LineIx;
 
@@ -39,6 +39,7 @@ pub(super) struct QueryStage<A: Accelerator> {
     program: Sent<A>,
     slots: Slot<A, Span>,
     counts: Slot<A, u64>,
+    kept: Slot<A, Span>,
     offsets: Slot<A, u64>,
     count_scan: ScanScratch<A, u64>,
     matches: Slot<A, Match>,
@@ -52,6 +53,7 @@ impl<A: Accelerator> Default for QueryStage<A> {
             program: Sent { instrs: Slot::default(), tests: Slot::default(), literals: Slot::default() },
             slots: Slot::default(),
             counts: Slot::default(),
+            kept: Slot::default(),
             offsets: Slot::default(),
             count_scan: ScanScratch::default(),
             matches: Slot::default(),
@@ -120,11 +122,17 @@ impl<A: Accelerator> QueryStage<A> {
         want: Want,
     ) -> Result<Matches, Error> {
         let len = program.paths() * indexed.lines();
-        let Self { program: sent, counts, offsets, count_scan, matches: found, shape, .. } = self;
+        let Self { program: sent, counts, kept, offsets, count_scan, matches: found, shape, .. } = self;
         let shape = shape.unwrap_or_else(|| Shape::of(&indexed));
         let view = sent.view(device, program)?;
         device.zero(counts.room(device, len)?, 0, len)?;
-        let args = QueryCountArgs { indexed, program: view, counts: device.view_mut(counts.get_mut()?, len) };
+        let kept_len = if want.matches { KEPT * len } else { 0 };
+        let args = QueryCountArgs {
+            indexed,
+            program: view,
+            counts: device.view_mut(counts.get_mut()?, len),
+            kept: device.view_mut(kept.room(device, kept_len)?, kept_len),
+        };
         shape.count(device, &args)?;
         scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
 
@@ -145,6 +153,8 @@ impl<A: Accelerator> QueryStage<A> {
                 let args = QueryFillArgs {
                     indexed,
                     program: view,
+                    counts: device.view(counts.get()?, len),
+                    kept: device.view(kept.get()?, kept_len),
                     offsets: device.view_mut(offsets.get_mut()?, len + 1),
                     matches: device.view_mut(buffer, total),
                 };
