@@ -37,25 +37,65 @@ pub struct Together<'a, const N: u32> {
 /// What a quoted string must be like so that it may equal a literal, told by its length and one byte.
 #[derive(Clone, Copy)]
 struct Hint {
-    /// The bytes of the literal and its quotes.
-    quoted: u32,
-    /// Its first byte; the closing quote, if it has none.
+    /// The fewest bytes from one separator to the next, less one; or less than that.
+    least: u32,
+    /// The literal's first byte, or the closing quote if it has none.
     first: u8,
 }
 
 impl Hint {
     #[inline(always)]
     fn of(literals: View<'_, u8>, (offset, len): (u32, u32)) -> Self {
-        Self { quoted: len + 2, first: if len == 0 { b'"' } else { literals.get(offset as usize) } }
+        let first = if len == 0 { b'"' } else { literals.get(offset as usize) };
+        Self { least: (len + 2).min(30), first }
     }
 
-    /// Whether the region that begins behind `before` may hold the literal, quoted. Its second byte says so: after the quote
-    /// stands the literal's first byte or an escape; else there is white space before the quote, and here more of it or the
-    /// quote, neither of which is above `"`.
+    /// Whether the region whose second byte this is may hold the literal: after the quote stands the literal's first byte or
+    /// an escape; else there is white space before the quote, and here more of it or the quote, neither of which is
+    /// above `"`.
     #[inline(always)]
-    fn may_equal(self, text: &Text<'_>, before: PartOffset) -> bool {
-        let second = text.byte(before + 2);
-        second == self.first || second == b'\\' || second <= b'"'
+    fn may_equal(self, second: u8) -> bool {
+        (second == self.first) | (second == b'\\') | (second <= b'"')
+    }
+
+    /// Of the bits of two words, those behind which a region begins that may hold the literal.
+    ///
+    /// The words are taken by halves, and one bit of each at a time: the 32 bytes that a half speaks of are what the memory
+    /// moves at once, so the first four bytes that are asked for bring in most of the others.
+    #[inline(always)]
+    fn sieve(
+        self,
+        text: &Text<'_>,
+        starts: [PartOffset; 2],
+        words: [u64; 2],
+        anywhere: PartOffset,
+    ) -> [u64; 2] {
+        let mut halves = [words[0] as u32, (words[0] >> 32) as u32, words[1] as u32, (words[1] >> 32) as u32];
+        let starts = [starts[0], starts[0].wrapping_add(32), starts[1], starts[1].wrapping_add(32)];
+        let mut may_equal = [0u32; 4];
+        while halves[0] | halves[1] | halves[2] | halves[3] != 0 {
+            let mut bits = [0; 4];
+            let mut seconds = [0; 4];
+            let mut i = 0;
+            while i < 4 {
+                let bit = halves[i] & halves[i].wrapping_neg();
+                halves[i] ^= bit;
+                // This bit and the `least` ones above it.
+                let near = (bit << (self.least + 1)).wrapping_sub(bit);
+                bits[i] = if halves[i] & near == 0 { bit } else { 0 };
+                let second = starts[i].wrapping_add(bit.wrapping_sub(1).count_ones() + 2);
+                // A load without a branch: the four are on their way together.
+                seconds[i] = text.byte(if bits[i] == 0 { anywhere } else { second });
+                i += 1;
+            }
+            i = 0;
+            while i < 4 {
+                may_equal[i] |= if self.may_equal(seconds[i]) { bits[i] } else { 0 };
+                i += 1;
+            }
+        }
+        let word = |i| may_equal[i] as u64 | (may_equal[i + 1] as u64) << 32;
+        [word(0), word(2)]
     }
 }
 
@@ -72,25 +112,24 @@ impl<'a, const N: u32> Together<'a, N> {
         if index <= last { self.text.level_word(level, index) } else { 0 }
     }
 
-    /// The first two neighbours among `from - 1`, the bits of a level in `from..end`, and `end`, of which `test` holds. Each
-    /// lane tests alone those of which the first is in its two words, and that have `least` bytes between them, as far
-    /// as it sees. `from <= end`.
+    /// The first two neighbours among `from - 1`, the bits of a level in `from..end`, and `end`, that `hint` lets through, if
+    /// there is one, and for whose first `confirm` finds the second. Each lane looks alone at those of which the first is in one of its two
+    /// words. `from <= end`.
     #[inline(always)]
     fn first_region(
         &self,
         level: Level,
         from: PartOffset,
         end: PartOffset,
-        least: u32,
-        test: impl Fn(PartOffset) -> Option<PartOffset>,
+        hint: Option<Hint>,
+        confirm: impl Fn(PartOffset) -> Option<PartOffset>,
     ) -> Option<(PartOffset, PartOffset)> {
-        let Self { group, .. } = self;
+        let Self { text, group, .. } = self;
         let last = (end - 1) / WORD;
         let mut base = (from - 1) / WORD;
-        let mut index = base + 2 * group.lane;
         let two_words =
-            |index| [self.word_until(level, index, last), self.word_until(level, index + 1, last)];
-        let mut words = two_words(index);
+            |index| [self.word_until(level, index, last), self.word_until(level, index + N, last)];
+        let mut words = two_words(base + group.lane);
         if group.lane == 0 {
             // The position before is a bit too.
             let bit = 1u64 << ((from - 1) % WORD);
@@ -98,50 +137,45 @@ impl<'a, const N: u32> Together<'a, N> {
         }
         let last_word = !0 >> (WORD - 1 - (end - 1) % WORD);
         loop {
+            let index = base + group.lane;
             // On their way while these are searched.
             let next = two_words(index + 2 * N);
             if index == last {
                 words[0] &= last_word;
             }
-            if index + 1 == last {
+            if index + N == last {
                 words[1] &= last_word;
             }
+            let starts = [index.wrapping_mul(WORD), (index + N).wrapping_mul(WORD)];
+            let [mut first, mut second] = match hint {
+                Some(hint) => hint.sieve(text, starts, words, end),
+                None => words,
+            };
+            // Both words in one loop, so that its code is there once.
             let mut found = None;
-            let mut start = index.wrapping_mul(WORD);
-            let [mut word, mut second] = words;
-            if word == 0 {
-                (word, second) = (second, 0);
-                start = start.wrapping_add(WORD);
-            }
-            let mut bit = word.trailing_zeros();
-            while word != 0 {
-                word &= word - 1;
-                let before = start + bit;
-                bit = word.trailing_zeros();
-                if word == 0 {
-                    (word, second) = (second, 0);
-                    start = start.wrapping_add(WORD);
-                    bit = word.trailing_zeros();
-                }
-                // The lane's last region ends in another lane's words.
-                if word == 0 || start + bit - before > least {
-                    found = test(before).map(|at| (before, at));
-                    if found.is_some() {
-                        break;
-                    }
+            while first | second != 0 {
+                let (start, word) =
+                    if first != 0 { (starts[0], &mut first) } else { (starts[1], &mut second) };
+                let before = start + word.trailing_zeros();
+                *word &= *word - 1;
+                found = confirm(before).map(|at| (before, at));
+                if found.is_some() {
+                    break;
                 }
             }
-            let finders = group.ballot(found.is_some());
+            let mut finders = group.ballot(found.is_some());
             if finders != 0 {
-                let finder = finders.trailing_zeros();
                 let (before, at) = found.unwrap_or_default();
+                // First words stand before second ones.
+                let in_first = group.ballot(found.is_some() && before < (base + N) * WORD);
+                finders = if in_first != 0 { in_first } else { finders };
+                let finder = finders.trailing_zeros();
                 return Some((group.from_lane(before, finder), group.from_lane(at, finder)));
             }
             base += 2 * N;
             if base > last {
                 return None;
             }
-            index += 2 * N;
             words = next;
         }
     }
@@ -328,11 +362,8 @@ impl<const N: u32> Document for Together<'_, N> {
     ) -> Option<(PartOffset, PartOffset)> {
         let (text, level) = (&self.text, object.level);
         let (from, end) = (object.start + 1, object.end - 1);
-        let hint = Hint::of(literals, name);
-        let (before, colon) = self.first_region(level, from, end, hint.quoted, |before| {
-            if !hint.may_equal(text, before) {
-                return None;
-            }
+        let hint = Some(Hint::of(literals, name));
+        let (before, colon) = self.first_region(level, from, end, hint, |before| {
             let at = nth_bit(text, level, before + 1, end, 0);
             (text.byte(at) == b':' && name_equals(text, before + 1, at, literals, name)).then_some(at)
         })?;
@@ -362,13 +393,9 @@ impl<const N: u32> Document for Together<'_, N> {
             return None;
         }
         let text = &self.text;
-        let string = filter.string(program);
-        let hint = Hint::of(program.literals, string.unwrap_or_default());
-        let least = if string.is_some() { hint.quoted } else { 1 };
-        let found = self.first_region(node.level, from, end, least, |before| {
-            if string.is_some() && !hint.may_equal(text, before)
-                || object && (before < from || text.byte(before) != b':')
-            {
+        let hint = filter.string(program).map(|literal| Hint::of(program.literals, literal));
+        let found = self.first_region(node.level, from, end, hint, |before| {
+            if object && (before < from || text.byte(before) != b':') {
                 return None;
             }
             let at = nth_bit(text, node.level, before + 1, end, 0);
