@@ -271,7 +271,7 @@ macro_rules! groups {
         ///
         /// # Safety
         /// As for [`query_slots`].
-        #[kernel(launch_bounds(256, 3))]
+        #[kernel(launch_bounds(256, 2))]
         pub unsafe fn $slots(args: QuerySlotsArgs<'_>) {
             let (line, lines) = (line_of_group::<$lanes>(), args.indexed.lines());
             // SAFETY: what follows depends on the line, which the group has in common, and is the interpreter, which
@@ -291,7 +291,7 @@ macro_rules! groups {
         ///
         /// # Safety
         /// As for [`query_count`].
-        #[kernel(launch_bounds(256, 3))]
+        #[kernel(launch_bounds(256, 2))]
         pub unsafe fn $count(args: QueryCountArgs<'_>) {
             let (line, lines) = (line_of_group::<$lanes>(), args.indexed.lines());
             // SAFETY: as for slots.
@@ -309,7 +309,7 @@ macro_rules! groups {
         ///
         /// # Safety
         /// As for [`query_fill`].
-        #[kernel(launch_bounds(256, 3))]
+        #[kernel(launch_bounds(256, 2))]
         pub unsafe fn $fill(args: QueryFillArgs<'_>) {
             let (line, lines) = (line_of_group::<$lanes>(), args.indexed.lines());
             // SAFETY: as for slots.

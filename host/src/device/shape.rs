@@ -23,9 +23,6 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Every shape.
-    pub const ALL: [Self; 4] = [Self::Thread, Self::Lanes8, Self::Lanes16, Self::Warp];
-
     /// The shape for records of a mean length, in bytes: a lane has a word of 64 bytes to look at, or several.
     #[must_use]
     pub const fn for_mean_length(bytes: usize) -> Self {
