@@ -341,7 +341,7 @@ pub fn all(backend: &dyn Backend, effort: Effort) -> Result<()> {
     sizes(backend).context("sizes")?;
     slide_across_words(backend, 1).context("words")?;
     slide_across_tiles(backend, effort.slide_step).context("tiles")?;
-    long_records(backend, effort.random.0).context("long records")?;
+    long_records(backend, effort.random.0 / 20).context("long records")?;
     random(backend, effort.random.0, effort.random.1, 1).context("random")?;
     many_tiles(backend, effort.large).context("many tiles")
 }

@@ -1,4 +1,4 @@
-//! What a group of lanes does together: 8, 16 or all 32 lanes of a warp, neighbours, that hold one record.
+//! What a group of lanes does together: 1, 8, 16 or all 32 lanes of a warp, neighbours, that hold one record.
 //!
 //! The groups of a warp run the same code on records of their own and may part: each of them meets only itself.
 
@@ -6,7 +6,7 @@ use cuda_std::warp::{lane_id, sync_warp, warp_shuffle_idx, warp_vote_ballot};
 
 use super::LANES;
 
-/// The calling lane's group of `N` lanes, a power of two up to 32.
+/// The calling lane's group of `N` lanes, a power of two up to 32. A lane alone agrees with itself at no cost.
 #[derive(Clone, Copy)]
 pub struct Group<const N: u32> {
     /// The calling lane's number in its group.
@@ -37,6 +37,9 @@ impl<const N: u32> Group<N> {
     /// The lanes, counted within the group, in which `predicate` holds.
     #[inline(always)]
     pub fn ballot(self, predicate: bool) -> u32 {
+        if N == 1 {
+            return predicate as u32;
+        }
         // SAFETY: whoever made the group vouches for all lanes of the mask.
         unsafe { warp_vote_ballot(self.mask(), predicate) >> self.first }
     }
@@ -44,6 +47,9 @@ impl<const N: u32> Group<N> {
     /// The value of lane `lane` of the group, which each lane chooses for itself.
     #[inline(always)]
     pub fn from_lane(self, value: u32, lane: u32) -> u32 {
+        if N == 1 {
+            return value;
+        }
         // SAFETY: whoever made the group vouches for all lanes of the mask; segments of `N` lanes begin where groups do.
         unsafe { warp_shuffle_idx(self.mask(), value, lane, N) }.0
     }

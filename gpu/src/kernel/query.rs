@@ -1,14 +1,20 @@
-//! Running a program over every record, in two shapes.
+//! Running a program over every record.
 //!
-//! *Threads*: a thread a line ([`query_slots`] and so on), for short records; or a group of 8, 16 or 32 lanes a line
-//! ([`query_slots_8`] and so on), which search the record [together]. Both run the same interpreter. Three blocks of 256 on
-//! a multiprocessor: 80 registers. Left to itself the assembler takes 81 for a thread a line, which leaves room for two and
-//! made `query_slots` of `$.user.lang` 30 % slower; 64 registers and four blocks were slower too (docs/performance.md).
+//! *Threads*: a thread a line ([`query_slots`] and so on), or a group of 8, 16 or 32 lanes a line ([`query_slots_8`] and so
+//! on). All run the same interpreter over the same search ([together]), in which a thread is a group of one. Two blocks of
+//! 256 on a multiprocessor at least: up to 128 registers. `query_slots` takes 90 and the groups' slots 104; with 80 they fit
+//! a block more, but the assembler then waits for two of the search's four loads before it makes the others.
 //! *Memory*: frames of the interpreter in local memory, touched only by programs that branch. *Overflow*: slots are one a
 //! path and line; matches are counted, in 64 bits, by the same interpreter that writes them. The first two of each path and
 //! line are kept while they are counted, so that the writing runs the program again on lines only that have more.
-//! *Cost*, a thread a line: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for
-//! every name looked at, one after the other. A group has as many under way as it has lanes; [together] says what it reads.
+//! *Cost*: [together] says what is read. A group has more of it under way for one record, and agrees after each window: where
+//! the groups of a warp run side by side, ptxas 13 compiles a vote of a part of the warp to some 35 instructions, and one of a
+//! whole warp to 3. A thread agrees with nobody, but its neighbours read far apart and may take other branches.
+//!
+//! *Tried*: a thread that looked at one bit after the other, each byte asked for when the one before it was seen: 0.261 ms
+//! for `query_slots` of `$.user.lang` over 178,675 records of 4.7 kB on an H200, at 80 registers; 0.345 at 81, which left room
+//! for two blocks; 0.301 at 64 (docs/performance.md). The comparison of a name in a function of its own: 44 bytes of spills at
+//! 80 registers in place of none.
 
 mod together;
 
@@ -220,17 +226,24 @@ impl Sink for FillSink<'_> {
     }
 }
 
+/// The partition as a thread sees it that holds a record alone.
+#[inline(always)]
+fn alone(indexed: Indexed<'_>) -> Together<'_, 1> {
+    // SAFETY: it is the group's only lane.
+    Together::new(Text(indexed), unsafe { Group::of_this_lane() })
+}
+
 /// Writes one span a path and line, empty where there is no match.
 ///
 /// # Safety
 /// Launched as [`QuerySlots`](warpath_shared::kernel::QuerySlots) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 3))]
+#[kernel(launch_bounds(256, 2))]
 pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {
         let mut sink = SlotSink { column: Column { line, lines }, slots: args.slots };
         sink.clear(args.program.paths, 0, 1);
-        run_singular(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+        run_singular(&alone(args.indexed), &args.indexed, line, &args.program, &mut sink);
     }
 }
 
@@ -238,13 +251,13 @@ pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
 ///
 /// # Safety
 /// Launched as [`QueryCount`](warpath_shared::kernel::QueryCount) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 3))]
+#[kernel(launch_bounds(256, 2))]
 pub unsafe fn query_count(args: QueryCountArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {
         let QueryCountArgs { counts, kept, .. } = args;
         let mut sink = CountSink { column: Column { line, lines }, counts, kept };
-        run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+        run(&alone(args.indexed), &args.indexed, line, &args.program, &mut sink);
     }
 }
 
@@ -252,7 +265,7 @@ pub unsafe fn query_count(args: QueryCountArgs<'_>) {
 ///
 /// # Safety
 /// Launched as [`QueryFill`](warpath_shared::kernel::QueryFill) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 3))]
+#[kernel(launch_bounds(256, 2))]
 pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {
@@ -260,7 +273,7 @@ pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
         if sink.has_all(args.program.paths, 0, 1) {
             sink.copy(args.program.paths, 0, 1);
         } else {
-            run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+            run(&alone(args.indexed), &args.indexed, line, &args.program, &mut sink);
         }
     }
 }
