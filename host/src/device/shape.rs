@@ -26,14 +26,14 @@ impl Shape {
     /// The shape for records of a mean length, in bytes.
     ///
     /// The longer a record, the fewer there are in flight and the more of it is looked at in vain by a thread at a time; the
-    /// shorter, the more lanes of a group have nothing to do. A group has 128 bytes a lane in one window: from four windows a
+    /// shorter, the more lanes of a group have nothing to do. A group has 128 bytes a lane in one window: from eight windows a
     /// record on, it has work for all lanes.
     #[must_use]
     pub const fn for_mean_length(bytes: usize) -> Self {
         match bytes {
-            0..4096 => Self::Thread,
-            4096..8192 => Self::Lanes8,
-            8192..16384 => Self::Lanes16,
+            0..8192 => Self::Thread,
+            8192..16384 => Self::Lanes8,
+            16384..32768 => Self::Lanes16,
             _ => Self::Warp,
         }
     }
