@@ -1,8 +1,10 @@
-//! Cooperation, a layer each: a warp's lanes, a block's warps, a grid's blocks. Each calls only the one before it.
+//! Cooperation, a layer each: a warp's lanes (or groups of them), a block's warps, a grid's blocks. Each calls only the one
+//! before it.
 
 pub mod block;
 pub mod compact;
 pub mod gather;
+pub mod group;
 pub mod lookback;
 pub mod search;
 pub mod stretch;

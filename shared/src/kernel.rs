@@ -19,6 +19,7 @@
 //! | [`TextScan`], [`TextGather`] | text, matches | the matches' text, a line each |
 //! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
 //! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
+//! | [`QuerySlots8`] and so on | as [`QuerySlots`] and so on | the same, with a group of lanes a line |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod columns;
@@ -102,6 +103,15 @@ macro_rules! for_each_kernel {
             (ColumnRead, column_read),
             (ColumnGather, column_gather),
             (ColumnFinish, column_finish),
+            (QuerySlots8, query_slots_8),
+            (QueryCount8, query_count_8),
+            (QueryFill8, query_fill_8),
+            (QuerySlots16, query_slots_16),
+            (QueryCount16, query_count_16),
+            (QueryFill16, query_fill_16),
+            (QuerySlots32, query_slots_32),
+            (QueryCount32, query_count_32),
+            (QueryFill32, query_fill_32),
             (Copy16, copy_16),
         }
     };
@@ -549,9 +559,6 @@ impl Indexed<'_> {
     }
 }
 
-/// Runs a singular program: one match a path and line at most. A thread a line.
-pub struct QuerySlots;
-
 /// Arguments of [`QuerySlots`].
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -564,22 +571,13 @@ pub struct QuerySlotsArgs<'a> {
     pub slots: ViewMut<'a, Span>,
 }
 
-// SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
-unsafe impl Kernel for QuerySlots {
-    type Args<'a> = QuerySlotsArgs<'a>;
-    const NAME: &'static str = "query_slots";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for(args.indexed.lines())
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        args.indexed.check(Self::NAME, &args.program)?;
-        let slots = args.program.paths as usize * args.indexed.lines();
-        Sizes(Self::NAME).equal("slots = paths × lines", args.slots.len(), slots)
+impl QuerySlotsArgs<'_> {
+    fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
+        self.indexed.check(kernel, &self.program)?;
+        let slots = self.program.paths as usize * self.indexed.lines();
+        Sizes(kernel).equal("slots = paths × lines", self.slots.len(), slots)
     }
 }
-
-/// Counts a program's matches. A thread a line.
-pub struct QueryCount;
 
 /// Arguments of [`QueryCount`].
 #[derive(Clone, Copy)]
@@ -591,24 +589,25 @@ pub struct QueryCountArgs<'a> {
     pub program: Program<'a>,
     /// Path by path, a count for each line. Zero before the launch.
     pub counts: ViewMut<'a, u64>,
+    /// Where the first [`KEPT`] matches of each count are kept for [`QueryFill`]: first all first ones, laid out as the
+    /// counts are, then all second ones. Empty where only counts are wanted.
+    pub kept: ViewMut<'a, Span>,
 }
 
-// SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
-unsafe impl Kernel for QueryCount {
-    type Args<'a> = QueryCountArgs<'a>;
-    const NAME: &'static str = "query_count";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for(args.indexed.lines())
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        args.indexed.check(Self::NAME, &args.program)?;
-        let counts = args.program.paths as usize * args.indexed.lines();
-        Sizes(Self::NAME).equal("counts = paths × lines", args.counts.len(), counts)
+/// How many matches of a path and line are kept while they are counted. Of 8 bytes each, so that they take no more memory
+/// than counts and offsets do; a line that has more of any path is run again.
+pub const KEPT: usize = 2;
+
+impl QueryCountArgs<'_> {
+    fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
+        self.indexed.check(kernel, &self.program)?;
+        let counts = self.program.paths as usize * self.indexed.lines();
+        let sizes = Sizes(kernel);
+        sizes.equal("counts = paths × lines", self.counts.len(), counts)?;
+        let kept = if self.kept.is_empty() { 0 } else { KEPT * counts };
+        sizes.equal("kept = 0 or KEPT × counts", self.kept.len(), kept)
     }
 }
-
-/// Writes the matches that [`QueryCount`] counted. A thread a line.
-pub struct QueryFill;
 
 /// Arguments of [`QueryFill`].
 #[derive(Clone, Copy)]
@@ -618,6 +617,10 @@ pub struct QueryFillArgs<'a> {
     pub indexed: Indexed<'a>,
     /// What to ask it.
     pub program: Program<'a>,
+    /// What [`QueryCount`] counted.
+    pub counts: View<'a, u64>,
+    /// What it kept.
+    pub kept: View<'a, Span>,
     /// Path by path, where each line's matches go, and at the end how many there are. The kernel
     /// moves each offset to the next line's as it writes.
     pub offsets: ViewMut<'a, u64>,
@@ -625,18 +628,60 @@ pub struct QueryFillArgs<'a> {
     pub matches: ViewMut<'a, Match>,
 }
 
-// SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
-unsafe impl Kernel for QueryFill {
-    type Args<'a> = QueryFillArgs<'a>;
-    const NAME: &'static str = "query_fill";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for(args.indexed.lines())
+impl QueryFillArgs<'_> {
+    fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
+        self.indexed.check(kernel, &self.program)?;
+        let counts = self.program.paths as usize * self.indexed.lines();
+        let sizes = Sizes(kernel);
+        sizes.equal("counts = paths × lines", self.counts.len(), counts)?;
+        sizes.equal("kept = KEPT × counts", self.kept.len(), KEPT * counts)?;
+        sizes.equal("offsets = paths × lines + 1", self.offsets.len(), counts + 1)
     }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        args.indexed.check(Self::NAME, &args.program)?;
-        let counts = args.program.paths as usize * args.indexed.lines();
-        Sizes(Self::NAME).equal("offsets = paths × lines + 1", args.offsets.len(), counts + 1)
-    }
+}
+
+macro_rules! query {
+    ($($lanes:literal: $(#[$doc:meta])* $kernel:ident, $name:literal, $args:ident;)*) => {$(
+        $(#[$doc])*
+        pub struct $kernel;
+        // SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
+        unsafe impl Kernel for $kernel {
+            type Args<'a> = $args<'a>;
+            const NAME: &'static str = $name;
+            fn blocks(args: &Self::Args<'_>) -> u32 {
+                blocks_for(args.indexed.lines() * $lanes)
+            }
+            fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+                args.check(Self::NAME)
+            }
+        }
+    )*};
+}
+
+query! {
+    1: /// Runs a singular program: one match a path and line at most. A thread a line.
+    QuerySlots, "query_slots", QuerySlotsArgs;
+    1: /// Counts a program's matches. A thread a line.
+    QueryCount, "query_count", QueryCountArgs;
+    1: /// Writes the matches that [`QueryCount`] counted: those that it kept, or all that it finds again. A thread a line.
+    QueryFill, "query_fill", QueryFillArgs;
+    8: /// [`QuerySlots`] with a group of 8 lanes a line.
+    QuerySlots8, "query_slots_8", QuerySlotsArgs;
+    8: /// [`QueryCount`] with a group of 8 lanes a line.
+    QueryCount8, "query_count_8", QueryCountArgs;
+    8: /// [`QueryFill`] with a group of 8 lanes a line.
+    QueryFill8, "query_fill_8", QueryFillArgs;
+    16: /// [`QuerySlots`] with a group of 16 lanes a line.
+    QuerySlots16, "query_slots_16", QuerySlotsArgs;
+    16: /// [`QueryCount`] with a group of 16 lanes a line.
+    QueryCount16, "query_count_16", QueryCountArgs;
+    16: /// [`QueryFill`] with a group of 16 lanes a line.
+    QueryFill16, "query_fill_16", QueryFillArgs;
+    32: /// [`QuerySlots`] with a warp a line.
+    QuerySlots32, "query_slots_32", QuerySlotsArgs;
+    32: /// [`QueryCount`] with a warp a line.
+    QueryCount32, "query_count_32", QueryCountArgs;
+    32: /// [`QueryFill`] with a warp a line.
+    QueryFill32, "query_fill_32", QueryFillArgs;
 }
 
 /// Copies, 16 bytes a thread: what the card can move, for benches to compare with.

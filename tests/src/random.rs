@@ -124,6 +124,81 @@ pub fn json(rng: &mut Rng, bytes: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
+/// A record of many members or elements, `bytes` or a little more: names that are looked for, and others that begin like
+/// them, are as long, are longer, are written with escapes, or repeat; values that look like members; and, where `odd`,
+/// what is not JSON but no fault, such as two colons in a row.
+pub fn long_record(rng: &mut Rng, bytes: usize, odd: bool) -> String {
+    let object = rng.below(3) > 0;
+    let mut out = String::from(if object { "{" } else { "[" });
+    let mut first = true;
+    while first || out.len() < bytes {
+        if !first {
+            out.push(',');
+        }
+        first = false;
+        if rng.below(12) == 0 {
+            out.push_str(&" ".repeat(rng.below(70)));
+        }
+        if object {
+            out.push('"');
+            match rng.below(5) {
+                0 => out.push_str(rng.pick(&NAMES)),
+                1 => out.push_str(rng.pick(&[
+                    r"\u0061\u0062",
+                    "a ",
+                    "lan",
+                    "lango",
+                    r"l\u0061ng",
+                    "ba",
+                    r"\\",
+                    "A",
+                ])),
+                2 => out.push_str(&"ab".repeat(rng.below(50))),
+                _ => out.push_str(&format!("f{}", rng.below(1 << 20))),
+            }
+            out.push('"');
+            out.push_str(rng.pick(&[":", ":", ":", ":", " :", ": ", "\t:  "]));
+        }
+        match rng.below(8) {
+            0 => out.push_str(rng.pick(&[
+                "1",
+                "null",
+                "true",
+                "\"x\"",
+                "\"nl\"",
+                r#""\u006el""#,
+                "\"\"",
+                "\"nlx\"",
+            ])),
+            1 => out.push_str(r#"{"a":1,"lang":"nl","b":{"a":"x"}}"#),
+            2 => out.push_str(r#"[1,"nl",{"a":2},[],{}]"#),
+            3 => out.push_str(&format!("\"{}\"", r#"\",\"a\":1,"#.repeat(rng.below(20)))),
+            4 => out.push_str(&format!("{{\"c\":[{}{{}}]}}", "{\"a\":1},".repeat(rng.below(60)))),
+            _ => out.push_str(&format!("\"{}\"", "y".repeat(rng.below(90)))),
+        }
+        if odd && rng.below(9) == 0 {
+            out.push_str(rng.pick(&[
+                r#":"a""#,
+                r#":"a":2"#,
+                r#":"x":"nl":"x""#,
+                ",",
+                ":",
+                "::",
+                r#","a""#,
+                ",a:1",
+                r#",:"nl""#,
+                r#","b","a":3"#,
+                r#" "a":4"#,
+            ]));
+        }
+    }
+    if rng.below(4) == 0 {
+        out.push_str(&" ".repeat(rng.below(100)));
+    }
+    out.push(if object { '}' } else { ']' });
+    out
+}
+
 /// Changes, removes or inserts a byte here and there.
 pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>, changes: usize) {
     const BYTES: &[u8] = b"\"\\{}[]:,\n\r \0a\xff";

@@ -331,6 +331,42 @@ pub fn many_tiles(backend: &dyn Backend, bytes: usize) -> Result<()> {
     check(backend, &text, 3, &["$.user.lang", "$.entities.urls[*].url", "$.user[1].lang"])
 }
 
+/// Records of 100 bytes to 64 KB that a group of lanes searches window by window, one of them wide.
+///
+/// # Errors
+/// Where the backend and an oracle differ.
+pub fn long_records(backend: &dyn Backend, rounds: usize) -> Result<()> {
+    const PATHS: [&str; 14] = [
+        "$.a",
+        "$.lang",
+        "$['ab','','b']",
+        "$.*.a",
+        "$[?@ == 'nl']",
+        "$[?@ == 'x']",
+        "$[?@ == '']",
+        "$[?@ == 1]",
+        "$[?@.lang == 'nl']",
+        "$.a[?@ == 'nl']",
+        "$[17]",
+        "$[-9]",
+        "$[3:-3:7]",
+        "$[::-5].b.a",
+    ];
+    for round in 0..rounds {
+        let rng = &mut Rng::new(round as u64);
+        let mut text = String::new();
+        for bytes in [100, 600, 1500, 3000, 6000, if round % 8 == 0 { 66_000 } else { 300 }] {
+            text.push_str(&" ".repeat(rng.below(3) * rng.below(90)));
+            text.push_str(&random::long_record(rng, bytes, round % 2 == 1));
+            text.push_str(&" ".repeat(rng.below(3) * rng.below(90)));
+            text.push('\n');
+        }
+        let text = &text[..text.len() - rng.below(2)];
+        check_queries(backend, text.as_bytes(), &PATHS).with_context(|| format!("round {round}"))?;
+    }
+    Ok(())
+}
+
 /// Everything above.
 ///
 /// # Errors
@@ -340,6 +376,7 @@ pub fn all(backend: &dyn Backend, effort: Effort) -> Result<()> {
     sizes(backend).context("sizes")?;
     slide_across_words(backend, 1).context("words")?;
     slide_across_tiles(backend, effort.slide_step).context("tiles")?;
+    long_records(backend, effort.random.0 / 20).context("long records")?;
     random(backend, effort.random.0, effort.random.1, 1).context("random")?;
     many_tiles(backend, effort.large).context("many tiles")
 }

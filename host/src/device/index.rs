@@ -91,7 +91,7 @@ impl<A: Accelerator> Default for IndexStage<A> {
 
 /// A text on the device, indexed. Counts and sizes; the arrays are in [`IndexStage`].
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct IndexShape {
     /// Bytes of the text's buffer.
     padded: usize,
     levels: Level,
@@ -100,7 +100,7 @@ pub(super) struct Shape {
     any_faulty: bool,
 }
 
-impl Shape {
+impl IndexShape {
     /// Words of one bitmap on the device.
     fn words(self) -> usize {
         self.padded / WORD_BYTES
@@ -131,7 +131,7 @@ impl<A: Accelerator> IndexStage<A> {
     }
 
     /// Builds the whole index of the text on the device. Waits for it, to know how many lines there are.
-    pub fn build(&mut self, device: &A, levels: Level) -> Result<Shape, Error> {
+    pub fn build(&mut self, device: &A, levels: Level) -> Result<IndexShape, Error> {
         let padded = padded_for(self.loaded);
         self.room.all = self.room.all.max(padded / BYTES_OF_A_LINE);
         self.room.of_a_tile = self.room.of_a_tile.max(TILE_BYTES / BYTES_OF_A_LINE);
@@ -140,7 +140,7 @@ impl<A: Accelerator> IndexStage<A> {
             let lines = status[LINES] as usize;
             let of_a_tile = status[MOST_LINES_OF_A_TILE] as usize;
             if lines <= self.room.all && of_a_tile <= self.room.of_a_tile {
-                return Ok(Shape { padded, levels, lines, any_faulty: status[ANY_FAULTY] != 0 });
+                return Ok(IndexShape { padded, levels, lines, any_faulty: status[ANY_FAULTY] != 0 });
             }
             self.room.grow(lines, of_a_tile);
         }
@@ -246,14 +246,14 @@ impl<A: Accelerator> IndexStage<A> {
         Ok(status)
     }
 
-    fn line_starts(&self, device: &A, shape: Shape) -> Result<Vec<PartOffset>, Error> {
+    fn line_starts(&self, device: &A, shape: IndexShape) -> Result<Vec<PartOffset>, Error> {
         let mut starts = vec![0; shape.lines + 1];
         device.download(self.line_starts.get()?, 0, &mut starts)?;
         Ok(starts)
     }
 
     /// Judges the lines that the kernels suspect, and clears those found good on the device.
-    pub fn judge(&mut self, device: &A, text: &[u8], shape: Shape) -> Result<Vec<LineFault>, Error> {
+    pub fn judge(&mut self, device: &A, text: &[u8], shape: IndexShape) -> Result<Vec<LineFault>, Error> {
         if !shape.any_faulty {
             return Ok(Vec::new());
         }
@@ -278,7 +278,7 @@ impl<A: Accelerator> IndexStage<A> {
     }
 
     /// The partition as the query kernels read it.
-    pub fn indexed(&self, device: &A, shape: Shape) -> Result<Indexed<'_>, Error> {
+    pub fn indexed(&self, device: &A, shape: IndexShape) -> Result<Indexed<'_>, Error> {
         Ok(Indexed {
             text: device.view(self.text.get()?, shape.padded),
             levels: device.view(self.levels.get()?, shape.words() * shape.levels as usize),
@@ -288,7 +288,7 @@ impl<A: Accelerator> IndexStage<A> {
     }
 
     /// Copies the whole index back.
-    pub fn download(&mut self, device: &A, text: &[u8], shape: Shape) -> Result<StructuralIndex, Error> {
+    pub fn download(&mut self, device: &A, text: &[u8], shape: IndexShape) -> Result<StructuralIndex, Error> {
         let faults = self.judge(device, text, shape)?;
         let words = words_for(text.len());
         let mut string = vec![0; words];

@@ -11,9 +11,10 @@ use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::Accelerator;
 use super::columns::{ColumnStage, Source};
-use super::index::{IndexStage, Shape};
+use super::index::{IndexShape, IndexStage};
 use super::query::{Find, QueryStage};
 use super::results::Texts;
+use super::shape::Shape;
 use crate::answer::{Answer, LineFault, Piece, Want};
 use crate::backend::{Backend, Buffer, Stage, StructuralIndex, Worker};
 use crate::columns::{ColumnBatch, Columnar, Schema};
@@ -98,6 +99,14 @@ impl<A: Accelerator> Pipeline<A> {
     #[must_use]
     pub fn most_cells(mut self, cells: usize) -> Self {
         self.most_cells = cells;
+        self
+    }
+
+    /// Has every record held by so many threads, instead of choosing by the records' length. It changes the time, never the
+    /// answer.
+    #[must_use]
+    pub fn shape(self, shape: Shape) -> Self {
+        self.stages().query.shape = Some(shape);
         self
     }
 
@@ -209,7 +218,11 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         let idle = self.idle().pop();
         let lane = match idle {
             Some(lane) => lane,
-            None => Lane { stages: Stages::default(), queue: self.device.queue()? },
+            None => {
+                let mut stages = Stages::default();
+                stages.query.shape = self.stages().query.shape;
+                Lane { stages, queue: self.device.queue()? }
+            }
         };
         Ok(Box::new(DeviceWorker { lane: Some(lane), pipeline: self }))
     }
@@ -277,7 +290,7 @@ struct Part<'a, A: Accelerator> {
     stages: &'a mut Stages<A>,
     text: &'a [u8],
     base: usize,
-    shape: Shape,
+    shape: IndexShape,
     faults: Vec<LineFault>,
 }
 

@@ -2,13 +2,14 @@
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
-    CountScan, Indexed, LookBack, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryFill,
-    QueryFillArgs, QuerySlots, QuerySlotsArgs, SlotCompact, SlotCompactArgs, Span, bounds_for, compact_tiles,
+    CountScan, Indexed, KEPT, LookBack, QueryBounds, QueryBoundsArgs, QueryCountArgs, QueryFillArgs,
+    QuerySlotsArgs, SlotCompact, SlotCompactArgs, Span, bounds_for, compact_tiles,
 };
 use warpath_shared::units::LineIx;
 
 use super::index::scan;
 use super::results::{Bounds, ResultsStage};
+use super::shape::Shape;
 use super::{Accelerator, ScanScratch, Slot, launch};
 use crate::error::Error;
 use crate::program::Program;
@@ -40,9 +41,12 @@ pub(super) struct QueryStage<A: Accelerator> {
     slots: Slot<A, Span>,
     slot_scan: ScanScratch<A, u64>,
     counts: Slot<A, u64>,
+    kept: Slot<A, Span>,
     offsets: Slot<A, u64>,
     count_scan: ScanScratch<A, u64>,
     found: ResultsStage<A>,
+    /// How many threads hold a record; chosen by the record's length where this is `None`.
+    pub shape: Option<Shape>,
 }
 
 impl<A: Accelerator> Default for QueryStage<A> {
@@ -52,9 +56,11 @@ impl<A: Accelerator> Default for QueryStage<A> {
             slots: Slot::default(),
             slot_scan: ScanScratch::default(),
             counts: Slot::default(),
+            kept: Slot::default(),
             offsets: Slot::default(),
             count_scan: ScanScratch::default(),
             found: ResultsStage::default(),
+            shape: None,
         }
     }
 }
@@ -110,7 +116,7 @@ impl<A: Accelerator> QueryStage<A> {
         let view = self.program.view(device, program)?;
         let buffer = self.slots.room(device, len)?;
         let args = QuerySlotsArgs { indexed, program: view, slots: device.view_mut(buffer, len) };
-        launch::<A, QuerySlots>(device, &args)?;
+        self.shape.unwrap_or_else(|| Shape::of(&indexed)).slots(device, &args)?;
 
         // Slots of one path cannot overflow the first guess; those of many may all be full, and seldom are.
         let mut room = if find.matches { self.found.matches.capacity().max(lines) } else { 0 };
@@ -150,11 +156,18 @@ impl<A: Accelerator> QueryStage<A> {
         find: Find,
     ) -> Result<Bounds, Error> {
         let (lines, len) = (indexed.lines(), program.paths() * indexed.lines());
-        let Self { program: sent, counts, offsets, count_scan, found, .. } = self;
+        let Self { program: sent, counts, kept, offsets, count_scan, found, shape, .. } = self;
+        let shape = shape.unwrap_or_else(|| Shape::of(&indexed));
         let view = sent.view(device, program)?;
         device.zero(counts.room(device, len)?, 0, len)?;
-        let args = QueryCountArgs { indexed, program: view, counts: device.view_mut(counts.get_mut()?, len) };
-        launch::<A, QueryCount>(device, &args)?;
+        let kept_len = if find.matches { KEPT * len } else { 0 };
+        let args = QueryCountArgs {
+            indexed,
+            program: view,
+            counts: device.view_mut(counts.get_mut()?, len),
+            kept: device.view_mut(kept.room(device, kept_len)?, kept_len),
+        };
+        shape.count(device, &args)?;
         scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
 
         let bounds = bounds_for(program.paths());
@@ -171,10 +184,12 @@ impl<A: Accelerator> QueryStage<A> {
             let args = QueryFillArgs {
                 indexed,
                 program: view,
+                counts: device.view(counts.get()?, len),
+                kept: device.view(kept.get()?, kept_len),
                 offsets: device.view_mut(offsets.get_mut()?, len + 1),
                 matches: device.view_mut(found.matches.room(device, total)?, total),
             };
-            launch::<A, QueryFill>(device, &args)?;
+            shape.fill(device, &args)?;
         }
         Ok(bounds)
     }

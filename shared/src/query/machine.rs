@@ -7,9 +7,9 @@
 use core::mem::MaybeUninit;
 
 use super::document::{Document, Node};
+use super::filter::Filter;
 use super::select::{Visit, element, member, next_child, next_in_slice};
-use super::value::equals;
-use crate::ir::{Instr, MAX_FRAMES, Op, Program};
+use crate::ir::{MAX_FRAMES, Op, Program};
 use crate::units::PathIx;
 
 /// Where matches go.
@@ -63,10 +63,34 @@ impl Machine {
     /// At most [`MAX_FRAMES`] frames wait at once, which the program's compiler has checked.
     #[inline(always)]
     pub fn run<D: Document, S: Sink>(&mut self, program: &Program<'_>, doc: &D, root: Node, sink: &mut S) {
+        self.run_steps::<D, S, false>(program, doc, root, sink);
+    }
+
+    /// As [`run`](Self::run), for programs whose instructions select one node at most, and with no code for the others: an
+    /// instruction of another kind finds nothing.
+    #[inline(always)]
+    pub fn run_singular<D: Document, S: Sink>(
+        &mut self,
+        program: &Program<'_>,
+        doc: &D,
+        root: Node,
+        sink: &mut S,
+    ) {
+        self.run_steps::<D, S, true>(program, doc, root, sink);
+    }
+
+    #[inline(always)]
+    fn run_steps<D: Document, S: Sink, const SINGULAR: bool>(
+        &mut self,
+        program: &Program<'_>,
+        doc: &D,
+        root: Node,
+        sink: &mut S,
+    ) {
         let mut top = Frame { pc: 0, node: root, visit: Visit::default() };
         let mut waiting = 0usize;
         loop {
-            match step(program, doc, top, sink) {
+            match step::<D, S, SINGULAR>(program, doc, top, sink) {
                 Step::Stay(frame) => top = frame,
                 Step::Enter(frame, below) => {
                     // The compiler has counted; a program that lies loses matches, not memory.
@@ -91,7 +115,12 @@ impl Machine {
 
 /// Runs the instruction of the top frame: the one step that every backend takes.
 #[inline(always)]
-fn step<D: Document, S: Sink>(program: &Program<'_>, doc: &D, mut top: Frame, sink: &mut S) -> Step {
+fn step<D: Document, S: Sink, const SINGULAR: bool>(
+    program: &Program<'_>,
+    doc: &D,
+    mut top: Frame,
+    sink: &mut S,
+) -> Step {
     let instr = program.instrs.get(top.pc as usize);
     let node = top.node;
     let child = match instr.op {
@@ -102,12 +131,13 @@ fn step<D: Document, S: Sink>(program: &Program<'_>, doc: &D, mut top: Frame, si
         }
         NAME => member(doc, node, program.literals, (instr.a as u32, instr.b as u32)),
         INDEX => element(doc, node, instr.a),
+        _ if SINGULAR => None,
         _ => {
             let mut visit = top.visit;
             let child = match instr.op {
                 SLICE => next_in_slice(doc, node, &instr, &mut visit),
                 WILDCARD => next_child(doc, node, &mut visit),
-                _ => next_that_passes(program, doc, node, &instr, &mut visit),
+                _ => doc.next_passing(program, node, &Filter::of(program, &instr), &mut visit),
             };
             let Some(child) = child else {
                 top.pc += 1;
@@ -122,35 +152,4 @@ fn step<D: Document, S: Sink>(program: &Program<'_>, doc: &D, mut top: Frame, si
     let Some(child) = child else { return Step::Stay(top) };
     let frame = Frame { pc: instr.target, node: child, visit: Visit::default() };
     if program.instrs.get(top.pc as usize).op == RETURN { Step::Stay(frame) } else { Step::Enter(frame, top) }
-}
-
-/// The next child of which a filter's test holds.
-#[inline(always)]
-fn next_that_passes<D: Document>(
-    program: &Program<'_>,
-    doc: &D,
-    node: Node,
-    filter: &Instr,
-    visit: &mut Visit,
-) -> Option<Node> {
-    let test = program.tests.get(filter.a as usize);
-    while let Some(child) = next_child(doc, node, visit) {
-        let mut found = Some(child);
-        let mut pc = test.path as usize;
-        while let Some(at) = found {
-            let instr = program.instrs.get(pc);
-            found = match instr.op {
-                NAME => member(doc, at, program.literals, (instr.a as u32, instr.b as u32)),
-                INDEX => element(doc, at, instr.a),
-                _ => break,
-            };
-            pc += 1;
-        }
-        if let Some(value) = found
-            && equals(doc, value, program.literals, &test)
-        {
-            return Some(child);
-        }
-    }
-    None
 }
