@@ -121,7 +121,8 @@ type Launch = (&'static str, Event, Event);
 const STAGED_UPLOADS: usize = 16 << 10;
 const STAGED_DOWNLOADS: usize = 48 << 10;
 
-/// From so many cores on, all workers of a device may spin and leave as many for others.
+/// From so many cores on, all eight workers of a device may spin and leave as many for others. By that reasoning; it is
+/// not measured.
 const SPINNING_CORES: usize = 16;
 
 /// A queue on a CUDA device: a stream, which waits for no other, and none waits for it.
