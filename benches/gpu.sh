@@ -1,19 +1,39 @@
 #!/usr/bin/env bash
-# Times the kernels on a machine with a GPU and without Rust, with the programs that `tests/gpu.sh build` made.
+# Measures on a machine with a GPU and without Rust.
 #
-#   benches/gpu.sh [FOLDER]        (default: .gpu-carry)
+#   benches/gpu.sh build [FOLDER]      here: builds the programs and strips them into FOLDER (default: .gpu-carry)
+#   benches/gpu.sh run FOLDER [ARGS]   there: `bench gpu ARGS`, over data in a folder that is removed afterwards
+#
+# Results, tables and plots are written to docs/bench, unless ARGS name another --folder. Peers that were copied into FOLDER
+# under the names that benches/peers.sh gives them are measured too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-bin=${1:-.gpu-carry}
-data=$(mktemp -d)
-trap 'rm -rf "$data"' EXIT
+mode=${1:?build or run}
+bin=${2:-.gpu-carry}
 
-nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
-date -u +%Y-%m-%d
-"$bin/generate" --shape twitter --size 841681456B -o "$data/twitter.ndjson"
-"$bin/bench-gpu" --levels 3 "$data/twitter.ndjson" '$.user.lang' '$.lang' '$.user[?@ == "nl"]' '$.entities.urls[*].url'
-for device in cuda cpu; do
-    for _ in 1 2 3; do
-        "$bin/warpath" query --device "$device" --count --stats '$.user.lang' "$data/twitter.ndjson"
+case $mode in
+build)
+    cargo build --release --package warpath --package warpath-benches --bins
+    mkdir -p "$bin"
+    for program in warpath bench bench-gpu; do
+        strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
     done
-done
+    for peer in qj-0.1.4 qj-0.3.0; do
+        if [[ -e target/peers/bin/$peer ]]; then
+            cp -L "target/peers/bin/$peer" "$bin/$peer"
+        fi
+    done
+    # Where they are run, git may not know.
+    git describe --always --dirty=+ >"$bin/revision"
+    ls -l "$bin"
+    ;;
+run)
+    data=$(mktemp -d)
+    trap 'rm -rf "$data"' EXIT
+    "$bin/bench" gpu --data "$data" --revision "$(<"$bin/revision")" "${@:3}"
+    ;;
+*)
+    echo "usage: benches/gpu.sh build|run [FOLDER]" >&2
+    exit 2
+    ;;
+esac

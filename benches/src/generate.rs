@@ -11,6 +11,7 @@
 //! | [`Shape::Walmart`] | a product; 30 % have `bestMarketplacePrice` | 1.2 kB | `$.bestMarketplacePrice.price`, `$.name` |
 //! | [`Shape::BestBuy`] | a product; `categoryPath` has 2 to 6 entries, and other arrays nest | 2.5 kB | `$.categoryPath[1:3].id` |
 //! | [`Shape::Maps`] | an answer with directions: routes of legs of steps | 34 kB (10 to 60) | `$.routes[*].legs[*].steps[*].distance.text` |
+//! | [`Shape::Sized`] | lists of small objects around a user | as asked for, exactly | `$.user.name`, `$.user[?@ == "mythic"]` (0.1 %), `"rare"` (1 %), `"scarce"` (10 %), `"common"` (88.9 %) |
 //!
 //! 85 % of the bytes of the tweets are in strings as a string bitmap counts them, from the opening quote up to but not
 //! including the closing one, and 88 % with the closing quotes; 87 % is what others report of theirs. Four tweets of
@@ -26,12 +27,15 @@
 mod bestbuy;
 mod maps;
 mod random;
+mod sized;
 mod text;
 mod twitter;
 mod walmart;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::sync::mpsc;
 use std::thread;
 
@@ -41,12 +45,16 @@ use random::Random;
 /// bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// No record is longer than this; a block's buffer is made so large that it never grows.
+/// No record of a shape that has no length of its own is longer; a block's buffer is made so large that it never grows.
 const LONGEST_RECORD_BYTES: usize = 96 << 10;
 
+/// The lengths that records of [`Shape::Sized`] can have, with the newline, in bytes.
+pub const SIZED_BYTES: RangeInclusive<u32> = 100..=64 << 20;
+
 /// What the records look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
-#[value(rename_all = "lower")]
+///
+/// As text it is `twitter`, `walmart`, `bestbuy`, `maps`, or `sized:BYTES`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Tweets, some with a whole tweet inside.
     Twitter,
@@ -56,10 +64,12 @@ pub enum Shape {
     BestBuy,
     /// Directions: large, deep records of short strings and numbers.
     Maps,
+    /// Records of this many bytes each, newline included, of which there must be [`SIZED_BYTES`].
+    Sized(u32),
 }
 
 impl Shape {
-    /// Every shape, in the order of the table in this module's documentation.
+    /// The shapes of the field's files, in the order of the table in this module's documentation.
     pub const ALL: [Shape; 4] = [Shape::Twitter, Shape::Walmart, Shape::BestBuy, Shape::Maps];
 
     /// The name by which the `generate` program knows the shape.
@@ -69,6 +79,45 @@ impl Shape {
             Shape::Walmart => "walmart",
             Shape::BestBuy => "bestbuy",
             Shape::Maps => "maps",
+            Shape::Sized(_) => "sized",
+        }
+    }
+
+    /// What tells its random numbers from those of other shapes. Part of the data's definition.
+    fn key(self) -> u64 {
+        match self {
+            Shape::Twitter => 0,
+            Shape::Walmart => 1,
+            Shape::BestBuy => 2,
+            Shape::Maps => 3,
+            Shape::Sized(line_bytes) => 4 | u64::from(line_bytes) << 8,
+        }
+    }
+
+    /// No record is longer, in bytes.
+    fn longest(self) -> usize {
+        match self {
+            Shape::Sized(line_bytes) => line_bytes as usize,
+            _ => LONGEST_RECORD_BYTES,
+        }
+    }
+}
+
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(shape) = Self::ALL.into_iter().find(|shape| shape.name() == text) {
+            return Ok(shape);
+        }
+        let line_bytes = text.strip_prefix("sized:").and_then(|bytes| bytes.parse().ok());
+        match line_bytes {
+            Some(line_bytes) if SIZED_BYTES.contains(&line_bytes) => Ok(Shape::Sized(line_bytes)),
+            _ => Err(format!(
+                "shapes are twitter, walmart, bestbuy, maps and sized:BYTES, of {} to {} bytes a record",
+                SIZED_BYTES.start(),
+                SIZED_BYTES.end()
+            )),
         }
     }
 }
@@ -99,10 +148,15 @@ enum Maker {
     Walmart(walmart::Products),
     BestBuy(bestbuy::Products),
     Maps(maps::Directions),
+    Sized(sized::Records),
 }
 
 impl Generator {
     /// A generator at the first record for `seed`.
+    ///
+    /// # Panics
+    ///
+    /// If the shape is [`Shape::Sized`] with a length not in [`SIZED_BYTES`].
     pub fn new(shape: Shape, seed: u64) -> Self {
         Self::for_block(shape, seed, 0)
     }
@@ -113,8 +167,12 @@ impl Generator {
             Shape::Walmart => Maker::Walmart(walmart::Products::new(block)),
             Shape::BestBuy => Maker::BestBuy(bestbuy::Products::new(block)),
             Shape::Maps => Maker::Maps(maps::Directions),
+            Shape::Sized(line_bytes) => {
+                assert!(SIZED_BYTES.contains(&line_bytes), "records of {line_bytes} bytes");
+                Maker::Sized(sized::Records::new(line_bytes, block))
+            }
         };
-        Self { random: Random::new(shape as u64, seed, block), maker }
+        Self { random: Random::new(shape.key(), seed, block), maker }
     }
 
     /// Appends the next record to `out`: one JSON object in one line, without the newline.
@@ -124,6 +182,7 @@ impl Generator {
             Maker::Walmart(products) => products.record(&mut self.random, out),
             Maker::BestBuy(products) => products.record(&mut self.random, out),
             Maker::Maps(directions) => directions.record(&mut self.random, out),
+            Maker::Sized(records) => records.record(&mut self.random, out),
         }
     }
 
@@ -142,7 +201,7 @@ impl Generator {
 ///
 /// # Panics
 ///
-/// If a thread cannot be started.
+/// If a thread cannot be started, or as [`Generator::new`] does.
 pub fn write_ndjson(shape: Shape, seed: u64, target_bytes: u64, out: &mut impl Write) -> io::Result<Stats> {
     let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     write_ndjson_with_threads(shape, seed, target_bytes, threads, out)
@@ -158,7 +217,7 @@ pub fn write_ndjson(shape: Shape, seed: u64, target_bytes: u64, out: &mut impl W
 ///
 /// # Panics
 ///
-/// If a thread cannot be started.
+/// If a thread cannot be started, or as [`Generator::new`] does.
 pub fn write_ndjson_with_threads(
     shape: Shape,
     seed: u64,
@@ -215,7 +274,7 @@ pub fn write_ndjson_with_threads(
 
 /// [`write_ndjson`] into memory.
 pub fn ndjson(shape: Shape, seed: u64, target_bytes: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(target_bytes + LONGEST_RECORD_BYTES);
+    let mut out = Vec::with_capacity(target_bytes + shape.longest());
     write_ndjson(shape, seed, target_bytes as u64, &mut out).expect("memory takes every write");
     out
 }
@@ -224,7 +283,7 @@ pub fn ndjson(shape: Shape, seed: u64, target_bytes: usize) -> Vec<u8> {
 fn fill_block(shape: Shape, seed: u64, block: u64, buffer: &mut Vec<u8>) -> u64 {
     let mut generator = Generator::for_block(shape, seed, block);
     buffer.clear();
-    buffer.reserve(BLOCK_BYTES + LONGEST_RECORD_BYTES);
+    buffer.reserve(BLOCK_BYTES + shape.longest());
     let mut records = 0;
     while buffer.len() < BLOCK_BYTES {
         generator.line(buffer);

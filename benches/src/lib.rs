@@ -1,3 +1,4 @@
-//! What the benches share: data to run on.
+//! What the benches share: data to run on, and the harness that measures Warpath beside its peers.
 
 pub mod generate;
+pub mod harness;

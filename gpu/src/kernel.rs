@@ -12,7 +12,7 @@ mod structure;
 pub use copy::copy_16;
 pub use index::line_index;
 pub use kind::kind_check;
-pub use line::{line_scan, line_states, line_summaries};
+pub use line::{line_scan, line_states};
 pub use query::{query_count, query_fill, query_slots};
 pub use scan::count_scan;
 pub use structure::structure_write;

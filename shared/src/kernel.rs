@@ -9,7 +9,7 @@
 //! | kernel | reads | writes |
 //! |---|---|---|
 //! | [`LineStates`] | text | the state at the start of each tile, where its line's start is near |
-//! | [`LineSummaries`], [`LineScan`] | text | those states where it is not |
+//! | [`LineScan`] | those | those states where it is not |
 //! | [`StructureWrite`] | text, states | bitmaps; each tile's newlines, faulty lines and bracket kinds |
 //! | [`LineIndex`] | the tiles' newlines | the newline index |
 //! | [`KindCheck`] | the tiles' kinds | lines whose brackets do not match across tiles |
@@ -68,7 +68,6 @@ macro_rules! for_each_kernel {
     ($callback:ident) => {
         $callback! {
             (LineStates, line_states),
-            (LineSummaries, line_summaries),
             (LineScan, line_scan),
             (StructureWrite, structure_write),
             (LineIndex, line_index),
@@ -115,7 +114,7 @@ fn blocks_for_tiles(text: usize) -> u32 {
 pub const ANY_FAULTY: usize = 0;
 /// How many lines the text has.
 pub const LINES: usize = 1;
-/// Not zero if some tile begins far from its line's start.
+/// Not zero if some tile's line begins further back than in the tile before it.
 pub const FAR: usize = 2;
 /// How many lines end in the tile in which most do, if there was no room for them.
 pub const MOST_LINES_OF_A_TILE: usize = 3;
@@ -131,7 +130,7 @@ pub struct LineStates;
 pub struct LineStatesArgs<'a> {
     /// The text, terminated by a newline and padded with zeros to a whole number of tiles. 16-byte aligned.
     pub text: View<'a, u8>,
-    /// For each tile, the summary of the text before it, as far back as a newline or the start.
+    /// For each tile, the summary of the text before it, as far back as a newline, the start, or the start of the tile before.
     pub states: ViewMut<'a, LineSummary>,
     /// Where [`FAR`] is.
     pub status: ViewMut<'a, u32>,
@@ -157,43 +156,14 @@ unsafe impl Kernel for LineStates {
     }
 }
 
-/// Summarises each tile, if [`FAR`]. A warp a tile.
-pub struct LineSummaries;
-
-/// Arguments of [`LineSummaries`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct LineSummariesArgs<'a> {
-    /// As for [`LineStatesArgs::text`].
-    pub text: View<'a, u8>,
-    /// One for each tile.
-    pub summaries: ViewMut<'a, LineSummary>,
-    /// Where [`FAR`] is.
-    pub status: View<'a, u32>,
-}
-
-// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
-unsafe impl Kernel for LineSummaries {
-    type Args<'a> = LineSummariesArgs<'a>;
-    const NAME: &'static str = "line_summaries";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for_tiles(args.text.len())
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        check_tiles(Self::NAME, args.text.len(), args.summaries.len(), args.status.len())
-    }
-}
-
-/// Scans line summaries into states, if [`FAR`]. A thread a tile.
+/// Scans what [`LineStates`] found into states, if [`FAR`]. A thread a tile.
 pub struct LineScan;
 
 /// Arguments of [`LineScan`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct LineScanArgs<'a> {
-    /// From [`LineSummaries`].
-    pub summaries: View<'a, LineSummary>,
-    /// As for [`LineStatesArgs::states`].
+    /// As for [`LineStatesArgs::states`]; on return, all are found.
     pub states: ViewMut<'a, LineSummary>,
     /// Scratch.
     pub look_back: LookBack<'a, LineSummary>,
@@ -206,14 +176,13 @@ unsafe impl Kernel for LineScan {
     type Args<'a> = LineScanArgs<'a>;
     const NAME: &'static str = "line_scan";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        scan_tiles(args.summaries.len()) as u32
+        scan_tiles(args.states.len()) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        sizes.at_least("summaries ≥ 1", args.summaries.len(), 1)?;
-        sizes.equal("states = summaries", args.states.len(), args.summaries.len())?;
+        sizes.at_least("states ≥ 1", args.states.len(), 1)?;
         sizes.equal("status = 4", args.status.len(), STATUS_WORDS)?;
-        args.look_back.check(Self::NAME, args.summaries.len())
+        args.look_back.check(Self::NAME, args.states.len())
     }
 }
 

@@ -20,7 +20,7 @@ pub const BLOCK_THREADS: usize = 256;
 /// Bytes of text that one warp reads together: a word a lane.
 pub const STRETCH_BYTES: usize = 32 * WORD_BYTES;
 /// Bytes that one warp indexes from start to end, a stretch after the other.
-pub const TILE_BYTES: usize = 16 << 10;
+pub const TILE_BYTES: usize = 32 << 10;
 /// Elements that one block of a device-wide scan takes.
 pub const SCAN_TILE: usize = BLOCK_THREADS;
 

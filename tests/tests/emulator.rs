@@ -245,7 +245,8 @@ fn a_kernel_that_reads_out_of_bounds_is_found() {
         Err(Error::Internal(message)) => {
             let place = "kernel `query_slots`, block (0, 0, 0), thread (0, 0, 0): ";
             assert!(message.starts_with(place), "{message}");
-            assert!(message.contains("out of bounds: 1 element(s) at 16384 of a view of 16384"), "{message}");
+            let what = format!("out of bounds: 1 element(s) at {TILE_BYTES} of a view of {TILE_BYTES}");
+            assert!(message.contains(&what), "{message}");
         }
         other => panic!("{other:?}"),
     }
@@ -391,13 +392,12 @@ fn lines_are_looked_back_for_beyond_one_window() {
     let mut far = [0u32; STATUS_WORDS];
     far[FAR] = 1;
     for schedule in [Schedule::InOrder, Schedule::Reverse, Schedule::Shuffled { seed: 4 }] {
-        let (mut status, mut states) = (vec![0u32; tiles + 1], vec![LineSummary::default(); len]);
+        let (mut status, mut states) = (vec![0u32; tiles + 1], summaries.clone());
         let mut sums = vec![LineSummary::default(); 2 * tiles];
         let (aggregate, inclusive) = sums.split_at_mut(tiles);
         // SAFETY: the arrays outlive the launch, and nothing else touches them until it has ended.
         let args = unsafe {
             LineScanArgs {
-                summaries: View::from_slice(&summaries),
                 states: ViewMut::from_raw(states.as_mut_ptr(), len),
                 look_back: LookBack {
                     status: ViewMut::from_raw(status.as_mut_ptr(), status.len()),
@@ -412,14 +412,14 @@ fn lines_are_looked_back_for_beyond_one_window() {
         // SAFETY: launched as the kernel's shape says, with sizes that agree.
         launch(&in_flight.stack_bytes(64 << 10), "line_scan", &|| unsafe { kernel::line_scan(args) })
             .unwrap();
-        let mut sum = LineSummary::LINE_START;
+        let mut sum = LineSummary::default();
         for (i, (tile, got)) in summaries.iter().zip(&states).enumerate() {
+            sum = sum.combine(*tile);
             assert_eq!(
                 (got.state(), got.newlines()),
                 (sum.state(), sum.newlines()),
                 "{schedule:?}: tile {i}"
             );
-            sum = sum.combine(*tile);
         }
     }
 }

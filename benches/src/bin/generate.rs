@@ -17,8 +17,8 @@ use warpath_benches::generate::{Generator, Shape, Stats, write_ndjson_with_threa
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {
-    /// What the records look like
-    #[arg(long, value_enum)]
+    /// What the records look like: twitter, walmart, bestbuy, maps, or sized:BYTES for records of that many bytes each
+    #[arg(long)]
     shape: Shape,
 
     /// Bytes to write, in whole lines: the fewest that reach SIZE (KiB, MiB and GiB are understood)

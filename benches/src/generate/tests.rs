@@ -206,8 +206,46 @@ fn every_step_has_a_distance() {
 }
 
 #[test]
-fn bytes_depend_on_the_seed_only() {
+fn sized_records_have_the_size_asked_for() {
+    for line_bytes in [100, 101, 300, 499, 500, 1_000, 4_096, 100_000, 1 << 20] {
+        let ndjson = ndjson(Shape::Sized(line_bytes), 1, 3 << 20);
+        let lines: Vec<&[u8]> = ndjson.split_inclusive(|&byte| byte == b'\n').collect();
+        assert!(lines.iter().all(|line| line.len() == line_bytes as usize), "{line_bytes}");
+        let records = records(&ndjson);
+        assert!(records.iter().all(|record| record["user"]["kind"].is_string()), "{line_bytes}");
+        if line_bytes >= 4_096 {
+            let full = |list: &Value| list.as_array().is_some_and(|list| list.len() > 8);
+            assert!(records.iter().all(|record| full(&record["before"]) && full(&record["after"])));
+            assert!(records.iter().all(|record| record["pad"].as_str().unwrap().len() < 600));
+        }
+    }
+}
+
+#[test]
+fn kinds_of_sized_records_are_as_rare_as_stated() {
+    let records = records(&ndjson(Shape::Sized(200), 1, 4 << 20));
+    for (kind, per_mille_range) in
+        [("mythic", 0..3), ("rare", 7..14), ("scarce", 90..111), ("common", 875..903)]
+    {
+        let with = count(&records, |record| record["user"]["kind"] == kind);
+        assert!(with > 0 && per_mille_range.contains(&per_mille(with, records.len())), "{with} {kind}");
+    }
+}
+
+#[test]
+fn shapes_have_names() {
     for shape in Shape::ALL {
+        assert_eq!(shape.name().parse(), Ok(shape));
+    }
+    assert_eq!("sized:1000".parse(), Ok(Shape::Sized(1000)));
+    for bad in ["", "sized", "sized:", "sized:99", "sized:67108865", "sized:-1", "Twitter", "twitter:100"] {
+        assert!(bad.parse::<Shape>().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn bytes_depend_on_the_seed_only() {
+    for shape in Shape::ALL.into_iter().chain([Shape::Sized(1_234)]) {
         let bytes = ndjson(shape, 1, 3 << 20);
         assert!(bytes == ndjson(shape, 1, 3 << 20), "{}", shape.name());
         assert!(bytes != ndjson(shape, 2, 3 << 20), "{}", shape.name());
@@ -227,7 +265,7 @@ fn bytes_depend_on_the_seed_only() {
 
 #[test]
 fn bytes_do_not_depend_on_the_number_of_threads() {
-    for shape in Shape::ALL {
+    for shape in Shape::ALL.into_iter().chain([Shape::Sized(1_234), Shape::Sized(2 << 20)]) {
         for target_bytes in [0, 1, 10_000, 1 << 20, (5 << 20) + 12_345] {
             let (bytes, stats) = with_threads(shape, target_bytes, 1);
             for count in [2, 3, 16] {

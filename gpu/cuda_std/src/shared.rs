@@ -3,6 +3,8 @@
 //! It starts with arbitrary contents (the emulator fills it with 0xA5). One thread sees what another wrote after a barrier
 //! that both passed.
 
+use core::marker::PhantomData;
+
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::emulator;
 use crate::wide::U32x4;
@@ -88,12 +90,115 @@ mod sealed {
     pub trait Sealed {}
 }
 
+/// A pointer into shared memory: 32 bits on the device, where a generic pointer takes 64.
+///
+/// Make one of a [`shared_array!`] and count from there: loads and stores then have their offset in the instruction, and no
+/// registers are spent on addresses.
+#[derive(Debug)]
+pub struct Shared<T> {
+    #[cfg(target_arch = "nvptx64")]
+    address: u32,
+    #[cfg(not(target_arch = "nvptx64"))]
+    address: *mut T,
+    element: PhantomData<*mut T>,
+}
+
+impl<T> Clone for Shared<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Shared<T> {}
+
+impl<T> PartialEq for Shared<T> {
+    #[inline(always)]
+    fn eq(&self, other: &Self) -> bool {
+        self.address == other.address
+    }
+}
+impl<T> Eq for Shared<T> {}
+
+impl<T> Shared<T> {
+    /// The same place. `ptr` must be in shared memory, or nothing can be done with the result.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(ptr: *mut T) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let address: u64;
+            // SAFETY: it computes on registers only.
+            unsafe {
+                core::arch::asm!(
+                    "cvta.to.shared.u64 {}, {};", out(reg64) address, in(reg64) ptr,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            Self { address: address as u32, element: PhantomData }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        Self { address: ptr, element: PhantomData }
+    }
+
+    /// The place `count` elements further.
+    #[inline(always)]
+    #[must_use]
+    pub fn add(self, count: u32) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        let address = self.address.wrapping_add(count * size_of::<T>() as u32);
+        #[cfg(not(target_arch = "nvptx64"))]
+        let address = self.address.wrapping_add(count as usize);
+        Self { address, element: PhantomData }
+    }
+
+    /// The same place, as one of another type.
+    #[inline(always)]
+    #[must_use]
+    pub fn cast<U>(self) -> Shared<U> {
+        #[cfg(target_arch = "nvptx64")]
+        let address = self.address;
+        #[cfg(not(target_arch = "nvptx64"))]
+        let address = self.address.cast();
+        Shared { address, element: PhantomData }
+    }
+}
+
+impl<T: SharedValue> Shared<T> {
+    /// Reads the element by `ld.shared`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`].
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn read(self) -> T {
+        #[cfg(not(target_arch = "nvptx64"))]
+        emulator::check_shared("shared read", self.address);
+        // SAFETY: the caller vouches for the place.
+        unsafe { T::read(self) }
+    }
+
+    /// Writes the element by `st.shared`.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write()`].
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn write(self, value: T) {
+        #[cfg(not(target_arch = "nvptx64"))]
+        emulator::check_shared("shared write", self.address);
+        // SAFETY: the caller vouches for the place.
+        unsafe { T::write(self, value) }
+    }
+}
+
 /// A value that [`read`] and [`write()`] move as one: an unsigned integer, or 16 bytes.
 pub trait SharedValue: Copy + sealed::Sealed {
     #[doc(hidden)]
-    unsafe fn read(ptr: *const Self) -> Self;
+    unsafe fn read(at: Shared<Self>) -> Self;
     #[doc(hidden)]
-    unsafe fn write(ptr: *mut Self, value: Self);
+    unsafe fn write(at: Shared<Self>, value: Self);
 }
 
 macro_rules! shared_values {
@@ -101,15 +206,14 @@ macro_rules! shared_values {
         impl sealed::Sealed for $ty {}
         impl SharedValue for $ty {
             #[inline(always)]
-            unsafe fn read(ptr: *const Self) -> Self {
+            unsafe fn read(at: Shared<Self>) -> Self {
                 #[cfg(target_arch = "nvptx64")]
                 {
                     let value: $register;
                     // SAFETY: the caller vouches for the pointer.
                     unsafe {
                         core::arch::asm!(
-                            concat!("{{ .reg .u64 p; cvta.to.shared.u64 p, {1}; ld.shared.", $suffix, " {0}, [p]; }}"),
-                            out($class) value, in(reg64) ptr,
+                            concat!("ld.shared.", $suffix, " {0}, [{1}];"), out($class) value, in(reg32) at.address,
                             options(readonly, nostack, preserves_flags),
                         );
                     }
@@ -117,22 +221,21 @@ macro_rules! shared_values {
                 }
                 // SAFETY: the caller vouches for the pointer.
                 #[cfg(not(target_arch = "nvptx64"))]
-                unsafe { ptr.read() }
+                unsafe { at.address.read() }
             }
             #[inline(always)]
-            unsafe fn write(ptr: *mut Self, value: Self) {
+            unsafe fn write(at: Shared<Self>, value: Self) {
                 // SAFETY: the caller vouches for the pointer.
                 #[cfg(target_arch = "nvptx64")]
                 unsafe {
                     core::arch::asm!(
-                        concat!("{{ .reg .u64 p; cvta.to.shared.u64 p, {0}; st.shared.", $suffix, " [p], {1}; }}"),
-                        in(reg64) ptr, in($class) value as $register,
+                        concat!("st.shared.", $suffix, " [{0}], {1};"), in(reg32) at.address, in($class) value as $register,
                         options(nostack, preserves_flags),
                     );
                 }
                 // SAFETY: the caller vouches for the pointer.
                 #[cfg(not(target_arch = "nvptx64"))]
-                unsafe { ptr.write(value) };
+                unsafe { at.address.write(value) };
             }
         }
     )*};
@@ -149,15 +252,15 @@ impl sealed::Sealed for U32x4 {}
 
 impl SharedValue for U32x4 {
     #[inline(always)]
-    unsafe fn read(ptr: *const Self) -> Self {
+    unsafe fn read(at: Shared<Self>) -> Self {
         #[cfg(target_arch = "nvptx64")]
         {
             let (a, b, c, d): (u32, u32, u32, u32);
             // SAFETY: the caller vouches for the pointer.
             unsafe {
                 core::arch::asm!(
-                    "{{ .reg .u64 p; cvta.to.shared.u64 p, {4}; ld.shared.v4.u32 {{{0}, {1}, {2}, {3}}}, [p]; }}",
-                    out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg64) ptr,
+                    "ld.shared.v4.u32 {{{0}, {1}, {2}, {3}}}, [{4}];",
+                    out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d, in(reg32) at.address,
                     options(readonly, nostack, preserves_flags),
                 );
             }
@@ -166,26 +269,26 @@ impl SharedValue for U32x4 {
         // SAFETY: the caller vouches for the pointer.
         #[cfg(not(target_arch = "nvptx64"))]
         unsafe {
-            ptr.read()
+            at.address.read()
         }
     }
 
     #[inline(always)]
-    unsafe fn write(ptr: *mut Self, value: Self) {
+    unsafe fn write(at: Shared<Self>, value: Self) {
         // SAFETY: the caller vouches for the pointer.
         #[cfg(target_arch = "nvptx64")]
         unsafe {
             let [a, b, c, d] = value.0;
             core::arch::asm!(
-                "{{ .reg .u64 p; cvta.to.shared.u64 p, {0}; st.shared.v4.u32 [p], {{{1}, {2}, {3}, {4}}}; }}",
-                in(reg64) ptr, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
+                "st.shared.v4.u32 [{0}], {{{1}, {2}, {3}, {4}}};",
+                in(reg32) at.address, in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d,
                 options(nostack, preserves_flags),
             );
         }
         // SAFETY: the caller vouches for the pointer.
         #[cfg(not(target_arch = "nvptx64"))]
         unsafe {
-            ptr.write(value);
+            at.address.write(value);
         }
     }
 }
@@ -200,10 +303,8 @@ impl SharedValue for U32x4 {
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn read<T: SharedValue>(ptr: *const T) -> T {
-    #[cfg(not(target_arch = "nvptx64"))]
-    emulator::check_shared("shared::read", ptr);
     // SAFETY: the caller vouches for the pointer.
-    unsafe { T::read(ptr) }
+    unsafe { Shared::new(ptr.cast_mut()).read() }
 }
 
 /// Writes shared memory by `st.shared`; see [`read`].
@@ -214,8 +315,6 @@ pub unsafe fn read<T: SharedValue>(ptr: *const T) -> T {
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn write<T: SharedValue>(ptr: *mut T, value: T) {
-    #[cfg(not(target_arch = "nvptx64"))]
-    emulator::check_shared("shared::write", ptr);
     // SAFETY: the caller vouches for the pointer.
-    unsafe { T::write(ptr, value) }
+    unsafe { Shared::new(ptr).write(value) }
 }

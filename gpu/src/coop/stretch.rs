@@ -18,7 +18,7 @@
 //! ```
 
 use cuda_std::bits::byte_permute;
-use cuda_std::shared;
+use cuda_std::shared::Shared;
 use cuda_std::warp::sync_warp;
 use cuda_std::wide::{U32x4, load_readonly_16};
 use warpath_shared::index::class::Classes;
@@ -32,35 +32,43 @@ use super::warp::ALL;
 pub const VECTORS: usize = STRETCH_BYTES / 16;
 
 #[inline(always)]
-fn place(vector: usize) -> usize {
+fn place(vector: u32) -> u32 {
     vector ^ (vector >> 3 & 7)
 }
 
-/// The classes of this lane's word of the stretch that begins at byte `start`.
+/// What a lane loads of a stretch: every 32nd vector.
+pub type Loaded = [U32x4; VECTORS / LANES as usize];
+
+/// Loads this lane's vectors of the stretch that begins at byte `start`.
+#[inline(always)]
+pub fn load(text: View<'_, u8>, start: usize, lane: u32) -> Loaded {
+    let from = text.at(start, STRETCH_BYTES).wrapping_add(lane as usize * 16);
+    core::array::from_fn(|i| {
+        // SAFETY: `at` checked the range; texts are 16-byte aligned, and no kernel writes to one.
+        unsafe { load_readonly_16(from.wrapping_add(i * LANES as usize * 16).cast()) }
+    })
+}
+
+/// The classes of this lane's word of a stretch that was loaded.
 ///
 /// # Safety
 /// All 32 lanes call it together. `staging` is [`VECTORS`] elements of shared memory, the same for all of them, that nobody
 /// else touches. When it returns, lanes may write there what only they read.
 #[inline(always)]
-pub unsafe fn classify(text: View<'_, u8>, start: usize, staging: *mut U32x4, lane: u32) -> Classes {
-    let lane = lane as usize;
+pub unsafe fn classify(loaded: Loaded, staging: Shared<U32x4>, lane: u32) -> Classes {
     // SAFETY: all lanes are here. What they wrote there before has been read.
     unsafe { sync_warp(ALL) };
     let mut i = 0;
-    while i < VECTORS / LANES as usize {
-        let vector = i * LANES as usize + lane;
-        let from = text.at(start + vector * 16, 16).cast();
-        // SAFETY: `at` checked the range; texts are 16-byte aligned, and no kernel writes to one.
-        let bytes = unsafe { load_readonly_16(from) };
+    while i < loaded.len() as u32 {
         // SAFETY: `place` permutes 0..VECTORS, so each element has one writer.
-        unsafe { shared::write(staging.add(place(vector)), bytes) };
+        unsafe { staging.add(place(i * LANES + lane)).write(loaded[i as usize]) };
         i += 1;
     }
     // SAFETY: all lanes are here.
     unsafe { sync_warp(ALL) };
-    let read = |i: usize| {
+    let read = |i: u32| {
         // SAFETY: written before the warp was synchronised.
-        let vector = unsafe { shared::read(staging.add(place(4 * lane + i))) };
+        let vector = unsafe { staging.add(place(4 * lane + i)).read() };
         vector.0
     };
     let low = classify_half(read(0), read(1));

@@ -1,14 +1,14 @@
 //! The newline index, from the tiles' lists of their own lines.
 //!
-//! *Threads*: a thread a tile in the scan of how many lines end in each ([`super::scan`]), then a warp a tile, one after the
-//! other, to copy its list. *Overflow*: lines beyond the arrays are counted and not written; the host makes room.
+//! *Threads*: a thread a tile in the scan of how many lines end in each ([`super::scan`]), then a lane for each line of a
+//! warp's 32 tiles, to copy their lists. *Overflow*: lines beyond the arrays are counted and not written; the host makes room.
 //! *Cost*: eight bytes a line and twelve a tile.
 
 use cuda_std::atomic::mid::{atomic_fetch_max_u32_relaxed_device, atomic_store_32_relaxed_device};
 use cuda_std::kernel;
 use cuda_std::shared::shared_array;
 use cuda_std::thread::thread_idx_x;
-use cuda_std::warp::warp_vote_any;
+use cuda_std::warp::warp_shuffle_idx;
 use warpath_shared::kernel::{FAULTY_TILE, LINES, LineIndexArgs, MOST_LINES_OF_A_TILE};
 use warpath_shared::units::LineIx;
 
@@ -54,34 +54,47 @@ pub unsafe fn line_index(args: LineIndexArgs<'_>) {
         unsafe { atomic_store_32_relaxed_device(lines, (before + value) as u32) };
     }
     let faulty = at < tiles && args.counts.get(at) & FAULTY_TILE != 0;
+    // All lines of the warp's tiles, in order, a lane each: the tile of line `i` is the last that begins at or before it.
     // SAFETY: all lanes are here.
-    let any_faulty = unsafe { warp_vote_any(ALL, faulty) };
-    let mut other = 0;
-    while other < LANES {
-        // SAFETY: all lanes are here, with the same `other`.
-        let (count, first) = unsafe { (warp::from_lane(value, other), warp::from_lane(before, other)) };
-        let tile = at - lane as usize + other as usize;
-        let mut i = lane as usize;
-        while i < (count as usize).min(args.room as usize) {
-            let to = first as usize + i + 1;
-            if to < args.line_starts.len() {
-                // SAFETY: one writer a line.
-                unsafe { args.line_starts.set(to, args.ends.get(tile * args.room as usize + i)) };
+    let (first, all) = unsafe {
+        let first = warp::from_lane(before, 0);
+        (first, warp::from_lane(before + value, LANES - 1) - first)
+    };
+    let begin = before - first;
+    let mut base = 0;
+    while base < all {
+        let line = base + lane as u64;
+        let (mut tile, mut step) = (0, LANES / 2);
+        while step > 0 {
+            // SAFETY: all lanes are here: `base` and `step` are the same in all.
+            let (candidate, _) = unsafe { warp_shuffle_idx(ALL, begin as u32, tile + step, LANES) };
+            if candidate as u64 <= line {
+                tile += step;
             }
-            i += LANES as usize;
+            step /= 2;
         }
-        if any_faulty && tile < tiles {
-            let words = args.fault_words();
-            let mut i = lane as usize;
-            while i < words {
-                let mut bits = args.faults.get(tile * words + i);
-                while bits != 0 {
-                    report(&args.faulty, first as LineIx + 32 * i as u32 + bits.trailing_zeros());
-                    bits &= bits - 1;
-                }
-                i += LANES as usize;
+        // SAFETY: as above.
+        let (begin, _) = unsafe { warp_shuffle_idx(ALL, begin as u32, tile, LANES) };
+        let within = line as u32 - begin;
+        let to = (first + line + 1) as usize;
+        if line < all && within < args.room && to < args.line_starts.len() {
+            let from = (at - lane as usize + tile as usize) * args.room as usize + within as usize;
+            // SAFETY: one writer a line.
+            unsafe { args.line_starts.set(to, args.ends.get(from)) };
+        }
+        base += LANES as u64;
+    }
+    // A thread for each tile with faulty lines: there are few.
+    if faulty {
+        let words = args.fault_words();
+        let mut i = 0;
+        while i < words {
+            let mut bits = args.faults.get(at * words + i);
+            while bits != 0 {
+                report(&args.faulty, before as LineIx + 32 * i as u32 + bits.trailing_zeros());
+                bits &= bits - 1;
             }
+            i += 1;
         }
-        other += 1;
     }
 }

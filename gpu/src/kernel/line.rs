@@ -1,12 +1,13 @@
 //! In which state each tile begins.
 //!
 //! A newline ends everything, so a tile needs to know no more of the text at its left than goes back to the last newline.
-//! [`line_states`] looks for that newline and reads from there: on most texts a stretch or two a tile, and no tile waits for
-//! another. Where some tile begins further from its line's start than that, [`line_summaries`] and [`line_scan`] find all
-//! states by scanning what tiles amount to; else they end at once. The host need not know which.
+//! [`line_states`] looks for that newline in the tile at its left and reads from there: on most texts a stretch or two, and
+//! no tile waits for another. Where there is none in that whole tile, it has found what that tile does to the state at *its*
+//! left; and a scan of what all have found gives all states. [`line_scan`] does that if some tile needs it, and else ends at
+//! once. The host need not know.
 //!
-//! *Threads*: a warp a tile; in the scan, a thread a tile. *Cost*: of [`line_states`], 2 KiB a tile for each stretch that it
-//! looks back over; of the other two, the text read once.
+//! *Threads*: a warp a tile; in the scan, a thread a tile. *Cost*: 2 KiB read a tile for each stretch that is looked back
+//! over.
 //!
 //! *Tried*: one pass in which tiles publish what they amount to and look back over one another (Merrill and Garland, as the
 //! scans do). With tiles of 16 KiB, a block each, on an H200: 1.13 ms for 842 MB with windows of 32 tiles, half of it spent
@@ -16,49 +17,47 @@
 
 use cuda_std::atomic::mid::atomic_store_32_relaxed_device;
 use cuda_std::kernel;
-use cuda_std::shared::shared_array;
+use cuda_std::shared::{Shared, shared_array};
 use cuda_std::thread::{block_idx_x, thread_idx_x};
 use cuda_std::wide::U32x4;
 use warpath_shared::index::Monoid;
 use warpath_shared::index::line::LineSummary;
-use warpath_shared::kernel::{FAR, LineScanArgs, LineStatesArgs, LineSummariesArgs};
+use warpath_shared::kernel::{FAR, LineScanArgs, LineStatesArgs};
 use warpath_shared::units::{STRETCH_BYTES, TILE_BYTES};
 use warpath_shared::view::View;
 
 use super::scan::{Element, Scratch, scan};
-use crate::coop::stretch::{VECTORS, classify};
+use crate::coop::stretch::{VECTORS, classify, load};
 use crate::coop::words::Words;
 use crate::coop::{LANES, WARPS};
-
-/// Stretches at a tile's left in which its line's start is looked for.
-const NEAR: usize = 8;
 
 /// What the stretch that begins at byte `start` does to the state at its left. The same in every lane.
 ///
 /// # Safety
 /// As for [`classify`].
 #[inline(always)]
-unsafe fn summarise(text: View<'_, u8>, start: usize, staging: *mut U32x4, lane: u32) -> LineSummary {
+unsafe fn summarise(text: View<'_, u8>, start: usize, staging: Shared<U32x4>, lane: u32) -> LineSummary {
     // SAFETY: all lanes are here.
-    unsafe { Words::new(classify(text, start, staging, lane), false, lane).summary() }
+    unsafe { Words::new(classify(load(text, start, lane), staging, lane), false, lane).summary() }
 }
 
-/// Finds the state at the start of each tile, if the line's start is near.
+/// Finds the state at the start of each tile, if its line begins in the tile before it, and else what that tile does to the
+/// state at its left.
 ///
 /// # Safety
 /// Launched as [`LineStates`](warpath_shared::kernel::LineStates) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn line_states(args: LineStatesArgs<'_>) {
-    let staging = shared_array![U32x4; WARPS * VECTORS];
+    let staging = Shared::new(shared_array![U32x4; WARPS * VECTORS]);
     let (warp, lane) = (thread_idx_x() / LANES, thread_idx_x() % LANES);
     let tile = block_idx_x() as usize * WARPS + warp as usize;
     if tile >= args.states.len() {
         return;
     }
-    let staging = staging.wrapping_add(warp as usize * VECTORS);
+    let staging = staging.add(warp * VECTORS as u32);
     let mut state = LineSummary::default();
     let mut start = tile * TILE_BYTES;
-    let furthest = start.saturating_sub(NEAR * STRETCH_BYTES);
+    let furthest = start.saturating_sub(TILE_BYTES);
     while start > furthest && !state.is_anchored() {
         start -= STRETCH_BYTES;
         // SAFETY: all lanes have the same `start` and the same `state`, so all are here; the staging is this warp's own.
@@ -77,34 +76,7 @@ pub unsafe fn line_states(args: LineStatesArgs<'_>) {
     }
 }
 
-/// Summarises each tile, if some tile's state was not found.
-///
-/// # Safety
-/// Launched as [`LineSummaries`](warpath_shared::kernel::LineSummaries) says, with sizes that its check accepts.
-#[kernel]
-pub unsafe fn line_summaries(args: LineSummariesArgs<'_>) {
-    let staging = shared_array![U32x4; WARPS * VECTORS];
-    let (warp, lane) = (thread_idx_x() / LANES, thread_idx_x() % LANES);
-    let tile = block_idx_x() as usize * WARPS + warp as usize;
-    if tile >= args.summaries.len() || args.status.get(FAR) == 0 {
-        return;
-    }
-    let staging = staging.wrapping_add(warp as usize * VECTORS);
-    let mut all = LineSummary::default();
-    let mut stretch = 0;
-    while stretch < TILE_BYTES / STRETCH_BYTES {
-        let start = tile * TILE_BYTES + stretch * STRETCH_BYTES;
-        // SAFETY: all lanes are here; the staging is this warp's own.
-        all = all.combine(unsafe { summarise(args.text, start, staging, lane) });
-        stretch += 1;
-    }
-    if lane == 0 {
-        // SAFETY: one writer an element.
-        unsafe { args.summaries.set(tile, all) };
-    }
-}
-
-/// Scans the summaries, if some tile's state was not found.
+/// Scans what was found into states, if some tile's line begins further away.
 ///
 /// # Safety
 /// Launched as [`LineScan`](warpath_shared::kernel::LineScan) says, with sizes that its check accepts.
@@ -118,13 +90,14 @@ pub unsafe fn line_scan(args: LineScanArgs<'_>) {
     if args.status.get(FAR) == 0 {
         return;
     }
-    let len = args.summaries.len();
-    let load = |at| if at < len { args.summaries.get(at) } else { LineSummary::default() };
+    let len = args.states.len();
+    // SAFETY: each element is read, then written, by one thread.
+    let load = |at| if at < len { unsafe { args.states.get(at) } } else { LineSummary::default() };
     // SAFETY: all threads of the grid read the same status, so every thread of the block is here; the shared memory is this
     // scan's own.
-    let Element { at, before, .. } = unsafe { scan(&args.look_back, &shared, load) };
+    let Element { at, before, value } = unsafe { scan(&args.look_back, &shared, load) };
     if at < len {
         // SAFETY: one writer an element.
-        unsafe { args.states.set(at, LineSummary::LINE_START.combine(before)) };
+        unsafe { args.states.set(at, before.combine(value)) };
     }
 }

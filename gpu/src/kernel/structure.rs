@@ -2,8 +2,10 @@
 //!
 //! *Threads*: a warp a tile of 16 KiB, which it reads from start to end, 2 KiB at a time, a 64-byte word a lane. The state
 //! in which the tile begins is known ([`super::line`]), so no warp waits for another: there is no barrier here.
-//! *Memory*: 2 KiB of shared memory a warp, first to turn coalesced 16-byte loads into words, then for the words of up to
-//! eight levels, since which level a byte belongs to is known only at run time and registers cannot be indexed so.
+//! Which level a byte belongs to comes from its depth, counted for a whole word at once ([`Sliced`]); only bracket kinds take
+//! a walk from bracket to bracket. A word that is at fault somewhere, or deeper than 15, is walked for its levels as well.
+//! *Memory*: 2 KiB of shared memory a warp, first to turn coalesced 16-byte loads into words; then, for words that are
+//! walked, for up to eight levels, since registers cannot be indexed.
 //! *Overflow*: how many lines end in a tile is not known before, so each tile has room for as many as the host guesses;
 //! those beyond are counted and not written, and the host sees the count and makes room. *Cost*: the text read once; an
 //! eighth of it written for the string bitmap and for each level; four bytes a line; 20 bytes a tile, and its room's bits.
@@ -11,21 +13,24 @@
 
 use cuda_std::atomic::mid::atomic_fetch_or_u32_relaxed_device;
 use cuda_std::kernel;
-use cuda_std::shared::{self, shared_array};
+use cuda_std::shared::{Shared, shared_array};
 use cuda_std::thread::{block_idx_x, thread_idx_x};
 use cuda_std::warp::{sync_warp, warp_reduce_or, warp_vote_any};
 use cuda_std::wide::U32x4;
 use warpath_shared::index::Monoid;
 use warpath_shared::index::class::Classes;
-use warpath_shared::index::level::{HalfWord, KindDelta, walk_half};
+use warpath_shared::index::level::{HalfWord, KindDelta, Sliced, walk_half};
+use warpath_shared::index::string::prefix_xor;
 use warpath_shared::kernel::{FAULTY_TILE, StructureWriteArgs, TileKinds};
 use warpath_shared::units::{Depth, LineIx, PartOffset, STRETCH_BYTES, TILE_BYTES, WORD_BYTES};
 
-use crate::coop::stretch::{VECTORS, classify};
+use crate::coop::stretch::{VECTORS, classify, load};
 use crate::coop::warp::ALL;
 use crate::coop::words::{Resolved, Words};
 use crate::coop::{LANES, WARPS, warp};
 
+/// Stretches of a tile.
+const STRETCHES: usize = TILE_BYTES / STRETCH_BYTES;
 /// Levels whose words fit the shared memory that the text needed: 8 × 32 × 8 bytes are 2 KiB.
 const LEVELS_AT_ONCE: u32 = (VECTORS * 16 / (LANES as usize * 8)) as u32;
 
@@ -33,15 +38,15 @@ const LEVELS_AT_ONCE: u32 = (VECTORS * 16 / (LANES as usize * 8)) as u32;
 ///
 /// # Safety
 /// Launched as [`StructureWrite`](warpath_shared::kernel::StructureWrite) says, with sizes that its check accepts.
-#[kernel]
+#[kernel(launch_bounds(256, 3))]
 pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
-    let staging = shared_array![U32x4; WARPS * VECTORS];
+    let staging = Shared::new(shared_array![U32x4; WARPS * VECTORS]);
     let (warp, lane) = (thread_idx_x() / LANES, thread_idx_x() % LANES);
     let tile = block_idx_x() as usize * WARPS + warp as usize;
     if tile >= args.states.len() {
         return;
     }
-    let staging = staging.wrapping_add(warp as usize * VECTORS);
+    let staging = staging.add(warp * VECTORS as u32);
     let marks = Marks { args: &args, tile };
     marks.clear(lane);
     // SAFETY: all lanes are here. The warp's marks are cleared before one of its lanes makes one.
@@ -50,13 +55,20 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
     let mut left = args.states.get(tile).state();
     let (mut lines, mut faulty) = (0, false);
     let mut kinds = KindDelta::default();
+    // Counted by a number that has nothing to do with the thread's: else the assembler takes the loop for one that lanes leave
+    // one by one, and writes it twice.
     let mut stretch = 0;
-    while stretch < TILE_BYTES / STRETCH_BYTES {
-        let start = tile * TILE_BYTES + stretch * STRETCH_BYTES;
-        let word = start / WORD_BYTES + lane as usize;
+    let at = |stretch: usize| tile * TILE_BYTES + stretch * STRETCH_BYTES;
+    let mut next = load(args.text, at(0), lane);
+    while stretch < STRETCHES {
+        let word = at(stretch) / WORD_BYTES + lane as usize;
+        let loaded = next;
+        stretch += 1;
+        // It arrives while this stretch is worked on. The last is loaded once more: without a branch.
+        next = load(args.text, at(stretch.min(STRETCHES - 1)), lane);
         // SAFETY: all lanes are here, with the same arguments but for what is each lane's own; the staging is this warp's.
         let (classes, found) = unsafe {
-            let classes = classify(args.text, start, staging, lane);
+            let classes = classify(loaded, staging, lane);
             (classes, Words::new(classes, left.escape, lane).resolve(left))
         };
         // SAFETY: one writer a word.
@@ -64,10 +76,14 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         marks.newlines(classes.newline, word, lines + found.before);
 
         let line = lines + found.before;
-        // SAFETY: `classify` has returned, and the column of the staging is this lane's own.
-        let (delta, mut faults) = unsafe {
-            levels(&args, &classes, &found, staging.cast::<u32>().wrapping_add(lane as usize), word)
-        };
+        let outside = Brackets::outside(&classes, &found);
+        let (mut delta, mut faults, holds) = sliced_levels(&args, &outside, &found, word);
+        // SAFETY: all lanes are here.
+        if unsafe { warp_vote_any(ALL, !holds) } && !holds {
+            // SAFETY: `classify` has returned, and the column of the staging is this lane's own.
+            (delta, faults) =
+                unsafe { walked_levels(&args, &outside, &found, staging.cast::<u32>().add(lane), word) };
+        }
         faulty |= faults != 0;
         while faults != 0 {
             let before = (faults & faults.wrapping_neg()) - 1;
@@ -99,7 +115,6 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         }
         lines += found.newlines;
         left = found.right;
-        stretch += 1;
     }
     // SAFETY: all lanes are here.
     let faulty = unsafe { warp_vote_any(ALL, faulty) };
@@ -160,36 +175,83 @@ impl Marks<'_> {
     }
 }
 
-/// Writes one word of each level. Returns what the word does to bracket kinds, and the bytes at which a line is faulty.
+/// The structural bytes of a word, outside strings.
+struct Brackets {
+    open: u64,
+    close: u64,
+    separator: u64,
+    newline: u64,
+    brace: u64,
+}
+
+impl Brackets {
+    #[inline(always)]
+    fn outside(classes: &Classes, found: &Resolved) -> Self {
+        let outside = !found.string;
+        let Classes { open, close, separator, newline, brace, .. } = *classes;
+        Self { open: open & outside, close: close & outside, separator: separator & outside, newline, brace }
+    }
+}
+
+#[inline(always)]
+const fn join(low: u32, high: u32) -> u64 {
+    low as u64 | (high as u64) << 32
+}
+
+/// Writes one word of each level by slicing. Returns what the word does to bracket kinds, the bytes at which a line is
+/// faulty, and whether all of that holds: if not, [`walked_levels`] has to do it.
+#[inline(always)]
+fn sliced_levels(
+    args: &StructureWriteArgs<'_>,
+    word: &Brackets,
+    found: &Resolved,
+    index: usize,
+) -> (KindDelta, u64, bool) {
+    let Brackets { open, close, separator, newline, brace } = *word;
+    let (sliced, holds) = Sliced::new((open, close, separator), newline, found.depth, prefix_xor);
+    let mut kinds = KindDelta::default();
+    let mut at = 1u32.wrapping_shl(found.depth as u32);
+    let low = kinds.brackets(open as u32, close as u32, brace as u32, &mut at);
+    let high = kinds.brackets((open >> 32) as u32, (close >> 32) as u32, (brace >> 32) as u32, &mut at);
+    let seconds = kinds.one_root(sliced.level(0) & open, newline);
+    let (mut level, mut to) = (0, index);
+    while level < args.level_count {
+        // SAFETY: one writer a word of the bitmap.
+        unsafe { args.levels.set(to, sliced.level(level)) };
+        level += 1;
+        to += args.string.len();
+    }
+    (kinds, found.faults | seconds, holds & (low | high == 0))
+}
+
+/// Writes one word of each level, whatever is in it. Returns what [`sliced_levels`] does.
 ///
 /// # Safety
 /// `column` is the first of this lane's elements in shared memory, which nobody else touches: element
 /// `(2 * level + half) * 32`, for [`LEVELS_AT_ONCE`] levels.
 #[inline(always)]
-unsafe fn levels(
+unsafe fn walked_levels(
     args: &StructureWriteArgs<'_>,
-    classes: &Classes,
+    word: &Brackets,
     found: &Resolved,
-    column: *mut u32,
-    word: usize,
+    column: Shared<u32>,
+    index: usize,
 ) -> (KindDelta, u64) {
-    const ROW: usize = LANES as usize;
-    let outside = !found.string;
-    let (open, close, separator) =
-        (classes.open & outside, classes.close & outside, classes.separator & outside);
+    const ROW: u32 = LANES;
+    let Brackets { open, close, separator, newline, brace } = *word;
     let mut base = 0;
     let (mut kinds, mut faults) = (KindDelta::default(), found.faults);
     loop {
         let count = (args.level_count - base).min(LEVELS_AT_ONCE);
-        let end = column.wrapping_add(2 * count as usize * ROW);
+        let end = column.add(2 * count * ROW);
         let mut at = column;
         while at != end {
             // SAFETY: the column is this lane's own.
             unsafe {
-                shared::write(at, 0);
-                shared::write(at.add(ROW), 0);
+                at.write(0);
+                at.add(ROW).write(0);
             }
-            at = at.wrapping_add(2 * ROW);
+            at = at.add(2 * ROW);
         }
         let mut depth = found.depth;
         let mut again = KindDelta::default();
@@ -198,37 +260,36 @@ unsafe fn levels(
                 open: (open >> shift) as u32,
                 close: (close >> shift) as u32,
                 separator: (separator >> shift) as u32,
-                newline: (classes.newline >> shift) as u32,
-                brace: (classes.brace >> shift) as u32,
+                newline: (newline >> shift) as u32,
+                brace: (brace >> shift) as u32,
             };
-            let column = column.wrapping_add(shift as usize / 32 * ROW);
+            let column = column.add(shift / 32 * ROW);
             walk_half(half, depth, &mut again, |level, bits| {
                 let level = level.wrapping_sub(base);
                 if level < count {
                     // SAFETY: as above.
                     unsafe {
-                        let at = column.add(2 * level as usize * ROW);
-                        shared::write(at, shared::read(at) | bits);
+                        let at = column.add(2 * level * ROW);
+                        at.write(at.read() | bits);
                     };
                 }
             })
         };
         let (low, high) = (walk(0, &mut depth), walk(32, &mut depth));
         if base == 0 {
-            let join = |low: u32, high: u32| low as u64 | (high as u64) << 32;
             faults |= join(low.faults, high.faults);
-            faults |= again.one_root(join(low.roots, high.roots), classes.newline);
+            faults |= again.one_root(join(low.roots, high.roots), newline);
             kinds = again;
         }
         let mut at = column;
-        let mut to = base as usize * args.string.len() + word;
+        let mut to = base as usize * args.string.len() + index;
         while at != end {
             // SAFETY: as above; and one writer a word of the bitmap.
             unsafe {
-                let (low, high) = (shared::read(at), shared::read(at.add(ROW)));
-                args.levels.set(to, low as u64 | (high as u64) << 32);
+                let (low, high) = (at.read(), at.add(ROW).read());
+                args.levels.set(to, join(low, high));
             }
-            at = at.wrapping_add(2 * ROW);
+            at = at.add(2 * ROW);
             to += args.string.len();
         }
         base += count;

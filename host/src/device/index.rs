@@ -6,9 +6,8 @@ use warpath_shared::index::level::KindWrites;
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
     ANY_FAULTY, FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, LINES, LineIndex, LineIndexArgs,
-    LineScan, LineScanArgs, LineStates, LineStatesArgs, LineSummaries, LineSummariesArgs,
-    MOST_LINES_OF_A_TILE, STATUS_WORDS, ScanArgs, StructureWrite, StructureWriteArgs, TileKinds, TileLines,
-    line_words, tile_fault_words,
+    LineScan, LineScanArgs, LineStates, LineStatesArgs, MOST_LINES_OF_A_TILE, STATUS_WORDS, ScanArgs,
+    StructureWrite, StructureWriteArgs, TileKinds, TileLines, line_words, tile_fault_words,
 };
 use warpath_shared::units::{
     Level, LineIx, MAX_PARTITION_BYTES, PartOffset, TILE_BYTES, WORD_BYTES, padded_for, tiles_for, words_for,
@@ -49,7 +48,6 @@ pub(super) struct IndexStage<A: Accelerator> {
     /// How long the text is.
     loaded: usize,
     states: Slot<A, LineSummary>,
-    summaries: Slot<A, LineSummary>,
     line_scan: ScanScratch<A, LineSummary>,
     counts: Slot<A, u32>,
     ends: Slot<A, PartOffset>,
@@ -73,7 +71,6 @@ impl<A: Accelerator> Default for IndexStage<A> {
             text: Slot::default(),
             loaded: 0,
             states: Slot::default(),
-            summaries: Slot::default(),
             line_scan: ScanScratch::default(),
             counts: Slot::default(),
             ends: Slot::default(),
@@ -176,20 +173,10 @@ impl<A: Accelerator> IndexStage<A> {
                 status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
             },
         )?;
-        self.summaries.room(device, tiles)?;
-        launch::<A, LineSummaries>(
-            device,
-            &LineSummariesArgs {
-                text: device.view(self.text.get()?, padded),
-                summaries: device.view_mut(self.summaries.get_mut()?, tiles),
-                status: device.view(self.status.get()?, STATUS_WORDS),
-            },
-        )?;
         let look_back = self.line_scan.start(device, tiles)?;
         launch::<A, LineScan>(
             device,
             &LineScanArgs {
-                summaries: device.view(self.summaries.get()?, tiles),
                 states: device.view_mut(self.states.get_mut()?, tiles),
                 look_back,
                 status: device.view(self.status.get()?, STATUS_WORDS),

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use warpath_shared::kernel::{
-    CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, LineSummaries, Match, QueryCount,
-    QueryFill, QuerySlots, StructureWrite,
+    CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, Match, QueryCount, QueryFill, QuerySlots,
+    StructureWrite,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -217,12 +217,7 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     fn stages(&self, program: &Program) -> Vec<Stage> {
         let levels = program.levels();
         let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
-        let lines = format!(
-            "{}; and if lines are long, {}, {}",
-            LineStates::NAME,
-            LineSummaries::NAME,
-            LineScan::NAME
-        );
+        let lines = format!("{}, and if lines are long {}", LineStates::NAME, LineScan::NAME);
         let index =
             format!("{}: string bitmap, {bitmaps}; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
         let query = if program.is_singular() {

@@ -180,6 +180,99 @@ impl KindDelta {
     }
 }
 
+impl KindDelta {
+    /// Walks the brackets of half a word whose depths are known to be in order: [`Sliced`] has seen to that. `at` is the bit
+    /// of the innermost open container, 1 where there is none. Returns what is not zero if kinds do not match.
+    #[inline(always)]
+    pub fn brackets(&mut self, open: u32, close: u32, brace: u32, at: &mut u32) -> u32 {
+        let (mut events, mut wrong) = (open | close, 0);
+        let KindWrites { mut mask, mut value } = self.writes;
+        while events != 0 {
+            let bit = events & events.wrapping_neg();
+            events ^= bit;
+            let kind = if brace & bit != 0 { !0 } else { 0 };
+            if open & bit != 0 {
+                *at <<= 1;
+                mask |= *at;
+                value = value & !*at | kind & *at;
+            } else {
+                wrong |= *at & mask & (value ^ kind);
+                let unknown = *at & !mask;
+                self.reads.mask |= unknown;
+                self.reads.value |= unknown & kind;
+                *at >>= 1;
+            }
+        }
+        self.writes = KindWrites { mask, value };
+        wrong
+    }
+}
+
+/// Planes of [`Sliced`].
+const PLANES: usize = 4;
+
+/// The depth of every byte of a word at once, bit-sliced: bit *i* of plane *b* is bit *b* of the depth of byte *i*.
+///
+/// An opening bracket counts upwards from itself on, a closing one downwards from the byte behind it; so a bracket has
+/// the depth of what is inside it, and byte *i* belongs to level depth − 1. A counter's lowest bit changes with every step,
+/// and a higher one where all below it carry: each plane is the [`prefix_xor`](super::string::prefix_xor) of its changes.
+///
+/// ```text
+/// text          { " a " : [ 1 , { } ] }
+/// up            1 . . . . 1 . . 1 . . .
+/// down          . . . . . . . . . . 1 1      behind } and ]
+/// plane 0       1 1 1 1 1 . . . 1 1 . 1      the prefix xor of both
+/// carries       . . . . . 1 . . . . 1* 1     up where plane 0 becomes 0, down where it becomes 1
+/// plane 1       . . . . . 1 1 1 1 1 1 .      (* 3 becomes 2: plane 0 does not become 1, no carry)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sliced {
+    planes: [u64; PLANES],
+    structural: u64,
+}
+
+impl Sliced {
+    /// Slices a word before which `depth` containers are open. Says also whether that holds: nothing in the word must be at
+    /// fault, but perhaps kinds and roots, and nothing deeper than 15; else the word is for [`walk_half`]. All masks are bytes
+    /// outside strings.
+    #[inline(always)]
+    pub fn new(
+        (open, close, separator): (u64, u64, u64),
+        newline: u64,
+        depth: Depth,
+        prefix: impl Fn(u64) -> u64,
+    ) -> (Self, bool) {
+        let behind = close << 1;
+        let (up, down) = (open & !behind, behind & !open);
+        let mut planes = [0; PLANES];
+        let mut changes = up | down;
+        let mut b = 0;
+        while b < PLANES {
+            planes[b] = prefix(changes) ^ ((depth as u64 >> b) & 1).wrapping_neg();
+            changes &= up & !planes[b] | down & planes[b];
+            b += 1;
+        }
+        let inside = planes[0] | planes[1] | planes[2] | planes[3];
+        let deepest = depth as u32 as u64 + open.count_ones() as u64;
+        let wrong = (close | separator) & !inside | newline & inside;
+        let sliced = Self { planes, structural: open | close | separator };
+        (sliced, (wrong == 0) & (deepest < 1 << PLANES))
+    }
+
+    /// The word of a leveled bitmap.
+    #[inline(always)]
+    pub fn level(&self, level: Level) -> u64 {
+        let depth = level + 1;
+        if depth >> PLANES != 0 {
+            return 0;
+        }
+        let [a, b, c, d] = self.planes;
+        // All ones where the bit is to be zero.
+        let not = |bit: u32| ((depth >> bit & 1) as u64).wrapping_sub(1);
+        self.structural & (a ^ not(0)) & (b ^ not(1)) & (c ^ not(2)) & (d ^ not(3))
+    }
+}
+
 /// The structural bytes of half a word, outside strings, but for the newlines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HalfWord {
@@ -347,7 +440,7 @@ mod tests {
     /// their left find a fault exactly where one reader in order does.
     #[test]
     fn deltas_find_the_lines_that_a_reader_in_order_finds() {
-        let mut seed = 5;
+        let (mut seed, mut sliced_words) = (5, 0);
         for _ in 0..30_000 {
             let mut depth = 0;
             let mut stack: Vec<u8> = Vec::new();
@@ -402,11 +495,28 @@ mod tests {
                     newline: newline as u32,
                     brace: brace as u32,
                 };
+                // Where the depths can be sliced, the same comes out of that.
+                let sliced =
+                    Sliced::new((open, close, separator), newline, depth, crate::index::string::prefix_xor);
+                let (before, mut own) = (depth, BTreeMap::new());
                 let walked = walk_half(half, &mut depth, &mut delta, |level, bits| {
+                    *own.entry(level).or_insert(0u64) |= bits as u64;
                     if level <= 24 {
                         *levels.entry(level).or_insert(0u64) ^= (bits as u64) << (5 * w);
                     }
                 });
+                if let (sliced, true) = sliced {
+                    (0..20).for_each(|k| assert_eq!(sliced.level(k), own.get(&k).copied().unwrap_or(0)));
+                    let (mut kinds, mut at) = (KindDelta::default(), 1 << before);
+                    let wrong = kinds.brackets(half.open, half.close, half.brace, &mut at);
+                    assert_eq!(wrong != 0, walked.faults != 0);
+                    assert_eq!(sliced.level(0) & open, walked.roots as u64);
+                    let all = KindDelta { writes: delta.writes, reads: delta.reads };
+                    assert!(wrong != 0 || newline != 0 || kinds == all);
+                    sliced_words += 1;
+                } else {
+                    assert!(walked.faults != 0 || before < 0 || before + 5 > 15);
+                }
                 let faults = walked.faults | delta.one_root(walked.roots as u64, newline) as u32;
                 (0..word.len()).filter(|i| faults >> i & 1 == 1).for_each(|i| bad.push(line_of(w * 5 + i)));
                 if left.contradicts(delta.reads) {
@@ -420,5 +530,6 @@ mod tests {
             bad.dedup();
             assert_eq!(bad, bad_in_order, "{}", text.escape_ascii());
         }
+        assert!(sliced_words > 10_000);
     }
 }

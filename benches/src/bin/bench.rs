@@ -1,0 +1,167 @@
+//! Measures Warpath beside its peers, checks every answer, and draws what it found; see `benches/README.md`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, Subcommand};
+use warpath_benches::generate::Shape;
+use warpath_benches::harness::plan::{self, Extent, Suite};
+use warpath_benches::harness::session::{Session, Settings};
+use warpath_benches::harness::values::{self, Columns};
+use warpath_benches::harness::{data, report};
+
+/// Measure Warpath beside its peers, check every answer, and draw what was found.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Measure on the CPU, beside the peers that benches/peers.sh installs
+    Cpu(Measure),
+    /// Measure on a GPU, with `warpath` and `bench-gpu` from the folder of this program
+    Gpu(Measure),
+    /// Make tables and plots of the result files
+    Plot {
+        /// Where the result files are, and where tables and plots go
+        #[arg(long, default_value = "docs/bench")]
+        folder: PathBuf,
+    },
+    /// Write a file of data
+    #[command(hide = true)]
+    MakeData { shape: Shape, path: PathBuf, bytes: u64 },
+    /// Print what queries over a file should answer
+    #[command(hide = true)]
+    Reference { path: PathBuf, queries: String },
+}
+
+#[derive(clap::Args)]
+struct Measure {
+    /// Where results, tables and plots go
+    #[arg(long, default_value = "docs/bench")]
+    folder: PathBuf,
+
+    /// Where data is made, and kept for the next time: up to 9 GB, and 8 GB more with --large
+    #[arg(long, default_value = "target/bench-data")]
+    data: PathBuf,
+
+    /// Where benches/peers.sh put peers
+    #[arg(long, default_value = "target/peers")]
+    peers: PathBuf,
+
+    /// Measure only these charts; the others keep their results
+    #[arg(long, value_name = "CHART", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Measure a file of 8 GB as well
+    #[arg(long)]
+    large: bool,
+
+    /// Measure files of a tenth of the size: to see that everything works
+    #[arg(long, conflicts_with = "large")]
+    quick: bool,
+
+    /// The revision that is measured [default: what git says]
+    #[arg(long, value_name = "TEXT")]
+    revision: Option<String>,
+
+    /// The most runs of a tool in a case
+    #[arg(long, default_value_t = 10)]
+    runs: usize,
+
+    /// Seconds after which a slow peer has run often enough in a case; it runs twice at least
+    #[arg(long, default_value_t = 1.5)]
+    budget: f64,
+
+    /// Seconds after which a run is ended
+    #[arg(long, default_value_t = 60)]
+    limit: u64,
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().command {
+        Task::Cpu(measure) => run(Suite::Cpu, &measure),
+        Task::Gpu(measure) => run(Suite::Gpu, &measure),
+        Task::Plot { folder } => plot(&folder),
+        Task::MakeData { shape, path, bytes } => data::make(shape, &path, bytes),
+        Task::Reference { path, queries } => {
+            let queries: Vec<Columns> = serde_json::from_str(&queries)?;
+            println!("{}", serde_json::to_string(&values::reference(&path, &queries)?)?);
+            Ok(())
+        }
+    }
+}
+
+fn run(suite: Suite, measure: &Measure) -> Result<()> {
+    let start = Instant::now();
+    build()?;
+    let extent = match (measure.quick, measure.large) {
+        (true, _) => Extent::Quick,
+        (false, false) => Extent::Full,
+        (false, true) => Extent::Large,
+    };
+    let mut charts = plan::charts(suite, extent);
+    for id in &measure.only {
+        let names: Vec<&str> = charts.iter().map(|chart| chart.id).collect();
+        ensure!(names.contains(&id.as_str()), "no chart {id:?}; there are {}", names.join(", "));
+    }
+    charts.retain(|chart| measure.only.is_empty() || measure.only.iter().any(|id| id == chart.id));
+    let mut session = Session::new(Settings {
+        data: measure.data.clone(),
+        peers: measure.peers.clone(),
+        results: measure.folder.join(format!("{}.jsonl", suite.name())),
+        runs: measure.runs.max(1),
+        budget: Duration::try_from_secs_f64(measure.budget)?,
+        limit: Duration::from_secs(measure.limit),
+        revision: measure.revision.clone().or_else(revision),
+    })?;
+    eprintln!("{}", session.machine());
+    for chart in &charts {
+        let start = Instant::now();
+        session.measure(chart)?;
+        eprintln!("--- {}: {:.0} s", chart.id, start.elapsed().as_secs_f64());
+    }
+    eprintln!("--- measured in {:.0} s", start.elapsed().as_secs_f64());
+    plot(&measure.folder)
+}
+
+/// Has cargo bring the programs up to date that are measured, where cargo started this one: it builds this package alone.
+fn build() -> Result<()> {
+    let Some(cargo) = std::env::var_os("CARGO") else { return Ok(()) };
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--package", "warpath", "--bins", "--package", "warpath-benches"]);
+    let status = command.status().context("cargo")?;
+    ensure!(status.success(), "cargo build: {status}");
+    Ok(())
+}
+
+/// The revision of the sources, if this is run where they are; `+` says that they have been changed since.
+fn revision() -> Option<String> {
+    let output = Command::new("git").args(["describe", "--always", "--dirty=+"]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.trim().to_owned()).filter(|text| output.status.success() && !text.is_empty())
+}
+
+fn plot(folder: &Path) -> Result<()> {
+    for file in report::write(folder)? {
+        println!("{}", folder.join(file).display());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,283 @@
+//! One query, as it is put to each tool: in the words that the tool's own users would choose.
+
+use super::values::Columns;
+
+/// A query in the languages of the tools.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Its name in results.
+    pub name: String,
+    /// JSONPath: what the reference and Warpath are asked.
+    pub columns: Columns,
+    /// For jq, jaq and qj.
+    pub jq: Option<String>,
+    /// For DuckDB, over a table `t` with a column `json`.
+    pub sql: Option<Sql>,
+    /// For Polars, over a lazy frame `t`.
+    pub polars: Option<Polars>,
+    /// The name by which `peers` knows it, for the libraries.
+    pub library: Option<&'static str>,
+}
+
+/// A query in SQL: `SELECT` without its `FROM`, and what follows that.
+#[derive(Clone, Copy, Debug)]
+pub struct Sql {
+    /// What is selected for the values, in columns named as in the row, or `v`.
+    pub values: &'static str,
+    /// What is selected for their number; none for rows.
+    pub count: Option<&'static str>,
+    /// `WHERE`, or nothing.
+    pub filter: &'static str,
+}
+
+/// A query in Polars' expressions.
+#[derive(Clone, Copy, Debug)]
+pub struct Polars {
+    /// The schema of the needed columns.
+    pub schema: &'static str,
+    /// What is done to the frame.
+    pub select: &'static str,
+    /// Whether to count the values as well as to print them.
+    pub counts: bool,
+}
+
+impl Ask {
+    /// A query for Warpath and the reference alone.
+    pub fn path(name: impl Into<String>, path: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            columns: Columns(vec![(String::new(), path.into())]),
+            jq: None,
+            sql: None,
+            polars: None,
+            library: None,
+        }
+    }
+
+    /// The same, with a jq filter.
+    pub fn with_jq(self, jq: impl Into<String>) -> Self {
+        Self { jq: Some(jq.into()), ..self }
+    }
+
+    /// As JSONPath, its columns separated by commas.
+    pub fn text(&self) -> String {
+        if self.columns.is_plain() {
+            return self.columns.0[0].1.clone();
+        }
+        let columns: Vec<String> =
+            self.columns.0.iter().map(|(name, path)| format!("{name}={path}")).collect();
+        columns.join(" ")
+    }
+}
+
+/// `$.user.lang`: one field, the query of GpJSON's tables.
+pub fn lang() -> Ask {
+    Ask {
+        sql: Some(Sql {
+            values: "json->'$.user.lang' AS v",
+            count: Some("count(json->'$.user.lang')"),
+            filter: "",
+        }),
+        polars: Some(Polars {
+            schema: "{'user': pl.Struct({'lang': pl.String})}",
+            select: "t.select(v=pl.col('user').struct.field('lang'))",
+            counts: true,
+        }),
+        library: Some("lang"),
+        ..Ask::path("one field", "$.user.lang").with_jq(".user.lang")
+    }
+}
+
+/// Two fields, a row for each record.
+pub fn langs() -> Ask {
+    Ask {
+        columns: Columns(vec![("a".into(), "$.user.lang".into()), ("b".into(), "$.lang".into())]),
+        sql: Some(Sql { values: "json->'$.user.lang' AS a, json->'$.lang' AS b", count: None, filter: "" }),
+        polars: Some(Polars {
+            schema: "{'user': pl.Struct({'lang': pl.String}), 'lang': pl.String}",
+            select: "t.select(a=pl.col('user').struct.field('lang'), b=pl.col('lang'))",
+            counts: false,
+        }),
+        library: Some("langs"),
+        ..Ask::path("two fields", "").with_jq("{a:.user.lang,b:.lang}")
+    }
+}
+
+/// An array's elements.
+pub fn hashtags() -> Ask {
+    Ask {
+        sql: Some(Sql {
+            values: "unnest(json->'$.entities.hashtags[*].text') AS v",
+            count: Some("sum(len(json->'$.entities.hashtags[*].text'))"),
+            filter: "",
+        }),
+        polars: Some(Polars {
+            schema: "{'entities': pl.Struct({'hashtags': pl.List(pl.Struct({'text': pl.String}))})}",
+            select: "t.select(v=pl.col('entities').struct.field('hashtags').explode().struct.field('text')).drop_nulls()",
+            counts: true,
+        }),
+        library: Some("hashtags"),
+        ..Ask::path("hashtags", "$.entities.hashtags[*].text").with_jq(".entities.hashtags[].text")
+    }
+}
+
+/// A filter that few records pass: GpJSON's `$.user.lang[?(@ == 'nl')]`, said in the RFC's terms.
+pub fn filter() -> Ask {
+    Ask {
+        sql: Some(Sql {
+            values: "json->'$.user.lang' AS v",
+            count: Some("count(*)"),
+            filter: "WHERE json->>'$.user.lang' = 'nl'",
+        }),
+        polars: Some(Polars {
+            schema: "{'user': pl.Struct({'lang': pl.String})}",
+            select: "t.select(v=pl.col('user').struct.field('lang')).filter(pl.col('v') == 'nl')",
+            counts: true,
+        }),
+        library: Some("filter"),
+        ..Ask::path("filter", r#"$.user[?@ == "nl"]"#).with_jq(r#".user.lang|select(.=="nl")"#)
+    }
+}
+
+/// GpJSON's query over Walmart's products: a field that three records of ten have, and one that all have.
+pub fn walmart() -> Ask {
+    Ask {
+        columns: Columns(vec![
+            ("a".into(), "$.bestMarketplacePrice.price".into()),
+            ("b".into(), "$.name".into()),
+        ]),
+        sql: Some(Sql {
+            values: "json->'$.bestMarketplacePrice.price' AS a, json->'$.name' AS b",
+            count: None,
+            filter: "",
+        }),
+        polars: Some(Polars {
+            schema: "{'bestMarketplacePrice': pl.Struct({'price': pl.Float64}), 'name': pl.String}",
+            select: "t.select(a=pl.col('bestMarketplacePrice').struct.field('price'), b=pl.col('name'))",
+            counts: false,
+        }),
+        library: Some("walmart"),
+        ..Ask::path("walmart", "").with_jq("{a:.bestMarketplacePrice.price,b:.name}")
+    }
+}
+
+/// GpJSON's query over Best Buy's products: a slice of an array.
+pub fn bestbuy() -> Ask {
+    Ask {
+        sql: Some(Sql {
+            values: "unnest((json->'$.categoryPath[*].id')[2:3]) AS v",
+            count: Some("sum(len((json->'$.categoryPath[*].id')[2:3]))"),
+            filter: "",
+        }),
+        polars: Some(Polars {
+            schema: "{'categoryPath': pl.List(pl.Struct({'id': pl.String}))}",
+            select: "t.select(v=pl.col('categoryPath').list.slice(1, 2).explode().struct.field('id')).drop_nulls()",
+            counts: true,
+        }),
+        library: Some("bestbuy"),
+        ..Ask::path("bestbuy", "$.categoryPath[1:3].id").with_jq(".categoryPath[1:3][].id")
+    }
+}
+
+/// The name of the user of a record of one length.
+pub fn sized_name() -> Ask {
+    Ask::path("name", "$.user.name").with_jq(".user.name")
+}
+
+/// A filter over records of one length that passes the users of a kind.
+pub fn sized_kind(kind: &str) -> Ask {
+    Ask::path(kind, format!("$.user[?@ == {kind:?}]")).with_jq(format!(".user.kind|select(.=={kind:?})"))
+}
+
+/// What the axis of depth is measured with, over directions: a path that needs so many levels of the index.
+///
+/// # Panics
+///
+/// If `levels` is not 1 to 8.
+pub fn levels(levels: usize) -> Ask {
+    const PATHS: [&str; 8] = [
+        "$.status",
+        "$.routes[*]",
+        "$.routes[*].summary",
+        "$.routes[*].legs[*]",
+        "$.routes[*].legs[*].start_address",
+        "$.routes[*].legs[*].steps[*]",
+        "$.routes[*].legs[*].steps[*].travel_mode",
+        "$.routes[*].legs[*].steps[*].distance.text",
+    ];
+    Ask::path(format!("{levels}"), PATHS[levels - 1])
+}
+
+/// Fields of a tweet from its beginning to its end, of which the first `count` are asked for, a row for each record.
+///
+/// # Panics
+///
+/// If there are less than `count`.
+pub fn fields(count: usize) -> Ask {
+    const PATHS: [&str; 32] = [
+        "user.lang",
+        "lang",
+        "id_str",
+        "text",
+        "created_at",
+        "user.screen_name",
+        "retweet_count",
+        "timestamp_ms",
+        "user.followers_count",
+        "user.friends_count",
+        "source",
+        "favorite_count",
+        "user.id_str",
+        "user.name",
+        "user.verified",
+        "filter_level",
+        "in_reply_to_status_id_str",
+        "user.location",
+        "user.statuses_count",
+        "truncated",
+        "user.created_at",
+        "is_quote_status",
+        "user.description",
+        "user.favourites_count",
+        "reply_count",
+        "quote_count",
+        "user.listed_count",
+        "favorited",
+        "retweeted",
+        "user.time_zone",
+        "user.geo_enabled",
+        "in_reply_to_screen_name",
+    ];
+    let columns = PATHS[..count].iter().enumerate();
+    let jq: Vec<String> = columns.clone().map(|(at, path)| format!("c{at}:.{path}")).collect();
+    let columns = Columns(columns.map(|(at, path)| (format!("c{at}"), format!("$.{path}"))).collect());
+    Ask { columns, ..Ask::path(format!("{count}"), "").with_jq(format!("{{{}}}", jq.join(","))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Shape, ndjson};
+    use crate::harness::values;
+
+    /// Every path is one that the reference takes, and finds something in the data that it is meant for.
+    #[test]
+    fn every_query_finds_something() {
+        let kinds = ["rare", "scarce", "common"].map(sized_kind);
+        let twitter = [lang(), langs(), hashtags(), filter(), fields(1), fields(32)];
+        for (shape, asks) in [
+            (Shape::Twitter, &twitter[..]),
+            (Shape::Walmart, &[walmart()]),
+            (Shape::BestBuy, &[bestbuy()]),
+            (Shape::Maps, &std::array::from_fn::<_, 8, _>(|at| levels(at + 1))),
+            (Shape::Sized(300), &[&[sized_name()], &kinds[..]].concat()),
+        ] {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            std::io::Write::write_all(&mut file, &ndjson(shape, 1, 3 << 20)).unwrap();
+            let columns: Vec<Columns> = asks.iter().map(|ask| ask.columns.clone()).collect();
+            for (ask, found) in asks.iter().zip(values::reference(file.path(), &columns).unwrap()) {
+                assert!(found.count > 0, "{}", ask.text());
+            }
+        }
+    }
+}

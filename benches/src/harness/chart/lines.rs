@@ -1,0 +1,167 @@
+//! Tools along an axis: a line each, its name beside its last point, ticks where something was measured.
+
+use super::scale::{Scale, tick};
+use super::svg::{Mark, Svg, Text};
+use super::{FAINT, GRID, Heading, INK, PALETTE, Spot, begin, heading_height};
+
+/// A line.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The tool.
+    pub name: String,
+    /// Its points, as (place on the axis, value).
+    pub points: Vec<(f64, Spot)>,
+    /// Drawn stronger than the rest.
+    pub ours: bool,
+}
+
+/// The axis at the bottom.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// What it says, with its unit.
+    pub title: String,
+    /// Places and their names.
+    pub ticks: Vec<(f64, String)>,
+    /// Whether equal ratios are equally far apart.
+    pub log: bool,
+}
+
+const WIDTH: f64 = 900.0;
+const PLOT: f64 = 320.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 250.0;
+/// Names are at least so far from each other.
+const APART: f64 = 15.0;
+
+/// Draws lines over an axis, with values in `unit`.
+pub fn draw(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> String {
+    let top = heading_height(heading) + 14.0;
+    let bottom = top + PLOT;
+    let mut svg = Svg::new(WIDTH, bottom + 56.0);
+    begin(&mut svg, heading);
+    let (left, right) = (LEFT + 16.0, WIDTH - RIGHT);
+    let spots = series.iter().flat_map(|series| &series.points).map(|(_, spot)| spot);
+    let y = Scale::over(spots.flat_map(|spot| [spot.low, spot.high]), bottom, top);
+    let low = axis.ticks.iter().map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
+    let high = axis.ticks.iter().map(|(x, _)| *x).fold(f64::NEG_INFINITY, f64::max);
+    let x = if low == high {
+        Scale::linear(low - 1.0, high + 1.0, left, right - 16.0)
+    } else if axis.log {
+        Scale::log(low, high, left, right - 16.0)
+    } else {
+        Scale::linear(low, high, left, right - 16.0)
+    };
+
+    for value in y.ticks() {
+        let at = y.place(value);
+        svg.line((LEFT, at), (right, at), GRID, 1.0);
+        svg.text(
+            LEFT - 8.0,
+            at + 4.0,
+            &tick(value),
+            Text { size: 11.0, colour: FAINT, anchor: "end", ..Text::default() },
+        );
+    }
+    let faint = Text { colour: FAINT, anchor: "middle", ..Text::default() };
+    for (value, name) in &axis.ticks {
+        let at = x.place(*value);
+        svg.line((at, bottom), (at, bottom + 5.0), FAINT, 1.0);
+        svg.text(at, bottom + 20.0, name, Text { size: 11.0, ..faint });
+    }
+    svg.line((LEFT, bottom), (right, bottom), FAINT, 1.0);
+    svg.text((LEFT + right) / 2.0, bottom + 42.0, &axis.title, faint);
+    let unit = if y.is_log() { format!("{unit}, logarithmic") } else { unit.to_owned() };
+    svg.text(18.0, (top + bottom) / 2.0, &unit, Text { upward: true, ..faint });
+
+    // The strong lines last, on top of the others.
+    let mut order: Vec<usize> = (0..series.len()).collect();
+    order.sort_by_key(|at| series[*at].ours);
+    for at in order {
+        let Series { points, ours, .. } = &series[at];
+        let (colour, mark) = look(at);
+        let places: Vec<(f64, f64)> =
+            points.iter().map(|(value, spot)| (x.place(*value), y.place(spot.value))).collect();
+        svg.path(&places, colour, if *ours { 2.5 } else { 1.5 });
+        for (place, (_, spot)) in places.iter().zip(points) {
+            svg.line((place.0, y.place(spot.low)), (place.0, y.place(spot.high)), colour, 1.0);
+            svg.mark(*place, mark, 4.0, colour);
+        }
+    }
+    let ends =
+        series.iter().map(|series| series.points.last().map_or(bottom, |(_, spot)| y.place(spot.value)));
+    for (at, place) in spread_out(&ends.collect::<Vec<_>>(), top, bottom).into_iter().enumerate() {
+        let Series { name, points, ours } = &series[at];
+        let Some((value, spot)) = points.last() else { continue };
+        let (colour, mark) = look(at);
+        let end = (x.place(*value) + 7.0, y.place(spot.value));
+        svg.line(end, (right + 14.0, place), GRID, 1.0);
+        svg.mark((right + 20.0, place), mark, 4.0, colour);
+        svg.text(right + 30.0, place + 4.0, name, Text { bold: *ours, colour: INK, ..Text::default() });
+    }
+    svg.finish(&heading.title)
+}
+
+/// The colour and the mark of a line.
+fn look(at: usize) -> (&'static str, Mark) {
+    (PALETTE[at % PALETTE.len()], Mark::ALL[(at + at / PALETTE.len()) % Mark::ALL.len()])
+}
+
+/// Places as near to those wanted as they can be, in the same order, but apart.
+fn spread_out(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    let mut places = wanted.to_vec();
+    let mut least = top;
+    for at in &order {
+        places[*at] = places[*at].max(least);
+        least = places[*at] + APART;
+    }
+    let mut most = bottom.max(top + APART * wanted.len().saturating_sub(1) as f64);
+    for at in order.iter().rev() {
+        places[*at] = places[*at].min(most);
+        most = places[*at] - APART;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_apart() {
+        let places = spread_out(&[100.0, 101.0, 300.0, 99.0], 0.0, 300.0);
+        let mut sorted = places.clone();
+        sorted.sort_by(f64::total_cmp);
+        assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{places:?}");
+        assert!(places[3] < places[0] && places[0] < places[1] && places[1] < places[2]);
+        assert!(sorted[0] >= 0.0 && sorted[3] <= 300.0);
+    }
+
+    #[test]
+    fn each_line_has_its_points_and_its_name() {
+        let spot = |value: f64| Spot { value, low: value * 0.9, high: value * 1.1 };
+        let series: Vec<Series> = (0..10)
+            .map(|at| Series {
+                name: format!("tool <{at}>"),
+                points: (0..4).map(|x| (10_f64.powi(x), spot(1.0 + f64::from(at)))).collect(),
+                ours: at == 0,
+            })
+            .collect();
+        let axis = Axis {
+            title: "size".into(),
+            ticks: (0..4).map(|x| (10_f64.powi(x), format!("{x}"))).collect(),
+            log: true,
+        };
+        let text = draw(&Heading { title: "T".into(), notes: Vec::new() }, &axis, "GB/s", &series);
+        let document = roxmltree::Document::parse(&text).unwrap();
+        let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
+        assert_eq!(count("polyline"), 10);
+        assert_eq!(count("circle") + count("polygon"), 10 * 5);
+        assert!(
+            (0..10).all(|at| document.descendants().any(|node| node.text() == Some(&format!("tool <{at}>"))))
+        );
+        let looks: std::collections::HashSet<_> = (0..10).map(|at| format!("{:?}", look(at))).collect();
+        assert_eq!(looks.len(), 10);
+    }
+}

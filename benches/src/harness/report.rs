@@ -1,0 +1,546 @@
+//! Tables in Markdown and plots in SVG, of what the result files hold.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::chart::dots::{self, Role, Row};
+use super::chart::lines::{self, Axis, Series};
+use super::chart::{Heading, Spot, number};
+use super::plan::Suite;
+use super::record::{self, Checked, Measured, Outcome, Record, median, spread};
+
+/// How a chart is shown.
+struct Show {
+    id: &'static str,
+    title: &'static str,
+    /// What is on the axis at the bottom; none where cases are compared one by one.
+    axis: Option<&'static str>,
+    log: bool,
+}
+
+const SHOWS: [Show; 12] = [
+    Show { id: "queries", title: "The queries of the field", axis: None, log: false },
+    Show {
+        id: "sizes",
+        title: "$.user.lang, by size of the file",
+        axis: Some("size of the file"),
+        log: true,
+    },
+    Show {
+        id: "partitions",
+        title: "$.user.lang, by size of a partition",
+        axis: Some("size of a partition"),
+        log: false,
+    },
+    Show {
+        id: "levels",
+        title: "Paths of growing depth",
+        axis: Some("levels of the index that the path needs"),
+        log: false,
+    },
+    Show {
+        id: "record-bytes",
+        title: "$.user.name, by length of a record",
+        axis: Some("length of a record"),
+        log: true,
+    },
+    Show {
+        id: "selectivity",
+        title: "A filter, by how many records pass it",
+        axis: Some("records that pass"),
+        log: true,
+    },
+    Show { id: "paths", title: "Many paths in one pass", axis: Some("paths"), log: true },
+    Show { id: "components", title: "Kernels and copies", axis: None, log: false },
+    Show {
+        id: "components-sizes",
+        title: "Kernels, by size of the file",
+        axis: Some("size of the file"),
+        log: true,
+    },
+    Show {
+        id: "components-record-bytes",
+        title: "Kernels, by length of a record",
+        axis: Some("length of a record"),
+        log: true,
+    },
+    Show {
+        id: "components-selectivity",
+        title: "Kernels, by how many records pass a filter",
+        axis: Some("records that pass"),
+        log: true,
+    },
+    Show {
+        id: "components-levels",
+        title: "Kernels, by levels of the index",
+        axis: Some("levels"),
+        log: false,
+    },
+];
+
+/// Makes `README.md` and the plots of a folder from its `cpu.jsonl` and `gpu.jsonl`. What was written.
+///
+/// # Errors
+///
+/// If a result file is malformed, or those of the file system.
+pub fn write(folder: &Path) -> Result<Vec<String>> {
+    let mut page = String::from(
+        "# Measurements\n\n\
+         Made by `bench plot` from the result files beside this page, which hold every run; `benches/README.md` says how they \
+         are made. Not to be edited.\n\n\
+         Times are wall clock of the whole process, from before it is started until it has ended, unless a table says otherwise: \
+         the median, and in parentheses the least and the most. Rates are of input, in 10⁹ bytes a second. *Processor* is time on \
+         all cores in user space and in the kernel, *peak* the most resident memory, which counts a mapped file. *Checked* says what \
+         of the answer was held to the reference before anything was timed.\n",
+    );
+    let mut files = Vec::new();
+    for suite in [Suite::Cpu, Suite::Gpu] {
+        let records = record::load(&folder.join(format!("{}.jsonl", suite.name())))?;
+        if records.is_empty() {
+            let _ = write!(page, "\nNothing has been measured with `bench {}` yet.\n", suite.name());
+            continue;
+        }
+        let heading = match suite {
+            Suite::Cpu => "CPU, beside its peers",
+            Suite::Gpu => "GPU",
+        };
+        let _ = write!(page, "\n## {heading}\n");
+        for show in &SHOWS {
+            let records: Vec<&Record> = records.iter().filter(|record| record.chart == show.id).collect();
+            if records.is_empty() {
+                continue;
+            }
+            let _ = write!(page, "\n### {}\n\n{}\n", show.title, place_and_time(&records));
+            for (name, plot) in plots(suite, show, &records) {
+                let _ = write!(page, "\n![{}]({name})\n", alternative(show, &name));
+                fs::write(folder.join(&name), plot).with_context(|| name.clone())?;
+                files.push(name);
+            }
+            page += &tables(&records);
+        }
+    }
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    fs::write(folder.join("README.md"), page).context("README.md")?;
+    files.push("README.md".into());
+    Ok(files)
+}
+
+fn alternative(show: &Show, file: &str) -> String {
+    format!("{}: {}", show.title, file.trim_end_matches(".svg"))
+}
+
+/// Where and when records were made.
+fn place_and_time(records: &[&Record]) -> String {
+    let machines: BTreeSet<&str> = records.iter().map(|record| record.machine.as_str()).collect();
+    let days: BTreeSet<&str> = records.iter().map(|record| day(record)).collect();
+    let join = |all: BTreeSet<&str>| all.into_iter().collect::<Vec<_>>().join("; ");
+    format!("{}. {}.", join(machines), join(days))
+}
+
+fn day(record: &Record) -> &str {
+    record.date.split('T').next().unwrap_or_default()
+}
+
+/// The cases of a chart, in the order in which they were measured.
+fn cases<'a>(records: &[&'a Record]) -> Vec<(&'a str, Vec<&'a Record>)> {
+    let mut cases: Vec<(&str, Vec<&Record>)> = Vec::new();
+    for record in records {
+        match cases.iter_mut().find(|(case, _)| *case == record.case) {
+            Some((_, records)) => records.push(record),
+            None => cases.push((&record.case, vec![record])),
+        }
+    }
+    cases
+}
+
+/// The plots of a chart, each with a file name.
+fn plots(suite: Suite, show: &Show, records: &[&Record]) -> Vec<(String, String)> {
+    let stem = format!("{}-{}", suite.name(), show.id);
+    let Some(axis) = show.axis else {
+        let cases = cases(records);
+        let name = |case: &str, what: &str| format!("{stem}-{}{what}.svg", case.replace(' ', "-"));
+        let mut plots: Vec<(String, String)> =
+            cases.iter().map(|(case, records)| (name(case, ""), speeds(records))).collect();
+        if let Some((case, records)) = cases.first()
+            && show.id == "queries"
+        {
+            plots.insert(1, (name(case, "-memory"), peaks(records)));
+        }
+        return plots;
+    };
+    vec![(format!("{stem}.svg"), along(show, axis, records))]
+}
+
+fn notes(records: &[&Record], what: &str) -> Vec<String> {
+    let first = records[0];
+    let bytes = number(first.bytes as f64 / 1e6);
+    vec![what.replace("{bytes}", &bytes).replace("{shape}", &first.shape), place_and_time(records)]
+}
+
+fn role(record: &Record) -> Role {
+    match record.tool.as_str() {
+        "cat" => Role::Limit,
+        tool if tool.starts_with("warpath") => Role::Ours,
+        _ => Role::Peer,
+    }
+}
+
+/// Whether times are those of parts of a program.
+fn is_component(record: &Record) -> bool {
+    record.chart.starts_with("components")
+}
+
+/// Rows from the best to the worst, those without a value last.
+fn rows(
+    records: &[&Record],
+    best_is_low: bool,
+    row: impl Fn(&Record, &Measured) -> Option<(Spot, String)>,
+) -> Vec<Row> {
+    let mut rows: Vec<Row> = records
+        .iter()
+        .map(|record| {
+            let seen = record.measured().and_then(|measured| row(record, measured));
+            let (spot, note) = match seen {
+                Some((spot, note)) => (Some(spot), note),
+                None => {
+                    (None, why(record).map_or("nothing measured".into(), |why| format!("not run: {why}")))
+                }
+            };
+            Row { name: record.tool.clone(), spot, note, role: role(record) }
+        })
+        .collect();
+    let sign = if best_is_low { 1.0 } else { -1.0 };
+    rows.sort_by(|a, b| {
+        let key = |row: &Row| row.spot.map_or(f64::INFINITY, |spot| sign * spot.value);
+        key(a).total_cmp(&key(b))
+    });
+    rows
+}
+
+fn why(record: &Record) -> Option<&str> {
+    match &record.outcome {
+        Outcome::NotRun { why } => Some(why),
+        Outcome::Measured(_) => None,
+    }
+}
+
+/// The tools of one case by speed, or components by time.
+fn speeds(records: &[&Record]) -> String {
+    let components = is_component(records[0]);
+    // What does not depend on the text would only stretch the axis; the table has it.
+    let shown: Vec<&Record> =
+        records.iter().copied().filter(|record| !components || record.tool != "context and module").collect();
+    let rows = rows(&shown, components, |record, measured| {
+        let (wall, (least, most)) = (median(&measured.wall_ms)?, spread(&measured.wall_ms)?);
+        if components {
+            let note = format!("{} ms, {} GB/s", number(wall), number(record.rate(wall)));
+            return Some((Spot { value: wall, low: least, high: most }, note));
+        }
+        let spot = Spot { value: record.rate(wall), low: record.rate(most), high: record.rate(least) };
+        Some((
+            spot,
+            format!("{} GB/s, {} ms, {} runs", number(spot.value), number(wall), measured.wall_ms.len()),
+        ))
+    });
+    let what = format!("{}, over {{bytes}} MB of {{shape}}", records[0].query);
+    let title = match (components, records[0].case.as_str()) {
+        (true, case) => format!("Kernels and copies: {case}"),
+        (false, case) => format!("{}: whole process, from file to output", capital(case)),
+    };
+    let unit = if components { "milliseconds" } else { "10⁹ bytes of input a second" };
+    dots::draw(&Heading { title, notes: notes(records, &what) }, unit, &rows)
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// The tools of one case by peak memory.
+fn peaks(records: &[&Record]) -> String {
+    let rows = rows(records, true, |_, measured| {
+        let megabytes = measured.peak_bytes as f64 / 1e6;
+        Some((
+            Spot { value: megabytes, low: megabytes, high: megabytes },
+            format!("{} MB", number(megabytes)),
+        ))
+    });
+    let what = format!(
+        "{}, over {{bytes}} MB of {{shape}}; a file that is mapped counts as far as it was touched",
+        records[0].query
+    );
+    let title = format!("{}: peak resident memory", capital(&records[0].case));
+    dots::draw(&Heading { title, notes: notes(records, &what) }, "10⁶ bytes", &rows)
+}
+
+/// The tools of a chart along its axis.
+fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
+    let mut ticks: Vec<(f64, String)> = Vec::new();
+    let mut series: Vec<Series> = Vec::new();
+    let mut add = |name: String, ours: bool, x: f64, spot: Spot| match series
+        .iter_mut()
+        .find(|series| series.name == name)
+    {
+        Some(series) => series.points.push((x, spot)),
+        None => series.push(Series { name, points: vec![(x, spot)], ours }),
+    };
+    for record in records {
+        let Some(x) = record.x else { continue };
+        if !ticks.iter().any(|(tick, _)| *tick == x) {
+            ticks.push((x, record.case.clone()));
+        }
+        let Some(measured) = record.measured() else { continue };
+        if is_component(record) && !is_summary(&record.tool) {
+            continue;
+        }
+        let ours = role(record) == Role::Ours;
+        let spot = |wall: &[f64]| {
+            let (least, most) = spread(wall)?;
+            Some(Spot { value: record.rate(median(wall)?), low: record.rate(most), high: record.rate(least) })
+        };
+        if let Some(spot) = spot(&measured.wall_ms) {
+            add(series_name(record), ours, x, spot);
+        }
+        // A device's context takes longer than the work; both are shown.
+        if record.tool == "warpath cuda"
+            && let Some(after) = after_setup(measured)
+            && let Some(spot) = spot(&after)
+        {
+            add("warpath cuda, after set-up".into(), true, x, spot);
+        }
+    }
+    let first = records[0];
+    let what = match (show.id.contains("sizes"), is_component(first)) {
+        (true, true) => format!("{}, resident on the device", first.shape),
+        (true, false) => format!("{}; whole process, from file to output", first.shape),
+        (false, false) => format!(
+            "{} MB of {}; whole process, from file to output",
+            number(first.bytes as f64 / 1e6),
+            shape_of_all(records)
+        ),
+        (false, true) => format!(
+            "{} MB of {}, resident on the device",
+            number(first.bytes as f64 / 1e6),
+            shape_of_all(records)
+        ),
+    };
+    // Warpath's lines come first, and so have the same looks on every chart; the limit comes last.
+    series.sort_by_key(|series| (!series.ours, series.name == "cat"));
+    let heading = Heading { title: show.title.into(), notes: vec![what, place_and_time(records)] };
+    let axis = if show.log { format!("{axis}, logarithmic") } else { axis.to_owned() };
+    lines::draw(&heading, &Axis { title: axis, ticks, log: show.log }, "10⁹ bytes of input a second", &series)
+}
+
+/// The shape of all records, or what their shapes have in common.
+fn shape_of_all(records: &[&Record]) -> String {
+    let shapes: BTreeSet<&str> = records.iter().map(|record| record.shape.as_str()).collect();
+    if shapes.len() > 1 { "records of one length".into() } else { records[0].shape.clone() }
+}
+
+/// A tool's name on a chart along an axis: without what changes along it.
+fn series_name(record: &Record) -> String {
+    let name = record.tool.as_str();
+    if !is_component(record) {
+        return name.into();
+    }
+    match name.split_once(" levels: ").filter(|_| name.starts_with("index, ")) {
+        Some((_, what)) => format!("index: {what}"),
+        // The query changes along the axis of selectivity; its kernel is what is followed.
+        None => name.rsplit_once(": ").map_or(name, |(_, kernel)| kernel).into(),
+    }
+}
+
+/// Whether a component is one of those that a chart along an axis shows.
+fn is_summary(component: &str) -> bool {
+    component.contains("first start to last end") || component.contains("query") || component == "copy kernel"
+}
+
+/// Times without what `--stats` calls setup.
+fn after_setup(measured: &Measured) -> Option<Vec<f64>> {
+    let (setup, total) = (measured.stats_ms.get("setup")?, measured.stats_ms.get("total")?);
+    Some(setup.iter().zip(total).map(|(setup, total)| total - setup).collect())
+}
+
+/// The tables of a chart: one for each case where cases are compared one by one, else one of all.
+fn tables(records: &[&Record]) -> String {
+    let mut page = String::new();
+    for (case, records) in cases(records) {
+        let first = records[0];
+        let _ = write!(page, "\n**{case}**: `{}`, {} bytes of {}\n\n", first.query, first.bytes, first.shape);
+        if is_component(first) {
+            page += "| component | ms | GB/s of input |\n|---|---:|---:|\n";
+        } else {
+            page += "| tool | version | wall, ms | runs | GB/s | processor, ms | peak, MB | checked |\n|---|---|---:|---:|---:|---:|---:|---|\n";
+        }
+        for record in &records {
+            page += &row(record);
+        }
+        let mut commands: Vec<&str> = records.iter().map(|record| record.command.as_str()).collect();
+        commands.dedup();
+        let _ = write!(
+            page,
+            "\n<details><summary>commands</summary>\n\n```text\n{}\n```\n\n</details>\n",
+            commands.join("\n")
+        );
+    }
+    page
+}
+
+fn row(record: &Record) -> String {
+    let tool = cell(&record.tool);
+    let measured = match &record.outcome {
+        Outcome::NotRun { why } if is_component(record) => {
+            return format!("| {tool} | not run: {} | |\n", cell(why));
+        }
+        Outcome::NotRun { why } => {
+            return format!("| {tool} | {} | not run: {} | | | | | |\n", cell(&record.version), cell(why));
+        }
+        Outcome::Measured(measured) => measured,
+    };
+    let Some((wall, (least, most))) = median(&measured.wall_ms).zip(spread(&measured.wall_ms)) else {
+        return format!("| {tool} | {} | nothing measured | | | | | |\n", cell(&record.version));
+    };
+    let rate = number(record.rate(wall));
+    if is_component(record) {
+        return format!("| {tool} | {} | {rate} |\n", number(wall));
+    }
+    let processor =
+        [&measured.user_ms, &measured.system_ms].map(|times| number(median(times).unwrap_or_default()));
+    let checked = match measured.checked {
+        Checked::Values => "values",
+        Checked::Count => "count",
+        Checked::Nothing => "",
+        Checked::ByProgram => "by the program",
+    };
+    format!(
+        "| {tool} | {} | {} ({}–{}) | {} | {rate} | {} + {} | {} | {checked} |\n",
+        cell(&record.version),
+        number(wall),
+        number(least),
+        number(most),
+        measured.wall_ms.len(),
+        processor[0],
+        processor[1],
+        number(measured.peak_bytes as f64 / 1e6),
+    )
+}
+
+/// Text that stays in its cell.
+fn cell(text: &str) -> String {
+    text.replace('|', r"\|").replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan;
+    use super::super::record::tests::record;
+    use super::*;
+
+    fn sample() -> Vec<Record> {
+        let mut records = vec![
+            record("queries", "one field", None, "cat", &[10.0, 11.0, 12.0]),
+            record("queries", "one field", None, "warpath cpu", &[20.0, 22.0, 21.0]),
+            record("queries", "one field", None, "jq", &[900.0, 1000.0]),
+            record("queries", "one field", None, "jaq|x", &[]),
+            record("queries", "two fields", None, "jq", &[]),
+        ];
+        for (x, case) in [(1e5, "100 KB"), (1e8, "100 MB")] {
+            records.push(record("sizes", case, Some(x), "warpath cuda", &[20.0, 22.0]));
+            records.push(record("sizes", case, Some(x), "qj 0.1.4", &[30.0, 32.0]));
+            records.push(record(
+                "components-sizes",
+                case,
+                Some(x),
+                "index, 3 levels: first start to last end",
+                &[1.5],
+            ));
+            records.push(record("components-sizes", case, Some(x), "line_scan", &[0.1]));
+        }
+        records
+    }
+
+    #[test]
+    fn everything_that_was_measured_is_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        record::save(&folder.path().join("cpu.jsonl"), &sample()).unwrap();
+        let files = write(folder.path()).unwrap();
+        assert_eq!(
+            files,
+            [
+                "cpu-queries-one-field.svg",
+                "cpu-queries-one-field-memory.svg",
+                "cpu-queries-two-fields.svg",
+                "cpu-sizes.svg",
+                "cpu-components-sizes.svg",
+                "README.md"
+            ]
+        );
+        for file in files.iter().filter(|file| file.ends_with(".svg")) {
+            let text = fs::read_to_string(folder.path().join(file)).unwrap();
+            let document =
+                roxmltree::Document::parse(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let said = |text: &str| document.descendants().any(|node| node.text() == Some(text));
+            assert!(said("A <machine> & more. 2026-11-21."), "{file}");
+        }
+        let page = fs::read_to_string(folder.path().join("README.md")).unwrap();
+        assert!(
+            page.contains(
+                "| warpath cpu | 1.0 | 21.0 (20.0–22.0) | 3 | 4.76 | 21.0 + 1.00 | 52.4 | values |\n"
+            ),
+            "{page}"
+        );
+        assert!(
+            page.contains(r"| jaq\|x | 1.0 | not run: not installed: run benches/peers.sh | | | | | |"),
+            "{page}"
+        );
+        // Every row of a table has as many cells as its head.
+        let mut cells = 0;
+        for line in page.lines().map(|line| line.replace(r"\|", "")) {
+            if line.starts_with("|---") {
+                cells = line.matches('|').count();
+            } else if line.starts_with('|') && cells > 0 {
+                assert_eq!(line.matches('|').count(), cells, "{line}");
+            } else {
+                cells = 0;
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(write(&folder.path().join("new")).unwrap(), ["README.md"]);
+        let page = fs::read_to_string(folder.path().join("new/README.md")).unwrap();
+        assert_eq!(page.matches("Nothing has been measured").count(), 2);
+    }
+
+    #[test]
+    fn times_after_set_up_are_a_line_of_their_own() {
+        let mut one = record("sizes", "100 MB", Some(1e8), "warpath cuda", &[20.0]);
+        if let Outcome::Measured(measured) = &mut one.outcome {
+            measured.stats_ms = [("setup".to_owned(), vec![8.0]), ("total".to_owned(), vec![18.0])].into();
+            assert_eq!(after_setup(measured), Some(vec![10.0]));
+        }
+        let plot = along(&SHOWS[1], "size", &[&one]);
+        assert!(plot.contains(">warpath cuda, after set-up<"), "{plot}");
+    }
+
+    #[test]
+    fn every_chart_that_is_measured_is_shown() {
+        for suite in [Suite::Cpu, Suite::Gpu] {
+            for chart in plan::charts(suite, plan::Extent::Large) {
+                let show =
+                    SHOWS.iter().find(|show| show.id == chart.id).unwrap_or_else(|| panic!("{}", chart.id));
+                assert!(
+                    chart.cases.iter().all(|case| case.x.is_some() == show.axis.is_some()),
+                    "{}",
+                    chart.id
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The tools: where each is found, and its command for a query.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::ask::Ask;
+use super::process;
+
+/// How a script for DuckDB begins. Its progress bar would go to standard output.
+const DUCKDB: &str = "import duckdb\nduckdb.sql('SET enable_progress_bar = false')\n";
+
+/// A tool, as it is driven in a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// `warpath query` or `select`, on a device.
+    Warpath {
+        /// As `--device` takes it.
+        device: &'static str,
+        /// The number of matches in place of the matches.
+        count: bool,
+        /// As `--partition-size` takes it.
+        partition: Option<String>,
+    },
+    /// A version of `qj`.
+    Qj(&'static str),
+    /// `jaq`.
+    Jaq,
+    /// `jq`.
+    Jq,
+    /// DuckDB, through its Python package.
+    DuckDb {
+        /// The number of values in place of the values.
+        count: bool,
+    },
+    /// Polars, through its Python package.
+    Polars {
+        /// The number of values in place of the values.
+        count: bool,
+    },
+    /// A library for Rust, through `benches/peers`.
+    Library {
+        /// The name by which `peers` knows it.
+        name: &'static str,
+        /// Over every core.
+        all: bool,
+    },
+    /// `cat` to nowhere: what reading the file costs.
+    Cat,
+}
+
+/// What a tool prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Each value or row on a line; of rows with one member, the member's name.
+    Values(Option<&'static str>),
+    /// A number.
+    Count,
+    /// The file, or nothing of interest.
+    Nothing,
+}
+
+impl Tool {
+    /// Warpath on a device, printing what it finds.
+    pub fn warpath(device: &'static str) -> Self {
+        Tool::Warpath { device, count: false, partition: None }
+    }
+
+    /// Warpath on a device, counting.
+    pub fn warpath_count(device: &'static str) -> Self {
+        Tool::Warpath { device, count: true, partition: None }
+    }
+
+    /// Its name in results.
+    pub fn name(&self) -> String {
+        let counting = |count: bool| if count { ", count" } else { "" };
+        match self {
+            Tool::Warpath { device, count, .. } => format!("warpath {device}{}", counting(*count)),
+            Tool::Qj(version) => format!("qj {version}"),
+            Tool::Jaq => "jaq".into(),
+            Tool::Jq => "jq".into(),
+            Tool::DuckDb { count } => format!("DuckDB{}", counting(*count)),
+            Tool::Polars { count } => format!("Polars{}", counting(*count)),
+            Tool::Library { name, all } => {
+                let name = match name.rsplit_once('-') {
+                    Some((library, way)) => format!("{library} {way}"),
+                    None => (*name).to_owned(),
+                };
+                format!("{name}{}", if *all { ", all cores" } else { "" })
+            }
+            Tool::Cat => "cat".into(),
+        }
+    }
+
+    /// What it prints.
+    pub fn output(&self, ask: &Ask) -> Output {
+        match self {
+            Tool::Warpath { count: true, .. }
+            | Tool::DuckDb { count: true }
+            | Tool::Polars { count: true } => Output::Count,
+            Tool::DuckDb { .. } | Tool::Polars { .. } if ask.columns.is_plain() => Output::Values(Some("v")),
+            Tool::Cat => Output::Nothing,
+            _ => Output::Values(None),
+        }
+    }
+
+    /// The program that runs.
+    fn program(&self) -> String {
+        match self {
+            Tool::Warpath { .. } => "warpath".into(),
+            Tool::Qj(version) => format!("qj-{version}"),
+            Tool::Jaq => "jaq".into(),
+            Tool::Jq => "jq".into(),
+            Tool::DuckDb { .. } | Tool::Polars { .. } => "python".into(),
+            Tool::Library { .. } => "peers".into(),
+            Tool::Cat => "cat".into(),
+        }
+    }
+
+    /// Its command for a query over a file, the program's bare name first; none if it cannot be asked that.
+    pub fn command(&self, ask: &Ask, file: &str) -> Option<Vec<String>> {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let mut command = vec![self.program()];
+        match self {
+            Tool::Warpath { device, count, partition } => {
+                let partition = partition.iter().flat_map(|size| ["--partition-size", size]);
+                let flags: Vec<&str> = ["--device", device, "--stats"].into_iter().chain(partition).collect();
+                if ask.columns.is_plain() {
+                    command.push("query".into());
+                    command.extend(words(&flags));
+                    command.extend(count.then(|| "--count".to_owned()));
+                    command.extend(words(&[&ask.columns.0[0].1, file]));
+                } else if *count {
+                    return None;
+                } else {
+                    command.push("select".into());
+                    command.extend(words(&flags));
+                    command.extend(ask.columns.0.iter().map(|(name, path)| format!("{name}={path}")));
+                    command.extend(words(&["--", file]));
+                }
+            }
+            Tool::Qj(_) | Tool::Jaq | Tool::Jq => command.extend(words(&["-c", ask.jq.as_ref()?, file])),
+            Tool::DuckDb { count } => {
+                let sql = ask.sql?;
+                let from = format!("FROM (SELECT json FROM read_ndjson_objects('{file}')) t {}", sql.filter);
+                let script = if *count {
+                    format!(
+                        "{DUCKDB}print(int(duckdb.sql(\"SELECT {} {from}\").fetchall()[0][0]))",
+                        sql.count?
+                    )
+                } else {
+                    format!(
+                        "{DUCKDB}duckdb.sql(\"COPY (SELECT {} {from}) TO '/dev/stdout' (FORMAT json, USE_TMP_FILE false)\")",
+                        sql.values
+                    )
+                };
+                command.extend(words(&["-c", &script]));
+            }
+            Tool::Polars { count } => {
+                let ask = ask.polars.filter(|polars| polars.counts || !count)?;
+                let end = if *count {
+                    "print(t.select(pl.len()).collect().item())"
+                } else {
+                    "t.collect().write_ndjson(sys.stdout.buffer)"
+                };
+                let script = format!(
+                    "import sys, polars as pl\nt = pl.scan_ndjson('{file}', schema={})\nt = {}\n{end}",
+                    ask.schema, ask.select
+                );
+                command.extend(words(&["-c", &script]));
+            }
+            Tool::Library { name, all } => {
+                command.extend(words(&[name, ask.library?, if *all { "all" } else { "one" }, file]));
+            }
+            Tool::Cat => command.extend(words(&[file])),
+        }
+        Some(command)
+    }
+
+    /// The command that tells its version, the program's bare name first.
+    fn version_command(&self) -> Vec<String> {
+        let python = |package: &str| {
+            vec!["python".into(), "-c".into(), format!("import {package}; print({package}.__version__)")]
+        };
+        match self {
+            Tool::DuckDb { .. } => python("duckdb"),
+            Tool::Polars { .. } => python("polars"),
+            Tool::Library { name, .. } => vec!["peers".into(), "--version".into(), (*name).to_owned()],
+            tool => vec![tool.program(), "--version".into()],
+        }
+    }
+}
+
+/// Where programs are looked for.
+#[derive(Clone, Debug)]
+pub struct Places(Vec<PathBuf>);
+
+impl Places {
+    /// Beside this program, then where `benches/peers.sh` puts peers, then on the PATH.
+    pub fn new(peers: &Path) -> Self {
+        let beside = env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned));
+        let mut places: Vec<PathBuf> = beside.into_iter().collect();
+        places.extend([peers.join("bin"), peers.join("venv/bin")]);
+        places.extend(env::var_os("PATH").iter().flat_map(env::split_paths));
+        Self(places)
+    }
+
+    /// A command that begins with where its program is.
+    pub fn resolve(&self, mut command: Vec<String>) -> Option<Vec<String>> {
+        let program = command.first_mut()?;
+        let found = self.0.iter().map(|place| place.join(&*program)).find(|path| path.is_file())?;
+        *program = found.to_str()?.to_owned();
+        Some(command)
+    }
+
+    /// What a tool says of its version, or why it cannot be run.
+    ///
+    /// # Errors
+    ///
+    /// The reason, for people.
+    pub fn version(&self, tool: &Tool) -> Result<String, String> {
+        let missing = || match tool {
+            Tool::Warpath { .. } => "not built: cargo build --release -p warpath".to_owned(),
+            _ => "not installed: run benches/peers.sh".to_owned(),
+        };
+        let command = self.resolve(tool.version_command()).ok_or_else(missing)?;
+        let text = process::text(&command, Duration::from_secs(20));
+        let text = text.map_err(|failure| format!("{} ({failure})", missing()))?;
+        Ok(text.lines().next().unwrap_or_default().to_owned())
+    }
+}
+
+/// A command as one would type it: bare names for the program and for the file, quotes where the shell needs them.
+pub fn shown(command: &[String], folder: &str) -> String {
+    let word = |word: &String| {
+        let word = word.replace(&format!("{}/", folder.trim_end_matches('/')), "");
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+".contains(&byte);
+        if !word.is_empty() && word.bytes().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\n', "; ").replace('\'', r"'\''"))
+        }
+    };
+    command.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::ask;
+
+    #[test]
+    fn commands_are_those_of_a_user() {
+        let command = |tool: Tool, ask: &Ask| shown(&tool.command(ask, "/data/t.ndjson").unwrap(), "/data/");
+        assert_eq!(
+            command(Tool::warpath("cpu"), &ask::lang()),
+            "warpath query --device cpu --stats '$.user.lang' t.ndjson"
+        );
+        assert_eq!(
+            command(Tool::warpath("cpu"), &ask::langs()),
+            "warpath select --device cpu --stats 'a=$.user.lang' 'b=$.lang' -- t.ndjson"
+        );
+        let counting = Tool::Warpath { device: "cuda", count: true, partition: Some("1GiB".into()) };
+        assert_eq!(
+            command(counting, &ask::lang()),
+            "warpath query --device cuda --stats --partition-size 1GiB --count '$.user.lang' t.ndjson"
+        );
+        assert_eq!(
+            command(Tool::Qj("0.1.4"), &ask::langs()),
+            "qj-0.1.4 -c '{a:.user.lang,b:.lang}' t.ndjson"
+        );
+        assert_eq!(
+            command(Tool::Library { name: "sonic-rs-get", all: true }, &ask::lang()),
+            "peers sonic-rs-get lang all t.ndjson"
+        );
+        let duckdb = command(Tool::DuckDb { count: true }, &ask::filter());
+        assert!(
+            duckdb.contains("count(*) FROM") && duckdb.contains("t.ndjson") && !duckdb.contains("/data"),
+            "{duckdb}"
+        );
+    }
+
+    #[test]
+    fn rows_cannot_be_counted() {
+        for tool in [Tool::warpath_count("cpu"), Tool::DuckDb { count: true }, Tool::Polars { count: true }] {
+            assert_eq!(tool.command(&ask::langs(), "t"), None, "{tool:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let nowhere = Places(vec!["/nowhere".into()]);
+        let why = nowhere.version(&Tool::Jaq).unwrap_err();
+        assert!(why.contains("benches/peers.sh"), "{why}");
+        let why = nowhere.version(&Tool::warpath("cpu")).unwrap_err();
+        assert!(why.contains("cargo build"), "{why}");
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(Tool::warpath_count("cpu").name(), "warpath cpu, count");
+        assert_eq!(
+            Tool::Library { name: "serde_json-typed", all: true }.name(),
+            "serde_json typed, all cores"
+        );
+        assert_eq!(Tool::Library { name: "simd-json-value", all: false }.name(), "simd-json value");
+        assert_eq!(Tool::Library { name: "sonic-rs-get", all: false }.name(), "sonic-rs get");
+        assert_eq!(Tool::Library { name: "rsonpath", all: false }.name(), "rsonpath");
+    }
+}
