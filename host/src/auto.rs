@@ -7,13 +7,13 @@ use std::fmt;
 use std::num::NonZero;
 use std::thread;
 
-/// Seconds to set a device up: context, module and pinned memory.
+/// Seconds to set a device up: context, module and page-locked memory. On the H200's host it took 0.2 for the first two.
 const DEVICE_SETUP: f64 = 0.25;
-/// Bytes a second from the page cache through a device.
+/// Bytes a second from the page cache through a device. Expected: a bit over half of what its copy engine does, 55e9.
 const DEVICE_RATE: f64 = 30e9;
-/// Bytes a second from the page cache through one core.
+/// Bytes a second from the page cache through one core. Seen: 3.1e9 on two.
 const CORE_RATE: f64 = 1.6e9;
-/// Bytes a second from the page cache through all cores, however many.
+/// Bytes a second from the page cache through all cores, however many. Expected, of 16.
 const CPU_RATE: f64 = 24e9;
 
 /// What is answered by, and why.

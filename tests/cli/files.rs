@@ -81,6 +81,46 @@ fn compression_is_recognised_by_content() {
     assert_eq!(folder.run(&["query", "--offsets", "$.a", "zstd-frames"]).ok(), "5\t6\t1\n13\t14\t2\n");
 }
 
+/// Standard input that is a file is read in parts, from where it stands.
+#[test]
+fn standard_input_may_be_a_file() {
+    use std::io::{Seek, SeekFrom};
+    let lines: String = (0..1000).map(|n| format!("{{\"a\":{n}}}\n")).collect();
+    let folder =
+        Folder::new(&[("plain", lines.as_bytes()), ("packed", &gzip(lines.as_bytes())), ("empty", b"")]);
+    let numbers = |from: usize| (from..1000).map(|n| format!("{n}\n")).collect::<String>();
+    for (name, skip, want) in [
+        ("plain", 0, numbers(0)),
+        ("plain", lines.find("{\"a\":7}").unwrap(), numbers(7)),
+        ("packed", 0, numbers(0)),
+        ("empty", 0, String::new()),
+    ] {
+        for size in ["100", "1MiB"] {
+            let mut stdin = std::fs::File::open(folder.path(name)).unwrap();
+            stdin.seek(SeekFrom::Start(skip as u64)).unwrap();
+            let output = Command::new(PROGRAM)
+                .args(["query", "$.a", "--partition-size", size, "--workers", "5"])
+                .stdin(stdin)
+                .output()
+                .unwrap();
+            assert!(output.status.success());
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), want, "{name}, {skip}, {size}");
+        }
+    }
+}
+
+/// Who has enough does not wait for an input that nobody opens.
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_nobody_opens_is_not_waited_for() {
+    let folder = Folder::new(&[("a", b"1\n2\n")]);
+    assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
+    for partition in ["1", "1MiB"] {
+        let args = ["query", "--limit", "2", "--partition-size", partition, "$", "a", "pipe"];
+        assert_eq!(folder.run(&args).ok(), "1\n2\n");
+    }
+}
+
 #[test]
 fn a_file_that_is_not_there_loses_nothing_before_it() {
     let folder = Folder::new(&[("a", b"1\n"), ("folder/b", b"2\n")]);

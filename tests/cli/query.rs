@@ -28,6 +28,21 @@ fn raw_output_resolves_escapes() {
     }
 }
 
+/// A string may have newlines: what is printed ends with a match all the same.
+#[test]
+fn raw_output_ends_with_a_match() {
+    let text = b"{\"a\":\"x\\ny\"}\n{\"a\":\"\\n\"}\n{\"a\":\n{\"a\":\"z\"}\n";
+    for size in ["1", "20", "1MiB"] {
+        let ran =
+            |more: &[&str]| pipe(&[&["query", "-r", "$.a", "--partition-size", size], more].concat(), text);
+        ran(&[]).failed(4, "x\ny\n\n\n", "error: <stdin>:3:1: ");
+        ran(&["--on-error", "skip"]).failed(0, "x\ny\n\n\nz\n", "warning: 1 malformed record skipped; ");
+        assert_eq!(ran(&["--limit", "1"]).ok(), "x\ny\n");
+        assert_eq!(ran(&["--limit", "2"]).ok(), "x\ny\n\n\n");
+        ran(&["--limit", "3", "--on-error", "skip"]).failed(0, "x\ny\n\n\nz\n", "warning: 1 malformed");
+    }
+}
+
 #[test]
 fn count_is_one_number() {
     let folder = Folder::new(&[("a", PEOPLE), ("b", PEOPLE)]);

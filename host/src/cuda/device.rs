@@ -117,11 +117,14 @@ pub struct KernelTime {
 /// A launch, and the events before and after it.
 type Launch = (&'static str, Event, Event);
 
-/// Bytes of page-locked memory that a queue has for small copies: to the device, and back.
+/// Bytes of page-locked memory that a queue has for small copies to the device.
 const STAGED_UPLOADS: usize = 16 << 10;
-const STAGED_DOWNLOADS: usize = 48 << 10;
+/// Bytes of page-locked memory that a queue has for copies back: at first, and at most. What is more comes in parts, since
+/// the driver's own way to memory that is not page-locked is one for all queues.
+const STAGED_DOWNLOADS: (usize, usize) = (64 << 10, 1 << 20);
 
-/// From so many cores on, all workers of a device may spin and leave as many for others.
+/// From so many cores on, all eight workers of a device may spin and leave as many for others. By that reasoning; it is
+/// not measured.
 const SPINNING_CORES: usize = 16;
 
 /// A queue on a CUDA device: a stream, which waits for no other, and none waits for it.
@@ -343,21 +346,39 @@ impl Drop for Pinned {
     }
 }
 
-/// Page-locked memory for small copies, made at the first one.
+/// Page-locked memory for copies, made when there is one.
 #[derive(Default)]
 struct Staging {
-    memory: Option<Pinned>,
-    /// How much of that for uploads has been used since the stream was waited for.
+    uploads: Option<Pinned>,
+    /// How much of that has been used since the stream was waited for.
     used: usize,
+    downloads: Option<Pinned>,
 }
 
 impl Staging {
-    fn memory(&mut self, context: &Arc<Context>) -> Result<&mut Pinned, Error> {
-        let made = match self.memory.take() {
+    /// The next `len` bytes for uploads, at most all.
+    fn upload(&mut self, context: &Arc<Context>, len: usize) -> Result<&mut [u8], Error> {
+        let used = self.used;
+        self.used += len;
+        Ok(&mut Self::at_least(&mut self.uploads, context, STAGED_UPLOADS)?[used..used + len])
+    }
+
+    /// Memory for the copy of `len` bytes, or for the largest part of it.
+    fn download(&mut self, context: &Arc<Context>, len: usize) -> Result<&mut [u8], Error> {
+        let (first, most) = STAGED_DOWNLOADS;
+        Self::at_least(&mut self.downloads, context, len.next_power_of_two().clamp(first, most))
+    }
+
+    fn at_least<'a>(
+        memory: &'a mut Option<Pinned>,
+        context: &Arc<Context>,
+        len: usize,
+    ) -> Result<&'a mut [u8], Error> {
+        let made = match memory.take().filter(|memory| memory.len >= len) {
             Some(memory) => memory,
-            None => Pinned::new(context, STAGED_UPLOADS + STAGED_DOWNLOADS)?,
+            None => Pinned::new(context, len)?,
         };
-        Ok(self.memory.insert(made))
+        Ok(memory.insert(made))
     }
 }
 
@@ -461,16 +482,15 @@ impl Accelerator for Cuda {
         if range.len() > STAGED_UPLOADS {
             // SAFETY: `range` lies within the buffer, and the slice is borrowed until the stream has been waited for.
             unsafe { self.copy_to(to, bytes(from)) }?;
+            self.synchronize()?;
             staging.used = 0;
-            return self.synchronize();
+            return Ok(());
         }
         if staging.used + range.len() > STAGED_UPLOADS {
             self.synchronize()?;
             staging.used = 0;
         }
-        let used = staging.used;
-        staging.used += range.len();
-        let staged = &mut staging.memory(&self.device.context)?[used..used + range.len()];
+        let staged = staging.upload(&self.device.context, range.len())?;
         staged.copy_from_slice(bytes(from));
         // SAFETY: `range` lies within the buffer. Nothing is written to this part of the staging memory before `used` is set
         // back, which is done where the stream is waited for; and `drop` waits for it, too.
@@ -509,14 +529,13 @@ impl Accelerator for Cuda {
         self.enter()?;
         let from = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
         let mut staging = self.staging();
-        if range.len() <= STAGED_DOWNLOADS {
-            let staged = &mut staging.memory(&self.device.context)?[STAGED_UPLOADS..][..range.len()];
-            // SAFETY: `range` lies within the buffer and is as long as this part of the staging memory.
-            unsafe { self.copy_from(from, staged) }?;
-            bytes_mut(to).copy_from_slice(staged);
-        } else {
-            // SAFETY: `range` lies within the buffer and is as long as the slice.
-            unsafe { self.copy_from(from, bytes_mut(to)) }?;
+        let staged = staging.download(&self.device.context, range.len())?;
+        let mut at = from;
+        for part in bytes_mut(to).chunks_mut(staged.len()) {
+            // SAFETY: `range` lies within the buffer, and all parts together are as long.
+            unsafe { self.copy_from(at, &mut staged[..part.len()]) }?;
+            part.copy_from_slice(&staged[..part.len()]);
+            at += part.len() as u64;
         }
         staging.used = 0;
         Ok(())

@@ -64,7 +64,7 @@ impl<A: Accelerator> Default for Stages<A> {
 const DEVICE_BYTES_PER_BYTE: u64 = 4;
 /// Workers that keep copies and kernels going while others read and print.
 const WORKERS: usize = 8;
-/// A larger partition fills the device no better, and takes longer to get memory for (docs/performance.md has the times).
+/// A larger partition fills the device no better, and each worker needs page-locked memory for one, which takes long to get.
 const LARGEST_DEFAULT_PARTITION: u64 = 16 << 20;
 /// A smaller one is all launches.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;

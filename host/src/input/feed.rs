@@ -67,7 +67,7 @@ impl Feed {
     }
 
     /// Reads until `buffer` is full or the input ends; or, once it holds a whole line, until the input is quiet; or until
-    /// `stop` is set, where it is waited for.
+    /// `stop` is set.
     pub fn fill(
         &mut self,
         buffer: &mut [u8],
@@ -76,6 +76,9 @@ impl Feed {
     ) -> Result<Filled, InputError> {
         let mut line = false;
         while *filled < buffer.len() {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(Filled::Stopped);
+            }
             let room = &mut buffer[*filled..];
             let count = match self {
                 Self::Direct(decoded) => decoded.read(room)?,
@@ -103,12 +106,12 @@ impl Pump {
         stop: &AtomicBool,
     ) -> Result<Result<usize, Filled>, InputError> {
         while self.used == self.chunk.len() {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(Err(Filled::Stopped));
-            }
             self.chunk = match self.chunks.recv_timeout(if line { QUIET } else { STOP }) {
                 Ok(chunk) => chunk?,
                 Err(RecvTimeoutError::Timeout) if line => return Ok(Err(Filled::Quiet)),
+                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                    return Ok(Err(Filled::Stopped));
+                }
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => {
                     let source = io::Error::other("the thread that reads it ended before the input did");

@@ -37,7 +37,7 @@ impl Sequence {
         Self { name, feed, size, carry: Vec::new(), offset: 0, state: State::Reading }
     }
 
-    /// The next partition, or `None` at the end; or once `stop` is set, where the input is waited for.
+    /// The next partition, or `None` at the end, or once `stop` is set.
     ///
     /// A read that fails loses nothing before it: the whole lines that were read come first, then the error.
     pub fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Result<Option<Text>, Error> {

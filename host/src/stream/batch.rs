@@ -83,7 +83,7 @@ impl Batch {
         })
     }
 
-    /// The malformed record at which the answers end, under [`OnError::Fail`]. The error follows this batch.
+    /// The malformed record at which the answers end, under [`OnError::Fail`](crate::OnError::Fail). The error follows this batch.
     #[must_use]
     pub fn fault(&self) -> Option<&RecordError> {
         self.fault.as_ref()

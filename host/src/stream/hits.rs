@@ -9,7 +9,7 @@ use warpath_shared::units::ByteOffset;
 use super::{Answers, Batch, Plan, Stats};
 use crate::error::Error;
 
-/// The matches of one query, one at a time. See [`Input::query`].
+/// The matches of one query, one at a time. See [`Input::query`](crate::Input::query).
 pub struct Hits {
     answers: Answers,
     batch: Option<Arc<Batch>>,

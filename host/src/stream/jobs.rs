@@ -55,8 +55,7 @@ impl Jobs {
         Self { sources: sources.into_iter(), open: None, origin: Origin::default(), size, failed: false }
     }
 
-    /// The next part, or why there is none; `None` at the end, behind an error, and where the input is to be waited for once
-    /// `stop` is set.
+    /// The next part, or why there is none; `None` at the end, behind an error, and once `stop` is set.
     ///
     /// What is no plain file is read here, so that one reads while others answer.
     pub fn next(
