@@ -2,7 +2,9 @@
 
 mod classify;
 mod index;
+mod plan;
 mod query;
+mod scan;
 
 use warpath_shared::units::Level;
 
@@ -39,7 +41,7 @@ impl Backend for Cpu {
     }
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        Ok(query::answer(text, program, want))
+        Ok(query::answer_on_all_cores(text, program, want))
     }
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
