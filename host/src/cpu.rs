@@ -1,5 +1,6 @@
 //! The CPU backend: SIMD over words, cores over pieces of a partition.
 
+mod batch;
 mod classify;
 mod index;
 mod plan;

@@ -29,6 +29,34 @@ pub(super) struct Name {
     pub quoted: Vec<u8>,
     /// What is wanted of its value.
     pub block: usize,
+    /// The last eight bytes of `quoted`, or as many as there are and zeros before them.
+    tail: u64,
+    /// Which bits of `tail` are of the name.
+    mask: u64,
+}
+
+impl Name {
+    fn new(name: impl Iterator<Item = u8>, block: usize) -> Self {
+        let quoted: Vec<u8> = std::iter::once(b'"').chain(name).chain([b'"']).collect();
+        let tail = quoted.iter().rev().take(8).rev().fold(0, |tail, byte| tail >> 8 | (*byte as u64) << 56);
+        let mask = u64::MAX << (64 - 8 * quoted.len().min(8));
+        Self { quoted, block, tail, mask }
+    }
+
+    /// Whether the end of the name ends at `end`.
+    #[inline(always)]
+    pub(super) fn may_end_at(&self, text: &[u8], end: usize) -> bool {
+        match text[..end].last_chunk() {
+            Some(bytes) => (u64::from_le_bytes(*bytes) ^ self.tail) & self.mask == 0,
+            None => text[..end].ends_with(&self.quoted),
+        }
+    }
+
+    /// Whether the name between its quotes ends at `end`.
+    #[inline(always)]
+    pub(super) fn ends_at(&self, text: &[u8], end: usize) -> bool {
+        self.may_end_at(text, end) && (self.quoted.len() <= 8 || text[..end].ends_with(&self.quoted))
+    }
 }
 
 /// Names of one block that are told apart by a bit each.
@@ -74,12 +102,12 @@ impl Block {
                 EMIT => block.paths.push(instr.target),
                 NAME => {
                     let bytes = (0..instr.b as usize).map(|i| program.literals.get(instr.a as usize + i));
-                    let quoted: Vec<u8> = std::iter::once(b'"').chain(bytes).chain([b'"']).collect();
+                    let name = Name::new(bytes, next + targets.len());
                     // Where a name holds a quote, two strings side by side may be taken for it.
-                    simple &= !quoted[1..quoted.len() - 1].contains(&b'"');
-                    simple &= block.names.iter().all(|name| name.quoted != quoted);
+                    simple &= !name.quoted[1..name.quoted.len() - 1].contains(&b'"');
+                    simple &= block.names.iter().all(|other| other.quoted != name.quoted);
                     simple &= !targets.contains(&instr.target) && block.names.len() < MAX_NAMES;
-                    block.names.push(Name { quoted, block: next + targets.len() });
+                    block.names.push(name);
                     targets.push(instr.target);
                 }
                 _ => simple = false,

@@ -111,6 +111,7 @@ impl<S: Simd> Worker<'_, S> {
     /// Answers the whole text, a record at a time.
     #[inline(always)]
     fn stream(&mut self, plan: &Plan, scan: &mut Scan) {
+        scan.clear();
         let mut at = 0;
         while at < self.text.len() {
             let mut start = at;
@@ -124,7 +125,7 @@ impl<S: Simd> Worker<'_, S> {
             at = match next {
                 Some(next) => {
                     self.sink.begin_record();
-                    for found in &scan.found {
+                    for found in scan.found() {
                         self.found(plan, found);
                     }
                     self.sink.piece.lines += 1;
@@ -132,6 +133,7 @@ impl<S: Simd> Worker<'_, S> {
                 }
                 None => {
                     let end = line_end(self.text, start);
+                    scan.clear();
                     self.interpret(at, end);
                     end
                 }

@@ -5,10 +5,10 @@
 //! JSON as it is usually written. It gives up any other, which is then indexed, judged and interpreted by itself: so it may
 //! give up too often, and never answers what the interpreter would not.
 //!
-//! # A word
-//! Most words are *quiet*: no bracket, no line feed and no name that is looked for ends in them. In others the brackets are
-//! followed; and where a name may be found, a container that is looked into ends, or something is wrong, the word is *loud*:
-//! it is walked event by event, and what the walk says holds.
+//! # Words
+//! [`super::batch`] finds ahead which words may have brackets, line feeds or colons after names. In these the brackets are
+//! followed; and where a name is found, a container that is looked into ends, or something is wrong, the word is *loud*:
+//! it is walked event by event, and what the walk says holds. Most words are quiet.
 //!
 //! # Brackets
 //! Kinds are kept in a stack of bits, below a bit that marks its height:
@@ -17,18 +17,8 @@
 //! text    {"a":[{"b":[          stack   1 1 0 1 0       1 is a brace, the innermost container is lowest
 //!                                       ↑ height mark: 2^depth ≤ stack < 2^(depth + 1)
 //! ```
-//!
-//! # Names
-//! A colon may follow a name that is looked for if the quote that opens such a name stands as far before it as it must. A
-//! name in which there is a backslash may be spelt in any way, and is left to the interpreter:
-//!
-//! ```text
-//! text        {"a":"\/b","c\u0064":1}      bits of the text's bytes, the first at the left
-//! string      .■■..■■■■.■■■■■■■■...
-//! + backslash .■■..■.■■■■■■.■■■■■..      added to the string's bits, a backslash carries out at the closing quote, once,
-//!                  however many there are
-//! ```
 
+use super::batch::{Batch, WINDOW, WORDS, Window};
 use super::classify::Simd;
 use super::plan::{Block, Plan};
 use warpath_shared::check::trim;
@@ -60,9 +50,16 @@ struct Frame {
 /// What a pass over a record needs beside it, reused from record to record.
 #[derive(Default)]
 pub(super) struct Scan {
+    batch: Batch,
+    walk: Walk,
+}
+
+/// What is known of the record so far.
+#[derive(Default)]
+struct Walk {
     frames: Vec<Frame>,
     /// What was found in the record, in the order in which it ended.
-    pub found: Vec<Found>,
+    found: Vec<Found>,
     /// A value that is no container, whose end has not come yet: its block and its start.
     pending: Option<(usize, PartOffset)>,
 }
@@ -70,25 +67,7 @@ pub(super) struct Scan {
 /// A stack from here on is too high: the next bracket might push out its height mark.
 const FULL: u64 = 1 << 62;
 
-/// Where a pass stands: before the word at `at`.
-#[derive(Clone, Copy)]
-struct Place {
-    at: usize,
-    stack: u64,
-    /// All ones where a string is open.
-    string: u64,
-    /// 1 where an escape is pending.
-    escape: u64,
-    /// 1 where a string is open in which there is a backslash.
-    spelt: u64,
-    /// The quotes of the word before.
-    quote: u64,
-    /// 1 where the word before ends with the closing quote of a string in which there is a backslash.
-    spelt_end: u64,
-}
-
 /// The bytes of a word that matter, outside strings but for `newline`.
-#[derive(Clone, Copy)]
 struct Masks {
     open: u64,
     close: u64,
@@ -96,20 +75,24 @@ struct Masks {
     newline: u64,
     colon: u64,
     comma: u64,
-    /// Colons that do not follow a quote.
-    gap: u64,
-    /// Colons that follow a string in which there is a backslash.
-    spelt: u64,
+    /// Colons that do not follow a quote, or may follow a string in which there is a backslash.
+    odd: u64,
 }
 
-/// Names that are looked for by their length; where there are more, any name is looked at.
-const MAX_FILTERS: usize = 3;
-/// Instead of a number of names: any name is looked at.
-const ANY: usize = MAX_FILTERS + 1;
-/// Instead of a number of names: none will be looked at in the rest of the record.
-const CHECK: usize = MAX_FILTERS + 2;
-/// Instead of a number of names: a value waits for its end.
-const WAIT: usize = MAX_FILTERS + 3;
+/// Names that are looked for by their lengths; where there are more, any name is looked at.
+const MAX_LENGTHS: usize = 3;
+
+/// Which words are looked at, beside those with brackets.
+enum Look {
+    /// None: no name is looked for.
+    Nothing,
+    /// Those where a name of one of so many lengths, between its quotes, may end.
+    Lengths([u32; MAX_LENGTHS], usize),
+    /// Those with colons.
+    Colons,
+    /// All, since a value waits for its end.
+    All,
+}
 
 /// What a walk over a word came to.
 enum Walked {
@@ -119,18 +102,6 @@ enum Walked {
     Ended(usize),
     /// The record is not regular.
     GivenUp,
-}
-
-/// The word at `at`, with line feeds past the end of the text.
-#[inline(always)]
-fn word_at<'a>(text: &'a [u8], at: usize, last: &'a mut [u8; WORD_BYTES]) -> &'a [u8; WORD_BYTES] {
-    if let Some(word) = text.get(at..).and_then(<[u8]>::first_chunk) {
-        return word;
-    }
-    let rest = text.get(at..).unwrap_or_default();
-    *last = [b'\n'; WORD_BYTES];
-    last[..rest.len()].copy_from_slice(rest);
-    last
 }
 
 /// Past the white space from `at` on, a line feed not counted as such.
@@ -143,56 +114,167 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
 }
 
 impl Scan {
+    /// Forgets what was seen of the text: another text follows, or a line that was not passed over.
+    pub(super) fn clear(&mut self) {
+        self.batch.clear();
+    }
+
+    /// What was found in the last record, in the order in which it ended.
+    pub(super) fn found(&self) -> &[Found] {
+        &self.walk.found
+    }
+
     /// Passes over the record whose root container opens at `start`. Returns where the next line begins and leaves what was
     /// found in [`found`](Self::found), or gives up.
     #[inline(always)]
     pub(super) fn record<S: Simd>(&mut self, simd: S, text: &[u8], start: usize, plan: &Plan) -> Option<usize> {
+        let Self { batch, walk } = self;
         let brace = text[start] == b'{';
-        self.frames.clear();
-        self.found.clear();
-        self.pending = None;
-        self.enter(plan, 0, start, brace);
-        let mut place = Place {
-            at: start + 1,
-            stack: 0b10 | brace as u64,
-            string: 0,
-            escape: 0,
-            spelt: 0,
-            quote: 0,
-            spelt_end: 0,
-        };
-        loop {
-            let top = self.frames.last()?;
-            let names = &plan.blocks[top.block].names;
-            let count = top.left.count_ones() as usize;
-            // From their opening quotes to their colons.
-            let mut lengths = [0; MAX_FILTERS];
-            if count <= MAX_FILTERS {
-                let mut left = top.left;
-                for length in lengths.iter_mut().take(count) {
-                    *length = names[left.trailing_zeros() as usize].quoted.len() as u32;
-                    left &= left - 1;
-                }
+        walk.frames.clear();
+        walk.found.clear();
+        walk.pending = None;
+        walk.enter(plan, 0, start, brace);
+        let mut word = match batch.word_of(start) {
+            Some(word) => word,
+            None => {
+                batch.begin(simd, text, start);
+                0
             }
-            let inside = 1 << self.frames.len();
-            let masks = match count {
-                _ if self.pending.is_some() => quiet::<S, WAIT>(simd, text, &mut place, inside, &lengths),
-                // Once nothing is looked for, not even after the end of the top frame, only the checks are left.
-                0 if self.frames.iter().all(|frame| frame.left == 0) => {
-                    quiet::<S, CHECK>(simd, text, &mut place, inside, &lengths)
+        };
+        // In its first word the record begins behind the bracket.
+        let mut first = (word, u64::MAX << (start - batch.place(word)) << 1);
+        let mut stack = 0b10 | brace as u64;
+        let mut look = walk.look(plan);
+        let mut window = Window::default();
+        let mut inside = 1u64 << walk.frames.len();
+        loop {
+            if word >= batch.words {
+                batch.advance(simd, text);
+                if batch.words == 0 {
+                    return None;
                 }
-                0 => quiet::<S, 0>(simd, text, &mut place, inside, &lengths),
-                1 => quiet::<S, 1>(simd, text, &mut place, inside, &lengths),
-                2 => quiet::<S, 2>(simd, text, &mut place, inside, &lengths),
-                3 => quiet::<S, 3>(simd, text, &mut place, inside, &lengths),
-                _ => quiet::<S, ANY>(simd, text, &mut place, inside, &lengths),
+                (word, first.0) = (0, usize::MAX);
+            }
+            let (named, until) = match &look {
+                Look::Nothing => (0, WORDS),
+                Look::Lengths(lengths, count) => {
+                    (batch.names(simd, text, word, &lengths[..*count], &mut window), word + WINDOW)
+                }
+                Look::Colons => (batch.any_name(simd, text, word, &mut window), word + WINDOW),
+                Look::All => (u64::MAX, word + 1),
             };
-            match self.walk(text, plan, place.at - WORD_BYTES, place.stack, &masks) {
-                Walked::On(stack) => place.stack = stack,
-                Walked::Ended(next) => return Some(next),
-                Walked::GivenUp => return None,
+            let until = until.min(batch.words);
+            let mut events = (batch.busy | named) & u64::MAX << word & u64::MAX >> (WORDS - until);
+            word = until;
+            while events != 0 {
+                let here = events.trailing_zeros() as usize;
+                events &= events - 1;
+                let keep = if here == first.0 { first.1 } else { u64::MAX };
+                let busy = batch.busy >> here & 1 == 1;
+                let (mut loud, mut next) = (0, stack);
+                let (mut open, mut close, mut brace, mut newline) = (0, 0, 0, 0);
+                if busy {
+                    let text = batch.text(text, here);
+                    let c = simd.classify(text);
+                    let outside = !batch.string(here) & keep;
+                    (open, close, brace, newline) = (c.open & outside, c.close & outside, c.brace, c.newline & keep);
+                    loud |= newline;
+                    let mut brackets = open | close;
+                    while brackets != 0 {
+                        let bit = brackets & brackets.wrapping_neg();
+                        let kind = (brace & bit != 0) as u64;
+                        if open & bit != 0 {
+                            loud |= (next >= FULL) as u64;
+                            next = next << 1 | kind;
+                        } else {
+                            loud |= (next ^ kind) & 1;
+                            next >>= 1;
+                            loud |= (next < inside) as u64;
+                        }
+                        brackets ^= bit;
+                    }
+                } else if stack >= 2 * inside {
+                    // Deeper than the top frame there are no names of it.
+                    continue;
+                }
+                loud |= match look {
+                    Look::Nothing => 0,
+                    Look::All => 1,
+                    Look::Lengths(..) | Look::Colons => {
+                        let (ends, odd) = window.of(here);
+                        odd & keep | walk.names_at(text, plan, batch.place(here), ends & keep)
+                    }
+                };
+                if loud == 0 {
+                    stack = next;
+                    continue;
+                }
+                let outside = !batch.string(here) & keep;
+                let (colon, odd) = batch.colons(simd, text, here);
+                let masks = Masks {
+                    open,
+                    close,
+                    brace,
+                    newline,
+                    colon: colon & keep,
+                    comma: simd.equal(batch.text(text, here), b',') & outside,
+                    odd,
+                };
+                match walk.word(text, plan, batch.place(here), stack, &masks) {
+                    Walked::On(after) => stack = after,
+                    Walked::Ended(next) => return Some(next),
+                    Walked::GivenUp => return None,
+                }
+                look = walk.look(plan);
+                inside = 1 << walk.frames.len();
+                word = here + 1;
+                break;
             }
         }
+    }
+}
+
+impl Walk {
+    /// What is looked for now.
+    fn look(&self, plan: &Plan) -> Look {
+        let Some(top) = self.frames.last() else { return Look::Nothing };
+        let names = &plan.blocks[top.block].names;
+        let count = top.left.count_ones() as usize;
+        if self.pending.is_some() {
+            return Look::All;
+        }
+        if count == 0 {
+            return Look::Nothing;
+        }
+        let mut lengths = [0; MAX_LENGTHS];
+        let mut left = top.left;
+        for length in &mut lengths {
+            if left != 0 {
+                *length = names[left.trailing_zeros() as usize].quoted.len() as u32;
+                left &= left - 1;
+            }
+        }
+        let short = lengths.iter().all(|length| *length < WORD_BYTES as u32);
+        if left == 0 && short { Look::Lengths(lengths, count) } else { Look::Colons }
+    }
+
+    /// Whether a name that is looked for may end before one of the colons of the word at `at`: not 0 where it may.
+    #[inline(always)]
+    fn names_at(&self, text: &[u8], plan: &Plan, at: usize, mut colons: u64) -> u64 {
+        let Some(top) = self.frames.last() else { return 0 };
+        let names = &plan.blocks[top.block].names;
+        while colons != 0 {
+            let end = at + colons.trailing_zeros() as usize;
+            let mut left = top.left;
+            while left != 0 {
+                if names[left.trailing_zeros() as usize].may_end_at(text, end) {
+                    return 1;
+                }
+                left &= left - 1;
+            }
+            colons &= colons - 1;
+        }
+        0
     }
 
     /// Looks into the container that opens at `start`.
@@ -203,8 +285,8 @@ impl Scan {
     }
 
     /// Walks the events of a word from left to right, from the stack before it.
-    fn walk(&mut self, text: &[u8], plan: &Plan, at: usize, mut stack: u64, masks: &Masks) -> Walked {
-        let waits = |scan: &Self| if scan.pending.is_some() { masks.comma } else { 0 };
+    fn word(&mut self, text: &[u8], plan: &Plan, at: usize, mut stack: u64, masks: &Masks) -> Walked {
+        let waits = |walk: &Self| if walk.pending.is_some() { masks.comma } else { 0 };
         let others = masks.open | masks.close | masks.colon | masks.newline;
         let mut events = others | waits(self);
         while events != 0 {
@@ -232,8 +314,7 @@ impl Scan {
                 }
             } else if masks.colon & bit != 0 {
                 if stack >> self.frames.len() == 1 {
-                    let (gap, spelt) = (masks.gap & bit != 0, masks.spelt & bit != 0);
-                    if self.pending.is_some() || !self.member(text, plan, here, gap, spelt) {
+                    if self.pending.is_some() || !self.member(text, plan, here, masks.odd & bit != 0) {
                         return Walked::GivenUp;
                     }
                     events |= waits(self) & !(bit | (bit - 1));
@@ -274,14 +355,14 @@ impl Scan {
     }
 
     /// The colon at `colon` follows a name of the top frame's container. Returns whether it could be told what it means.
-    fn member(&mut self, text: &[u8], plan: &Plan, colon: usize, gap: bool, spelt: bool) -> bool {
+    fn member(&mut self, text: &[u8], plan: &Plan, colon: usize, odd: bool) -> bool {
         let Some(top) = self.frames.last_mut() else { return false };
         let mut left = top.left;
         if left == 0 {
             return true;
         }
         let mut end = colon;
-        if gap {
+        if odd {
             while end > 0 && is_whitespace(text[end - 1]) {
                 end -= 1;
             }
@@ -293,8 +374,6 @@ impl Scan {
             if text[from..end].contains(&b'\\') {
                 return false;
             }
-        } else if spelt {
-            return false;
         }
         let names = &plan.blocks[top.block].names;
         let name = loop {
@@ -302,7 +381,7 @@ impl Scan {
                 return true;
             }
             let i = left.trailing_zeros() as usize;
-            if text[..end].ends_with(&names[i].quoted) {
+            if names[i].ends_at(text, end) {
                 break i;
             }
             left &= left - 1;
@@ -328,132 +407,5 @@ impl Scan {
             Some(_) => {}
         }
         true
-    }
-}
-
-/// The bytes that are escaped: a faster equal of [`warpath_shared::index::escape::escaped`], but for backslashes.
-///
-/// ```text
-/// text           a \ " b \ \ " \ \ \ " c      (bit 0 at the left)
-/// may escape     . 1 . . 1 1 . 1 1 1 . .
-/// << 1, | odd    . 1 1 1 . 1 1 1 1 1 1 1      (bits 1, 3, 5, …)
-/// - may escape   . . 1 1 . . 1 . . . 1 1 *    borrows run from the start of a run on
-/// ```
-#[inline(always)]
-fn escaped(backslash: u64, pending: &mut u64) -> u64 {
-    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
-    let may_escape = backslash & !*pending;
-    let codes = (may_escape << 1 | ODD).wrapping_sub(may_escape) ^ ODD;
-    let escaped = codes ^ (backslash | *pending);
-    *pending = (codes & backslash) >> 63;
-    escaped
-}
-
-/// Passes over words until one is loud. Leaves `place` behind it, but with the stack before it, and returns its masks.
-///
-/// `inside` is the lowest stack within the container of the top frame. `NAMES` tells what is looked for: that many names, the
-/// distances from whose opening quotes to their colons are `lengths`, or [`ANY`], [`CHECK`], [`WAIT`].
-#[inline(always)]
-fn quiet<S: Simd, const NAMES: usize>(
-    simd: S,
-    text: &[u8],
-    place: &mut Place,
-    inside: u64,
-    lengths: &[u32; MAX_FILTERS],
-) -> Masks {
-    let mut last = [0; WORD_BYTES];
-    let mut p = *place;
-    loop {
-        let word = word_at(text, p.at, &mut last);
-        p.at += WORD_BYTES;
-        let quote = simd.equal(word, b'"') & !escaped(simd.equal(word, b'\\'), &mut p.escape);
-        let string = simd.prefix_xor(quote) ^ p.string;
-        p.string = ((string as i64) >> 63) as u64;
-        let may_matter = simd.may_matter(word);
-        // Computed where they are used.
-        let colon = simd.equal(word, b':') & !string;
-        let comma = simd.equal(word, b',') & !string;
-
-        let (mut gap, mut spelt) = (0, 0);
-        if NAMES != CHECK {
-            let (sum, carry) = string.overflowing_add(simd.equal(word, b'\\') & string);
-            let (sum, carry_in) = sum.overflowing_add(p.spelt);
-            p.spelt = (carry | carry_in) as u64;
-            let ends = sum & !string & quote;
-            spelt = colon & (ends << 1 | p.spelt_end);
-            p.spelt_end = ends >> 63;
-            gap = colon & !(quote << 1 | p.quote >> 63);
-        }
-        let mut loud = match NAMES {
-            CHECK | 0 => 0,
-            ANY => colon,
-            WAIT => colon | comma,
-            _ => {
-                let quotes = (quote as u128) << 64 | p.quote as u128;
-                lengths[..NAMES].iter().fold(gap | spelt, |found, length| {
-                    let begins = if *length < 64 { (quotes >> (64 - length)) as u64 } else { u64::MAX };
-                    found | colon & begins
-                })
-            }
-        };
-        p.quote = quote;
-        // A word without brackets that lies deeper than the frame has no names of it.
-        if may_matter == 0 && p.stack >= 2 * inside {
-            loud = 0;
-        }
-        if may_matter | loud == 0 {
-            continue;
-        }
-
-        let newline = simd.equal(word, b'\n');
-        let c = simd.classify(word);
-        let (open, close, brace) = (c.open & !string, c.close & !string, c.brace);
-        loud |= newline;
-        let mut stack = p.stack;
-        let mut brackets = open | close;
-        while brackets != 0 {
-            let bit = brackets & brackets.wrapping_neg();
-            let kind = (brace & bit != 0) as u64;
-            if open & bit != 0 {
-                loud |= (stack >= FULL) as u64;
-                stack = stack << 1 | kind;
-            } else {
-                loud |= (stack ^ kind) & 1;
-                stack >>= 1;
-                loud |= (stack < inside) as u64;
-            }
-            brackets ^= bit;
-        }
-        if loud != 0 {
-            *place = p;
-            return Masks { open, close, brace, newline, colon, comma, gap, spelt };
-        }
-        p.stack = stack;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use warpath_shared::index::escape;
-
-    #[test]
-    fn escaped_bytes_are_those_of_the_rule() {
-        let mut seed = 11u64;
-        for round in 0..100_000 {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            // Few backslashes, many, and runs of every length.
-            let backslash = match round % 3 {
-                0 => seed & seed.rotate_left(17),
-                1 => seed | seed.rotate_left(23),
-                _ => u64::MAX.checked_shr((seed >> 40) as u32 % 65).unwrap_or(0) << ((seed >> 50) % 64),
-            };
-            for pending in [0, 1] {
-                let (mut got, mut want) = (pending, pending == 1);
-                let bytes = escaped(backslash, &mut got) & !backslash;
-                assert_eq!(bytes, escape::escaped(backslash, &mut want) & !backslash, "{backslash:b} {pending}");
-                assert_eq!(got, want as u64, "{backslash:b} {pending}");
-            }
-        }
     }
 }
