@@ -9,9 +9,6 @@ use super::classify::Simd;
 
 /// Words of a batch.
 pub(super) const WORDS: usize = 64;
-/// Words that are looked at for names at once.
-pub(super) const WINDOW: usize = 16;
-
 /// The words of a stretch of text that begins where a line does, or where the batch before ended.
 pub(super) struct Batch {
     /// Where the first word stands in the text.
@@ -20,27 +17,18 @@ pub(super) struct Batch {
     pub words: usize,
     /// The words in which there may be brackets or line feeds, a bit each.
     pub busy: u64,
-    /// The bytes in strings, an opening quote included: first those of the word before, at last zeros to the end of a window.
-    string: [u64; 1 + WORDS + WINDOW],
+    /// The bytes in strings, an opening quote included: first those of the word before.
+    string: [u64; 1 + WORDS],
     /// Quotes that open and close strings, likewise.
-    quote: [u64; 1 + WORDS + WINDOW],
+    quote: [u64; 1 + WORDS],
     /// Backslashes, likewise.
-    backslash: [u64; 1 + WORDS + WINDOW],
+    backslash: [u64; 1 + WORDS],
+    /// The bytes that follow such a quote, a bit for each of the words.
+    follows: [u64; WORDS],
     /// 1 where an escape is pending.
     escape: u64,
     /// The last word of a text that does not fill it, with zeros behind it.
     tail: [u8; WORD_BYTES],
-}
-
-/// Colons of some words of a batch, and which of them names may stand before.
-#[derive(Default)]
-pub(super) struct Window {
-    /// The first word.
-    word: usize,
-    /// Colons outside strings that follow no quote, or may follow a string in which there is a backslash.
-    odd: [u64; WINDOW],
-    /// Those before which a name has one of the lengths that are looked for.
-    ends: [u64; WINDOW],
 }
 
 impl Default for Batch {
@@ -49,19 +37,14 @@ impl Default for Batch {
             at: 0,
             words: 0,
             busy: 0,
-            string: [0; 1 + WORDS + WINDOW],
-            quote: [0; 1 + WORDS + WINDOW],
-            backslash: [0; 1 + WORDS + WINDOW],
+            string: [0; 1 + WORDS],
+            quote: [0; 1 + WORDS],
+            backslash: [0; 1 + WORDS],
+            follows: [0; WORDS],
             escape: 0,
             tail: [0; WORD_BYTES],
         }
     }
-}
-
-/// The window of an array at `at`.
-#[inline(always)]
-fn window(array: &[u64; 1 + WORDS + WINDOW], at: usize) -> [u64; WINDOW] {
-    array.get(at..).and_then(<[u64]>::first_chunk).copied().unwrap_or_default()
 }
 
 impl Batch {
@@ -120,6 +103,7 @@ impl Batch {
         self.words = words.len();
         let mut escape = self.escape;
         let mut open = ((self.string[0] as i64) >> 63) as u64;
+        let mut quote_before = self.quote[0] >> 63;
         let mut busy = 0;
         let mut read = |word: &[u8; WORD_BYTES], at: usize| {
             let backslash = simd.equal(word, b'\\');
@@ -129,6 +113,8 @@ impl Batch {
             self.string[at + 1] = string;
             self.quote[at + 1] = quote;
             self.backslash[at + 1] = backslash;
+            self.follows[at] = quote << 1 | quote_before;
+            quote_before = quote >> 63;
             busy |= ((simd.may_matter(word) != 0) as u64) << at;
         };
         for (at, word) in words.iter().enumerate() {
@@ -143,28 +129,16 @@ impl Batch {
         (self.escape, self.busy) = (escape, busy);
     }
 
-    /// Whether the string that is open after a word's left neighbour may have a backslash in it, as 0 or 1.
+    /// Whether the string that is open before a word may have a backslash in it, as 0 or 1.
     #[inline(always)]
-    fn may_be_spelt(&self, word: usize) -> u64 {
-        // Where it began before that neighbour, nobody knows.
+    pub(super) fn may_be_spelt(&self, word: usize) -> u64 {
+        // Where it began before the word that is before, nobody knows.
         let string = self.string[word];
         ((string & self.backslash[word] != 0) | (string == u64::MAX)) as u64 & string >> 63
     }
 
     /// The colons of a word outside strings, and those of them that follow no quote or may follow a string in which there is a
-    /// backslash.
-    #[inline(always)]
-    pub(super) fn colons<S: Simd>(&self, simd: S, text: &[u8], word: usize) -> (u64, u64) {
-        let (string, quote) = (self.string[word + 1], self.quote[word + 1]);
-        let colon = simd.equal(self.text(text, word), b':') & !string;
-        let gap = colon & !(quote << 1 | self.quote[word] >> 63);
-        let sum = string.wrapping_add(self.backslash[word + 1] & string).wrapping_add(self.may_be_spelt(word));
-        let before = self.quote[word] & !self.string[word];
-        (colon, gap | colon & ((sum & !string & quote) << 1 | before >> 63))
-    }
-
-    /// Looks for names between quotes that have one of the `lengths`, in the window at `word`. Returns the words in which one
-    /// may end, or a colon is odd, a bit each.
+    /// backslash. `spelt` is [`may_be_spelt`](Self::may_be_spelt) of this word and becomes that of the next.
     ///
     /// A backslash, added to the bits of the string that it is in, carries out of them at the closing quote, once:
     ///
@@ -173,76 +147,22 @@ impl Batch {
     /// string       ■■■■■■.        bits of the text's bytes, the first at the left
     /// + backslash  ■■.■■■■        however many there are
     /// ```
-    ///
-    /// What carries from word to word is found for all at once, as adders do: a word that carries by itself does, and one
-    /// that is all ones hands on.
     #[inline(always)]
-    pub(super) fn names<S: Simd>(
-        &self,
-        simd: S,
-        text: &[u8],
-        word: usize,
-        lengths: &[u32],
-        found: &mut Window,
-    ) -> u64 {
-        let (string, quote) = (window(&self.string, word + 1), window(&self.quote, word + 1));
-        let (string_before, quote_before) = (window(&self.string, word), window(&self.quote, word));
-        let backslash = window(&self.backslash, word + 1);
-        let colon = self.window_colons(simd, text, word, found);
-
-        let mut sums = [0u64; WINDOW];
-        let (mut carries, mut hands_on) = (0u64, 0u64);
-        for i in 0..WINDOW {
-            sums[i] = string[i].wrapping_add(backslash[i] & string[i]);
-            carries |= ((sums[i] < string[i]) as u64) << i;
-            hands_on |= ((sums[i] == u64::MAX) as u64) << i;
-        }
-        let carried = (carries << 1 | self.may_be_spelt(word)).wrapping_add(hands_on) ^ hands_on;
-        let mut spelt = [0u64; 1 + WINDOW];
-        spelt[0] = quote_before[0] & !string_before[0];
-        for i in 0..WINDOW {
-            spelt[i + 1] = sums[i].wrapping_add(carried >> i & 1) & !string[i] & quote[i];
-        }
-        for i in 0..WINDOW {
-            let follows = quote[i] << 1 | quote_before[i] >> 63;
-            found.odd[i] = colon[i] & (!follows | spelt[i + 1] << 1 | spelt[i] >> 63);
-        }
-        found.ends = [0; WINDOW];
-        for length in lengths {
-            let (left, right) = (length & 63, (64 - length) & 63);
-            for i in 0..WINDOW {
-                found.ends[i] |= colon[i] & (quote[i] << left | quote_before[i] >> right);
-            }
-        }
-        (0..WINDOW).fold(0, |words, i| words | ((found.odd[i] | found.ends[i] != 0) as u64) << i) << word
+    pub(super) fn colons<S: Simd>(&self, simd: S, text: &[u8], word: usize, spelt: &mut u64) -> (u64, u64) {
+        let (string, quote) = (self.string[word + 1], self.quote[word + 1]);
+        let colon = simd.equal(self.text(text, word), b':') & !string;
+        let (sum, carry_1) = string.overflowing_add(self.backslash[word + 1] & string);
+        let (sum, carry_2) = sum.overflowing_add(*spelt);
+        *spelt = (carry_1 | carry_2) as u64;
+        // A colon at the start of a word follows the word before.
+        let spelt_end = (sum & !string & quote) << 1 | 1;
+        (colon, colon & (!self.follows[word] | spelt_end))
     }
 
-    /// The words of the window at `word` in which there is a colon outside strings, a bit each.
+    /// Where a word has a colon before which a name between its quotes may have this length, up to 63.
     #[inline(always)]
-    pub(super) fn any_name<S: Simd>(&self, simd: S, text: &[u8], word: usize, found: &mut Window) -> u64 {
-        let colon = self.window_colons(simd, text, word, found);
-        found.odd = [0; WINDOW];
-        found.ends = colon;
-        (0..WINDOW).fold(0, |words, i| words | ((colon[i] != 0) as u64) << i) << word
-    }
-
-    #[inline(always)]
-    fn window_colons<S: Simd>(&self, simd: S, text: &[u8], word: usize, found: &mut Window) -> [u64; WINDOW] {
-        let mut colon = [0; WINDOW];
-        for i in 0..WINDOW.min(self.words - word) {
-            colon[i] = simd.equal(self.text(text, word + i), b':') & !self.string[word + i + 1];
-        }
-        found.word = word;
-        colon
-    }
-}
-
-impl Window {
-    /// Of a word, the colons before which a name may have a length that is looked for, and the odd ones.
-    #[inline(always)]
-    pub(super) fn of(&self, word: usize) -> (u64, u64) {
-        let i = word - self.word;
-        (self.ends[i], self.odd[i])
+    pub(super) fn ends(&self, word: usize, length: u32) -> u64 {
+        self.quote[word + 1] << (length & 63) | self.quote[word] >> ((64 - length) & 63)
     }
 }
 

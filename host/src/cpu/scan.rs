@@ -18,7 +18,7 @@
 //!                                       ↑ height mark: 2^depth ≤ stack < 2^(depth + 1)
 //! ```
 
-use super::batch::{Batch, WINDOW, WORDS, Window};
+use super::batch::Batch;
 use super::classify::Simd;
 use super::plan::{Block, Plan};
 use warpath_shared::check::trim;
@@ -79,19 +79,21 @@ struct Masks {
     odd: u64,
 }
 
-/// Names that are looked for by their lengths; where there are more, any name is looked at.
-const MAX_LENGTHS: usize = 3;
-
 /// Which words are looked at, beside those with brackets.
 enum Look {
     /// None: no name is looked for.
     Nothing,
-    /// Those where a name of one of so many lengths, between its quotes, may end.
-    Lengths([u32; MAX_LENGTHS], usize),
-    /// Those with colons.
-    Colons,
+    /// Those in which a name may end.
+    Names(Lengths),
     /// All, since a value waits for its end.
     All,
+}
+
+/// The lengths of the names that are looked for, between their quotes.
+struct Lengths {
+    lengths: [u32; 2],
+    /// There are more than that, or longer ones than are told from others.
+    any: bool,
 }
 
 /// What a walk over a word came to.
@@ -145,92 +147,95 @@ impl Scan {
         let mut first = (word, u64::MAX << (start - batch.place(word)) << 1);
         let mut stack = 0b10 | brace as u64;
         let mut look = walk.look(plan);
-        let mut window = Window::default();
         let mut inside = 1u64 << walk.frames.len();
         loop {
-            if word >= batch.words {
+            // Names are looked for at the depth of the top frame's members, so everywhere but below it where no bracket is.
+            let here = match &look {
+                Look::All => word,
+                Look::Names(lengths) if stack < 2 * inside => quiet_words(simd, batch, text, word, lengths),
+                _ => word + (batch.busy.checked_shr(word as u32).unwrap_or(0).trailing_zeros() as usize),
+            };
+            if here >= batch.words {
                 batch.advance(simd, text);
                 if batch.words == 0 {
                     return None;
                 }
                 (word, first.0) = (0, usize::MAX);
+                continue;
             }
-            let (named, until) = match &look {
-                Look::Nothing => (0, WORDS),
-                Look::Lengths(lengths, count) => {
-                    (batch.names(simd, text, word, &lengths[..*count], &mut window), word + WINDOW)
-                }
-                Look::Colons => (batch.any_name(simd, text, word, &mut window), word + WINDOW),
-                Look::All => (u64::MAX, word + 1),
-            };
-            let until = until.min(batch.words);
-            let mut events = (batch.busy | named) & u64::MAX << word & u64::MAX >> (WORDS - until);
-            word = until;
-            while events != 0 {
-                let here = events.trailing_zeros() as usize;
-                events &= events - 1;
-                let keep = if here == first.0 { first.1 } else { u64::MAX };
-                let busy = batch.busy >> here & 1 == 1;
-                let (mut loud, mut next) = (0, stack);
-                let (mut open, mut close, mut brace, mut newline) = (0, 0, 0, 0);
-                if busy {
-                    let text = batch.text(text, here);
-                    let c = simd.classify(text);
-                    let outside = !batch.string(here) & keep;
-                    (open, close, brace, newline) = (c.open & outside, c.close & outside, c.brace, c.newline & keep);
-                    loud |= newline;
-                    let mut brackets = open | close;
-                    while brackets != 0 {
-                        let bit = brackets & brackets.wrapping_neg();
-                        let kind = (brace & bit != 0) as u64;
-                        if open & bit != 0 {
-                            loud |= (next >= FULL) as u64;
-                            next = next << 1 | kind;
-                        } else {
-                            loud |= (next ^ kind) & 1;
-                            next >>= 1;
-                            loud |= (next < inside) as u64;
-                        }
-                        brackets ^= bit;
-                    }
-                } else if stack >= 2 * inside {
-                    // Deeper than the top frame there are no names of it.
-                    continue;
-                }
-                loud |= match look {
-                    Look::Nothing => 0,
-                    Look::All => 1,
-                    Look::Lengths(..) | Look::Colons => {
-                        let (ends, odd) = window.of(here);
-                        odd & keep | walk.names_at(text, plan, batch.place(here), ends & keep)
-                    }
-                };
-                if loud == 0 {
-                    stack = next;
-                    continue;
-                }
+            word = here + 1;
+            let keep = if here == first.0 { first.1 } else { u64::MAX };
+            let (mut loud, mut next) = (0, stack);
+            let (mut open, mut close, mut brace, mut newline) = (0, 0, 0, 0);
+            if batch.busy >> here & 1 == 1 {
+                let c = simd.classify(batch.text(text, here));
                 let outside = !batch.string(here) & keep;
-                let (colon, odd) = batch.colons(simd, text, here);
-                let masks = Masks {
-                    open,
-                    close,
-                    brace,
-                    newline,
-                    colon: colon & keep,
-                    comma: simd.equal(batch.text(text, here), b',') & outside,
-                    odd,
-                };
-                match walk.word(text, plan, batch.place(here), stack, &masks) {
-                    Walked::On(after) => stack = after,
-                    Walked::Ended(next) => return Some(next),
-                    Walked::GivenUp => return None,
+                (open, close, brace, newline) = (c.open & outside, c.close & outside, c.brace, c.newline & keep);
+                loud |= newline;
+                let mut brackets = open | close;
+                while brackets != 0 {
+                    let bit = brackets & brackets.wrapping_neg();
+                    let kind = (brace & bit != 0) as u64;
+                    if open & bit != 0 {
+                        loud |= (next >= FULL) as u64;
+                        next = next << 1 | kind;
+                    } else {
+                        loud |= (next ^ kind) & 1;
+                        next >>= 1;
+                        loud |= (next < inside) as u64;
+                    }
+                    brackets ^= bit;
                 }
-                look = walk.look(plan);
-                inside = 1 << walk.frames.len();
-                word = here + 1;
-                break;
             }
+            match &look {
+                Look::Nothing => {}
+                Look::All => loud = 1,
+                Look::Names(lengths) => {
+                    let (colon, odd) = batch.colons(simd, text, here, &mut batch.may_be_spelt(here));
+                    let colons = colon & lengths.ends(batch, here);
+                    loud |= odd & keep | walk.names_at(text, plan, batch.place(here), colons & keep);
+                }
+            }
+            if loud == 0 {
+                stack = next;
+                continue;
+            }
+            let outside = !batch.string(here) & keep;
+            let (colon, odd) = batch.colons(simd, text, here, &mut batch.may_be_spelt(here));
+            let comma = simd.equal(batch.text(text, here), b',') & outside;
+            let masks = Masks { open, close, brace, newline, colon: colon & keep, comma, odd };
+            match walk.word(text, plan, batch.place(here), stack, &masks) {
+                Walked::On(after) => stack = after,
+                Walked::Ended(next) => return Some(next),
+                Walked::GivenUp => return None,
+            }
+            look = walk.look(plan);
+            inside = 1 << walk.frames.len();
         }
+    }
+}
+
+/// The first word from `word` on in which there may be a bracket, a line feed, a name that is looked for or an odd colon.
+#[inline(always)]
+fn quiet_words<S: Simd>(simd: S, batch: &Batch, text: &[u8], word: usize, lengths: &Lengths) -> usize {
+    let mut spelt = batch.may_be_spelt(word);
+    for here in word..batch.words {
+        let (colon, odd) = batch.colons(simd, text, here, &mut spelt);
+        if batch.busy >> here & 1 | odd | colon & lengths.ends(batch, here) != 0 {
+            return here;
+        }
+    }
+    batch.words
+}
+
+impl Lengths {
+    /// Where a word has a colon before which a name may have one of the lengths.
+    #[inline(always)]
+    fn ends(&self, batch: &Batch, word: usize) -> u64 {
+        if self.any {
+            return u64::MAX;
+        }
+        self.lengths.iter().fold(0, |ends, length| ends | batch.ends(word, *length))
     }
 }
 
@@ -246,16 +251,15 @@ impl Walk {
         if count == 0 {
             return Look::Nothing;
         }
-        let mut lengths = [0; MAX_LENGTHS];
         let mut left = top.left;
-        for length in &mut lengths {
-            if left != 0 {
-                *length = names[left.trailing_zeros() as usize].quoted.len() as u32;
-                left &= left - 1;
-            }
-        }
-        let short = lengths.iter().all(|length| *length < WORD_BYTES as u32);
-        if left == 0 && short { Look::Lengths(lengths, count) } else { Look::Colons }
+        let lengths = [(); 2].map(|()| {
+            // Where there is one name, it is asked for twice.
+            let name = left.trailing_zeros() as usize;
+            left &= if left.is_power_of_two() { left } else { left - 1 };
+            names[name].quoted.len() as u32
+        });
+        let any = count > lengths.len() || lengths.iter().any(|length| *length >= WORD_BYTES as u32);
+        Look::Names(Lengths { lengths, any })
     }
 
     /// Whether a name that is looked for may end before one of the colons of the word at `at`: not 0 where it may.
