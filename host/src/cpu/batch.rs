@@ -25,10 +25,25 @@ pub(super) struct Batch {
     backslash: [u64; 1 + WORDS],
     /// The bytes that follow such a quote, a bit for each of the words.
     follows: [u64; WORDS],
+    /// The brackets and line feeds of each busy word.
+    brackets: [Brackets; WORDS],
     /// 1 where an escape is pending.
     escape: u64,
     /// The last word of a text that does not fill it, with zeros behind it.
     tail: [u8; WORD_BYTES],
+}
+
+/// The brackets and line feeds of a word.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Brackets {
+    /// Brackets that open, outside strings.
+    pub open: u64,
+    /// Brackets that close, outside strings.
+    pub close: u64,
+    /// Among them, the braces. Elsewhere the bits mean nothing.
+    pub brace: u64,
+    /// Line feeds.
+    pub newline: u64,
 }
 
 impl Default for Batch {
@@ -41,6 +56,7 @@ impl Default for Batch {
             quote: [0; 1 + WORDS],
             backslash: [0; 1 + WORDS],
             follows: [0; WORDS],
+            brackets: [Brackets::default(); WORDS],
             escape: 0,
             tail: [0; WORD_BYTES],
         }
@@ -98,8 +114,8 @@ impl Batch {
 
     #[inline(always)]
     fn fill<S: Simd>(&mut self, simd: S, text: &[u8]) {
-        let text = text.get(self.at..).unwrap_or_default();
-        let (words, rest) = text[..text.len().min(WORDS * WORD_BYTES)].as_chunks::<WORD_BYTES>();
+        let rest = text.get(self.at..).unwrap_or_default();
+        let (words, rest) = rest[..rest.len().min(WORDS * WORD_BYTES)].as_chunks::<WORD_BYTES>();
         self.words = words.len();
         let mut escape = self.escape;
         let mut open = ((self.string[0] as i64) >> 63) as u64;
@@ -127,6 +143,21 @@ impl Batch {
             self.words += 1;
         }
         (self.escape, self.busy) = (escape, busy);
+        let mut left = busy;
+        while left != 0 {
+            let word = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let c = simd.classify(self.text(text, word));
+            let outside = !self.string(word);
+            self.brackets[word] =
+                Brackets { open: c.open & outside, close: c.close & outside, brace: c.brace, newline: c.newline };
+        }
+    }
+
+    /// The brackets and line feeds of a word.
+    #[inline(always)]
+    pub(super) fn brackets(&self, word: usize) -> Brackets {
+        if self.busy >> word & 1 == 1 { self.brackets[word] } else { Brackets::default() }
     }
 
     /// Whether the string that is open before a word may have a backslash in it, as 0 or 1.

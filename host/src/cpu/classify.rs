@@ -20,6 +20,8 @@ pub(super) unsafe trait Simd: Copy {
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64;
     /// Bit *i* of the result is the exclusive or of bits 0 to *i*.
     fn prefix_xor(self, bits: u64) -> u64;
+    /// The bits of `bits` at the places of `mask`, side by side from bit 0.
+    fn gather(self, bits: u64, mask: u64) -> u64;
 }
 
 /// Work that is compiled once for each instruction set.
@@ -173,6 +175,17 @@ unsafe impl Simd for Portable {
     fn prefix_xor(self, bits: u64) -> u64 {
         prefix_xor(bits)
     }
+
+    #[inline(always)]
+    fn gather(self, bits: u64, mut mask: u64) -> u64 {
+        let (mut gathered, mut to) = (0, 0);
+        while mask != 0 {
+            gathered |= (bits >> mask.trailing_zeros() & 1) << to;
+            to += 1;
+            mask &= mask - 1;
+        }
+        gathered
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -197,6 +210,12 @@ mod x86 {
     fn prefix_xor_clmul(bits: u64) -> u64 {
         let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits as i64), _mm_set1_epi8(-1));
         _mm_cvtsi128_si64(product) as u64
+    }
+
+    #[inline]
+    #[target_feature(enable = "bmi2")]
+    fn gather(bits: u64, mask: u64) -> u64 {
+        _pext_u64(bits, mask)
     }
 
     /// What a byte must be, with bit 5 set, to matter: by its low four bits, and 0 where none does. A shuffle looks it up; it
@@ -274,6 +293,12 @@ mod x86 {
         fn prefix_xor(self, bits: u64) -> u64 {
             // SAFETY: within `run_avx512`, by the trait's contract.
             unsafe { prefix_xor_clmul(bits) }
+        }
+
+        #[inline(always)]
+        fn gather(self, bits: u64, mask: u64) -> u64 {
+            // SAFETY: within `run_avx512`, by the trait's contract.
+            unsafe { gather(bits, mask) }
         }
     }
 
@@ -356,6 +381,12 @@ mod x86 {
             // SAFETY: within `run_avx2`, by the trait's contract.
             unsafe { prefix_xor_clmul(bits) }
         }
+
+        #[inline(always)]
+        fn gather(self, bits: u64, mask: u64) -> u64 {
+            // SAFETY: within `run_avx2`, by the trait's contract.
+            unsafe { gather(bits, mask) }
+        }
     }
 }
 
@@ -366,7 +397,7 @@ mod tests {
     struct Check([u8; WORD_BYTES], u64);
 
     impl Work for Check {
-        type Output = (Classes, u64, u64, u64);
+        type Output = (Classes, u64, u64, u64, u64);
         #[inline(always)]
         fn run<S: Simd>(self, simd: S) -> Self::Output {
             let Self(word, bits) = self;
@@ -374,15 +405,18 @@ mod tests {
             let equal = simd.equal(&word, word[bits as usize % WORD_BYTES]);
             // It may find too much: here, asterisks.
             let may_matter = simd.may_matter(&word) & !simd.equal(&word, b'*');
-            (classes, simd.prefix_xor(bits), equal, may_matter)
+            let gathered = simd.gather(bits, classes.quote | classes.open);
+            (classes, simd.prefix_xor(bits), equal, may_matter, gathered)
         }
     }
 
-    fn naive(word: &[u8; WORD_BYTES], bits: u64) -> (Classes, u64, u64, u64) {
+    fn naive(word: &[u8; WORD_BYTES], bits: u64) -> (Classes, u64, u64, u64, u64) {
         let classes = Classes::of(word).normalised();
         let byte = word[bits as usize % WORD_BYTES];
         let equal = (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] == byte) as u64) << i);
-        (classes, prefix_xor(bits), equal, classes.open | classes.close | classes.newline)
+        let places = (0..WORD_BYTES).filter(|i| (classes.quote | classes.open) >> i & 1 == 1);
+        let gathered = places.enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to);
+        (classes, prefix_xor(bits), equal, classes.open | classes.close | classes.newline, gathered)
     }
 
     #[test]

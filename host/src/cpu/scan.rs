@@ -18,7 +18,7 @@
 //!                                       ↑ height mark: 2^depth ≤ stack < 2^(depth + 1)
 //! ```
 
-use super::batch::Batch;
+use super::batch::{Batch, Brackets};
 use super::classify::Simd;
 use super::plan::{Block, Plan};
 use warpath_shared::check::trim;
@@ -64,8 +64,57 @@ struct Walk {
     pending: Option<(usize, PartOffset)>,
 }
 
-/// A stack from here on is too high: the next bracket might push out its height mark.
-const FULL: u64 = 1 << 62;
+/// A stack from here on is too high: the next four brackets might push out its height mark.
+const FULL: u64 = 1 << 59;
+
+/// What up to four brackets, in order, do to the stack: what they close of the containers that were open before, then what
+/// they leave open.
+///
+/// ```text
+/// brackets   ] } [ {     closes 2, of kinds 1 0: the innermost, which comes first, is lowest
+///                        opens 2, of kinds 0 1: the innermost, which comes last, is lowest
+/// brackets   { ]         contradict each other: they close more than there can be
+/// ```
+#[derive(Clone, Copy)]
+struct Step {
+    closes: u8,
+    close_kinds: u8,
+    opens: u8,
+    open_kinds: u8,
+}
+
+/// Steps by `kinds << 5 | 1 << count | opening`, the first bracket lowest.
+static STEPS: [Step; 512] = steps();
+
+const fn steps() -> [Step; 512] {
+    let mut steps = [Step { closes: 0, close_kinds: 0, opens: 0, open_kinds: 0 }; 512];
+    let mut index = 0;
+    while index < 512 {
+        let (opening, kinds) = (index & 31, index >> 5);
+        let mut step = steps[index];
+        let mut i = 0;
+        while opening >> (i + 1) != 0 {
+            let kind = (kinds >> i & 1) as u8;
+            if opening >> i & 1 == 1 {
+                step.opens += 1;
+                step.open_kinds = step.open_kinds << 1 | kind;
+            } else if step.opens == 0 {
+                step.close_kinds |= kind << step.closes;
+                step.closes += 1;
+            } else if step.open_kinds & 1 == kind {
+                step.opens -= 1;
+                step.open_kinds >>= 1;
+            } else {
+                step.closes = 63;
+                break;
+            }
+            i += 1;
+        }
+        steps[index] = step;
+        index += 1;
+    }
+    steps
+}
 
 /// The bytes of a word that matter, outside strings but for `newline`.
 struct Masks {
@@ -92,6 +141,8 @@ enum Look {
 /// The lengths of the names that are looked for, between their quotes.
 struct Lengths {
     lengths: [u32; 2],
+    /// The last bytes of these names.
+    last: [u8; 2],
     /// There are more than that, or longer ones than are told from others.
     any: bool,
 }
@@ -166,25 +217,26 @@ impl Scan {
             word = here + 1;
             let keep = if here == first.0 { first.1 } else { u64::MAX };
             let (mut loud, mut next) = (0, stack);
-            let (mut open, mut close, mut brace, mut newline) = (0, 0, 0, 0);
+            let Brackets { mut open, mut close, brace, mut newline } = batch.brackets(here);
+            (open, close, newline) = (open & keep, close & keep, newline & keep);
+            loud |= newline;
             if batch.busy >> here & 1 == 1 {
-                let c = simd.classify(batch.text(text, here));
-                let outside = !batch.string(here) & keep;
-                (open, close, brace, newline) = (c.open & outside, c.close & outside, c.brace, c.newline & keep);
-                loud |= newline;
-                let mut brackets = open | close;
-                while brackets != 0 {
-                    let bit = brackets & brackets.wrapping_neg();
-                    let kind = (brace & bit != 0) as u64;
-                    if open & bit != 0 {
-                        loud |= (next >= FULL) as u64;
-                        next = next << 1 | kind;
-                    } else {
-                        loud |= (next ^ kind) & 1;
-                        next >>= 1;
-                        loud |= (next < inside) as u64;
+                // A bracket and the next that closes it change nothing.
+                let pairs = open & close >> 1 & !(brace ^ brace >> 1);
+                let (opens, closes) = (open & !pairs, close & !(pairs << 1));
+                let brackets = opens | closes;
+                let mut left = brackets.count_ones();
+                let (mut opening, mut kinds) = (simd.gather(opens, brackets), simd.gather(brace, brackets));
+                loop {
+                    let step = STEPS[(kinds << 5 & 0x1e0 | 1 << left.min(4) | opening & 15) as usize & 511];
+                    let kept = next >> (step.closes & 63);
+                    loud |= (next ^ step.close_kinds as u64) & ((1 << (step.closes & 63)) - 1);
+                    loud |= (kept < inside) as u64 | kept & !(FULL - 1);
+                    next = kept << (step.opens & 63) | step.open_kinds as u64;
+                    if left <= 4 {
+                        break;
                     }
-                    brackets ^= bit;
+                    (left, opening, kinds) = (left - 4, opening >> 4, kinds >> 4);
                 }
             }
             match &look {
@@ -192,7 +244,7 @@ impl Scan {
                 Look::All => loud = 1,
                 Look::Names(lengths) => {
                     let (colon, odd) = batch.colons(simd, text, here, &mut batch.may_be_spelt(here));
-                    let colons = colon & lengths.ends(batch, here);
+                    let colons = colon & lengths.ends(simd, batch, text, here);
                     loud |= odd & keep | walk.names_at(text, plan, batch.place(here), colons & keep);
                 }
             }
@@ -221,7 +273,7 @@ fn quiet_words<S: Simd>(simd: S, batch: &Batch, text: &[u8], word: usize, length
     let mut spelt = batch.may_be_spelt(word);
     for here in word..batch.words {
         let (colon, odd) = batch.colons(simd, text, here, &mut spelt);
-        if batch.busy >> here & 1 | odd | colon & lengths.ends(batch, here) != 0 {
+        if batch.busy >> here & 1 | odd | colon & lengths.ends(simd, batch, text, here) != 0 {
             return here;
         }
     }
@@ -229,13 +281,21 @@ fn quiet_words<S: Simd>(simd: S, batch: &Batch, text: &[u8], word: usize, length
 }
 
 impl Lengths {
-    /// Where a word has a colon before which a name may have one of the lengths.
+    /// Where a word has a colon before which a name that is looked for may end.
     #[inline(always)]
-    fn ends(&self, batch: &Batch, word: usize) -> u64 {
+    fn ends<S: Simd>(&self, simd: S, batch: &Batch, text: &[u8], word: usize) -> u64 {
         if self.any {
             return u64::MAX;
         }
-        self.lengths.iter().fold(0, |ends, length| ends | batch.ends(word, *length))
+        let [one, two] = self.lengths.map(|length| batch.ends(word, length));
+        let text = batch.text(text, word);
+        let [last, other] = self.last;
+        let mut lasts = simd.equal(text, last);
+        if last != other {
+            lasts |= simd.equal(text, other);
+        }
+        // Between the last byte and the colon is a quote.
+        (one | two) & (lasts << 2 | 0b11)
     }
 }
 
@@ -252,14 +312,14 @@ impl Walk {
             return Look::Nothing;
         }
         let mut left = top.left;
-        let lengths = [(); 2].map(|()| {
+        let [one, two] = [(); 2].map(|()| {
             // Where there is one name, it is asked for twice.
-            let name = left.trailing_zeros() as usize;
+            let name = &names[left.trailing_zeros() as usize].quoted;
             left &= if left.is_power_of_two() { left } else { left - 1 };
-            names[name].quoted.len() as u32
+            (name.len() as u32, name[name.len() - 2])
         });
-        let any = count > lengths.len() || lengths.iter().any(|length| *length >= WORD_BYTES as u32);
-        Look::Names(Lengths { lengths, any })
+        let any = count > 2 || one.0.max(two.0) >= WORD_BYTES as u32;
+        Look::Names(Lengths { lengths: [one.0, two.0], last: [one.1, two.1], any })
     }
 
     /// Whether a name that is looked for may end before one of the colons of the word at `at`: not 0 where it may.
@@ -290,12 +350,16 @@ impl Walk {
 
     /// Walks the events of a word from left to right, from the stack before it.
     fn word(&mut self, text: &[u8], plan: &Plan, at: usize, mut stack: u64, masks: &Masks) -> Walked {
-        let waits = |walk: &Self| if walk.pending.is_some() { masks.comma } else { 0 };
-        let others = masks.open | masks.close | masks.colon | masks.newline;
-        let mut events = others | waits(self);
-        while events != 0 {
+        let mut passed = 0;
+        loop {
+            // While nothing is looked for at this depth, only brackets matter, and commas only to a value that waits.
+            let members = if stack >> self.frames.len() == 1 { self.members(masks) } else { 0 };
+            let events = (masks.open | masks.close | masks.newline | members) & !passed;
+            if events == 0 {
+                return Walked::On(stack);
+            }
             let bit = events & events.wrapping_neg();
-            events ^= bit;
+            passed = bit | (bit - 1);
             let here = at + bit.trailing_zeros() as usize;
             let brace = (masks.brace & bit != 0) as u64;
             if masks.open & bit != 0 {
@@ -317,20 +381,22 @@ impl Walk {
                     }
                 }
             } else if masks.colon & bit != 0 {
-                if stack >> self.frames.len() == 1 {
-                    if self.pending.is_some() || !self.member(text, plan, here, masks.odd & bit != 0) {
-                        return Walked::GivenUp;
-                    }
-                    events |= waits(self) & !(bit | (bit - 1));
+                if self.pending.is_some() || !self.member(text, plan, here, masks.odd & bit != 0) {
+                    return Walked::GivenUp;
                 }
             } else if masks.newline & bit != 0 {
                 return Walked::GivenUp;
             } else {
                 self.end_value(text, here);
-                events &= others;
             }
         }
-        Walked::On(stack)
+    }
+
+    /// The colons and commas that matter at the depth of the top frame's members.
+    fn members(&self, masks: &Masks) -> u64 {
+        let waits = self.pending.is_some();
+        let looks = self.frames.last().is_some_and(|top| top.left != 0);
+        (if waits { masks.comma } else { 0 }) | (if waits || looks { masks.colon } else { 0 })
     }
 
     /// The value that waits for its end, if one does, ends before `end`.
