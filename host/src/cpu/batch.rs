@@ -149,8 +149,12 @@ impl Batch {
             left &= left - 1;
             let c = simd.classify(self.text(text, word));
             let outside = !self.string(word);
-            self.brackets[word] =
-                Brackets { open: c.open & outside, close: c.close & outside, brace: c.brace, newline: c.newline };
+            self.brackets[word] = Brackets {
+                open: c.open & outside,
+                close: c.close & outside,
+                brace: c.brace,
+                newline: c.newline,
+            };
         }
     }
 
@@ -234,7 +238,11 @@ mod tests {
             for pending in [0, 1] {
                 let (mut got, mut want) = (pending, pending == 1);
                 let bytes = escaped(backslash, &mut got) & !backslash;
-                assert_eq!(bytes, escape::escaped(backslash, &mut want) & !backslash, "{backslash:b} {pending}");
+                assert_eq!(
+                    bytes,
+                    escape::escaped(backslash, &mut want) & !backslash,
+                    "{backslash:b} {pending}"
+                );
                 assert_eq!(got, want as u64, "{backslash:b} {pending}");
             }
         }

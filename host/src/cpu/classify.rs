@@ -368,7 +368,8 @@ mod x86 {
                     let v = unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) };
                     let folded = _mm256_or_si256(v, _mm256_set1_epi8(0x20));
                     let table = _mm256_broadcastsi128_si256(folded_by_low_nibble());
-                    _mm256_movemask_epi8(_mm256_cmpeq_epi8(folded, _mm256_shuffle_epi8(table, v))) as u32 as u64
+                    _mm256_movemask_epi8(_mm256_cmpeq_epi8(folded, _mm256_shuffle_epi8(table, v))) as u32
+                        as u64
                 };
                 half(0) | half(32) << 32
             }

@@ -38,7 +38,10 @@ pub(crate) fn answer_on_all_cores(text: &[u8], program: &Program, want: Want) ->
         .into_par_iter()
         .flat_map_iter(|(start, end)| {
             let answer = SCRATCH.with_borrow_mut(|scratch| answer(&text[start..end], program, want, scratch));
-            answer.pieces.into_iter().map(move |piece| Piece { base: piece.base + start as PartOffset, ..piece })
+            answer
+                .pieces
+                .into_iter()
+                .map(move |piece| Piece { base: piece.base + start as PartOffset, ..piece })
         })
         .collect();
     Answer { pieces }
@@ -46,7 +49,8 @@ pub(crate) fn answer_on_all_cores(text: &[u8], program: &Program, want: Want) ->
 
 /// Answers a program over a text on this thread: whole lines, of which the last may lack its newline.
 pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut Scratch) -> Answer {
-    Isa::best().run(Query { text, program, want, scratch })
+    let plan = Plan::of(&program.view());
+    Isa::best().run(Query { text, program, plan: plan.as_ref(), want, scratch })
 }
 
 /// Cuts a text into pieces of whole lines.
@@ -70,6 +74,8 @@ fn line_end(text: &[u8], from: usize) -> usize {
 struct Query<'a> {
     text: &'a [u8],
     program: &'a Program,
+    /// How the program streams, if it does.
+    plan: Option<&'a Plan>,
     want: Want,
     scratch: &'a mut Scratch,
 }
@@ -79,15 +85,15 @@ impl Work for Query<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Answer {
-        let Self { text, program, want, scratch: Scratch { structure, machine, scan } } = self;
+        let Self { text, program, plan, want, scratch: Scratch { structure, machine, scan } } = self;
         let view = program.view();
         let paths = program.paths();
         let matches = vec![Vec::new(); if want.matches { paths } else { 0 }];
         let piece = Piece { counts: vec![0; paths], matches, ..Piece::default() };
         let sink = Collector { want, piece, line: 0, base: 0 };
         let mut worker = Worker { simd, text, program: view, structure, machine, sink };
-        match Plan::of(&view) {
-            Some(plan) => worker.stream(&plan, scan),
+        match plan {
+            Some(plan) => worker.stream(plan, scan),
             None => {
                 for (start, end) in cut(text) {
                     worker.interpret(start, end);
@@ -167,7 +173,8 @@ impl<S: Simd> Worker<'_, S> {
     fn run_block(&mut self, pc: u32, start: PartOffset, end: PartOffset) {
         let text = &self.text[start as usize..end as usize];
         let structure = &mut *self.structure;
-        Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }.run(self.simd);
+        Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }
+            .run(self.simd);
         self.sink.base = start;
         let doc = Document::new(text, structure);
         let node = Node { start: 0, end: text.len() as PartOffset, level: 0 };
@@ -179,7 +186,8 @@ impl<S: Simd> Worker<'_, S> {
     fn interpret(&mut self, start: usize, end: usize) {
         let text = &self.text[start..end];
         let structure = &mut *self.structure;
-        Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }.run(self.simd);
+        Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }
+            .run(self.simd);
         let first = self.sink.piece.lines;
         let faults = structure.faults(text);
         let mut next_fault = faults.iter().peekable();
@@ -234,6 +242,218 @@ impl Sink for Collector {
             && let Some(matches) = self.piece.matches.get_mut(path as usize)
         {
             matches.push(Match { line: self.line, start: self.base + node.start, end: self.base + node.end });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Query as Path;
+
+    struct Rng(u64);
+
+    impl Rng {
+        fn below(&mut self, n: usize) -> usize {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((z ^ z >> 31) % n as u64) as usize
+        }
+
+        fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+            from[self.below(from.len())]
+        }
+    }
+
+    /// Names as texts spell them: plain, escaped, long, and such as end alike.
+    const NAMES: [&str; 16] = [
+        "a",
+        "b",
+        "user",
+        "lang",
+        "aser",
+        "xuser",
+        "",
+        "\\u0061",
+        "us\\u0065r",
+        "\\\\",
+        "q\\\"a",
+        "é",
+        "text",
+        "urls",
+        "a_name_that_is_longer_than_a_word_of_sixty_four_bytes_and_so_has_no_length_that_is_told_apart",
+        "another_name_of_forty_characters_or_so__",
+    ];
+
+    fn value(rng: &mut Rng, depth: usize, spaced: bool, out: &mut String) {
+        let space = |rng: &mut Rng, out: &mut String| {
+            if spaced && rng.below(3) == 0 {
+                out.push_str(rng.pick(&[" ", "  ", "\t", " \t "]));
+            }
+        };
+        match if depth == 0 { rng.below(5) } else { rng.below(10) } {
+            0 | 1 => out.push_str(rng.pick(&["null", "true", "-1.5e3", "0", "12345678901234567890"])),
+            2 => out.push_str(rng.pick(&["\"\"", "\"x\"", "\"user\"", "\"lang\"", "[]", "{}"])),
+            3 | 4 => {
+                out.push('"');
+                let most = if rng.below(8) == 0 { 90 } else { 6 };
+                for _ in 0..rng.below(most) {
+                    out.push_str(
+                        rng.pick(&["x", "user", "{", "}", "[", "]", ":", ",", "\\\"", "\\\\", "\\n", "é"]),
+                    );
+                }
+                out.push('"');
+            }
+            5..8 => {
+                out.push('{');
+                for i in 0..rng.below(6) {
+                    out.push_str(if i > 0 { "," } else { "" });
+                    space(rng, out);
+                    out.push('"');
+                    out.push_str(rng.pick(&NAMES));
+                    out.push('"');
+                    space(rng, out);
+                    out.push(':');
+                    space(rng, out);
+                    value(rng, depth - 1, spaced, out);
+                    space(rng, out);
+                }
+                out.push('}');
+            }
+            _ => {
+                out.push('[');
+                for i in 0..rng.below(6) {
+                    out.push_str(if i > 0 { "," } else { "" });
+                    space(rng, out);
+                    value(rng, depth - 1, spaced, out);
+                    space(rng, out);
+                }
+                out.push(']');
+            }
+        }
+    }
+
+    fn text(rng: &mut Rng, lines: usize) -> Vec<u8> {
+        let mut out = String::new();
+        for _ in 0..lines {
+            let (depth, spaced) = (rng.below(7), rng.below(3) == 0);
+            match rng.below(24) {
+                0 => {}
+                1 => out.push_str("  \t"),
+                // As deep as the pass goes, and deeper.
+                2 => {
+                    let depth = 50 + rng.below(30);
+                    out.push_str(&"{\"a\":".repeat(depth));
+                    value(rng, 1, false, &mut out);
+                    out.push_str(&"}".repeat(depth));
+                }
+                _ => value(rng, depth, spaced, &mut out),
+            }
+            out.push_str(if rng.below(9) == 0 { "\r\n" } else { "\n" });
+        }
+        if rng.below(3) == 0 {
+            out.truncate(out.trim_end().len());
+        }
+        out.into_bytes()
+    }
+
+    fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
+        const BYTES: &[u8] = b"\"\"\\{}[]::,,\n\r \0a*\xff";
+        for _ in 0..1 + rng.below(1 + text.len() / 60) {
+            if text.is_empty() {
+                return;
+            }
+            let (at, byte) = (rng.below(text.len()), BYTES[rng.below(BYTES.len())]);
+            match rng.below(4) {
+                0 => text[at] = byte,
+                1 => text.insert(at, byte),
+                2 => drop(text.remove(at)),
+                // A stretch of the text once more, so that values stand side by side.
+                _ => {
+                    let end = (at + rng.below(40)).min(text.len());
+                    let copy = text[at..end].to_vec();
+                    let to = rng.below(text.len());
+                    text.splice(to..to, copy);
+                }
+            }
+        }
+    }
+
+    fn path(rng: &mut Rng) -> String {
+        let mut path = String::from("$");
+        for _ in 0..rng.below(5) {
+            path.push_str(&match rng.below(12) {
+                0 => "[*]".to_owned(),
+                1 => "[0]".to_owned(),
+                2 => "[?@.a == 0]".to_owned(),
+                3 => format!("[\"{}\",\"{}\"]", rng.pick(&NAMES), rng.pick(&NAMES)),
+                _ => format!("[\"{}\"]", rng.pick(&NAMES)),
+            });
+        }
+        path
+    }
+
+    /// What streams is what is interpreted, in every instruction set.
+    #[test]
+    fn streaming_is_interpreting() {
+        let rng = &mut Rng(1);
+        let mut scratch = Scratch::default();
+        let (mut streamed, mut matches) = (0, 0);
+        for round in 0..40_000 {
+            let lines = 1 + rng.below(if round % 50 == 0 { 300 } else { 6 });
+            let mut text = text(rng, lines);
+            if round % 2 == 0 {
+                mutate(rng, &mut text);
+            }
+            let paths: Vec<String> = (0..1 + rng.below(5)).map(|_| path(rng)).collect();
+            let queries: Vec<Path> = paths.iter().map(|path| Path::compile(path).unwrap()).collect();
+            let program = Program::new(&queries).unwrap();
+            let plan = Plan::of(&program.view());
+            streamed += plan.is_some() as u32;
+            let want = Want { matches: true, records: true };
+            let mut run = |isa: Isa, plan: Option<&Plan>| {
+                isa.run(Query { text: &text, program: &program, plan, want, scratch: &mut scratch })
+            };
+            let wanted = run(Isa::best(), None);
+            matches += wanted.pieces[0].counts.iter().sum::<u64>();
+            for isa in Isa::all() {
+                let got = run(isa, plan.as_ref());
+                assert_eq!(got, wanted, "{}: {paths:?} of {}", isa.name(), text.escape_ascii());
+            }
+        }
+        // Otherwise this holds nothing to anything.
+        assert!(streamed > 10_000 && matches > 100_000, "{streamed} {matches}");
+    }
+
+    /// Regular records are not given up, whatever their white space.
+    #[test]
+    fn what_is_usual_streams() {
+        let usual: [&[u8]; 6] = [
+            br#"{"id":1,"user":{"id":2,"lang":"en"},"lang":"nl"}"#,
+            br#"{"id": 1, "user": {"id": 2, "lang": "en"}, "lang": "nl"}"#,
+            br#" { "id" : 1 , "user" : { "id" : 2 , "lang" : "en" } , "lang" : "nl" } "#,
+            br#"{"text":"\u00e9 \"user\": {","user":{"lang":"\/"},"lang":[1,[{}]]}"#,
+            br#"[{"user":1}]"#,
+            br#"{}"#,
+        ];
+        struct Pass<'a>(&'a [u8], &'a Plan);
+        impl Work for Pass<'_> {
+            type Output = Option<usize>;
+            #[inline(always)]
+            fn run<S: Simd>(self, simd: S) -> Self::Output {
+                let start = self.0.iter().position(|byte| *byte != b' ')?;
+                Scan::default().record(simd, self.0, start, self.1)
+            }
+        }
+        let queries = ["$.user.lang", "$.lang"].map(|path| Path::compile(path).unwrap());
+        let program = Program::new(&queries).unwrap();
+        let plan = Plan::of(&program.view()).unwrap();
+        for line in usual {
+            for isa in Isa::all() {
+                let next = isa.run(Pass(line, &plan));
+                assert_eq!(next, Some(line.len()), "{} {}", isa.name(), line.escape_ascii());
+            }
         }
     }
 }

@@ -180,7 +180,13 @@ impl Scan {
     /// Passes over the record whose root container opens at `start`. Returns where the next line begins and leaves what was
     /// found in [`found`](Self::found), or gives up.
     #[inline(always)]
-    pub(super) fn record<S: Simd>(&mut self, simd: S, text: &[u8], start: usize, plan: &Plan) -> Option<usize> {
+    pub(super) fn record<S: Simd>(
+        &mut self,
+        simd: S,
+        text: &[u8],
+        start: usize,
+        plan: &Plan,
+    ) -> Option<usize> {
         let Self { batch, walk } = self;
         let brace = text[start] == b'{';
         walk.frames.clear();
