@@ -35,6 +35,15 @@ impl Backend for Cpu {
     fn stages(&self, program: &Program) -> Vec<Stage> {
         let levels = program.levels();
         let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
+        if query::streams(program) {
+            let scan = "faults and names, in one pass over each record (every core)";
+            let rest = format!("{bitmaps} of what is asked beyond names, and of records that are not usual");
+            return vec![
+                Stage::new("cpu", "scan", scan),
+                Stage::new("cpu", "index", rest),
+                Stage::new("cpu", "query", "the program over what was indexed, in the same pass"),
+            ];
+        }
         vec![
             Stage::new("cpu", "index", format!("line starts, {bitmaps}, faults (every core)")),
             Stage::new("cpu", "query", "the program over each record, in the same pass (every core)"),

@@ -53,6 +53,11 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
     Isa::best().run(Query { text, program, plan: plan.as_ref(), want, scratch })
 }
 
+/// Whether a program begins with names, which are looked for without an index.
+pub(super) fn streams(program: &Program) -> bool {
+    Plan::of(&program.view()).is_some()
+}
+
 /// Cuts a text into pieces of whole lines.
 fn cut(text: &[u8]) -> Vec<(usize, usize)> {
     let mut cuts = Vec::with_capacity(text.len() / PIECE_BYTES + 1);
