@@ -222,7 +222,7 @@ impl Scan {
             }
             word = here + 1;
             let keep = if here == first.0 { first.1 } else { u64::MAX };
-            let (mut loud, mut next) = (0, stack);
+            let (mut loud, mut next, mut lowest) = (0, stack, stack);
             let Brackets { mut open, mut close, brace, mut newline } = batch.brackets(here);
             (open, close, newline) = (open & keep, close & keep, newline & keep);
             loud |= newline;
@@ -236,6 +236,7 @@ impl Scan {
                 loop {
                     let step = STEPS[(kinds << 5 & 0x1e0 | 1 << left.min(4) | opening & 15) as usize & 511];
                     let kept = next >> (step.closes & 63);
+                    lowest = lowest.min(kept);
                     loud |= (next ^ step.close_kinds as u64) & ((1 << (step.closes & 63)) - 1);
                     loud |= (kept < inside) as u64 | kept & !(FULL - 1);
                     next = kept << (step.opens & 63) | step.open_kinds as u64;
@@ -246,13 +247,14 @@ impl Scan {
                 }
             }
             match &look {
-                Look::Nothing => {}
                 Look::All => loud = 1,
-                Look::Names(lengths) => {
+                Look::Names(lengths) if lowest < 2 * inside => {
                     let (colon, odd) = batch.colons(simd, text, here, &mut batch.may_be_spelt(here));
                     let colons = colon & lengths.ends(simd, batch, text, here);
                     loud |= odd & keep | walk.names_at(text, plan, batch.place(here), colons & keep);
                 }
+                // No member of the top frame's container ends its name in this word.
+                Look::Nothing | Look::Names(_) => {}
             }
             if loud == 0 {
                 stack = next;
