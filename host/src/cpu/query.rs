@@ -291,9 +291,24 @@ mod tests {
         "another_name_of_forty_characters_or_so__",
     ];
 
-    fn value(rng: &mut Rng, depth: usize, spaced: bool, out: &mut String) {
+    /// How a text is written: with white space, and not as JSON should be where no fault comes of it.
+    #[derive(Clone, Copy)]
+    struct Style {
+        spaced: bool,
+        odd: bool,
+    }
+
+    fn name<'a>(rng: &mut Rng) -> &'a str {
+        let few = if rng.below(2) == 0 { 4 } else { NAMES.len() };
+        rng.pick(&NAMES[..few])
+    }
+
+    fn value(rng: &mut Rng, depth: usize, style: Style, out: &mut String) {
         let space = |rng: &mut Rng, out: &mut String| {
-            if spaced && rng.below(3) == 0 {
+            if style.odd && rng.below(20) == 0 {
+                out.push_str(rng.pick(&[":", ",", "1", "x ", "{}", "[1]", "\"user\"", "\"lang\":", "\\"]));
+            }
+            if style.spaced && rng.below(3) == 0 {
                 out.push_str(rng.pick(&[" ", "  ", "\t", " \t "]));
             }
         };
@@ -316,12 +331,12 @@ mod tests {
                     out.push_str(if i > 0 { "," } else { "" });
                     space(rng, out);
                     out.push('"');
-                    out.push_str(rng.pick(&NAMES));
+                    out.push_str(name(rng));
                     out.push('"');
                     space(rng, out);
                     out.push(':');
                     space(rng, out);
-                    value(rng, depth - 1, spaced, out);
+                    value(rng, depth - 1, style, out);
                     space(rng, out);
                 }
                 out.push('}');
@@ -331,7 +346,7 @@ mod tests {
                 for i in 0..rng.below(6) {
                     out.push_str(if i > 0 { "," } else { "" });
                     space(rng, out);
-                    value(rng, depth - 1, spaced, out);
+                    value(rng, depth - 1, style, out);
                     space(rng, out);
                 }
                 out.push(']');
@@ -342,7 +357,7 @@ mod tests {
     fn text(rng: &mut Rng, lines: usize) -> Vec<u8> {
         let mut out = String::new();
         for _ in 0..lines {
-            let (depth, spaced) = (rng.below(7), rng.below(3) == 0);
+            let (depth, style) = (rng.below(7), Style { spaced: rng.below(3) == 0, odd: rng.below(3) == 0 });
             match rng.below(24) {
                 0 => {}
                 1 => out.push_str("  \t"),
@@ -350,10 +365,10 @@ mod tests {
                 2 => {
                     let depth = 50 + rng.below(30);
                     out.push_str(&"{\"a\":".repeat(depth));
-                    value(rng, 1, false, &mut out);
+                    value(rng, 1, style, &mut out);
                     out.push_str(&"}".repeat(depth));
                 }
-                _ => value(rng, depth, spaced, &mut out),
+                _ => value(rng, depth, style, &mut out),
             }
             out.push_str(if rng.below(9) == 0 { "\r\n" } else { "\n" });
         }
@@ -392,8 +407,8 @@ mod tests {
                 0 => "[*]".to_owned(),
                 1 => "[0]".to_owned(),
                 2 => "[?@.a == 0]".to_owned(),
-                3 => format!("[\"{}\",\"{}\"]", rng.pick(&NAMES), rng.pick(&NAMES)),
-                _ => format!("[\"{}\"]", rng.pick(&NAMES)),
+                3 => format!("[\"{}\",\"{}\"]", name(rng), name(rng)),
+                _ => format!("[\"{}\"]", name(rng)),
             });
         }
         path
