@@ -49,8 +49,18 @@ pub(crate) fn answer_on_all_cores(text: &[u8], program: &Program, want: Want) ->
 
 /// Answers a program over a text on this thread: whole lines, of which the last may lack its newline.
 pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut Scratch) -> Answer {
-    let plan = Plan::of(&program.view());
+    let plan = if has_long_lines(text) { Plan::of(&program.view()) } else { None };
     Isa::best().run(Query { text, program, plan: plan.as_ref(), want, scratch })
+}
+
+/// Whether lines are so long, on average, that streaming pays. Where a text begins tells for all of it.
+///
+/// By a fit to lines of 45 and of 4,700 bytes, a line takes 100 ns and 0.17 ns a byte streaming, 50 ns and 0.27 ns a byte
+/// by an index of many lines.
+fn has_long_lines(text: &[u8]) -> bool {
+    const LONG: usize = 512;
+    let head = &text[..text.len().min(8 << 10)];
+    memchr::memchr_iter(b'\n', head).count() * LONG <= head.len()
 }
 
 /// Whether a program begins with names, which are looked for without an index.
