@@ -1,8 +1,11 @@
 //! The CPU backend: SIMD over words, cores over partitions.
 
+mod batch;
 mod classify;
 mod index;
+mod plan;
 mod query;
+mod scan;
 
 use warpath_shared::units::Level;
 
@@ -12,6 +15,7 @@ use crate::backend::{Backend, Stage, StructuralIndex, Worker};
 use crate::error::Error;
 use crate::program::Program;
 use index::{Builder, Structure};
+use query::Scratch;
 
 /// The CPU of this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,12 +41,21 @@ impl Backend for Cpu {
     }
 
     fn worker(&self, _number: usize) -> Result<Box<dyn Worker + '_>, Error> {
-        Ok(Box::new(*self))
+        Ok(Box::new(CpuWorker::default()))
     }
 
     fn stages(&self, program: &Program) -> Vec<Stage> {
         let levels = program.levels();
         let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
+        if query::streams(program) {
+            let scan = "faults and names, in one pass over each record (every core)";
+            let rest = format!("{bitmaps} of what is asked beyond names, and of records that are not usual");
+            return vec![
+                Stage::new("cpu", "scan", scan),
+                Stage::new("cpu", "index", rest),
+                Stage::new("cpu", "query", "the program over what was indexed, in the same pass"),
+            ];
+        }
         vec![
             Stage::new("cpu", "index", format!("line starts, {bitmaps}, faults (every core)")),
             Stage::new("cpu", "query", "the program over each record, in the same pass (every core)"),
@@ -63,10 +76,16 @@ impl Backend for Cpu {
     }
 }
 
-impl Worker for Cpu {
+/// One thread's work, and what it reuses from text to text.
+#[derive(Default)]
+struct CpuWorker {
+    scratch: Scratch,
+}
+
+impl Worker for CpuWorker {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        let mut answer =
-            query::answer(text, program, Want { matches: want.matches || want.text.is_some(), ..want });
+        let found = Want { matches: want.matches || want.text.is_some(), ..want };
+        let mut answer = query::answer(text, program, found, &mut self.scratch);
         if let Some(form) = want.text {
             for piece in &mut answer.pieces {
                 piece.write_texts(text, form);

@@ -247,7 +247,7 @@ impl Worker for WatchedWorker<'_> {
         if let Some(before) = &self.0.before {
             before(text);
         }
-        let answer = Worker::answer(&mut Cpu, text, program, want);
+        let answer = Cpu.answer(text, program, want);
         self.0.answered.fetch_add(1, Ordering::SeqCst);
         answer
     }

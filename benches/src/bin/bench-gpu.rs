@@ -1,10 +1,11 @@
 //! Times every kernel by events, over text that is resident on the device, beside a copy kernel in the same run.
 //!
 //! ```text
-//! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] [--shape SHAPE] FILE PATH...
+//! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] [--shape SHAPE] [--no-results] FILE PATH...
 //! ```
 //!
 //! SHAPE is how many threads hold a record while a query runs: `thread`, `8`, `16`, `warp`, or `auto`.
+//! With `--no-results`, what makes text and columns of matches is left out.
 //! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a second; a copy
 //! is 2 bytes moved for each that is copied. Medians of all runs but the first three.
 
@@ -25,7 +26,7 @@ const WARM_UP: usize = 3;
 
 fn main() -> Result<()> {
     let (mut device, mut runs, mut levels, mut registers, mut rest) = (0, 20, None, None, Vec::new());
-    let mut shape = None;
+    let (mut shape, mut results) = (None, true);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         if arg == "--shape" {
@@ -38,6 +39,7 @@ fn main() -> Result<()> {
             "--runs" => runs = number()?.max(1),
             "--registers" => registers = Some(number()? as u32),
             "--levels" => levels = Some(number()? as u32),
+            "--no-results" => results = false,
             _ => rest.push(arg),
         }
     }
@@ -133,9 +135,11 @@ fn main() -> Result<()> {
                 );
             }
         }
-        text_times(&pipeline, &text, program, runs.min(7), &line)?;
+        if results {
+            text_times(&pipeline, &text, program, runs.min(7), &line)?;
+        }
     }
-    for query in &queries {
+    for query in queries.iter().filter(|_| results) {
         column_times(&pipeline, &text, query, runs.min(7))?;
     }
     Ok(())

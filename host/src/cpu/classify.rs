@@ -14,8 +14,14 @@ use warpath_shared::units::WORD_BYTES;
 pub(super) unsafe trait Simd: Copy {
     /// The classes of a word.
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes;
+    /// The places of one byte in a word.
+    fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64;
+    /// The places of brackets and line feeds in a word, and perhaps of other bytes.
+    fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64;
     /// Bit *i* of the result is the exclusive or of bits 0 to *i*.
     fn prefix_xor(self, bits: u64) -> u64;
+    /// The bits of `bits` at the places of `mask`, side by side from bit 0.
+    fn gather(self, bits: u64, mask: u64) -> u64;
 }
 
 /// Work that is compiled once for each instruction set.
@@ -151,8 +157,34 @@ unsafe impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64 {
+        let (lanes, _) = word.as_chunks::<8>();
+        lanes
+            .iter()
+            .enumerate()
+            .fold(0, |found, (i, lane)| found | Self::equal(u64::from_le_bytes(*lane), byte) << (8 * i))
+    }
+
+    #[inline(always)]
+    fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
+        let c = self.classify(word);
+        c.open | c.close | c.newline
+    }
+
+    #[inline(always)]
     fn prefix_xor(self, bits: u64) -> u64 {
         prefix_xor(bits)
+    }
+
+    #[inline(always)]
+    fn gather(self, bits: u64, mut mask: u64) -> u64 {
+        let (mut gathered, mut to) = (0, 0);
+        while mask != 0 {
+            gathered |= (bits >> mask.trailing_zeros() & 1) << to;
+            to += 1;
+            mask &= mask - 1;
+        }
+        gathered
     }
 }
 
@@ -178,6 +210,26 @@ mod x86 {
     fn prefix_xor_clmul(bits: u64) -> u64 {
         let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits as i64), _mm_set1_epi8(-1));
         _mm_cvtsi128_si64(product) as u64
+    }
+
+    #[inline]
+    #[target_feature(enable = "bmi2")]
+    fn gather(bits: u64, mask: u64) -> u64 {
+        _pext_u64(bits, mask)
+    }
+
+    /// What a byte must be, with bit 5 set, to matter: by its low four bits, and 0 where none does. A shuffle looks it up; it
+    /// gives 0 for bytes beyond ASCII.
+    ///
+    /// ```text
+    /// a   2a   line feed; also *
+    /// b   7b   { and [
+    /// d   7d   } and ]
+    /// ```
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn folded_by_low_nibble() -> __m128i {
+        _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x2a, 0x7b, 0, 0x7d, 0, 0)
     }
 
     #[derive(Clone, Copy)]
@@ -210,9 +262,43 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64 {
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw")]
+            fn equal(word: &[u8; WORD_BYTES], byte: u8) -> u64 {
+                // SAFETY: a word is 64 bytes, and the load needs no alignment.
+                let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
+                _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(byte as i8))
+            }
+            // SAFETY: within `run_avx512`, by the trait's contract.
+            unsafe { equal(word, byte) }
+        }
+
+        #[inline(always)]
+        fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw")]
+            fn may_matter(word: &[u8; WORD_BYTES]) -> u64 {
+                // SAFETY: a word is 64 bytes, and the load needs no alignment.
+                let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
+                let folded = _mm512_or_si512(v, _mm512_set1_epi8(0x20));
+                let table = _mm512_broadcast_i32x4(folded_by_low_nibble());
+                _mm512_cmpeq_epi8_mask(folded, _mm512_shuffle_epi8(table, v))
+            }
+            // SAFETY: within `run_avx512`, by the trait's contract.
+            unsafe { may_matter(word) }
+        }
+
+        #[inline(always)]
         fn prefix_xor(self, bits: u64) -> u64 {
             // SAFETY: within `run_avx512`, by the trait's contract.
             unsafe { prefix_xor_clmul(bits) }
+        }
+
+        #[inline(always)]
+        fn gather(self, bits: u64, mask: u64) -> u64 {
+            // SAFETY: within `run_avx512`, by the trait's contract.
+            unsafe { gather(bits, mask) }
         }
     }
 
@@ -257,9 +343,50 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64 {
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn equal(word: &[u8; WORD_BYTES], byte: u8) -> u64 {
+                let half = |at: usize| {
+                    // SAFETY: both halves lie within the word, and the load needs no alignment.
+                    let half = unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) };
+                    _mm256_movemask_epi8(_mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8))) as u32 as u64
+                };
+                half(0) | half(32) << 32
+            }
+            // SAFETY: within `run_avx2`, by the trait's contract.
+            unsafe { equal(word, byte) }
+        }
+
+        #[inline(always)]
+        fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn may_matter(word: &[u8; WORD_BYTES]) -> u64 {
+                let half = |at: usize| {
+                    // SAFETY: both halves lie within the word, and the load needs no alignment.
+                    let v = unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) };
+                    let folded = _mm256_or_si256(v, _mm256_set1_epi8(0x20));
+                    let table = _mm256_broadcastsi128_si256(folded_by_low_nibble());
+                    _mm256_movemask_epi8(_mm256_cmpeq_epi8(folded, _mm256_shuffle_epi8(table, v))) as u32
+                        as u64
+                };
+                half(0) | half(32) << 32
+            }
+            // SAFETY: within `run_avx2`, by the trait's contract.
+            unsafe { may_matter(word) }
+        }
+
+        #[inline(always)]
         fn prefix_xor(self, bits: u64) -> u64 {
             // SAFETY: within `run_avx2`, by the trait's contract.
             unsafe { prefix_xor_clmul(bits) }
+        }
+
+        #[inline(always)]
+        fn gather(self, bits: u64, mask: u64) -> u64 {
+            // SAFETY: within `run_avx2`, by the trait's contract.
+            unsafe { gather(bits, mask) }
         }
     }
 }
@@ -271,11 +398,26 @@ mod tests {
     struct Check([u8; WORD_BYTES], u64);
 
     impl Work for Check {
-        type Output = (Classes, u64);
+        type Output = (Classes, u64, u64, u64, u64);
         #[inline(always)]
         fn run<S: Simd>(self, simd: S) -> Self::Output {
-            (simd.classify(&self.0).normalised(), simd.prefix_xor(self.1))
+            let Self(word, bits) = self;
+            let classes = simd.classify(&word).normalised();
+            let equal = simd.equal(&word, word[bits as usize % WORD_BYTES]);
+            // It may find too much: here, asterisks.
+            let may_matter = simd.may_matter(&word) & !simd.equal(&word, b'*');
+            let gathered = simd.gather(bits, classes.quote | classes.open);
+            (classes, simd.prefix_xor(bits), equal, may_matter, gathered)
         }
+    }
+
+    fn naive(word: &[u8; WORD_BYTES], bits: u64) -> (Classes, u64, u64, u64, u64) {
+        let classes = Classes::of(word).normalised();
+        let byte = word[bits as usize % WORD_BYTES];
+        let equal = (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] == byte) as u64) << i);
+        let places = (0..WORD_BYTES).filter(|i| (classes.quote | classes.open) >> i & 1 == 1);
+        let gathered = places.enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to);
+        (classes, prefix_xor(bits), equal, classes.open | classes.close | classes.newline, gathered)
     }
 
     #[test]
@@ -292,20 +434,13 @@ mod tests {
                 *byte = if round < 256 {
                     (round + i) as u8
                 } else {
-                    b"\"\\\n{}[]:, ;[{|~\x1b\xdb"[next() as usize % 17]
+                    b"\"\\\n{}[]:, ;[{|~\x1b\xdb*"[next() as usize % 18]
                 };
             }
             let bits = next() ^ next() << 32;
             for isa in Isa::all() {
-                let (classes, xor) = isa.run(Check(word, bits));
-                assert_eq!(
-                    classes,
-                    Classes::of(&word).normalised(),
-                    "{} {}",
-                    isa.name(),
-                    word.escape_ascii()
-                );
-                assert_eq!(xor, prefix_xor(bits), "{}", isa.name());
+                let got = isa.run(Check(word, bits));
+                assert_eq!(got, naive(&word, bits), "{} {}", isa.name(), word.escape_ascii());
             }
         }
     }

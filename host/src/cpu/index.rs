@@ -25,11 +25,6 @@ pub(crate) struct Structure {
 }
 
 impl Structure {
-    /// How many lines there are.
-    pub fn lines(&self) -> usize {
-        self.line_starts.len() - 1
-    }
-
     /// The faults of the suspected lines, judged.
     pub fn faults(&self, text: &[u8]) -> Vec<LineFault> {
         let judge = |line: &LineIx| {

@@ -63,7 +63,20 @@ impl Machine {
     /// At most [`MAX_FRAMES`] frames wait at once, which the program's compiler has checked.
     #[inline(always)]
     pub fn run<D: Document, S: Sink>(&mut self, program: &Program<'_>, doc: &D, root: Node, sink: &mut S) {
-        self.run_steps::<D, S, false>(program, doc, root, sink);
+        self.run_block(program, 0, doc, root, sink);
+    }
+
+    /// Runs the block at `pc` over one node, as [`run`](Self::run) runs block 0 over a record.
+    #[inline(always)]
+    pub fn run_block<D: Document, S: Sink>(
+        &mut self,
+        program: &Program<'_>,
+        pc: u32,
+        doc: &D,
+        node: Node,
+        sink: &mut S,
+    ) {
+        self.run_steps::<D, S, false>(program, pc, doc, node, sink);
     }
 
     /// As [`run`](Self::run), for programs whose instructions select one node at most, and with no code for the others: an
@@ -76,18 +89,19 @@ impl Machine {
         root: Node,
         sink: &mut S,
     ) {
-        self.run_steps::<D, S, true>(program, doc, root, sink);
+        self.run_steps::<D, S, true>(program, 0, doc, root, sink);
     }
 
     #[inline(always)]
     fn run_steps<D: Document, S: Sink, const SINGULAR: bool>(
         &mut self,
         program: &Program<'_>,
+        pc: u32,
         doc: &D,
-        root: Node,
+        node: Node,
         sink: &mut S,
     ) {
-        let mut top = Frame { pc: 0, node: root, visit: Visit::default() };
+        let mut top = Frame { pc, node, visit: Visit::default() };
         let mut waiting = 0usize;
         loop {
             match step::<D, S, SINGULAR>(program, doc, top, sink) {

@@ -1,0 +1,64 @@
+//! Times the CPU backend on text in memory, on one thread: `bench-cpu FILE PROGRAM...`, where the paths of one program are
+//! separated by spaces.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use warpath::answer::Want;
+use warpath::backend::Backend;
+use warpath::{Cpu, Program, Query};
+
+/// Times the CPU backend on text in memory.
+#[derive(Parser)]
+struct Args {
+    /// The text; its last, cut line is left out.
+    file: PathBuf,
+    /// Programs, each of one path or of several with spaces between them.
+    #[arg(required = true)]
+    programs: Vec<String>,
+    /// MiB of the file to use: 16 stay in a last-level cache.
+    #[arg(long, default_value_t = 16)]
+    mib: u64,
+    /// Rounds; the fastest and the median are shown.
+    #[arg(long, default_value_t = 41)]
+    rounds: usize,
+    /// Ask for the matches, too, not for counts alone.
+    #[arg(long)]
+    matches: bool,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let mut text = Vec::new();
+    File::open(&args.file)?.take(args.mib << 20).read_to_end(&mut text)?;
+    let end = text.iter().rposition(|byte| *byte == b'\n').context("no line ends")? + 1;
+    text.truncate(end);
+    println!("{}, {} bytes", Cpu.name(), text.len());
+    for paths in &args.programs {
+        let queries = paths.split(' ').map(Query::compile).collect::<Result<Vec<_>, _>>()?;
+        let program = Program::new(&queries)?;
+        let want = Want { matches: args.matches, ..Want::default() };
+        let mut times = Vec::new();
+        let mut counts = Vec::new();
+        for _ in 0..args.rounds {
+            let start = Instant::now();
+            let answer = Cpu.answer(&text, &program, want)?;
+            times.push(start.elapsed().as_secs_f64());
+            counts = (0..queries.len())
+                .map(|path| answer.pieces.iter().map(|piece| piece.counts[path]).sum::<u64>())
+                .collect();
+        }
+        times.sort_by(f64::total_cmp);
+        let rate = |time: f64| text.len() as f64 / time / 1e9;
+        println!(
+            "{paths}: {:.2} GB/s (median {:.2}), matches {counts:?}",
+            rate(times[0]),
+            rate(times[times.len() / 2])
+        );
+    }
+    Ok(())
+}
