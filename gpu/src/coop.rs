@@ -4,7 +4,6 @@
 pub mod block;
 pub mod compact;
 pub mod gather;
-pub mod group;
 pub mod lookback;
 pub mod search;
 pub mod stretch;

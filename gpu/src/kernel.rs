@@ -16,10 +16,7 @@ pub use copy::copy_16;
 pub use index::line_index;
 pub use kind::kind_check;
 pub use line::{line_scan, line_states};
-pub use query::{
-    query_count, query_count_8, query_count_16, query_count_32, query_fill, query_fill_8, query_fill_16,
-    query_fill_32, query_slots, query_slots_8, query_slots_16, query_slots_32,
-};
+pub use query::{query_count, query_fill, query_slots};
 pub use results::{query_bounds, slot_compact, text_gather};
 pub use scan::{count_scan, text_scan};
 pub use structure::structure_write;

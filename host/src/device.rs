@@ -9,7 +9,6 @@ mod memory;
 mod pipeline;
 mod query;
 mod results;
-mod shape;
 
 use std::time::Duration;
 
@@ -17,7 +16,6 @@ use warpath_shared::kernel::Kernel;
 
 pub use memory::{ScanScratch, Slot};
 pub use pipeline::Pipeline;
-pub use shape::Shape;
 
 use crate::backend::Buffer;
 use crate::error::Error;

@@ -19,7 +19,6 @@
 //! | [`TextScan`], [`TextGather`] | text, matches | the matches' text, a line each |
 //! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
 //! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
-//! | [`QuerySlots8`] and so on | as [`QuerySlots`] and so on | the same, with a group of lanes a line |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod columns;
@@ -103,15 +102,6 @@ macro_rules! for_each_kernel {
             (ColumnRead, column_read),
             (ColumnGather, column_gather),
             (ColumnFinish, column_finish),
-            (QuerySlots8, query_slots_8),
-            (QueryCount8, query_count_8),
-            (QueryFill8, query_fill_8),
-            (QuerySlots16, query_slots_16),
-            (QueryCount16, query_count_16),
-            (QueryFill16, query_fill_16),
-            (QuerySlots32, query_slots_32),
-            (QueryCount32, query_count_32),
-            (QueryFill32, query_fill_32),
             (Copy16, copy_16),
         }
     };
@@ -640,7 +630,7 @@ impl QueryFillArgs<'_> {
 }
 
 macro_rules! query {
-    ($($lanes:literal: $(#[$doc:meta])* $kernel:ident, $name:literal, $args:ident;)*) => {$(
+    ($($(#[$doc:meta])* $kernel:ident, $name:literal, $args:ident;)*) => {$(
         $(#[$doc])*
         pub struct $kernel;
         // SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
@@ -648,7 +638,7 @@ macro_rules! query {
             type Args<'a> = $args<'a>;
             const NAME: &'static str = $name;
             fn blocks(args: &Self::Args<'_>) -> u32 {
-                blocks_for(args.indexed.lines() * $lanes)
+                blocks_for(args.indexed.lines())
             }
             fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
                 args.check(Self::NAME)
@@ -658,30 +648,12 @@ macro_rules! query {
 }
 
 query! {
-    1: /// Runs a singular program: one match a path and line at most. A thread a line.
+    /// Runs a singular program: one match a path and line at most. A thread a line.
     QuerySlots, "query_slots", QuerySlotsArgs;
-    1: /// Counts a program's matches. A thread a line.
+    /// Counts a program's matches. A thread a line.
     QueryCount, "query_count", QueryCountArgs;
-    1: /// Writes the matches that [`QueryCount`] counted: those that it kept, or all that it finds again. A thread a line.
+    /// Writes the matches that [`QueryCount`] counted: those that it kept, or all that it finds again. A thread a line.
     QueryFill, "query_fill", QueryFillArgs;
-    8: /// [`QuerySlots`] with a group of 8 lanes a line.
-    QuerySlots8, "query_slots_8", QuerySlotsArgs;
-    8: /// [`QueryCount`] with a group of 8 lanes a line.
-    QueryCount8, "query_count_8", QueryCountArgs;
-    8: /// [`QueryFill`] with a group of 8 lanes a line.
-    QueryFill8, "query_fill_8", QueryFillArgs;
-    16: /// [`QuerySlots`] with a group of 16 lanes a line.
-    QuerySlots16, "query_slots_16", QuerySlotsArgs;
-    16: /// [`QueryCount`] with a group of 16 lanes a line.
-    QueryCount16, "query_count_16", QueryCountArgs;
-    16: /// [`QueryFill`] with a group of 16 lanes a line.
-    QueryFill16, "query_fill_16", QueryFillArgs;
-    32: /// [`QuerySlots`] with a warp a line.
-    QuerySlots32, "query_slots_32", QuerySlotsArgs;
-    32: /// [`QueryCount`] with a warp a line.
-    QueryCount32, "query_count_32", QueryCountArgs;
-    32: /// [`QueryFill`] with a warp a line.
-    QueryFill32, "query_fill_32", QueryFillArgs;
 }
 
 /// Copies, 16 bytes a thread: what the card can move, for benches to compare with.

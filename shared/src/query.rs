@@ -5,7 +5,6 @@
 //! | [`document`] | how is a record seen: its bytes, and the bitmaps over them? |
 //! | [`value`] | does this string or number equal that literal? |
 //! | [`select`] | where is the member, the element, the next child? |
-//! | [`filter`] | which children pass a test? |
 //! | [`machine`] | in which order is everything visited? |
 //!
 //! # Input contract
@@ -15,7 +14,6 @@
 //! `{"a":}`) counts as an element but is never a node, and a member needs a quoted name and a colon.
 
 pub mod document;
-pub mod filter;
 pub mod machine;
 pub mod select;
 pub mod value;

@@ -85,7 +85,7 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
 #[test]
 fn no_collective_is_duplicated() {
     // Kernel, shuffles, barriers, votes.
-    const COLLECTIVES: [(&str, usize, usize, usize); 28] = [
+    const COLLECTIVES: [(&str, usize, usize, usize); 19] = [
         ("line_states", 10, 0, 6),
         ("line_scan", 68, 3, 2),
         ("structure_write", 32, 0, 9),
@@ -105,15 +105,6 @@ fn no_collective_is_duplicated() {
         ("query_slots", 0, 0, 0),
         ("query_count", 0, 0, 0),
         ("query_fill", 0, 0, 0),
-        ("query_slots_8", 13, 0, 13),
-        ("query_slots_16", 15, 0, 13),
-        ("query_slots_32", 17, 0, 13),
-        ("query_count_8", 40, 0, 32),
-        ("query_count_16", 46, 0, 32),
-        ("query_count_32", 52, 0, 32),
-        ("query_fill_8", 40, 0, 33),
-        ("query_fill_16", 46, 0, 33),
-        ("query_fill_32", 52, 0, 33),
     ];
     let ptx = fs::read_to_string(root().join("gpu/ptx/warpath.sm_75.ptx")).unwrap();
     for (kernel, shuffles, barriers, votes) in COLLECTIVES {

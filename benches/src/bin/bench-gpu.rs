@@ -1,10 +1,9 @@
 //! Times every kernel by events, over text that is resident on the device, beside a copy kernel in the same run.
 //!
 //! ```text
-//! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] [--shape SHAPE] [--no-results] FILE PATH...
+//! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] [--no-results] FILE PATH...
 //! ```
 //!
-//! SHAPE is how many threads hold a record while a query runs: `thread`, `8`, `16`, `warp`, or `auto`.
 //! With `--no-results`, what makes text and columns of matches is left out.
 //! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a second; a copy
 //! is 2 bytes moved for each that is copied. Medians of all runs but the first three.
@@ -16,7 +15,7 @@ use warpath::answer::{TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::{ColumnType, Columnar, Schema};
 use warpath::cuda::{Cuda, KernelTime};
-use warpath::device::{Accelerator, Pipeline, Shape};
+use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, Program, Query};
 use warpath_shared::kernel::{Copy16, Copy16Args};
 use warpath_shared::units::TILE_BYTES;
@@ -26,13 +25,9 @@ const WARM_UP: usize = 3;
 
 fn main() -> Result<()> {
     let (mut device, mut runs, mut levels, mut registers, mut rest) = (0, 20, None, None, Vec::new());
-    let (mut shape, mut results) = (None, true);
+    let mut results = true;
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
-        if arg == "--shape" {
-            shape = shape_of(&args.next().context("a shape")?)?;
-            continue;
-        }
         let mut number = || -> Result<usize> { Ok(args.next().context("a number")?.parse()?) };
         match arg.as_str() {
             "--device" => device = number()?,
@@ -65,7 +60,6 @@ fn main() -> Result<()> {
     line("copy kernel", copy, 2.0 * bytes);
 
     let pipeline = Pipeline::new(cuda)?;
-    let pipeline = if let Some(shape) = shape { pipeline.shape(shape) } else { pipeline };
     pipeline.load(&text)?;
     let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?;
     let together = Program::new(&queries)?;
@@ -222,18 +216,6 @@ fn text_times(
         );
     }
     Ok(())
-}
-
-/// A shape by its name; `None` for `auto`.
-fn shape_of(name: &str) -> Result<Option<Shape>> {
-    Ok(match name {
-        "auto" => None,
-        "thread" => Some(Shape::Thread),
-        "8" => Some(Shape::Lanes8),
-        "16" => Some(Shape::Lanes16),
-        "warp" => Some(Shape::Warp),
-        _ => bail!("no shape `{name}`: thread, 8, 16, warp or auto"),
-    })
 }
 
 fn median(times: impl IntoIterator<Item = f32>) -> f32 {

@@ -1,35 +1,30 @@
 //! Running a program over every record.
 //!
-//! *Threads*: a thread a line ([`query_slots`] and so on), or a group of 8, 16 or 32 lanes a line ([`query_slots_8`] and so
-//! on). All run the same interpreter over the same search ([together]), in which a thread is a group of one. Two blocks of
-//! 256 on a multiprocessor at least: up to 128 registers. `query_slots` takes 90 and the groups' slots 104; with 80 they fit
-//! a block more, but the assembler then waits for two of the search's four loads before it makes the others.
+//! *Threads*: a thread a line, three blocks of 256 on a multiprocessor: 80 registers. With 81, which leave room for two blocks,
+//! `query_slots` of `$.user.lang` was 30 % slower; with 64 and four blocks it was slower, too (docs/performance.md).
 //! *Memory*: frames of the interpreter in local memory, touched only by programs that branch. *Overflow*: slots are one a
 //! path and line; matches are counted, in 64 bits, by the same interpreter that writes them. The first two of each path and
 //! line are kept while they are counted, so that the writing runs the program again on lines only that have more.
-//! *Cost*: [together] says what is read. A group has more of it under way for one record, and agrees after each window: where
-//! the groups of a warp run side by side, ptxas 13 compiles a vote of a part of the warp to some 35 instructions, and one of a
-//! whole warp to 3. A thread agrees with nobody, but its neighbours read far apart and may take other branches.
+//! White space around a record is walked a byte at a time by its thread.
+//! *Cost*: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for every name looked
+//! at. Neighbouring threads read far apart.
 //!
-//! *Tried*: a thread that looked at one bit after the other, each byte asked for when the one before it was seen: 0.261 ms
-//! for `query_slots` of `$.user.lang` over 178,675 records of 4.7 kB on an H200, at 80 registers; 0.345 at 81, which left room
-//! for two blocks; 0.301 at 64 (docs/performance.md). The comparison of a name in a function of its own: 44 bytes of spills at
-//! 80 registers in place of none.
-
-mod together;
+//! *Tried*: a group of 8, 16 or 32 lanes a record, which searched windows of 2 words a lane together and looked at four names
+//! at once: over 178,675 records of 4.7 kB on an H200, 1.20 ms for `$.user.lang` and 1.09 ms for `$.lang` with a warp, in place
+//! of 0.26 and 0.35; over products of 1.2 kB, 0.69 ms for `$.name` with 8 lanes. Few of a record's words are looked at,
+//! and 32 lanes run the interpreter to do it. The same search by one thread: 0.32 and 0.84 ms; 0.42 ms for
+//! `$.user[?@ == "nl"]`, in place of 0.56.
 
 use cuda_std::kernel;
-use cuda_std::thread::{block_dim_x, block_idx_x, index_1d, thread_idx_x};
+use cuda_std::thread::index_1d;
 use cuda_std::wide::{load_readonly_8, load_readonly_64};
+use warpath_shared::check::trim;
 use warpath_shared::ir::Program;
 use warpath_shared::kernel::{Indexed, KEPT, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
 use warpath_shared::query::document::{Document, Node};
 use warpath_shared::query::machine::{Machine, Sink};
 use warpath_shared::units::{Level, LineIx, PartOffset, PathIx};
 use warpath_shared::view::{View, ViewMut};
-
-use self::together::Together;
-use crate::coop::group::Group;
 
 /// The partition as one thread sees it.
 #[derive(Clone, Copy)]
@@ -52,17 +47,18 @@ impl Document for Text<'_> {
 
 /// The record on a line, if there is one and it has no fault.
 #[inline(always)]
-fn record(doc: &impl Document, indexed: &Indexed<'_>, line: usize) -> Option<Node> {
+fn record(doc: &Text<'_>, indexed: &Indexed<'_>, line: usize) -> Option<Node> {
     if indexed.faulty.get(line / 32) >> (line % 32) & 1 == 1 {
         return None;
     }
-    let (start, end) = doc.trim(indexed.line_starts.get(line), indexed.line_starts.get(line + 1))?;
+    let (start, end) =
+        trim(indexed.line_starts.get(line), indexed.line_starts.get(line + 1), |at| doc.byte(at))?;
     Some(Node { start, end, level: 0 })
 }
 
 /// Runs a program over the record on a line.
 #[inline(always)]
-fn run(doc: &impl Document, indexed: &Indexed<'_>, line: usize, program: &Program<'_>, sink: &mut impl Sink) {
+fn run(doc: &Text<'_>, indexed: &Indexed<'_>, line: usize, program: &Program<'_>, sink: &mut impl Sink) {
     if let Some(root) = record(doc, indexed, line) {
         Machine::default().run(program, doc, root, sink);
     }
@@ -71,7 +67,7 @@ fn run(doc: &impl Document, indexed: &Indexed<'_>, line: usize, program: &Progra
 /// Runs a singular program over the record on a line.
 #[inline(always)]
 fn run_singular(
-    doc: &impl Document,
+    doc: &Text<'_>,
     indexed: &Indexed<'_>,
     line: usize,
     program: &Program<'_>,
@@ -80,12 +76,6 @@ fn run_singular(
     if let Some(root) = record(doc, indexed, line) {
         Machine::default().run_singular(program, doc, root, sink);
     }
-}
-
-/// The line of this lane's group of `N`.
-#[inline(always)]
-fn line_of_group<const N: u32>() -> usize {
-    block_idx_x() as usize * (block_dim_x() / N) as usize + (thread_idx_x() / N) as usize
 }
 
 /// Where one line's matches of each path are kept: element `path * lines + line`.
@@ -102,34 +92,19 @@ impl Column {
     }
 }
 
-/// What one lane of each group writes, for all of them.
-struct Leader<S> {
-    leads: bool,
-    sink: S,
-}
-
-impl<S: Sink> Sink for Leader<S> {
-    #[inline(always)]
-    fn emit(&mut self, path: PathIx, node: Node) {
-        if self.leads {
-            self.sink.emit(path, node);
-        }
-    }
-}
-
 struct SlotSink<'a> {
     column: Column,
     slots: ViewMut<'a, Span>,
 }
 
 impl SlotSink<'_> {
-    /// Empties the slots of every `step`th path from `first` on.
+    /// Empties the slots of all paths.
     #[inline(always)]
-    fn clear(&mut self, paths: PathIx, first: PathIx, step: u32) {
-        let mut path = first;
+    fn clear(&mut self, paths: PathIx) {
+        let mut path = 0;
         while path < paths {
             self.emit(path, Node::default());
-            path += step;
+            path += 1;
         }
     }
 }
@@ -137,7 +112,7 @@ impl SlotSink<'_> {
 impl Sink for SlotSink<'_> {
     #[inline(always)]
     fn emit(&mut self, path: PathIx, node: Node) {
-        // SAFETY: the column is this thread's own, or its group's, of which one lane writes.
+        // SAFETY: the column is this thread's own.
         unsafe { self.slots.set(self.column.of(path), Span { start: node.start, end: node.end }) };
     }
 }
@@ -179,23 +154,23 @@ impl<'a> FillSink<'a> {
         Self { column: Column { line, lines: args.indexed.lines() }, counts, kept, offsets, matches }
     }
 
-    /// Whether all matches of every `step`th path from `first` on were kept.
+    /// Whether all matches of all paths were kept.
     #[inline(always)]
-    fn has_all(&self, paths: PathIx, first: PathIx, step: u32) -> bool {
-        let mut path = first;
+    fn has_all(&self, paths: PathIx) -> bool {
+        let mut path = 0;
         while path < paths {
             if self.counts.get(self.column.of(path)) > KEPT as u64 {
                 return false;
             }
-            path += step;
+            path += 1;
         }
         true
     }
 
-    /// Writes the matches that were kept of every `step`th path from `first` on.
+    /// Writes the matches that were kept.
     #[inline(always)]
-    fn copy(&mut self, paths: PathIx, first: PathIx, step: u32) {
-        let mut path = first;
+    fn copy(&mut self, paths: PathIx) {
+        let mut path = 0;
         while path < paths {
             let at = self.column.of(path);
             let count = self.counts.get(at) as usize;
@@ -205,7 +180,7 @@ impl<'a> FillSink<'a> {
                 self.emit(path, Node { start, end, level: 0 });
                 i += 1;
             }
-            path += step;
+            path += 1;
         }
     }
 }
@@ -226,24 +201,17 @@ impl Sink for FillSink<'_> {
     }
 }
 
-/// The partition as a thread sees it that holds a record alone.
-#[inline(always)]
-fn alone(indexed: Indexed<'_>) -> Together<'_, 1> {
-    // SAFETY: it is the group's only lane.
-    Together::new(Text(indexed), unsafe { Group::of_this_lane() })
-}
-
 /// Writes one span a path and line, empty where there is no match.
 ///
 /// # Safety
 /// Launched as [`QuerySlots`](warpath_shared::kernel::QuerySlots) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 2))]
+#[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {
         let mut sink = SlotSink { column: Column { line, lines }, slots: args.slots };
-        sink.clear(args.program.paths, 0, 1);
-        run_singular(&alone(args.indexed), &args.indexed, line, &args.program, &mut sink);
+        sink.clear(args.program.paths);
+        run_singular(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
     }
 }
 
@@ -251,13 +219,13 @@ pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
 ///
 /// # Safety
 /// Launched as [`QueryCount`](warpath_shared::kernel::QueryCount) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 2))]
+#[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_count(args: QueryCountArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {
         let QueryCountArgs { counts, kept, .. } = args;
         let mut sink = CountSink { column: Column { line, lines }, counts, kept };
-        run(&alone(args.indexed), &args.indexed, line, &args.program, &mut sink);
+        run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
     }
 }
 
@@ -265,84 +233,15 @@ pub unsafe fn query_count(args: QueryCountArgs<'_>) {
 ///
 /// # Safety
 /// Launched as [`QueryFill`](warpath_shared::kernel::QueryFill) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 2))]
+#[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {
         let mut sink = FillSink::new(&args, line);
-        if sink.has_all(args.program.paths, 0, 1) {
-            sink.copy(args.program.paths, 0, 1);
+        if sink.has_all(args.program.paths) {
+            sink.copy(args.program.paths);
         } else {
-            run(&alone(args.indexed), &args.indexed, line, &args.program, &mut sink);
+            run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
         }
     }
-}
-
-macro_rules! groups {
-    ($($lanes:literal: $slots:ident, $count:ident, $fill:ident;)*) => {$(
-        #[doc = concat!("[`query_slots`] by groups of ", $lanes, " lanes.")]
-        ///
-        /// # Safety
-        /// As for [`query_slots`].
-        #[kernel(launch_bounds(256, 2))]
-        pub unsafe fn $slots(args: QuerySlotsArgs<'_>) {
-            let (line, lines) = (line_of_group::<$lanes>(), args.indexed.lines());
-            // SAFETY: what follows depends on the line, which the group has in common, and is the interpreter, which
-            // decides by what the lanes have agreed on.
-            let group = unsafe { Group::<$lanes>::of_this_lane() };
-            if line < lines {
-                let mut sink = SlotSink { column: Column { line, lines }, slots: args.slots };
-                sink.clear(args.program.paths, group.lane, $lanes);
-                group.sync();
-                let mut sink = Leader { leads: group.lane == 0, sink };
-                let doc = Together::new(Text(args.indexed), group);
-                run_singular(&doc, &args.indexed, line, &args.program, &mut sink);
-            }
-        }
-
-        #[doc = concat!("[`query_count`] by groups of ", $lanes, " lanes.")]
-        ///
-        /// # Safety
-        /// As for [`query_count`].
-        #[kernel(launch_bounds(256, 2))]
-        pub unsafe fn $count(args: QueryCountArgs<'_>) {
-            let (line, lines) = (line_of_group::<$lanes>(), args.indexed.lines());
-            // SAFETY: as for slots.
-            let group = unsafe { Group::<$lanes>::of_this_lane() };
-            if line < lines {
-                let QueryCountArgs { counts, kept, .. } = args;
-                let sink = CountSink { column: Column { line, lines }, counts, kept };
-                let mut sink = Leader { leads: group.lane == 0, sink };
-                let doc = Together::new(Text(args.indexed), group);
-                run(&doc, &args.indexed, line, &args.program, &mut sink);
-            }
-        }
-
-        #[doc = concat!("[`query_fill`] by groups of ", $lanes, " lanes.")]
-        ///
-        /// # Safety
-        /// As for [`query_fill`].
-        #[kernel(launch_bounds(256, 2))]
-        pub unsafe fn $fill(args: QueryFillArgs<'_>) {
-            let (line, lines) = (line_of_group::<$lanes>(), args.indexed.lines());
-            // SAFETY: as for slots.
-            let group = unsafe { Group::<$lanes>::of_this_lane() };
-            if line < lines {
-                let mut sink = FillSink::new(&args, line);
-                if group.ballot(!sink.has_all(args.program.paths, group.lane, $lanes)) == 0 {
-                    sink.copy(args.program.paths, group.lane, $lanes);
-                } else {
-                    let mut sink = Leader { leads: group.lane == 0, sink };
-                    let doc = Together::new(Text(args.indexed), group);
-                    run(&doc, &args.indexed, line, &args.program, &mut sink);
-                }
-            }
-        }
-    )*};
-}
-
-groups! {
-    8: query_slots_8, query_count_8, query_fill_8;
-    16: query_slots_16, query_count_16, query_fill_16;
-    32: query_slots_32, query_count_32, query_fill_32;
 }

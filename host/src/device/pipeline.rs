@@ -14,7 +14,6 @@ use super::columns::{ColumnStage, Source};
 use super::index::{IndexShape, IndexStage};
 use super::query::{Find, QueryStage};
 use super::results::Texts;
-use super::shape::Shape;
 use crate::answer::{Answer, LineFault, Piece, Want};
 use crate::backend::{Backend, Buffer, Stage, StructuralIndex, Worker};
 use crate::columns::{ColumnBatch, Columnar, Schema};
@@ -63,9 +62,9 @@ impl<A: Accelerator> Default for Stages<A> {
 /// path has, and as much again for line starts, matches and scratch.
 const DEVICE_BYTES_PER_BYTE: u64 = 4;
 /// Workers that keep copies and kernels going while others read and print.
-const WORKERS: usize = 8;
+const WORKERS: usize = 12;
 /// A larger partition fills the device no better, and each worker needs page-locked memory for one, which takes long to get.
-const LARGEST_DEFAULT_PARTITION: u64 = 16 << 20;
+const LARGEST_DEFAULT_PARTITION: u64 = 8 << 20;
 /// A smaller one is all launches.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
 
@@ -99,14 +98,6 @@ impl<A: Accelerator> Pipeline<A> {
     #[must_use]
     pub fn most_cells(mut self, cells: usize) -> Self {
         self.most_cells = cells;
-        self
-    }
-
-    /// Has every record held by so many threads, instead of choosing by the records' length. It changes the time, never the
-    /// answer.
-    #[must_use]
-    pub fn shape(self, shape: Shape) -> Self {
-        self.stages().query.shape = Some(shape);
         self
     }
 
@@ -218,11 +209,7 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         let idle = self.idle().pop();
         let lane = match idle {
             Some(lane) => lane,
-            None => {
-                let mut stages = Stages::default();
-                stages.query.shape = self.stages().query.shape;
-                Lane { stages, queue: self.device.queue()? }
-            }
+            None => Lane { stages: Stages::default(), queue: self.device.queue()? },
         };
         Ok(Box::new(DeviceWorker { lane: Some(lane), pipeline: self }))
     }

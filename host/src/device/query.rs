@@ -2,14 +2,13 @@
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
-    CountScan, Indexed, KEPT, LookBack, QueryBounds, QueryBoundsArgs, QueryCountArgs, QueryFillArgs,
-    QuerySlotsArgs, SlotCompact, SlotCompactArgs, Span, bounds_for, compact_tiles,
+    CountScan, Indexed, KEPT, LookBack, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryFill,
+    QueryFillArgs, QuerySlots, QuerySlotsArgs, SlotCompact, SlotCompactArgs, Span, bounds_for, compact_tiles,
 };
 use warpath_shared::units::LineIx;
 
 use super::index::scan;
 use super::results::{Bounds, ResultsStage};
-use super::shape::Shape;
 use super::{Accelerator, ScanScratch, Slot, launch};
 use crate::error::Error;
 use crate::program::Program;
@@ -45,8 +44,6 @@ pub(super) struct QueryStage<A: Accelerator> {
     offsets: Slot<A, u64>,
     count_scan: ScanScratch<A, u64>,
     found: ResultsStage<A>,
-    /// How many threads hold a record; chosen by the record's length where this is `None`.
-    pub shape: Option<Shape>,
 }
 
 impl<A: Accelerator> Default for QueryStage<A> {
@@ -60,7 +57,6 @@ impl<A: Accelerator> Default for QueryStage<A> {
             offsets: Slot::default(),
             count_scan: ScanScratch::default(),
             found: ResultsStage::default(),
-            shape: None,
         }
     }
 }
@@ -116,7 +112,7 @@ impl<A: Accelerator> QueryStage<A> {
         let view = self.program.view(device, program)?;
         let buffer = self.slots.room(device, len)?;
         let args = QuerySlotsArgs { indexed, program: view, slots: device.view_mut(buffer, len) };
-        self.shape.unwrap_or_else(|| Shape::of(&indexed)).slots(device, &args)?;
+        launch::<A, QuerySlots>(device, &args)?;
 
         // Slots of one path cannot overflow the first guess; those of many may all be full, and seldom are.
         let mut room = if find.matches { self.found.matches.capacity().max(lines) } else { 0 };
@@ -156,8 +152,7 @@ impl<A: Accelerator> QueryStage<A> {
         find: Find,
     ) -> Result<Bounds, Error> {
         let (lines, len) = (indexed.lines(), program.paths() * indexed.lines());
-        let Self { program: sent, counts, kept, offsets, count_scan, found, shape, .. } = self;
-        let shape = shape.unwrap_or_else(|| Shape::of(&indexed));
+        let Self { program: sent, counts, kept, offsets, count_scan, found, .. } = self;
         let view = sent.view(device, program)?;
         device.zero(counts.room(device, len)?, 0, len)?;
         let kept_len = if find.matches { KEPT * len } else { 0 };
@@ -167,7 +162,7 @@ impl<A: Accelerator> QueryStage<A> {
             counts: device.view_mut(counts.get_mut()?, len),
             kept: device.view_mut(kept.room(device, kept_len)?, kept_len),
         };
-        shape.count(device, &args)?;
+        launch::<A, QueryCount>(device, &args)?;
         scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
 
         let bounds = bounds_for(program.paths());
@@ -189,7 +184,7 @@ impl<A: Accelerator> QueryStage<A> {
                 offsets: device.view_mut(offsets.get_mut()?, len + 1),
                 matches: device.view_mut(found.matches.room(device, total)?, total),
             };
-            shape.fill(device, &args)?;
+            launch::<A, QueryFill>(device, &args)?;
         }
         Ok(bounds)
     }

@@ -1,74 +1,13 @@
 //! How a record is seen: its bytes, and the bitmaps over them.
 
-use super::filter::{self, Filter};
-use super::select;
-use crate::check::trim;
-use crate::ir::Program;
 use crate::units::{Level, PartOffset, WORD_BYTES};
-use crate::view::View;
 
 /// The text of one partition and its structural index, in whatever memory a backend keeps them.
-///
-/// A backend gives the first two methods. The others are the searches that a program is made of, each with the rule that
-/// says what it finds; where several threads hold one record, a backend searches with all of them and finds the same.
-pub trait Document: Sized {
+pub trait Document {
     /// The byte at `at`.
     fn byte(&self, at: PartOffset) -> u8;
     /// Word `word` of the leveled bitmap `level`.
     fn level_word(&self, level: Level, word: u32) -> u64;
-
-    /// [`nth_bit`] number 0: the first bit of a level in `from..end`, or `end`.
-    #[inline(always)]
-    fn next_bit(&self, level: Level, from: PartOffset, end: PartOffset) -> PartOffset {
-        nth_bit(self, level, from, end, 0)
-    }
-
-    /// [`nth_bit`].
-    #[inline(always)]
-    fn nth_bit(&self, level: Level, from: PartOffset, end: PartOffset, n: u64) -> PartOffset {
-        nth_bit(self, level, from, end, n)
-    }
-
-    /// [`previous_bit`].
-    #[inline(always)]
-    fn previous_bit(&self, level: Level, start: PartOffset, before: PartOffset) -> Option<PartOffset> {
-        previous_bit(self, level, start, before)
-    }
-
-    /// [`count_bits`].
-    #[inline(always)]
-    fn count_bits(&self, level: Level, from: PartOffset, end: PartOffset) -> u32 {
-        count_bits(self, level, from, end)
-    }
-
-    /// [`trim`].
-    #[inline(always)]
-    fn trim(&self, start: PartOffset, end: PartOffset) -> Option<(PartOffset, PartOffset)> {
-        trim(start, end, |at| self.byte(at))
-    }
-
-    /// [`select::find_member`].
-    #[inline(always)]
-    fn find_member(
-        &self,
-        object: Node,
-        literals: View<'_, u8>,
-        name: (u32, u32),
-    ) -> Option<(PartOffset, PartOffset)> {
-        select::find_member(self, object, literals, name)
-    }
-
-    /// [`filter::next_passing`].
-    #[inline(always)]
-    fn next_passing(
-        &self,
-        program: &Program<'_>,
-        node: Node,
-        filter: &Filter,
-        visit: &mut select::Visit,
-    ) -> Option<Node> {
-        filter::next_passing(self, program, node, filter, visit)
-    }
 }
 
 /// One JSON value: where it stands, and the level of the container that it is, if it is one.
@@ -84,6 +23,12 @@ pub struct Node {
 }
 
 const WORD: u32 = WORD_BYTES as u32;
+
+/// The first bit of a level in `from..end`, or `end`.
+#[inline(always)]
+pub fn next_bit<D: Document>(doc: &D, level: Level, from: PartOffset, end: PartOffset) -> PartOffset {
+    nth_bit(doc, level, from, end, 0)
+}
 
 /// Bit number `n` of a level, counted from 0, in `from..end`, or `end` where there are not as many.
 #[inline(always)]

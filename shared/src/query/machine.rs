@@ -7,9 +7,9 @@
 use core::mem::MaybeUninit;
 
 use super::document::{Document, Node};
-use super::filter::Filter;
 use super::select::{Visit, element, member, next_child, next_in_slice};
-use crate::ir::{MAX_FRAMES, Op, Program};
+use super::value::equals;
+use crate::ir::{Instr, MAX_FRAMES, Op, Program};
 use crate::units::PathIx;
 
 /// Where matches go.
@@ -151,7 +151,7 @@ fn step<D: Document, S: Sink, const SINGULAR: bool>(
             let child = match instr.op {
                 SLICE => next_in_slice(doc, node, &instr, &mut visit),
                 WILDCARD => next_child(doc, node, &mut visit),
-                _ => doc.next_passing(program, node, &Filter::of(program, &instr), &mut visit),
+                _ => next_that_passes(program, doc, node, &instr, &mut visit),
             };
             let Some(child) = child else {
                 top.pc += 1;
@@ -166,4 +166,35 @@ fn step<D: Document, S: Sink, const SINGULAR: bool>(
     let Some(child) = child else { return Step::Stay(top) };
     let frame = Frame { pc: instr.target, node: child, visit: Visit::default() };
     if program.instrs.get(top.pc as usize).op == RETURN { Step::Stay(frame) } else { Step::Enter(frame, top) }
+}
+
+/// The next child of which a filter's test holds.
+#[inline(always)]
+fn next_that_passes<D: Document>(
+    program: &Program<'_>,
+    doc: &D,
+    node: Node,
+    filter: &Instr,
+    visit: &mut Visit,
+) -> Option<Node> {
+    let test = program.tests.get(filter.a as usize);
+    while let Some(child) = next_child(doc, node, visit) {
+        let mut found = Some(child);
+        let mut pc = test.path as usize;
+        while let Some(at) = found {
+            let instr = program.instrs.get(pc);
+            found = match instr.op {
+                NAME => member(doc, at, program.literals, (instr.a as u32, instr.b as u32)),
+                INDEX => element(doc, at, instr.a),
+                _ => break,
+            };
+            pc += 1;
+        }
+        if let Some(value) = found
+            && equals(doc, value, program.literals, &test)
+        {
+            return Some(child);
+        }
+    }
+    None
 }

@@ -10,8 +10,9 @@
 //!            region ↑      ↑ colon        ↑ end of the value
 //! ```
 
-use super::document::{Document, Node};
+use super::document::{Document, Node, count_bits, next_bit, nth_bit, previous_bit};
 use super::value::string_equals;
+use crate::check::trim;
 use crate::index::class::is_whitespace;
 use crate::ir::{ABSENT, Instr};
 use crate::units::{Level, PartOffset};
@@ -41,7 +42,7 @@ pub fn is_object<D: Document>(doc: &D, node: Node) -> bool {
 /// The value in `start..end`, if there is anything but white space.
 #[inline(always)]
 pub fn value_in<D: Document>(doc: &D, start: PartOffset, end: PartOffset, level: Level) -> Option<Node> {
-    let (start, end) = doc.trim(start, end)?;
+    let (start, end) = trim(start, end, |at| doc.byte(at))?;
     Some(Node { start, end, level })
 }
 
@@ -54,7 +55,7 @@ fn next_colon<D: Document>(
     end: PartOffset,
 ) -> (PartOffset, PartOffset) {
     loop {
-        let at = doc.next_bit(level, region, end);
+        let at = next_bit(doc, level, region, end);
         if at == end || doc.byte(at) == b':' {
             return (region, at);
         }
@@ -64,7 +65,7 @@ fn next_colon<D: Document>(
 
 /// Whether the quoted name in `region..colon` is the literal.
 #[inline(always)]
-pub fn name_equals<D: Document>(
+fn name_equals<D: Document>(
     doc: &D,
     mut region: PartOffset,
     mut colon: PartOffset,
@@ -90,28 +91,16 @@ pub fn member<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, name: (u
     if !is_object(doc, node) {
         return None;
     }
-    let (start, end) = doc.find_member(node, literals, name)?;
-    value_in(doc, start, end, node.level + 1)
-}
-
-/// Where the value of the first member of an object stands that has the name: from its colon to its comma or the brace.
-#[inline(always)]
-pub fn find_member<D: Document>(
-    doc: &D,
-    object: Node,
-    literals: View<'_, u8>,
-    name: (u32, u32),
-) -> Option<(PartOffset, PartOffset)> {
-    let end = object.end - 1;
-    let mut region = object.start + 1;
+    let end = node.end - 1;
+    let mut region = node.start + 1;
     loop {
-        let (name_start, colon) = next_colon(doc, object.level, region, end);
+        let (name_start, colon) = next_colon(doc, node.level, region, end);
         if colon == end {
             return None;
         }
-        let value_end = doc.next_bit(object.level, colon + 1, end);
+        let value_end = next_bit(doc, node.level, colon + 1, end);
         if name_equals(doc, name_start, colon, literals, name) {
-            return Some((colon + 1, value_end));
+            return value_in(doc, colon + 1, value_end, node.level + 1);
         }
         if value_end == end {
             return None;
@@ -124,8 +113,8 @@ pub fn find_member<D: Document>(
 #[inline(always)]
 fn array_len<D: Document>(doc: &D, node: Node) -> u32 {
     let (start, end) = (node.start + 1, node.end - 1);
-    let separators = doc.count_bits(node.level, start, end);
-    if separators == 0 && doc.trim(start, end).is_none() { 0 } else { separators + 1 }
+    let separators = count_bits(doc, node.level, start, end);
+    if separators == 0 && trim(start, end, |at| doc.byte(at)).is_none() { 0 } else { separators + 1 }
 }
 
 /// Element `index` of an array, from its end where negative.
@@ -142,13 +131,13 @@ pub fn element<D: Document>(doc: &D, node: Node, index: i64) -> Option<Node> {
     let from = if index == 0 {
         start
     } else {
-        let comma = doc.nth_bit(node.level, start, end, index as u64 - 1);
+        let comma = nth_bit(doc, node.level, start, end, index as u64 - 1);
         if comma == end {
             return None;
         }
         comma + 1
     };
-    value_in(doc, from, doc.next_bit(node.level, from, end), node.level + 1)
+    value_in(doc, from, next_bit(doc, node.level, from, end), node.level + 1)
 }
 
 /// Where the visit of a container's children stands. `cursor` 0 is "not begun": no child begins there.
@@ -181,7 +170,7 @@ pub fn next_child<D: Document>(doc: &D, node: Node, visit: &mut Visit) -> Option
             }
             from = colon + 1;
         }
-        let value_end = doc.next_bit(node.level, from, end);
+        let value_end = next_bit(doc, node.level, from, end);
         visit.cursor = value_end + 1;
         if let Some(child) = value_in(doc, from, value_end, node.level + 1) {
             return Some(child);
@@ -209,20 +198,20 @@ pub fn next_in_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mu
                 visit.left = 0;
                 return None;
             }
-            let to = doc.next_bit(node.level, from, end);
+            let to = next_bit(doc, node.level, from, end);
             // The next element begins `step` commas on, of which this one's own is the first.
-            let comma = if step == 1 { to } else { doc.nth_bit(node.level, to, end, step as u64 - 1) };
+            let comma = if step == 1 { to } else { nth_bit(doc, node.level, to, end, step as u64 - 1) };
             visit.cursor = comma + 1;
             (from, to)
         } else {
             let to = visit.cursor;
-            let comma = doc.previous_bit(node.level, start, to);
+            let comma = previous_bit(doc, node.level, start, to);
             let from = comma.map_or(start, |comma| comma + 1);
             if visit.left > 0 {
                 let mut before = comma.unwrap_or(start);
                 let mut steps = step.unsigned_abs() - 1;
                 while steps > 0 {
-                    before = doc.previous_bit(node.level, start, before).unwrap_or(start);
+                    before = previous_bit(doc, node.level, start, before).unwrap_or(start);
                     steps -= 1;
                 }
                 visit.cursor = before;
@@ -263,9 +252,10 @@ fn begin_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mut Visi
     }
     visit.left = (((upper - lower - 1) as u64) / step.unsigned_abs() + 1) as u32;
     if step > 0 && lower > 0 {
-        let comma = doc.nth_bit(node.level, start, end, lower as u64 - 1);
+        let comma = nth_bit(doc, node.level, start, end, lower as u64 - 1);
         visit.cursor = comma + 1;
     } else if step < 0 {
-        visit.cursor = if upper == len - 1 { end } else { doc.nth_bit(node.level, start, end, upper as u64) };
+        visit.cursor =
+            if upper == len - 1 { end } else { nth_bit(doc, node.level, start, end, upper as u64) };
     }
 }
