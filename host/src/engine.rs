@@ -170,7 +170,7 @@ impl EngineBuilder {
     ///
     /// # Errors
     /// [`Error::Device`] if the device that was asked for cannot be used; [`Error::Usage`] for a partition
-    /// size of 0 or beyond 2 GiB less 16 KiB, for no worker, and for an empty list of devices or one that names a device
+    /// size of 0 or beyond 2 GiB less 32 KiB, for no worker, and for an empty list of devices or one that names a device
     /// twice.
     pub fn build(self) -> Result<Engine, Error> {
         let Self { device, backend, partition_size, workers, on_error } = self;

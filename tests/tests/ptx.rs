@@ -89,7 +89,7 @@ fn no_collective_is_duplicated() {
         ("line_states", 10, 0, 6),
         ("line_scan", 68, 3, 2),
         ("structure_write", 32, 0, 9),
-        ("line_index", 38, 3, 3),
+        ("line_index", 44, 3, 2),
         ("kind_check", 34, 3, 2),
         ("count_scan", 34, 3, 2),
         ("slot_compact", 12, 3, 6),

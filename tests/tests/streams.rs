@@ -388,8 +388,9 @@ fn devices_share_the_work() -> Result<()> {
     let watching = devices.each_ref().map(|device| device.queue().unwrap());
     let [first, second] =
         devices.map(|device| -> Arc<dyn Backend> { Arc::new(Pipeline::new(device).unwrap()) });
+    let each = first.workers(1 << 20);
     let backend: Arc<dyn Backend> = Arc::new(Together::new(vec![first, second])?);
-    assert_eq!(backend.workers(1 << 20), 16);
+    assert_eq!(backend.workers(1 << 20), 2 * each);
     let folder = Folder::new(&[lines(400)]);
     let engine = engine(&backend, 50, 4, OnError::Fail);
     for _ in 0..3 {

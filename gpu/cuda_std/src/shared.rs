@@ -143,7 +143,7 @@ impl<T> Shared<T> {
     /// The place `count` elements further.
     #[inline(always)]
     #[must_use]
-    pub fn add(self, count: u32) -> Self {
+    pub fn offset(self, count: u32) -> Self {
         #[cfg(target_arch = "nvptx64")]
         let address = self.address.wrapping_add(count * size_of::<T>() as u32);
         #[cfg(not(target_arch = "nvptx64"))]
@@ -173,7 +173,7 @@ impl<T: SharedValue> Shared<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn read(self) -> T {
         #[cfg(not(target_arch = "nvptx64"))]
-        emulator::check_shared("shared read", self.address);
+        emulator::check_shared("shared::read", self.address);
         // SAFETY: the caller vouches for the place.
         unsafe { T::read(self) }
     }
@@ -187,7 +187,7 @@ impl<T: SharedValue> Shared<T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn write(self, value: T) {
         #[cfg(not(target_arch = "nvptx64"))]
-        emulator::check_shared("shared write", self.address);
+        emulator::check_shared("shared::write", self.address);
         // SAFETY: the caller vouches for the place.
         unsafe { T::write(self, value) }
     }

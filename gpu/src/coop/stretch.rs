@@ -61,14 +61,14 @@ pub unsafe fn classify(loaded: Loaded, staging: Shared<U32x4>, lane: u32) -> Cla
     let mut i = 0;
     while i < loaded.len() as u32 {
         // SAFETY: `place` permutes 0..VECTORS, so each element has one writer.
-        unsafe { staging.add(place(i * LANES + lane)).write(loaded[i as usize]) };
+        unsafe { staging.offset(place(i * LANES + lane)).write(loaded[i as usize]) };
         i += 1;
     }
     // SAFETY: all lanes are here.
     unsafe { sync_warp(ALL) };
     let read = |i: u32| {
         // SAFETY: written before the warp was synchronised.
-        let vector = unsafe { staging.add(place(4 * lane + i)).read() };
+        let vector = unsafe { staging.offset(place(4 * lane + i)).read() };
         vector.0
     };
     let low = classify_half(read(0), read(1));

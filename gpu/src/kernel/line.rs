@@ -54,7 +54,7 @@ pub unsafe fn line_states(args: LineStatesArgs<'_>) {
     if tile >= args.states.len() {
         return;
     }
-    let staging = staging.add(warp * VECTORS as u32);
+    let staging = staging.offset(warp * VECTORS as u32);
     let mut state = LineSummary::default();
     let mut start = tile * TILE_BYTES;
     let furthest = start.saturating_sub(TILE_BYTES);

@@ -1,6 +1,6 @@
 //! The whole structural index, in one pass over the text.
 //!
-//! *Threads*: a warp a tile of 16 KiB, which it reads from start to end, 2 KiB at a time, a 64-byte word a lane. The state
+//! *Threads*: a warp a tile of 32 KiB, which it reads from start to end, 2 KiB at a time, a 64-byte word a lane. The state
 //! in which the tile begins is known ([`super::line`]), so no warp waits for another: there is no barrier here.
 //! Which level a byte belongs to comes from its depth, counted for a whole word at once ([`Sliced`]); only bracket kinds take
 //! a walk from bracket to bracket. A word that is at fault somewhere, or deeper than 15, is walked for its levels as well.
@@ -46,7 +46,7 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
     if tile >= args.states.len() {
         return;
     }
-    let staging = staging.add(warp * VECTORS as u32);
+    let staging = staging.offset(warp * VECTORS as u32);
     let marks = Marks { args: &args, tile };
     marks.clear(lane);
     // SAFETY: all lanes are here. The warp's marks are cleared before one of its lanes makes one.
@@ -82,7 +82,7 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         if unsafe { warp_vote_any(ALL, !holds) } && !holds {
             // SAFETY: `classify` has returned, and the column of the staging is this lane's own.
             (delta, faults) =
-                unsafe { walked_levels(&args, &outside, &found, staging.cast::<u32>().add(lane), word) };
+                unsafe { walked_levels(&args, &outside, &found, staging.cast::<u32>().offset(lane), word) };
         }
         faulty |= faults != 0;
         while faults != 0 {
@@ -243,15 +243,15 @@ unsafe fn walked_levels(
     let (mut kinds, mut faults) = (KindDelta::default(), found.faults);
     loop {
         let count = (args.level_count - base).min(LEVELS_AT_ONCE);
-        let end = column.add(2 * count * ROW);
+        let end = column.offset(2 * count * ROW);
         let mut at = column;
         while at != end {
             // SAFETY: the column is this lane's own.
             unsafe {
                 at.write(0);
-                at.add(ROW).write(0);
+                at.offset(ROW).write(0);
             }
-            at = at.add(2 * ROW);
+            at = at.offset(2 * ROW);
         }
         let mut depth = found.depth;
         let mut again = KindDelta::default();
@@ -263,13 +263,13 @@ unsafe fn walked_levels(
                 newline: (newline >> shift) as u32,
                 brace: (brace >> shift) as u32,
             };
-            let column = column.add(shift / 32 * ROW);
+            let column = column.offset(shift / 32 * ROW);
             walk_half(half, depth, &mut again, |level, bits| {
                 let level = level.wrapping_sub(base);
                 if level < count {
                     // SAFETY: as above.
                     unsafe {
-                        let at = column.add(2 * level * ROW);
+                        let at = column.offset(2 * level * ROW);
                         at.write(at.read() | bits);
                     };
                 }
@@ -286,10 +286,10 @@ unsafe fn walked_levels(
         while at != end {
             // SAFETY: as above; and one writer a word of the bitmap.
             unsafe {
-                let (low, high) = (at.read(), at.add(ROW).read());
+                let (low, high) = (at.read(), at.offset(ROW).read());
                 args.levels.set(to, join(low, high));
             }
-            at = at.add(2 * ROW);
+            at = at.offset(2 * ROW);
             to += args.string.len();
         }
         base += count;

@@ -388,7 +388,7 @@ fn partition_size(text: &str) -> Result<usize, String> {
     let bytes = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(*unit));
     match bytes.and_then(|bytes| usize::try_from(bytes).ok()) {
         Some(bytes @ 1..=MAX_PARTITION_BYTES) => Ok(bytes),
-        _ => Err(format!("a partition has 1 to {MAX_PARTITION_BYTES} bytes (2GiB less 16KiB)")),
+        _ => Err(format!("a partition has 1 to {MAX_PARTITION_BYTES} bytes (2GiB less 32KiB)")),
     }
 }
 

@@ -27,6 +27,9 @@ pub(crate) struct Scratch {
 
 /// Answers a program over a text: whole lines, of which the last may lack its newline.
 pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut Scratch) -> Answer {
+    if text.is_empty() {
+        return Answer::default();
+    }
     let plan = if has_long_lines(text) { Plan::of(&program.view()) } else { None };
     Isa::best().run(Query { text, program, plan: plan.as_ref(), want, scratch })
 }

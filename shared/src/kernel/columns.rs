@@ -132,7 +132,7 @@ unsafe impl Kernel for ListOffsets {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Rows<'a> {
-    /// As for [`LineSummariesArgs::text`](super::LineSummariesArgs::text).
+    /// As for [`LineStatesArgs::text`](super::LineStatesArgs::text).
     pub text: View<'a, u8>,
     /// The rows, among others.
     pub rows: View<'a, Match>,

@@ -114,7 +114,7 @@ pub struct TextGather;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TextGatherArgs<'a> {
-    /// As for [`LineSummariesArgs::text`](super::LineSummariesArgs::text).
+    /// As for [`LineStatesArgs::text`](super::LineStatesArgs::text).
     pub text: View<'a, u8>,
     /// The matches.
     pub matches: View<'a, Match>,
