@@ -7,14 +7,16 @@ use std::fmt;
 use std::num::NonZero;
 use std::thread;
 
-/// Seconds to set a device up: context, module and page-locked memory. On the H200's host it took 0.2 for the first two.
-const DEVICE_SETUP: f64 = 0.25;
-/// Bytes a second from the page cache through a device. Expected: a bit over half of what its copy engine does, 55e9.
-const DEVICE_RATE: f64 = 30e9;
-/// Bytes a second from the page cache through one core. Seen: 3.1e9 on two.
-const CORE_RATE: f64 = 1.6e9;
-/// Bytes a second from the page cache through all cores, however many. Expected, of 16.
-const CPU_RATE: f64 = 24e9;
+// The figures are of docs/performance.md.
+/// Seconds to set a device up. Seen on an H200's host: 0.21 for driver, context and module, and 0.14 more for memory, some of
+/// it page-locked.
+const DEVICE_SETUP: f64 = 0.35;
+/// Bytes a second from the page cache through a device. Seen on an H200: 43e9 for counts, 38e9 and more for matches.
+const DEVICE_RATE: f64 = 40e9;
+/// Bytes a second from the page cache through one core. Seen: 4.2e9 on two, 34e9 on 16.
+const CORE_RATE: f64 = 2.1e9;
+/// Bytes a second from the page cache through all cores, however many. Seen on 16.
+const CPU_RATE: f64 = 34e9;
 
 /// What is answered by, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,12 @@
 //! bench-flow [--device cpu|N,N...] [--runs N] [--workers N] [--partition-size BYTES] [--copy] FILE PATH...
 //! ```
 //!
-//! An engine is made once, and runs once before it is timed: set-up is what `warpath query --stats` shows. With `--copy`, a
-//! CUDA device also takes the file's bytes out of page-locked memory, with the kernels and without. Counts are checked
+//! An engine is made once, and runs once before it is timed: set-up is what `warpath query --stats` shows. With `--copy`, the
+//! CUDA devices also take the file's bytes out of page-locked memory, with the kernels and without. Counts are checked
 //! against the CPU's. Medians, and the fastest and slowest run; rates are of input, in 10⁹ bytes a second.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
@@ -16,7 +17,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use warpath::answer::Want;
-use warpath::backend::{Backend, Buffer};
+use warpath::backend::{Backend, Buffer, Together};
 use warpath::cuda::Cuda;
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, DeviceChoice, Engine, Program, Query};
@@ -33,12 +34,19 @@ struct Args {
     workers: Option<usize>,
     #[arg(long)]
     partition_size: Option<usize>,
-    /// Also from page-locked memory, on the first CUDA device.
+    /// Also from page-locked memory.
     #[arg(long)]
     copy: bool,
     file: PathBuf,
     #[arg(required = true)]
     paths: Vec<String>,
+}
+
+impl Args {
+    /// The CUDA devices' numbers.
+    fn numbers(&self) -> Result<Vec<usize>> {
+        Ok(self.device.split(',').map(str::parse).collect::<Result<_, _>>()?)
+    }
 }
 
 fn main() -> Result<()> {
@@ -52,7 +60,7 @@ fn main() -> Result<()> {
 
     let device = match args.device.as_str() {
         "cpu" => DeviceChoice::Cpu,
-        numbers => DeviceChoice::CudaList(numbers.split(',').map(str::parse).collect::<Result<_, _>>()?),
+        _ => DeviceChoice::CudaList(args.numbers()?),
     };
     let mut builder = Engine::builder().device(device);
     if let Some(workers) = args.workers {
@@ -88,7 +96,14 @@ fn main() -> Result<()> {
 
 /// From page-locked memory: with all kernels, and the copies alone, by as many threads.
 fn pinned(args: &Args, text: &[u8], program: &Program, want: u64) -> Result<()> {
-    let pipeline = Pipeline::new(Cuda::new(0)?)?;
+    let mut queues = Vec::new();
+    let mut devices: Vec<Arc<dyn Backend>> = Vec::new();
+    for number in args.numbers()? {
+        let pipeline = Pipeline::new(Cuda::new(number)?)?;
+        queues.push(pipeline.device().queue()?);
+        devices.push(Arc::new(pipeline));
+    }
+    let pipeline = Together::new(devices)?;
     let size = args.partition_size.unwrap_or(pipeline.partition_size());
     let threads = args.workers.unwrap_or(pipeline.workers(size));
     let mut parts: Vec<(Buffer, usize)> = Vec::new();
@@ -135,14 +150,14 @@ fn pinned(args: &Args, text: &[u8], program: &Program, want: u64) -> Result<()> 
     show("page-locked memory -> matches", &times, bytes);
     let flow = times[times.len() / 2];
 
-    let queue = pipeline.device();
-    let mut device = queue.alloc::<u8>(size)?;
+    let mut arrays = queues.iter().map(|queue| queue.alloc::<u8>(size)).collect::<Result<Vec<_>, _>>()?;
     let times = time(args.runs, || {
-        for (buffer, len) in &parts {
-            // SAFETY: the parts live and stay as they are until the queue has been waited for.
-            unsafe { queue.upload_later(&mut device, 0, &buffer[..*len]) }?;
+        for (number, (buffer, len)) in parts.iter().enumerate() {
+            let device = number % queues.len();
+            // SAFETY: the parts live and stay as they are until the queues have been waited for.
+            unsafe { queues[device].upload_later(&mut arrays[device], 0, &buffer[..*len]) }?;
         }
-        queue.wait()?;
+        queues.iter().try_for_each(Accelerator::wait)?;
         Ok(())
     })?;
     show("the copies alone", &times, bytes);

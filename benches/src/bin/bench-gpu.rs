@@ -61,6 +61,7 @@ fn main() -> Result<()> {
 
     let pipeline = Pipeline::new(cuda)?;
     pipeline.load(&text)?;
+    let loaded = pipeline.device().free_memory()?;
     let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?;
     let together = Program::new(&queries)?;
     let levels = levels.unwrap_or(together.levels());
@@ -77,6 +78,11 @@ fn main() -> Result<()> {
             each.push(times);
         }
     }
+    let beyond = loaded.saturating_sub(pipeline.device().free_memory()?);
+    println!(
+        "device memory beyond the text, {levels} levels: {beyond} bytes, {:.3} of it",
+        beyond as f64 / bytes
+    );
     let written = (1.0 + levels as f64) / 8.0;
     for (i, kernel) in each[0].iter().enumerate() {
         let moved = match kernel.name {

@@ -30,6 +30,8 @@ const WIDTH: f64 = 900.0;
 const PLOT: f64 = 320.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 250.0;
+/// About how wide a letter of a place's name is.
+const LETTER: f64 = 6.5;
 /// Names are at least so far from each other.
 const APART: f64 = 15.0;
 
@@ -37,7 +39,7 @@ const APART: f64 = 15.0;
 pub fn draw(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> String {
     let top = heading_height(heading) + 14.0;
     let bottom = top + PLOT;
-    let mut svg = Svg::new(WIDTH, bottom + 56.0);
+    let mut svg = Svg::new(WIDTH, bottom + 62.0);
     begin(&mut svg, heading);
     let (left, right) = (LEFT + 16.0, WIDTH - RIGHT);
     let spots = series.iter().flat_map(|series| &series.points).map(|(_, spot)| spot);
@@ -63,13 +65,19 @@ pub fn draw(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> St
         );
     }
     let faint = Text { colour: FAINT, anchor: "middle", ..Text::default() };
+    // A name that would touch the one before it stands below it.
+    let (mut end, mut lower) = (f64::NEG_INFINITY, false);
     for (value, name) in &axis.ticks {
         let at = x.place(*value);
+        let half = name.len() as f64 * LETTER / 2.0;
+        lower = at - half < end && !lower;
+        end = at + half + LETTER;
         svg.line((at, bottom), (at, bottom + 5.0), FAINT, 1.0);
-        svg.text(at, bottom + 20.0, name, Text { size: 11.0, ..faint });
+        let row = if lower { bottom + 31.0 } else { bottom + 18.0 };
+        svg.text(at, row, name, Text { size: 11.0, ..faint });
     }
     svg.line((LEFT, bottom), (right, bottom), FAINT, 1.0);
-    svg.text((LEFT + right) / 2.0, bottom + 42.0, &axis.title, faint);
+    svg.text((LEFT + right) / 2.0, bottom + 48.0, &axis.title, faint);
     let unit = if y.is_log() { format!("{unit}, logarithmic") } else { unit.to_owned() };
     svg.text(18.0, (top + bottom) / 2.0, &unit, Text { upward: true, ..faint });
 
