@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures on a machine with a GPU and without Rust.
 #
-#   benches/gpu.sh build [FOLDER]      here: builds the programs and strips them into FOLDER (default: .gpu-carry)
+#   benches/gpu.sh build [FOLDER]      here: builds the programs and strips them into FOLDER (default: .gpu-programs)
 #   benches/gpu.sh run FOLDER [ARGS]   there: `bench gpu ARGS`, over data in a folder that is removed afterwards
 #
 # Results, tables and plots are written to docs/bench, unless ARGS name another --folder. Peers that were copied into FOLDER
@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mode=${1:?build or run}
-bin=${2:-.gpu-carry}
+bin=${2:-.gpu-programs}
 
 case $mode in
 build)

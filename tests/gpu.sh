@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Holds every backend to the oracles on a machine with a GPU and without Rust.
 #
-#   tests/gpu.sh build [FOLDER]    here: builds the programs and strips them into FOLDER (default: .gpu-carry)
+#   tests/gpu.sh build [FOLDER]    here: builds the programs and strips them into FOLDER (default: .gpu-programs)
 #   tests/gpu.sh run [FOLDER]      there: generates data and runs the checks, on the CPU and on cuda:0
 #   tests/gpu.sh sanitize [FOLDER] there: the kernels under compute-sanitizer, over small files
 #
@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mode=${1:?build, run or sanitize}
-bin=${2:-.gpu-carry}
+bin=${2:-.gpu-programs}
 
 case $mode in
 build)
@@ -32,15 +32,18 @@ run)
     "$bin/check" --device cpu --no-suite "${files[@]}"
     ;;
 sanitize)
+    set -o noglob
     data=$(mktemp -d)
     trap 'rm -rf "$data"' EXIT
     "$bin/generate" --shape twitter --size 3MiB -o "$data/twitter.ndjson"
     cat tests/data/edge.ndjson tests/data/bad.ndjson tests/data/maps.ndjson >>"$data/twitter.ndjson"
     for tool in memcheck racecheck initcheck synccheck; do
         echo "== $tool"
-        for path in '$.user.lang' '$.entities.urls[*].url' '$[*][*][?@ == 1]'; do
+        for query in '--count $.user.lang' '$.entities.urls[*].url' '-r $.text' '--count $[*][*][?@==1]'; do
+            # shellcheck disable=SC2086  # a flag and a path
             compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 \
-                "$bin/warpath" query --device cuda --on-error skip --count "$path" "$data/twitter.ndjson"
+                "$bin/warpath" query --device cuda --workers 2 --on-error skip -o "$data/answers" $query \
+                "$data/twitter.ndjson"
         done
     done
     ;;

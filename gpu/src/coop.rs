@@ -1,5 +1,4 @@
-//! Cooperation, a layer each: a warp's lanes (or groups of them), a block's warps, a grid's blocks. Each calls only the one
-//! before it.
+//! Cooperation, a layer each: a warp's lanes, a block's warps, a grid's blocks. Each calls only the one before it.
 
 pub mod block;
 pub mod compact;

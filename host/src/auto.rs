@@ -16,7 +16,7 @@ const DEVICE_RATE: f64 = 40e9;
 /// Bytes a second from the page cache through one core. Seen: 4.2e9 on two, 34e9 on 16.
 const CORE_RATE: f64 = 2.1e9;
 /// Bytes a second from the page cache through all cores, however many. Seen on 16.
-const CPU_RATE: f64 = 34e9;
+const CPU_RATE: f64 = 16.0 * CORE_RATE;
 
 /// What is answered by, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -331,7 +331,7 @@ pub fn many_tiles(backend: &dyn Backend, bytes: usize) -> Result<()> {
     check(backend, &text, 3, &["$.user.lang", "$.entities.urls[*].url", "$.user[1].lang"])
 }
 
-/// Records of 100 bytes to 64 KB that a group of lanes searches window by window, one of them wide.
+/// Records of 100 bytes to 64 KB: longer than words, stretches and tiles, with names at all their edges.
 ///
 /// # Errors
 /// Where the backend and an oracle differ.

@@ -319,6 +319,32 @@ impl Read for Silent {
     }
 }
 
+/// Says that it was read.
+struct Touched(Arc<AtomicUsize>);
+
+impl Read for Touched {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Ok(0)
+    }
+}
+
+#[test]
+fn what_lies_behind_an_input_that_is_left_is_not_opened() -> Result<()> {
+    let touched = Arc::new(AtomicUsize::new(0));
+    for backend in backends() {
+        let engine = engine(&backend, 100, 3, OnError::Fail);
+        let first = Source::Reader("endless".into(), Box::new(Cursor::new("1\n").chain(Silent)));
+        let second = Source::Reader("behind".into(), Box::new(Touched(touched.clone())));
+        let mut hits = engine.input(vec![first, second]).query(&Query::compile("$")?)?;
+        ensure!(hits.next().is_some_and(|hit| hit.is_ok()));
+        drop(hits);
+        // All threads but the one that reads for an input have ended.
+        ensure!(touched.load(Ordering::SeqCst) == 0, "{} reads", touched.load(Ordering::SeqCst));
+    }
+    Ok(())
+}
+
 #[test]
 fn an_input_that_never_ends_can_be_left() -> Result<()> {
     let watched = Arc::new(Watched::default());

@@ -6,7 +6,6 @@
 //! along. (A scan of [`LineSummary`] takes ten shuffles and some fifty other instructions a step, of which a warp has five;
 //! as the first form of this it made up half of the index's time.)
 //!
-//!
 //! A warp that knows the state at the left of its words reads them by [`Words::resolve`]; one that does not says what they do
 //! to it, by [`Words::summary`].
 

@@ -6,7 +6,7 @@ use cuda_std::wide::{load_readonly_16, store_global_16};
 use warpath_shared::kernel::Copy16Args;
 use warpath_shared::units::{BLOCK_THREADS, TILE_BYTES};
 
-/// A block a tile; a thread copies four vectors of 16 bytes, all loaded before the first is stored.
+/// A block a tile; a thread copies eight vectors of 16 bytes, all loaded before the first is stored.
 ///
 /// # Safety
 /// Launched as [`Copy16`](warpath_shared::kernel::Copy16) says, with sizes that its check accepts.

@@ -16,7 +16,7 @@ use crate::coop::{LANES, WARPS, compact};
 ///
 /// *Threads*: as [`crate::coop::compact`] says: a block takes 1,024 slots, a lane four of them, 256 bytes of a warp's in a row.
 /// *Overflow*: places are 64-bit; what lies beyond the room for matches is counted and not written. *Cost*: 8 bytes read
-/// a slot, 12 written a match, and 16 a tile for look-back. Paths lie one after the other, so all paths are one list,
+/// a slot, 12 written a match, and 20 a tile for look-back. Paths lie one after the other, so all paths are one list,
 /// and the thread of the slot with which a path, or its cut, begins knows that bound.
 ///
 /// # Safety

@@ -1,7 +1,7 @@
 //! Device-wide scans of what tiles and lines amount to.
 //!
 //! *Threads*: a block for every 256 elements, a thread an element. *Cost*: the input read once, the output written
-//! once, and a look-back over block sums ([`crate::coop::lookback`]). A text of 1 GiB has 65,536 tiles: 256 blocks.
+//! once, and a look-back over block sums ([`crate::coop::lookback`]). A text of 1 GiB has 32,768 tiles: 128 blocks.
 
 use cuda_std::kernel;
 use cuda_std::shared::shared_array;

@@ -123,8 +123,8 @@ const STAGED_UPLOADS: usize = 16 << 10;
 /// the driver's own way to memory that is not page-locked is one for all queues.
 const STAGED_DOWNLOADS: (usize, usize) = (64 << 10, 1 << 20);
 
-/// From so many cores on, all eight workers of a device may spin and leave as many for others. By that reasoning; it is
-/// not measured.
+/// From so many cores on, all workers of a device may spin and leave some for others. By that reasoning: on 16 cores with twelve
+/// workers it did no harm (docs/performance.md), and the other way is not measured.
 const SPINNING_CORES: usize = 16;
 
 /// A queue on a CUDA device: a stream, which waits for no other, and none waits for it.

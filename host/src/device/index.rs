@@ -21,6 +21,8 @@ use crate::error::Error;
 /// Bytes of text a line for which there is room at first. Where lines are shorter, the first text with such lines is
 /// indexed twice.
 const BYTES_OF_A_LINE: usize = 128;
+/// How many times the mean number of a tile's lines there is room for, so that a text of the same sort is indexed once.
+const SKEW: usize = 8;
 
 /// For how many lines there is room.
 #[derive(Clone, Copy, Default)]
@@ -134,12 +136,18 @@ impl<A: Accelerator> IndexStage<A> {
     pub fn build(&mut self, device: &A, levels: Level) -> Result<IndexShape, Error> {
         let padded = padded_for(self.loaded);
         self.room.all = self.room.all.max(padded / BYTES_OF_A_LINE);
-        self.room.of_a_tile = self.room.of_a_tile.max(TILE_BYTES / BYTES_OF_A_LINE);
+        let usual = TILE_BYTES / BYTES_OF_A_LINE;
+        self.room.of_a_tile = self.room.of_a_tile.max(usual);
         loop {
             let status = self.build_within(device, levels, self.room)?;
             let lines = status[LINES] as usize;
             let of_a_tile = status[MOST_LINES_OF_A_TILE] as usize;
             if lines <= self.room.all && of_a_tile <= self.room.of_a_tile {
+                // One tile of very short lines among others: not what the next text is like.
+                let mean = lines / tiles_for(self.loaded + 1);
+                if self.room.of_a_tile > usual.max(SKEW * mean) {
+                    self.room.of_a_tile = usual;
+                }
                 return Ok(IndexShape { padded, levels, lines, any_faulty: status[ANY_FAULTY] != 0 });
             }
             self.room.grow(lines, of_a_tile);

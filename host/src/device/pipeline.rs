@@ -68,9 +68,9 @@ const LARGEST_DEFAULT_PARTITION: u64 = 8 << 20;
 /// A smaller one is all launches.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
 
-/// Cells, of a path and a line each, that are answered at once: 16 bytes each on the device. A text with more, of very many
-/// paths and very short lines, is answered in parts.
-const MOST_CELLS: usize = 1 << 26;
+/// Cells, of a path and a line each, that are answered at once: up to 44 bytes each on the device, of each worker (counts,
+/// offsets, and two matches kept). A text with more, of very many paths and very short lines, is answered in parts.
+const MOST_CELLS: usize = 1 << 24;
 
 /// Where to cut a text of several lines in two.
 fn line_near_the_middle(text: &[u8]) -> usize {

@@ -11,7 +11,7 @@ use crate::error::Error;
 pub(crate) struct Buffers {
     backend: Arc<dyn Backend>,
     free: Mutex<Vec<Buffer>>,
-    /// The longest that was asked for.
+    /// The longest that a partition needs.
     usual: AtomicUsize,
 }
 
@@ -23,6 +23,11 @@ impl Buffers {
     /// A buffer of `len` bytes at least, with anything in it: the one that was used last, which is in some cache.
     pub fn take(self: &Arc<Self>, len: usize) -> Result<Lent, Error> {
         self.usual.fetch_max(len, Ordering::Relaxed);
+        self.take_long(len)
+    }
+
+    /// As [`take`](Self::take), for a line that is longer than a partition: what is made for it is not kept.
+    pub fn take_long(self: &Arc<Self>, len: usize) -> Result<Lent, Error> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffer = match free.filter(|buffer| buffer.len() >= len) {
             Some(buffer) => buffer,

@@ -184,7 +184,7 @@ impl PlainFile {
         };
         let (end, error) = match end {
             Ok(Some(end)) if end - start <= limit => (end, None),
-            Ok(Some(end)) => match buffers.take(end - last) {
+            Ok(Some(end)) => match buffers.take_long(end - last) {
                 Ok(mut buffer) => {
                     buffer[..end - last].copy_from_slice(&stretch.bytes()[last..end]);
                     let long =

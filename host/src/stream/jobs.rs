@@ -1,7 +1,7 @@
 //! Which part of which input comes next.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
@@ -63,7 +63,8 @@ impl Jobs {
         buffers: &Arc<Buffers>,
         stop: &AtomicBool,
     ) -> Option<(Origin, Result<Job, Error>)> {
-        while !self.failed {
+        // A sequence that was stopped looks as if it had ended: nothing behind it is to be opened.
+        while !self.failed && !stop.load(Ordering::Relaxed) {
             let size = self.size;
             let next = match &mut self.open {
                 None => {

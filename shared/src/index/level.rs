@@ -14,8 +14,8 @@
 //! ```
 //!
 //! A reader in order ([`KindState`]) keeps 63 levels in a word; kernels, which scan ([`KindWrites`]), keep 31 in half a
-//! word. One more bit says that the line has had its root container, so that a second root on the line is found as well. A line nested deeper is *suspected*, since its kinds cannot be seen, and judged by
-//! [`crate::check::diagnose`].
+//! word. One more bit says that the line has had its root container, so that a second root on the line is found as
+//! well. A line nested deeper is *suspected*, since its kinds cannot be seen, and judged by [`crate::check::diagnose`].
 
 use super::Monoid;
 use crate::units::{Depth, Level};
