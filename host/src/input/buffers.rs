@@ -7,6 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::backend::{Backend, Buffer};
 use crate::error::Error;
 
+/// How many times as long as a partition a buffer may be that is kept. Where every line is about as long as a partition, a
+/// buffer has to hold two; to make it anew for each took five times as long as to read (records of 1 MB, 105 MB on two
+/// cores: 0.21 s of reading in place of 0.04).
+const KEPT: usize = 4;
+
 /// Where buffers come from and go back to.
 pub(crate) struct Buffers {
     backend: Arc<dyn Backend>,
@@ -49,7 +54,7 @@ impl Lent {
     pub fn grow(&mut self, len: usize, keep: usize) -> Result<(), Error> {
         if self.len() < len {
             // Lines that grow do so again.
-            let mut larger = self.home.backend.buffer(len.max(self.len() + self.len() / 2))?;
+            let mut larger = self.home.backend.buffer(len.max(2 * self.len()))?;
             larger[..keep].copy_from_slice(&self[..keep]);
             self.buffer = Some(larger);
         }
@@ -75,7 +80,7 @@ impl Drop for Lent {
     fn drop(&mut self) {
         let usual = self.home.usual.load(Ordering::Relaxed);
         // What has grown for a long line is not kept.
-        if let Some(buffer) = self.buffer.take().filter(|buffer| buffer.len() <= 2 * usual) {
+        if let Some(buffer) = self.buffer.take().filter(|buffer| buffer.len() <= KEPT * usual) {
             self.home.free.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
     }
