@@ -1,10 +1,13 @@
 //! What a backend says of one partition.
 
+pub(crate) mod rows;
 pub mod text;
 
 use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{LineIx, PartOffset};
+
+use crate::program::Program;
 
 /// What is asked of a backend, beside counts and faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +18,16 @@ pub struct Want {
     pub records: bool,
     /// The matches as text, in this form.
     pub text: Option<TextForm>,
+    /// The records as rows: a JSON object each, with a member for each path ([`Program::with_names`]).
+    pub rows: bool,
+}
+
+impl Want {
+    /// What has to be found for it.
+    pub(crate) fn to_find(self) -> Self {
+        let matches = self.matches || self.text.is_some() || self.rows;
+        Self { matches, records: self.records || self.rows, ..self }
+    }
 }
 
 /// How a match is written as text. A newline follows each.
@@ -52,6 +65,10 @@ pub struct Piece {
     pub texts: Vec<Vec<u8>>,
     /// Path by path, how many bytes of the text are of matches before the first fault, if there is one and text is wanted.
     pub texts_before_fault: Option<Vec<usize>>,
+    /// The rows of its records, each followed by a newline, if wanted.
+    pub rows: Vec<u8>,
+    /// How many bytes of the rows are of records before the first fault, if there is one and rows are wanted.
+    pub rows_before_fault: Option<usize>,
     /// The faulty lines, in order.
     pub faults: Vec<LineFault>,
 }
@@ -62,6 +79,19 @@ impl Piece {
         let text = &text[self.base as usize..];
         let fault = self.faults.first().map(|fault| fault.line);
         (self.texts, self.texts_before_fault) = text::of_paths(text, &self.matches, form, fault);
+    }
+
+    /// Writes the rows from the records and the matches, and drops of these what is not wanted. `text` is the partition's.
+    pub(crate) fn write_rows(&mut self, text: &[u8], program: &Program, want: Want) {
+        let (rows, before) = rows::of_records(&text[self.base as usize..], self, program);
+        self.rows_before_fault = (!self.faults.is_empty()).then_some(before);
+        self.rows = rows;
+        if !want.matches {
+            self.matches = Vec::new();
+        }
+        if !want.records {
+            self.records = Vec::new();
+        }
     }
 }
 

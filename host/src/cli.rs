@@ -21,7 +21,6 @@ mod progress;
 mod query;
 mod run;
 mod select;
-mod text;
 mod ui;
 
 use std::ffi::OsString;

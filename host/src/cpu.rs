@@ -84,14 +84,18 @@ struct CpuWorker {
 
 impl Worker for CpuWorker {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        let found = Want { matches: want.matches || want.text.is_some(), ..want };
-        let mut answer = query::answer(text, program, found, &mut self.scratch);
+        let mut answer = query::answer(text, program, want.to_find(), &mut self.scratch);
         if let Some(form) = want.text {
             for piece in &mut answer.pieces {
                 piece.write_texts(text, form);
-                if !want.matches {
-                    piece.matches = Vec::new();
-                }
+            }
+        }
+        for piece in &mut answer.pieces {
+            if want.rows {
+                piece.write_rows(text, program, want);
+            }
+            if !want.matches {
+                piece.matches = Vec::new();
             }
         }
         Ok(answer)

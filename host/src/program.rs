@@ -7,6 +7,7 @@ use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
+use crate::answer::rows::Column;
 use crate::error::{Error, QueryError};
 use crate::jsonpath::{Query as Ast, parse};
 
@@ -53,6 +54,7 @@ pub struct Program {
     paths: PathIx,
     levels: Level,
     singular: bool,
+    columns: Vec<Column>,
 }
 
 impl Program {
@@ -62,6 +64,26 @@ impl Program {
     /// [`Error::Unsupported`] for a query, or a number of them, that cannot be run.
     pub fn new(queries: &[Query]) -> Result<Self, Error> {
         lower::lower(queries)
+    }
+
+    /// The same program, whose paths have these names in rows ([`Want::rows`](crate::answer::Want::rows)). Without it a path is
+    /// named as it was written.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is not a name for each path.
+    pub fn with_names(mut self, names: &[impl AsRef<str>]) -> Result<Self, Error> {
+        if names.len() != self.columns.len() {
+            return Err(Error::Usage(format!("{} names for {} paths", names.len(), self.columns.len())));
+        }
+        for (column, name) in self.columns.iter_mut().zip(names) {
+            column.rename(name.as_ref());
+        }
+        Ok(self)
+    }
+
+    /// The paths' members in rows.
+    pub(crate) fn columns(&self) -> &[Column] {
+        &self.columns
     }
 
     /// How many paths there are.

@@ -22,6 +22,28 @@ fn a_row_for_each_record_as_json() {
     );
 }
 
+/// With a limit rows are made one by one, without one by the workers.
+#[test]
+fn a_limit_changes_no_row() {
+    let columns = ["a=$.a", "all=$[*]"];
+    for file in ["edge.ndjson", "bad.ndjson", "maps.ndjson"] {
+        for size in ["64", "1MiB"] {
+            for on_error in ["skip", "fail"] {
+                let file = data(file);
+                let run = |limit: &[&str]| {
+                    let mut args = vec!["select", "--partition-size", size, "--on-error", on_error];
+                    args.extend(limit);
+                    args.extend(columns);
+                    args.extend(["--", &file]);
+                    let ran = pipe(&args, b"");
+                    (ran.code, ran.stdout)
+                };
+                assert_eq!(run(&[]), run(&["--limit", "1000000"]), "{file} {size} {on_error}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_row_for_each_record_as_csv() {
     let args = ["select", "--format", "csv", "id=$.id", "full name=$.name", "tags=$.tags[*]"];

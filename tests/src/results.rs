@@ -239,7 +239,8 @@ pub fn check_columns(backend: &dyn Columnar, text: &[u8], paths: &[&str]) -> Res
         return Ok(());
     }
     let schema = Schema::new(&asked)?;
-    let answer = Cpu.answer(text, schema.program(), Want { matches: true, records: true, text: None })?;
+    let answer =
+        Cpu.answer(text, schema.program(), Want { matches: true, records: true, ..Want::default() })?;
     for large in [false, true] {
         let schema = if large { schema.clone().large() } else { schema.clone() };
         let batches = backend.columns(text, &schema)?;

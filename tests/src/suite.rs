@@ -119,13 +119,14 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
         return Ok(());
     }
     let faults: Vec<u32> = oracle::index::index(text, 0).faults.iter().map(|fault| fault.line).collect();
-    let want = Want { matches: true, records: true, text: None };
+    let want = Want { matches: true, records: true, ..Want::default() };
     let together = Program::new(&queries)?;
     let ask = |backend: &dyn Backend, program: &Program| -> Result<_> {
         let answer = backend.answer(text, program, want).with_context(|| show(text))?;
         Ok((flatten(&answer, program.paths()), answer))
     };
-    let (all, _) = ask(backend, &together)?;
+    let (all, answer) = ask(backend, &together)?;
+    check_rows(backend, text, &queries, &together, (&all, &answer), faults.first().copied())?;
     for (query, found) in queries.iter().zip(&all) {
         let path = query.text();
         let program = Program::new(std::slice::from_ref(query))?;
@@ -167,6 +168,60 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
         ensure!(before(&answer) == want, "{path}: count before the first fault on {}", show(text));
         ensure!(before(&counted) == want, "{path}: count alone before the first fault on {}", show(text));
     }
+    Ok(())
+}
+
+/// Holds rows to the records and the matches, and their part before the first fault to those before it.
+fn check_rows(
+    backend: &dyn Backend,
+    text: &[u8],
+    queries: &[Query],
+    program: &Program,
+    (found, answer): (&[Vec<Found>], &Answer),
+    fault: Option<u32>,
+) -> Result<()> {
+    let (mut records, mut first_line) = (Vec::new(), 0);
+    for piece in &answer.pieces {
+        records.extend(piece.records.iter().map(|line| first_line + line));
+        first_line += piece.lines;
+    }
+    let (mut want, mut want_before) = (Vec::new(), Vec::new());
+    for line in records {
+        let mut row = Vec::new();
+        for (query, found) in queries.iter().zip(found) {
+            let of_line = &found[found.partition_point(|found| found.0 < line)..];
+            let of_line = &of_line[..of_line.partition_point(|found| found.0 == line)];
+            let values: Vec<&[u8]> =
+                of_line.iter().map(|(_, start, end)| &text[*start as usize..*end as usize]).collect();
+            row.push(if row.is_empty() { b'{' } else { b',' });
+            row.append(&mut serde_json::to_vec(query.text())?);
+            row.push(b':');
+            match values.first() {
+                _ if !query.is_singular() => {
+                    row.push(b'[');
+                    row.append(&mut values.join(&b','));
+                    row.push(b']');
+                }
+                Some(value) => row.extend_from_slice(value),
+                None => row.extend_from_slice(b"null"),
+            }
+        }
+        row.extend_from_slice(b"}\n");
+        if fault.is_none_or(|fault| line < fault) {
+            want_before.extend_from_slice(&row);
+        }
+        want.append(&mut row);
+    }
+    let answer = backend.answer(text, program, Want { rows: true, ..Want::default() })?;
+    let (mut got, mut before) = (Vec::new(), None);
+    for piece in &answer.pieces {
+        if let (None, Some(len)) = (&before, piece.rows_before_fault) {
+            before = Some([&got[..], &piece.rows[..len]].concat());
+        }
+        got.extend_from_slice(&piece.rows);
+    }
+    ensure!(got == want, "rows of {}", show(text));
+    ensure!(before == fault.map(|_| want_before), "rows before the first fault of {}", show(text));
     Ok(())
 }
 

@@ -241,7 +241,7 @@ fn nothing_in_is_nothing_out() -> Result<()> {
         }
         let index = backend.index(b"", 3)?;
         assert_eq!(index.line_starts, [0]);
-        assert_eq!(index.levels, [[]; 3]);
+        assert_eq!(index.levels, [[0u64; 0]; 3]);
         assert_eq!(index, oracle::index::index(b"", 3));
     }
     Ok(())

@@ -91,7 +91,7 @@ impl Accelerator for Recording {
 #[test]
 fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     let pipeline = Pipeline::new(Recording::default())?;
-    let want = Want { matches: true, records: true, text: None };
+    let want = Want { matches: true, records: true, ..Want::default() };
     for path in ["$.user.lang", "$.user[*]"] {
         let program = Program::new(&[Query::compile(path)?])?;
         pipeline.answer(data::file("people.ndjson"), &program, want)?;

@@ -56,6 +56,25 @@ pub fn is_string(json: &[u8]) -> bool {
     json.len() >= 2 && json[0] == b'"' && json[json.len() - 1] == b'"'
 }
 
+/// `text` as a JSON string, with its quotes.
+#[must_use]
+pub fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
 /// Appends what a JSON string says: without its quotes, escapes resolved (RFC 8259, section 7).
 ///
 /// A surrogate without its partner becomes U+FFFD. An escape that JSON does not have stays as it is, as do
@@ -115,6 +134,17 @@ mod tests {
         let mut out = Vec::new();
         decode(json, &mut out);
         out
+    }
+
+    #[test]
+    fn encoding_is_undone_by_decoding() {
+        let all: String = ('\0'..='\u{ff}').chain("☺😀\u{fffd}".chars()).collect();
+        let json = encode(&all);
+        assert!(json.bytes().all(|byte| byte >= b' '));
+        assert!(is_string(json.as_bytes()));
+        let mut decoded = Vec::new();
+        decode(json.as_bytes(), &mut decoded);
+        assert_eq!(decoded, all.as_bytes());
     }
 
     #[test]

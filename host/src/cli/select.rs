@@ -14,20 +14,20 @@ use super::failure::Failure;
 use super::files;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
-use super::text::encode;
 use super::ui::Ui;
 
 pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     args.planned.refuse()?;
     let named = columns(&args.columns)?;
     let queries = named.iter().map(|(_, path)| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
-    let program = Program::new(&queries)?;
+    let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
+    let program = Program::new(&queries)?.with_names(&names)?;
     let columns = named
         .iter()
         .zip(&queries)
         .map(|((name, _), query)| Column {
             name: (*name).to_owned(),
-            key: encode(name) + ":",
+            key: text::encode(name) + ":",
             singular: query.is_singular(),
         })
         .collect();
@@ -36,6 +36,9 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     let limit = args.limit.unwrap_or(u64::MAX);
     let rows = Rows { columns, limit, rows: 0 };
     match args.format {
+        RowFormat::Ndjson if args.limit.is_none() => {
+            run::consume(&engine, sources, program, &mut WholeRows, &args.run, ui, started)?;
+        }
         RowFormat::Ndjson => {
             run::consume(&engine, sources, program, &mut Ndjson(rows), &args.run, ui, started)?;
         }
@@ -151,12 +154,32 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// A JSON object a row.
+/// All rows as JSON objects, as the workers made them.
+struct WholeRows;
+
+impl Consumer for WholeRows {
+    fn want(&self) -> Want {
+        Want { rows: true, ..Want::default() }
+    }
+
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure> {
+        for (_, piece) in batch.pieces() {
+            out.lines(&piece.rows)?;
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+/// A JSON object a row, up to a limit.
 struct Ndjson(Rows);
 
 impl Consumer for Ndjson {
     fn want(&self) -> Want {
-        Want { matches: true, records: true, text: None }
+        Want { matches: true, records: true, ..Want::default() }
     }
 
     fn is_done(&self) -> bool {
@@ -189,7 +212,7 @@ struct Csv {
 
 impl Consumer for Csv {
     fn want(&self) -> Want {
-        Want { matches: true, records: true, text: None }
+        Want { matches: true, records: true, ..Want::default() }
     }
 
     fn is_done(&self) -> bool {

@@ -12,7 +12,7 @@ use crate::error::Error;
 impl Columnar for Cpu {
     fn columns(&self, text: &[u8], schema: &Schema) -> Result<Vec<ColumnBatch>, Error> {
         let answer =
-            self.answer(text, schema.program(), Want { matches: true, records: true, text: None })?;
+            self.answer(text, schema.program(), Want { matches: true, records: true, ..Want::default() })?;
         if answer.pieces.is_empty() {
             return Ok(Vec::new());
         }

@@ -422,7 +422,7 @@ mod tests {
             let program = Program::new(&queries).unwrap();
             let plan = Plan::of(&program.view());
             streamed += plan.is_some() as u32;
-            let want = Want { matches: true, records: true, text: None };
+            let want = Want { matches: true, records: true, ..Want::default() };
             let mut run = |isa: Isa, plan: Option<&Plan>| {
                 isa.run(Query { text: &text, program: &program, plan, want, scratch: &mut scratch })
             };

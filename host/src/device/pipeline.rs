@@ -283,9 +283,8 @@ struct Part<'a, A: Accelerator> {
 
 impl<A: Accelerator> Part<'_, A> {
     fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
-        let Self { stages: Stages { index, query, columns }, base, shape, faults, .. } = self;
-        let matches = want.matches || want.text.is_some();
-        let find = Find { matches, cut: faults.first().map(|fault| fault.line) };
+        let Self { stages: Stages { index, query, columns }, text, base, shape, faults } = self;
+        let find = Find { matches: want.to_find().matches, cut: faults.first().map(|fault| fault.line) };
         let indexed = index.indexed(device, shape)?;
         let bounds = query.find(device, indexed, program, find)?;
         let found = query.found();
@@ -293,17 +292,25 @@ impl<A: Accelerator> Part<'_, A> {
             Some(form) => found.texts(device, indexed, &bounds, form, columns)?,
             None => Texts::default(),
         };
-        Ok(Piece {
+        let mut piece = Piece {
             base: base as PartOffset,
             lines: shape.lines as LineIx,
-            records: if want.records { found.records(device, indexed)? } else { Vec::new() },
+            records: if want.records || want.rows { found.records(device, indexed)? } else { Vec::new() },
             counts: bounds.counts(),
             counts_before_fault: bounds.counts_before_cut(),
-            matches: if want.matches { found.matches(device, &bounds)? } else { Vec::new() },
+            matches: if want.matches || want.rows { found.matches(device, &bounds)? } else { Vec::new() },
             texts: texts.texts,
             texts_before_fault: texts.before_fault,
             faults,
-        })
+            ..Piece::default()
+        };
+        if want.rows {
+            // The part's text begins where the partition has `base`.
+            let base = std::mem::take(&mut piece.base);
+            piece.write_rows(text, program, want);
+            piece.base = base;
+        }
+        Ok(piece)
     }
 
     fn columns(self, device: &A, schema: &Schema) -> Result<ColumnBatch, Error> {

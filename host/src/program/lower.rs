@@ -10,6 +10,7 @@ use warpath_shared::query::value::push_exponent_digit;
 use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Program, Query};
+use crate::answer::rows::Column;
 use crate::error::{Error, QueryError};
 use crate::jsonpath::{
     ComparableKind, Comparison, ComparisonOp, Literal, LiteralKind as AstLiteral, LogicalExpr,
@@ -71,6 +72,7 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
         paths: queries.len() as u32,
         levels: queries.iter().map(|query| levels(&query.ast.segments)).max().unwrap_or(0),
         singular: queries.iter().all(Query::is_singular),
+        columns: queries.iter().map(|query| Column::new(query.text(), query.is_singular())).collect(),
     })
 }
 

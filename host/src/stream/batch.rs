@@ -135,5 +135,8 @@ pub(super) fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64)
     for (text, len) in piece.texts.iter_mut().zip(piece.texts_before_fault.take().unwrap_or_default()) {
         text.truncate(len);
     }
+    if let Some(len) = piece.rows_before_fault.take() {
+        piece.rows.truncate(len);
+    }
     Some(record_error(name, first_line, &fault))
 }
