@@ -17,6 +17,7 @@
 //! null, and in [`Json`](Kind::Json) bytes that are not UTF-8 do. [`Raw`](Kind::Raw) is for printing: there all of
 //! these stay as they are.
 
+use crate::query::value::{encode_utf8, hex4};
 use crate::units::PartOffset;
 
 /// What a column takes and gives.
@@ -426,31 +427,7 @@ fn code_unit(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -
     if at + 6 > end || byte(at) != b'\\' || byte(at + 1) != b'u' {
         return None;
     }
-    let mut unit = 0;
-    let mut i = 2;
-    while i < 6 {
-        let digit = match byte(at + i) {
-            d @ b'0'..=b'9' => d - b'0',
-            d @ b'a'..=b'f' => d - b'a' + 10,
-            d @ b'A'..=b'F' => d - b'A' + 10,
-            _ => return None,
-        };
-        unit = unit << 4 | digit as u32;
-        i += 1;
-    }
-    Some(unit)
-}
-
-/// The UTF-8 form of a code point, first byte lowest, and its length.
-#[inline(always)]
-fn encode_utf8(c: u32) -> (u32, u32) {
-    let tail = |shift: u32| 0x80 | (c >> shift) & 0x3f;
-    match c {
-        0..0x80 => (c, 1),
-        0x80..0x800 => (0xc0 | c >> 6 | tail(0) << 8, 2),
-        0x800..0x10000 => (0xe0 | c >> 12 | tail(6) << 8 | tail(0) << 16, 3),
-        _ => (0xf0 | c >> 18 | tail(12) << 8 | tail(6) << 16 | tail(0) << 24, 4),
-    }
+    hex4(at + 2, end, byte)
 }
 
 #[cfg(test)]

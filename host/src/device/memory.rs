@@ -76,7 +76,14 @@ impl<A: Accelerator, T: Plain> ScanScratch<A, T> {
     /// # Errors
     /// [`Error::Device`].
     pub fn start(&mut self, device: &A, len: usize) -> Result<LookBack<'_, T>, Error> {
-        let tiles = scan_tiles(len);
+        self.start_tiles(device, scan_tiles(len))
+    }
+
+    /// Scratch for a kernel whose blocks look back over so many tiles.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn start_tiles(&mut self, device: &A, tiles: usize) -> Result<LookBack<'_, T>, Error> {
         let status = self.status.room(device, tiles + 1)?;
         device.zero(status, 0, tiles + 1)?;
         Ok(LookBack {

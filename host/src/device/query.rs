@@ -2,7 +2,7 @@
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
-    CountScan, Indexed, KEPT, LookBack, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryFill,
+    CountScan, Indexed, KEPT, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryFill,
     QueryFillArgs, QuerySlots, QuerySlotsArgs, SlotCompact, SlotCompactArgs, Span, bounds_for, compact_tiles,
 };
 use warpath_shared::units::LineIx;
@@ -118,19 +118,12 @@ impl<A: Accelerator> QueryStage<A> {
         let mut room = if find.matches { self.found.matches.capacity().max(lines) } else { 0 };
         loop {
             let Self { slots, slot_scan: scratch, found, .. } = self;
-            let tiles = compact_tiles(len);
-            let status = scratch.status.room(device, tiles + 1)?;
-            device.zero(status, 0, tiles + 1)?;
             let bounds = bounds_for(program.paths());
             let args = SlotCompactArgs {
                 slots: device.view(slots.get()?, len),
                 matches: device.view_mut(found.matches.room(device, room)?, room),
                 bounds: device.view_mut(found.bounds.room(device, bounds)?, bounds),
-                look_back: LookBack {
-                    status: device.view_mut(status, tiles + 1),
-                    aggregate: device.view_mut(scratch.aggregate.room(device, tiles)?, tiles),
-                    inclusive: device.view_mut(scratch.inclusive.room(device, tiles)?, tiles),
-                },
+                look_back: scratch.start_tiles(device, compact_tiles(len))?,
                 lines: lines as LineIx,
                 cut: find.cut.unwrap_or(0),
             };

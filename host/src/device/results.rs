@@ -1,8 +1,8 @@
 //! What a query found, on the device and on its way back.
 
 use warpath_shared::kernel::{
-    GATHER_TILE, Indexed, LookBack, Match, RecordCompact, RecordCompactArgs, TextGather, TextGatherArgs,
-    TextScan, bounds_for, compact_tiles,
+    GATHER_TILE, Indexed, Match, RecordCompact, RecordCompactArgs, TextGather, TextGatherArgs, TextScan,
+    bounds_for, compact_tiles,
 };
 use warpath_shared::units::LineIx;
 
@@ -178,19 +178,11 @@ impl<A: Accelerator> ResultsStage<A> {
     /// Lists the lines that are records without a fault, on the device, and says how many there are.
     pub fn list_records(&mut self, device: &A, indexed: Indexed<'_>) -> Result<usize, Error> {
         let lines = indexed.lines();
-        let tiles = compact_tiles(lines);
-        let scratch = &mut self.record_scan;
-        let status = scratch.status.room(device, tiles + 1)?;
-        device.zero(status, 0, tiles + 1)?;
         let args = RecordCompactArgs {
             indexed,
             records: device.view_mut(self.records.room(device, lines)?, lines),
             count: device.view_mut(self.record_count.room(device, 1)?, 1),
-            look_back: LookBack {
-                status: device.view_mut(status, tiles + 1),
-                aggregate: device.view_mut(scratch.aggregate.room(device, tiles)?, tiles),
-                inclusive: device.view_mut(scratch.inclusive.room(device, tiles)?, tiles),
-            },
+            look_back: self.record_scan.start_tiles(device, compact_tiles(lines))?,
         };
         launch::<A, RecordCompact>(device, &args)?;
         let mut count = [0];

@@ -64,14 +64,14 @@ fn decode_escape<D: Document>(doc: &D, at: PartOffset, end: PartOffset) -> Optio
         b'r' => 0x0d,
         b't' => 0x09,
         b'u' => {
-            let high = hex4(doc, at + 1, end)?;
+            let high = hex4(at + 1, end, |at| doc.byte(at))?;
             if !(0xd800..0xe000).contains(&high) {
                 return Some((high, at + 5));
             }
             if high >= 0xdc00 || at + 7 > end || doc.byte(at + 5) != b'\\' || doc.byte(at + 6) != b'u' {
                 return None;
             }
-            let low = hex4(doc, at + 7, end)?;
+            let low = hex4(at + 7, end, |at| doc.byte(at))?;
             if !(0xdc00..0xe000).contains(&low) {
                 return None;
             }
@@ -82,15 +82,16 @@ fn decode_escape<D: Document>(doc: &D, at: PartOffset, end: PartOffset) -> Optio
     Some((simple, at + 1))
 }
 
+/// The number that four hexadecimal digits at `at` say.
 #[inline(always)]
-fn hex4<D: Document>(doc: &D, at: PartOffset, end: PartOffset) -> Option<u32> {
+pub(crate) fn hex4(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<u32> {
     if at + 4 > end {
         return None;
     }
     let mut value = 0;
     let mut i = 0;
     while i < 4 {
-        let digit = match doc.byte(at + i) {
+        let digit = match byte(at + i) {
             d @ b'0'..=b'9' => d - b'0',
             d @ b'a'..=b'f' => d - b'a' + 10,
             d @ b'A'..=b'F' => d - b'A' + 10,
@@ -104,7 +105,7 @@ fn hex4<D: Document>(doc: &D, at: PartOffset, end: PartOffset) -> Option<u32> {
 
 /// The UTF-8 form of a code point, first byte lowest, and its length.
 #[inline(always)]
-fn encode_utf8(c: u32) -> (u32, u32) {
+pub(crate) fn encode_utf8(c: u32) -> (u32, u32) {
     let tail = |shift: u32| 0x80 | (c >> shift) & 0x3f;
     match c {
         0..0x80 => (c, 1),
