@@ -114,13 +114,23 @@ pub fn diagnose(line: &[u8]) -> Option<Fault> {
 #[inline(always)]
 pub fn trim(start: u32, end: u32, byte: impl Fn(u32) -> u8) -> Option<(u32, u32)> {
     let (mut start, mut end) = (start, end);
-    while start < end && is_whitespace(byte(start)) {
+    if start >= end {
+        return None;
+    }
+    // Both are asked for at once, since on a device each may take as long as the other.
+    let (mut first, mut last) = (byte(start), byte(end - 1));
+    while is_whitespace(first) {
         start += 1;
+        if start == end {
+            return None;
+        }
+        first = byte(start);
     }
-    while start < end && is_whitespace(byte(end - 1)) {
+    while is_whitespace(last) {
         end -= 1;
+        last = byte(end - 1);
     }
-    (start < end).then_some((start, end))
+    Some((start, end))
 }
 
 #[cfg(test)]

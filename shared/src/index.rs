@@ -16,12 +16,14 @@
 //! | [`escape`] | which bytes follow an odd run of backslashes |
 //! | [`string`] | which bytes lie in strings |
 //! | [`line`](mod@line) | what a stretch of text does to the state at its left: a [`Monoid`] |
+//! | [`loose`] | in which lines names can be found by how long they are |
 //! | [`level`] | which container each structural byte belongs to, and whether bracket kinds match |
 
 pub mod class;
 pub mod escape;
 pub mod level;
 pub mod line;
+pub mod loose;
 pub mod string;
 
 /// An associative operation with an identity, over which kernels scan.

@@ -37,7 +37,8 @@ pub enum Op {
     Return = 0,
     /// The node is a match of path `target`.
     Emit = 1,
-    /// The member whose name is literal `(a, b)` = (offset, length): the first, where names repeat.
+    /// The member whose name is literal `(a, b)` = (offset, length): the first, where names repeat. The lower half of `c` is
+    /// where the name stands once more, with quotes and a colon, at a multiple of four, and the upper half how long that is.
     Name = 2,
     /// Element `a` of an array; from its end where negative.
     Index = 3,
@@ -68,6 +69,20 @@ pub struct Instr {
     pub c: i64,
 }
 
+impl Instr {
+    /// Of [`Op::Name`]: where the name is among the literals, and how long it is.
+    #[inline(always)]
+    pub const fn name(&self) -> (u32, u32) {
+        (self.a as u32, self.b as u32)
+    }
+
+    /// Of [`Op::Name`]: where it stands with quotes and a colon, and how long that is.
+    #[inline(always)]
+    pub const fn quoted(&self) -> (u32, u32) {
+        (self.c as u32, (self.c >> 32) as u32)
+    }
+}
+
 /// What a value is compared with. Stored as `u32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
@@ -84,7 +99,7 @@ pub enum LiteralKind {
     String = 4,
 }
 
-/// A filter's test: the value that a singular path finds from the child equals a literal. 32 bytes.
+/// A filter's test: the value that a singular path finds from the child equals a literal. 40 bytes.
 ///
 /// Numbers are equal if their exact decimal values are, whatever their size and spelling
 /// (`1`, `1.0` and `10e-1` are), strings if their decoded code points are.
@@ -105,6 +120,9 @@ pub struct Test {
     pub reserved: u32,
     /// For numbers, the exponent.
     pub exponent: i64,
+    /// For the child itself compared with a string: bit *g* says that two bits of a level with the string between them, however
+    /// it is spelt, may be *g* apart. 0 where some spelling is too long for that.
+    pub gaps: u64,
 }
 
 /// A compiled program. `#[repr(C)]`: part of the query kernels' arguments.
@@ -115,7 +133,7 @@ pub struct Program<'a> {
     pub instrs: View<'a, Instr>,
     /// All filters' tests.
     pub tests: View<'a, Test>,
-    /// Names, strings and digits.
+    /// Names, strings and digits. Padded to a multiple of four bytes.
     pub literals: View<'a, u8>,
     /// How many paths there are.
     pub paths: PathIx,
@@ -125,6 +143,6 @@ pub struct Program<'a> {
 
 const _: () = {
     assert!(size_of::<Instr>() == 32);
-    assert!(size_of::<Test>() == 32);
+    assert!(size_of::<Test>() == 40);
     assert!(size_of::<Program<'_>>() == 56);
 };

@@ -13,9 +13,9 @@
 //! | [`StructureWrite`] | text, states | bitmaps; each tile's newlines, faulty lines and bracket kinds |
 //! | [`LineIndex`] | the tiles' newlines | the newline index |
 //! | [`KindCheck`] | the tiles' kinds | lines whose brackets do not match across tiles |
-//! | [`QuerySlots`] | text, index | a span a path and line (singular programs) |
+//! | [`QuerySlots`], [`QuerySlotsLoose`] | text, index | a span a path and line (singular programs) |
 //! | [`SlotCompact`] | spans | dense lists of matches, path by path, and their bounds |
-//! | [`QueryCount`], [`CountScan`], [`QueryBounds`], [`QueryFill`] | text, index | every match, counted first, then written |
+//! | [`QueryCount`], [`QueryCountLoose`], [`CountScan`], [`QueryBounds`], [`QueryFill`] | text, index | every match, counted first, then written |
 //! | [`TextScan`], [`TextGather`] | text, matches | the matches' text, a line each |
 //! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
 //! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
@@ -89,8 +89,10 @@ macro_rules! for_each_kernel {
             (LineIndex, line_index),
             (KindCheck, kind_check),
             (QuerySlots, query_slots),
+            (QuerySlotsLoose, query_slots_loose),
             (SlotCompact, slot_compact),
             (QueryCount, query_count),
+            (QueryCountLoose, query_count_loose),
             (CountScan, count_scan),
             (QueryBounds, query_bounds),
             (QueryFill, query_fill),
@@ -144,8 +146,10 @@ pub const LINES: usize = 1;
 pub const FAR: usize = 2;
 /// How many lines end in the tile in which most do, if there was no room for them.
 pub const MOST_LINES_OF_A_TILE: usize = 3;
+/// Not zero if any line is marked loose.
+pub const ANY_LOOSE: usize = 4;
 /// How many words there are.
-pub const STATUS_WORDS: usize = 4;
+pub const STATUS_WORDS: usize = 5;
 
 /// Finds the state at the start of each tile, if the line's start is near. A warp a tile.
 pub struct LineStates;
@@ -167,7 +171,7 @@ fn check_tiles(kernel: &'static str, text: usize, tiles: usize, status: usize) -
     let sizes = Sizes(kernel);
     sizes.at_least("text ≥ a tile", text, TILE_BYTES)?;
     sizes.equal("text = tiles × tile size", text, tiles * TILE_BYTES)?;
-    sizes.equal("status = 4", status, STATUS_WORDS)
+    sizes.equal("status = 5", status, STATUS_WORDS)
 }
 
 // SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
@@ -207,7 +211,7 @@ unsafe impl Kernel for LineScan {
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
         sizes.at_least("states ≥ 1", args.states.len(), 1)?;
-        sizes.equal("status = 4", args.status.len(), STATUS_WORDS)?;
+        sizes.equal("status = 5", args.status.len(), STATUS_WORDS)?;
         args.look_back.check(Self::NAME, args.states.len())
     }
 }
@@ -315,17 +319,21 @@ pub struct StructureWriteArgs<'a> {
 
 /// In [`TileLines::counts`]: some line of the tile is marked faulty.
 pub const FAULTY_TILE: u32 = 1 << 31;
+/// In [`TileLines::counts`]: some line of the tile is marked loose.
+pub const LOOSE_TILE: u32 = 1 << 30;
 
 /// What each tile says of its lines, which it counts from the one at its left edge.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TileLines<'a> {
-    /// How many lines end in the tile; with [`FAULTY_TILE`].
+    /// How many lines end in the tile; with [`FAULTY_TILE`] and [`LOOSE_TILE`].
     pub counts: ViewMut<'a, u32>,
     /// One past the newline of each, as far as there is room: `room` for each tile.
     pub ends: ViewMut<'a, PartOffset>,
     /// A bit a line, set for faulty ones: `room / 32 + 1` words for each tile.
     pub faulty: ViewMut<'a, u32>,
+    /// The same for loose ones ([`crate::index::loose`]).
+    pub loose: ViewMut<'a, u32>,
     /// For how many lines each tile has room. A multiple of 32.
     pub room: LineIx,
     /// Zero.
@@ -384,6 +392,7 @@ unsafe impl Kernel for StructureWrite {
             args.lines.faulty.len(),
             tiles * tile_fault_words(room),
         )?;
+        sizes.equal("loose = faults", args.lines.loose.len(), args.lines.faulty.len())?;
         sizes.equal("kinds = tiles", args.kinds.len(), tiles)
     }
 }
@@ -401,6 +410,8 @@ pub struct LineIndexArgs<'a> {
     pub ends: View<'a, PartOffset>,
     /// As for [`TileLines::faulty`].
     pub faults: View<'a, u32>,
+    /// As for [`TileLines::loose`].
+    pub tile_loose: View<'a, u32>,
     /// The number of the line at each tile's left edge.
     pub first_lines: ViewMut<'a, LineIx>,
     /// The start of each line, and at the end the length of the text, as far as there is room.
@@ -409,6 +420,8 @@ pub struct LineIndexArgs<'a> {
     pub look_back: LookBack<'a, u64>,
     /// Where to report.
     pub faulty: FaultyLines<'a>,
+    /// As [`FaultyLines::bits`], for loose lines.
+    pub loose: ViewMut<'a, u32>,
     /// As for [`TileLines::room`].
     pub room: LineIx,
     /// Zero.
@@ -451,9 +464,11 @@ unsafe impl Kernel for LineIndex {
         sizes.at_least("counts ≥ 1", tiles, 1)?;
         sizes.equal("ends = counts × room", args.ends.len(), tiles * args.room as usize)?;
         sizes.equal("faults = counts × (room / 32 + 1)", args.faults.len(), tiles * args.fault_words())?;
+        sizes.equal("loose of tiles = faults", args.tile_loose.len(), args.faults.len())?;
+        sizes.equal("loose = faulty", args.loose.len(), args.faulty.bits.len())?;
         sizes.equal("first lines = counts", args.first_lines.len(), tiles)?;
         sizes.at_least("line starts ≥ 1", args.line_starts.len(), 1)?;
-        sizes.equal("status = 4", args.faulty.status.len(), STATUS_WORDS)?;
+        sizes.equal("status = 5", args.faulty.status.len(), STATUS_WORDS)?;
         args.look_back.check(Self::NAME, tiles)
     }
 }
@@ -486,7 +501,7 @@ unsafe impl Kernel for KindCheck {
         let sizes = Sizes(Self::NAME);
         sizes.at_least("kinds ≥ 1", args.kinds.len(), 1)?;
         sizes.equal("first lines = kinds", args.first_lines.len(), args.kinds.len())?;
-        sizes.equal("status = 4", args.faulty.status.len(), STATUS_WORDS)?;
+        sizes.equal("status = 5", args.faulty.status.len(), STATUS_WORDS)?;
         args.look_back.check(Self::NAME, args.kinds.len())
     }
 }
@@ -525,6 +540,8 @@ pub struct Indexed<'a> {
     pub line_starts: View<'a, PartOffset>,
     /// The faulty lines, a bit each: they match nothing.
     pub faulty: View<'a, u32>,
+    /// The loose lines ([`crate::index::loose`]), a bit each.
+    pub loose: View<'a, u32>,
 }
 
 impl Indexed<'_> {
@@ -544,6 +561,7 @@ impl Indexed<'_> {
         let sizes = Sizes(kernel);
         sizes.at_least("line starts ≥ 2", self.line_starts.len(), 2)?;
         sizes.at_least("32 × faulty bits ≥ lines", 32 * self.faulty.len(), self.lines())?;
+        sizes.equal("loose bits = faulty bits", self.loose.len(), self.faulty.len())?;
         sizes.at_least("program ≥ 1 instruction", program.instrs.len(), 1)?;
         sizes.at_least("levels ≥ those read", self.levels.len(), program.levels as usize * self.words())
     }
@@ -648,10 +666,14 @@ macro_rules! query {
 }
 
 query! {
-    /// Runs a singular program: one match a path and line at most. A thread a line.
+    /// Runs a singular program over plain lines: one match a path and line at most. A thread a line.
     QuerySlots, "query_slots", QuerySlotsArgs;
-    /// Counts a program's matches. A thread a line.
+    /// The same over loose lines.
+    QuerySlotsLoose, "query_slots_loose", QuerySlotsArgs;
+    /// Counts a program's matches in plain lines. A thread a line.
     QueryCount, "query_count", QueryCountArgs;
+    /// The same in loose lines.
+    QueryCountLoose, "query_count_loose", QueryCountArgs;
     /// Writes the matches that [`QueryCount`] counted: those that it kept, or all that it finds again. A thread a line.
     QueryFill, "query_fill", QueryFillArgs;
 }

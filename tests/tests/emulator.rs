@@ -244,10 +244,12 @@ fn a_kernel_that_reads_out_of_bounds_is_found() {
         indexed: Indexed {
             text: View::from_slice(&text),
             levels: View::from_slice(&[]),
-            line_starts: View::from_slice(&[0, TILE_BYTES as u32 + 5]),
+            line_starts: View::from_slice(&[0, TILE_BYTES as u32 + 1]),
             faulty: View::from_slice(&[0]),
+            loose: View::from_slice(&[0]),
         },
         program: program.view(),
+
         // SAFETY: the view covers a local array that outlives the launch, and one launch runs.
         slots: unsafe { ViewMut::from_raw(slots.as_mut_ptr(), 1) },
     };
@@ -277,6 +279,7 @@ fn lines_beyond_their_arrays_are_counted_and_not_written() {
     device.upload(&mut aligned, 0, &text).unwrap();
     let (mut string, mut levels) = (vec![0u64; words], [0u64; 0]);
     let (mut counts, mut ends, mut faults) = ([0u32; 1], [0u32; ROOM], [0u32; 2]);
+    let mut tile_loose = [0u32; 2];
     let mut kinds = [TileKinds::default(); 1];
     // SAFETY: each view covers a local array that outlives the launch, and one launch runs.
     let args = unsafe {
@@ -289,6 +292,7 @@ fn lines_beyond_their_arrays_are_counted_and_not_written() {
                 counts: ViewMut::from_raw(counts.as_mut_ptr(), 1),
                 ends: ViewMut::from_raw(ends.as_mut_ptr(), ROOM),
                 faulty: ViewMut::from_raw(faults.as_mut_ptr(), 2),
+                loose: ViewMut::from_raw(tile_loose.as_mut_ptr(), 2),
                 room: ROOM as u32,
                 reserved: 0,
             },
@@ -306,12 +310,14 @@ fn lines_beyond_their_arrays_are_counted_and_not_written() {
     let (mut first_lines, mut line_starts, mut bits) = ([7u32; 1], [7u32; 12], [0u32; 1]);
     let (mut status, mut look, mut sums) = ([0u32; STATUS_WORDS], [0u32; 2], [0u64; 2]);
     let (aggregate, inclusive) = sums.split_at_mut(1);
+    let mut loose = [0u32; 1];
     // SAFETY: as above.
     let args = unsafe {
         LineIndexArgs {
             counts: View::from_slice(&counts),
             ends: View::from_slice(&ends),
             faults: View::from_slice(&faults),
+            tile_loose: View::from_slice(&tile_loose),
             first_lines: ViewMut::from_raw(first_lines.as_mut_ptr(), 1),
             line_starts: ViewMut::from_raw(line_starts.as_mut_ptr(), 12),
             look_back: LookBack {
@@ -323,6 +329,7 @@ fn lines_beyond_their_arrays_are_counted_and_not_written() {
                 bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
                 status: ViewMut::from_raw(status.as_mut_ptr(), STATUS_WORDS),
             },
+            loose: ViewMut::from_raw(loose.as_mut_ptr(), 1),
             room: ROOM as u32,
             reserved: 0,
         }

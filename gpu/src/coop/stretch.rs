@@ -164,7 +164,8 @@ fn classify_half(n: [u32; 4], m: [u32; 4]) -> Half {
         newline: low_half & !p5 & !p4 & even_3 & !p2 & p1,
         open: bracket & !p2 & p1,
         close: bracket & p2 & !p1,
-        brace: p5,
+        // Brackets have bit 4 in any case, and of the separators just the colon.
+        brace: p5 & p4,
         separator: low_half & p5 & even_3 & (p4 & !p2 & p1 | !p4 & p2 & !p1),
     }
 }

@@ -13,8 +13,10 @@ use cuda_std::warp::{warp_reduce_add, warp_shuffle_idx, warp_shuffle_up, warp_vo
 use warpath_shared::index::class::Classes;
 use warpath_shared::index::escape::escaped;
 use warpath_shared::index::line::{LineState, LineSummary, WordsSummary};
+use warpath_shared::index::loose::{Edge, Strings, closing_escaped};
 use warpath_shared::index::string::{prefix_xor, strings};
 use warpath_shared::units::{Depth, LineIx};
+use warpath_shared::view::View;
 
 use super::LANES;
 use super::warp::ALL;
@@ -136,6 +138,49 @@ pub struct Resolved {
     pub right: LineState,
 }
 
+/// What is at the left of a warp's words, as far as loose lines are concerned ([`warpath_shared::index::loose`]).
+#[derive(Clone, Copy)]
+pub struct StringsAtLeft {
+    /// In lane 31, the edge of its last word; in others, nothing.
+    edge: Edge,
+    /// A string with an escape in it reaches into the words (0 or 1). The same in every lane.
+    open_escaped: u32,
+}
+
+impl StringsAtLeft {
+    /// At the start of a tile, from the 64 bytes before it. Of a string that begins further back, and reaches into the tile or
+    /// ends at it, is said that it has an escape.
+    ///
+    /// ```text
+    /// ..."text":"a long te|xt"          the last quote, and no backslash from the byte before it on: none
+    /// ..."text":"so \"call|ed\""        a backslash
+    /// ```
+    ///
+    /// # Safety
+    /// All 32 lanes call it together, with the same arguments.
+    #[inline(always)]
+    pub unsafe fn of_tile(text: View<'_, u8>, start: usize, state: LineState, lane: u32) -> Self {
+        // Without a branch: at the start of the text, its own first bytes are looked at and forgotten.
+        let before = |bytes: u32| text.get(start.saturating_sub(bytes as usize));
+        let closes = (before(1) == b'"') & !state.string;
+        // The string's bytes: this lane looks at the last but so many, and as many and 32 more.
+        let (near, far) = (lane + 1 + closes as u32, lane + 33 + closes as u32);
+        let in_lanes = |byte: u8| {
+            lanes_that(before(near) == byte) as u64 | (lanes_that(before(far) == byte) as u64) << 32
+        };
+        let (quotes, backslashes) = (in_lanes(b'"'), in_lanes(b'\\'));
+        // All bits up to the lowest that is set, and one more; all where none is.
+        let string = quotes ^ quotes.wrapping_sub(1);
+        let escaped = (backslashes & (string | string << 1) != 0) | (quotes == 0);
+        let edge = Edge::behind(closes, escaped, before(1), before(2));
+        let begins = start > 0;
+        Self {
+            edge: if begins { edge } else { Edge::default() },
+            open_escaped: (begins & state.string & escaped) as u32,
+        }
+    }
+}
+
 /// Opening less closing brackets among some bytes.
 #[inline(always)]
 fn net(c: &Classes, among: u64) -> Depth {
@@ -210,6 +255,44 @@ impl Words {
             depth_outside,
             depth_inside: if newlines == 0 { depth_inside } else { depth_outside },
         })
+    }
+
+    /// Where lines are loose, given the words of the string bitmap and what is at the left, which becomes what is at the right.
+    ///
+    /// # Safety
+    /// All 32 lanes call it together.
+    #[inline(always)]
+    pub unsafe fn loose(&self, string: u64, left: &mut StringsAtLeft) -> u64 {
+        let c = &self.classes;
+        let closing = self.quotes.unescaped & !string;
+        let mut closed_escaped = 0;
+        // Asked of all lanes, though it is the same in all: else the assembler takes the branch for one on which lanes part,
+        // and writes the loop around it twice.
+        if lanes_that(c.backslash != 0 || left.open_escaped != 0) != 0 {
+            // Where an escape is carried into a lane: as in the addition of two numbers of a bit a lane.
+            let (_, over) = closing_escaped(string, c.backslash & string, 0);
+            let (generate, pass) = (lanes_that(over), lanes_that(over || string == !0));
+            let (sum, over) = generate.overflowing_add(pass);
+            let (sum, over_left) = sum.overflowing_add(left.open_escaped);
+            let carried = (sum ^ generate ^ pass) >> self.lane & 1;
+            left.open_escaped = (over | over_left) as u32;
+            (closed_escaped, _) = closing_escaped(string, c.backslash & string, carried as u64);
+        }
+        let strings = Strings {
+            opening: self.quotes.unescaped & string,
+            closing_escaped: closed_escaped & closing,
+            closing,
+            before: c.separator | c.open,
+            behind: c.separator | c.close | c.newline,
+            colon: c.separator & c.brace & !string,
+        };
+        // Round the warp: what lane 31 sends is of the words before, and it keeps what is of these.
+        let edge = strings.edge();
+        let sent = if self.lane == LANES - 1 { left.edge } else { edge };
+        // SAFETY: all lanes are here.
+        let (at_left, _) = unsafe { warp_shuffle_idx(ALL, sent.0, (self.lane + LANES - 1) % LANES, LANES) };
+        left.edge = edge;
+        strings.loose(Edge(at_left))
     }
 
     /// Reads the words from the state at their left, of which the escape is that of [`new`](Self::new).

@@ -9,10 +9,13 @@ use cuda_std::kernel;
 use cuda_std::shared::shared_array;
 use cuda_std::thread::thread_idx_x;
 use cuda_std::warp::warp_shuffle_idx;
-use warpath_shared::kernel::{FAULTY_TILE, LINES, LineIndexArgs, MOST_LINES_OF_A_TILE};
+use warpath_shared::kernel::{
+    ANY_LOOSE, FAULTY_TILE, LINES, LOOSE_TILE, LineIndexArgs, MOST_LINES_OF_A_TILE,
+};
 use warpath_shared::units::LineIx;
+use warpath_shared::view::View;
 
-use super::faulty::report;
+use super::faulty::{mark, report};
 use super::scan::{Element, Scratch, scan};
 use crate::coop::warp::{self, ALL};
 use crate::coop::{LANES, WARPS};
@@ -30,7 +33,7 @@ pub unsafe fn line_index(args: LineIndexArgs<'_>) {
     };
     let lane = thread_idx_x() % LANES;
     let tiles = args.counts.len();
-    let load = |at| if at < tiles { (args.counts.get(at) & !FAULTY_TILE) as u64 } else { 0 };
+    let load = |at| if at < tiles { (args.counts.get(at) & !(FAULTY_TILE | LOOSE_TILE)) as u64 } else { 0 };
     // SAFETY: every thread of the block is here, and the shared memory is this scan's own.
     let Element { at, value, before } = unsafe { scan(&args.look_back, &shared, load) };
     if at < tiles {
@@ -53,7 +56,7 @@ pub unsafe fn line_index(args: LineIndexArgs<'_>) {
         // SAFETY: one writer; this word is touched by nothing else.
         unsafe { atomic_store_32_relaxed_device(lines, (before + value) as u32) };
     }
-    let faulty = at < tiles && args.counts.get(at) & FAULTY_TILE != 0;
+    let flags = if at < tiles { args.counts.get(at) } else { 0 };
     // All lines of the warp's tiles, in order, a lane each: the tile of line `i` is the last that begins at or before it.
     // SAFETY: all lanes are here.
     let (first, all) = unsafe {
@@ -84,17 +87,28 @@ pub unsafe fn line_index(args: LineIndexArgs<'_>) {
         }
         base += LANES as u64;
     }
-    // A thread for each tile with faulty lines: there are few.
-    if faulty {
-        let words = args.fault_words();
-        let mut i = 0;
-        while i < words {
-            let mut bits = args.faults.get(at * words + i);
-            while bits != 0 {
-                report(&args.faulty, before as LineIx + 32 * i as u32 + bits.trailing_zeros());
-                bits &= bits - 1;
-            }
-            i += 1;
+    // A thread for each tile that has such lines: of faulty ones there are few.
+    if flags & FAULTY_TILE != 0 {
+        each_bit(&args, args.faults, at, |line| report(&args.faulty, before as LineIx + line));
+    }
+    if flags & LOOSE_TILE != 0 {
+        // SAFETY: touched only atomically during the launch; all writers write the same.
+        unsafe { atomic_store_32_relaxed_device(args.faulty.status.at(ANY_LOOSE, 1), 1) };
+        each_bit(&args, args.tile_loose, at, |line| mark(args.loose, before as LineIx + line));
+    }
+}
+
+/// The bits of a tile's words.
+#[inline(always)]
+fn each_bit(args: &LineIndexArgs<'_>, bits: View<'_, u32>, tile: usize, mut on: impl FnMut(LineIx)) {
+    let words = args.fault_words();
+    let mut i = 0;
+    while i < words {
+        let mut left = bits.get(tile * words + i);
+        while left != 0 {
+            on(32 * i as u32 + left.trailing_zeros());
+            left &= left - 1;
         }
+        i += 1;
     }
 }

@@ -1,82 +1,164 @@
 //! Running a program over every record.
 //!
-//! *Threads*: a thread a line, three blocks of 256 on a multiprocessor: 80 registers. With 81, which leave room for two blocks,
-//! `query_slots` of `$.user.lang` was 30 % slower; with 64 and four blocks it was slower, too (docs/performance.md).
+//! *Threads*: a thread a line, first the plain lines ([`warpath_shared::index::loose`]), whose names are found by how long
+//! they are; then, in a kernel of its own and only if there are any, the loose ones, side by side. Four blocks of 256 on a
+//! multiprocessor for `query_slots`, 64 registers, and three for the others, 80.
+//! *Convergence*: threads that leave a loop at different times go on alone, for as long as what comes next is not the same for
+//! all. So they meet behind loops ([`Document::any`]): without, `$.user.lang` took 0.275 ms in place of 0.166.
 //! *Memory*: frames of the interpreter in local memory, touched only by programs that branch. *Overflow*: slots are one a
 //! path and line; matches are counted, in 64 bits, by the same interpreter that writes them. The first two of each path and
 //! line are kept while they are counted, so that the writing runs the program again on lines only that have more.
 //! White space around a record is walked a byte at a time by its thread.
-//! *Cost*: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for every name looked
-//! at. Neighbouring threads read far apart.
+//! *Cost*: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for every candidate of a
+//! name. Neighbouring threads read far apart.
 //!
-//! *Tried*: a group of 8, 16 or 32 lanes a record, which searched windows of 2 words a lane together and looked at four names
-//! at once: over 178,675 records of 4.7 kB on an H200, 1.20 ms for `$.user.lang` and 1.09 ms for `$.lang` with a warp, in place
-//! of 0.26 and 0.35; over products of 1.2 kB, 0.69 ms for `$.name` with 8 lanes. Few of a record's words are looked at,
-//! and 32 lanes run the interpreter to do it. The same search by one thread: 0.32 and 0.84 ms; 0.42 ms for
-//! `$.user[?@ == "nl"]`, in place of 0.56. A word of a level and two of text kept by each thread, so that a byte that is looked
-//! at again is not loaded again: 0.46 and 0.56 ms, since what is kept is in local memory, which has its price, too.
+//! *Tried*, over 842 MB of tweets (178,675 records of 4.7 kB) on an H200 unless something else is said:
+//!
+//! * Names by their bytes, all of them, in one kernel for all lines: `$.user.lang` 0.26 ms, `$.lang` 0.35.
+//! * A group of 8, 16 or 32 lanes a record, which searched windows of 2 words a lane together and looked at four names at once:
+//!   1.20 ms and 1.09 ms with a warp; over products of 1.2 kB, 0.69 ms for `$.name` with 8 lanes. Few of a record's words are
+//!   looked at, and 32 lanes run the interpreter to do it. The same search by one thread: 0.32 and 0.84 ms. A word of a level
+//!   and two of text kept by each thread: 0.46 and 0.56 ms, since what is kept is in local memory.
+//! * Candidates put down in shared memory and looked at together: 0.47 and 0.39 ms with room for four, 0.38 and 0.28 with room for
+//!   eight; the same over sixteen words at a time: 0.15 and 0.21, but 0.83 for two filters.
+//! * All names of a level at once, without regard to records: a warp goes through 64 KiB's words of the level, four a lane,
+//!   queues the colons that are as far from a separator as a name is long, looks at 32 at a time, and keeps each line's first.
+//!   0.06 to 0.10 ms a level for tweets and 0.2 for products, and 0.03 to 0.08 ms to go on from what was found: `$.lang` 0.09 to
+//!   0.13 ms, but `$.user.lang` 0.19, and `$.name`, which stands early in a record, 0.30 in place of 0.10.
+//! * Records that are not plain in the same kernel: one in 20 lines was enough to make it six times slower.
 
+use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_shared;
+use cuda_std::bits::funnel_shift_right;
 use cuda_std::kernel;
-use cuda_std::thread::index_1d;
-use cuda_std::wide::{load_readonly_8, load_readonly_64};
+use cuda_std::shared::{self, Shared, shared_array};
+use cuda_std::thread::{index_1d, sync_threads, thread_idx_x};
+use cuda_std::warp::{activemask, warp_vote_any};
+use cuda_std::wide::{load_readonly_8, load_readonly_32, load_readonly_64};
 use warpath_shared::check::trim;
-use warpath_shared::ir::Program;
 use warpath_shared::kernel::{Indexed, KEPT, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
 use warpath_shared::query::document::{Document, Node};
 use warpath_shared::query::machine::{Machine, Sink};
-use warpath_shared::units::{Level, LineIx, PartOffset, PathIx};
+use warpath_shared::units::{BLOCK_THREADS, Level, LineIx, PartOffset, PathIx};
 use warpath_shared::view::{View, ViewMut};
 
-/// The partition as one thread sees it.
+/// A record as one thread sees it.
 #[derive(Clone, Copy)]
-struct Text<'a>(Indexed<'a>);
+struct Record<'a> {
+    indexed: Indexed<'a>,
+    plain: bool,
+}
 
-impl Document for Text<'_> {
+impl Document for Record<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {
         // SAFETY: `at` is checked, and no query kernel writes to a text.
-        unsafe { load_readonly_8(self.0.text.at(at as usize, 1)) }
+        unsafe { load_readonly_8(self.indexed.text.at(at as usize, 1)) }
     }
 
     #[inline(always)]
     fn level_word(&self, level: Level, word: u32) -> u64 {
-        let index = level as usize * self.0.words() + word as usize;
+        let index = level as usize * self.indexed.words() + word as usize;
         // SAFETY: the index is checked, and no query kernel writes to a bitmap.
-        unsafe { load_readonly_64(self.0.levels.at(index, 1)) }
+        unsafe { load_readonly_64(self.indexed.levels.at(index, 1)) }
+    }
+
+    #[inline(always)]
+    fn together(&self) -> u32 {
+        activemask()
+    }
+
+    #[inline(always)]
+    fn any(&self, together: u32, holds: bool) -> bool {
+        // SAFETY: these threads were together before a loop, and each asks behind it, or as often as the others within it.
+        unsafe { warp_vote_any(together, holds) }
+    }
+
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// ```text
+    /// text        ..,"u|ser"|:{"n      three loads, of which two at a time are shifted together
+    /// literal        "use|r":.
+    /// ```
+    #[inline(always)]
+    fn stands_at(&self, at: PartOffset, literals: View<'_, u8>, offset: u32, len: u32) -> bool {
+        let (from, shift) = (at & !3, at % 4 * 8);
+        // What is loaded behind the last bytes is shifted out again.
+        let last = self.indexed.text.len() as u32 - 4;
+        let text = |i: u32| {
+            // SAFETY: the range is checked; texts are aligned, and no query kernel writes to one.
+            unsafe { load_readonly_32(self.indexed.text.at((from + i).min(last) as usize, 4).cast()) }
+        };
+        let mut low = text(0);
+        let mut i = 0;
+        loop {
+            let high = text(i + 4);
+            // SAFETY: literals are padded to four bytes, aligned, and no kernel writes to them.
+            let wanted = unsafe { load_readonly_32(literals.at((offset + i) as usize, 4).cast()) };
+            let different = funnel_shift_right(low, high, shift) ^ wanted;
+            i += 4;
+            if i >= len {
+                return different << (8 * (i - len)) == 0;
+            }
+            if different != 0 {
+                return false;
+            }
+            low = high;
+        }
     }
 }
 
-/// The record on a line, if there is one and it has no fault.
+/// Whether a line's bit is set.
 #[inline(always)]
-fn record(doc: &Text<'_>, indexed: &Indexed<'_>, line: usize) -> Option<Node> {
-    if indexed.faulty.get(line / 32) >> (line % 32) & 1 == 1 {
+fn is_set(bits: View<'_, u32>, line: usize) -> bool {
+    bits.get(line / 32) >> (line % 32) & 1 == 1
+}
+
+/// The record on a line, if there is one and it has no fault, and its root.
+#[inline(always)]
+fn record(indexed: Indexed<'_>, line: usize, plain: bool) -> Option<(Record<'_>, Node)> {
+    if is_set(indexed.faulty, line) {
         return None;
     }
+    let record = Record { indexed, plain };
     let (start, end) =
-        trim(indexed.line_starts.get(line), indexed.line_starts.get(line + 1), |at| doc.byte(at))?;
-    Some(Node { start, end, level: 0 })
+        trim(indexed.line_starts.get(line), indexed.line_starts.get(line + 1), |at| record.byte(at))?;
+    Some((record, Node { start, end, level: 0 }))
 }
 
-/// Runs a program over the record on a line.
+/// This thread's line, if it is plain.
 #[inline(always)]
-fn run(doc: &Text<'_>, indexed: &Indexed<'_>, line: usize, program: &Program<'_>, sink: &mut impl Sink) {
-    if let Some(root) = record(doc, indexed, line) {
-        Machine::default().run(program, doc, root, sink);
-    }
+fn plain_line(indexed: &Indexed<'_>) -> Option<usize> {
+    let line = index_1d() as usize;
+    (line < indexed.lines() && !is_set(indexed.loose, line)).then_some(line)
 }
 
-/// Runs a singular program over the record on a line.
+/// One of the block's lines that are loose, for the first threads. A warp takes as long as its slowest lane, and where few
+/// lines are loose one warp has them all.
+///
+/// # Safety
+/// All threads of the block call it together, with the same arguments. `lines` is a block's shared memory, for as many lines
+/// as it has threads, and `count` is, too, for one number.
 #[inline(always)]
-fn run_singular(
-    doc: &Text<'_>,
-    indexed: &Indexed<'_>,
-    line: usize,
-    program: &Program<'_>,
-    sink: &mut impl Sink,
-) {
-    if let Some(root) = record(doc, indexed, line) {
-        Machine::default().run_singular(program, doc, root, sink);
+unsafe fn loose_line(indexed: &Indexed<'_>, lines: Shared<u32>, count: *mut u32) -> Option<usize> {
+    let (thread, line) = (thread_idx_x(), index_1d() as usize);
+    if thread == 0 {
+        // SAFETY: nobody else touches it before the barrier.
+        unsafe { shared::write(count, 0) };
     }
+    sync_threads();
+    if line < indexed.lines() && is_set(indexed.loose, line) {
+        // SAFETY: between the barriers the count is touched only atomically, and each place is one thread's own.
+        unsafe {
+            let place = atomic_fetch_add_u32_relaxed_shared(count, 1);
+            lines.offset(place).write(line as u32);
+        }
+    }
+    sync_threads();
+    // SAFETY: written before the barrier.
+    unsafe { (thread < shared::read(count)).then(|| lines.offset(thread).read() as usize) }
 }
 
 /// Where one line's matches of each path are kept: element `path * lines + line`.
@@ -202,31 +284,72 @@ impl Sink for FillSink<'_> {
     }
 }
 
-/// Writes one span a path and line, empty where there is no match.
-///
-/// # Safety
-/// Launched as [`QuerySlots`](warpath_shared::kernel::QuerySlots) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 3))]
-pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
-    let (line, lines) = (index_1d() as usize, args.indexed.lines());
-    if line < lines {
-        let mut sink = SlotSink { column: Column { line, lines }, slots: args.slots };
-        sink.clear(args.program.paths);
-        run_singular(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+/// Writes one span a path for a line, empty where there is no match.
+#[inline(always)]
+fn slots(args: QuerySlotsArgs<'_>, line: usize, plain: bool) {
+    let QuerySlotsArgs { indexed, program, slots } = args;
+    let mut sink = SlotSink { column: Column { line, lines: indexed.lines() }, slots };
+    sink.clear(program.paths);
+    if let Some((record, root)) = record(indexed, line, plain) {
+        Machine::default().run_singular(&program, &record, root, &mut sink);
     }
 }
 
-/// Counts the matches of each path and line.
+/// Writes one span a path and plain line.
+///
+/// # Safety
+/// Launched as [`QuerySlots`](warpath_shared::kernel::QuerySlots) says, with sizes that its check accepts.
+#[kernel(launch_bounds(256, 4))]
+pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
+    if let Some(line) = plain_line(&args.indexed) {
+        slots(args, line, true);
+    }
+}
+
+/// Writes one span a path and loose line.
+///
+/// # Safety
+/// Launched as [`QuerySlotsLoose`](warpath_shared::kernel::QuerySlotsLoose) says, with sizes that its check accepts.
+#[kernel(launch_bounds(256, 3))]
+pub unsafe fn query_slots_loose(args: QuerySlotsArgs<'_>) {
+    let (lines, count) = (shared_array![u32; BLOCK_THREADS], shared_array![u32; 1]);
+    // SAFETY: all threads are here, and the memory is this call's own.
+    if let Some(line) = unsafe { loose_line(&args.indexed, Shared::new(lines), count) } {
+        slots(args, line, false);
+    }
+}
+
+/// Counts a line's matches of each path.
+#[inline(always)]
+fn count(args: QueryCountArgs<'_>, line: usize, plain: bool) {
+    let QueryCountArgs { indexed, program, counts, kept } = args;
+    let mut sink = CountSink { column: Column { line, lines: indexed.lines() }, counts, kept };
+    if let Some((record, root)) = record(indexed, line, plain) {
+        Machine::default().run(&program, &record, root, &mut sink);
+    }
+}
+
+/// Counts the matches of each path and plain line.
 ///
 /// # Safety
 /// Launched as [`QueryCount`](warpath_shared::kernel::QueryCount) says, with sizes that its check accepts.
 #[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_count(args: QueryCountArgs<'_>) {
-    let (line, lines) = (index_1d() as usize, args.indexed.lines());
-    if line < lines {
-        let QueryCountArgs { counts, kept, .. } = args;
-        let mut sink = CountSink { column: Column { line, lines }, counts, kept };
-        run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+    if let Some(line) = plain_line(&args.indexed) {
+        count(args, line, true);
+    }
+}
+
+/// Counts the matches of each path and loose line.
+///
+/// # Safety
+/// Launched as [`QueryCountLoose`](warpath_shared::kernel::QueryCountLoose) says, with sizes that its check accepts.
+#[kernel(launch_bounds(256, 3))]
+pub unsafe fn query_count_loose(args: QueryCountArgs<'_>) {
+    let (lines, matches) = (shared_array![u32; BLOCK_THREADS], shared_array![u32; 1]);
+    // SAFETY: all threads are here, and the memory is this call's own.
+    if let Some(line) = unsafe { loose_line(&args.indexed, Shared::new(lines), matches) } {
+        count(args, line, false);
     }
 }
 
@@ -242,7 +365,9 @@ pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
         if sink.has_all(args.program.paths) {
             sink.copy(args.program.paths);
         } else {
-            run(&Text(args.indexed), &args.indexed, line, &args.program, &mut sink);
+            let plain = !is_set(args.indexed.loose, line);
+            let Some((record, root)) = record(args.indexed, line, plain) else { return };
+            Machine::default().run(&args.program, &record, root, &mut sink);
         }
     }
 }

@@ -21,12 +21,13 @@ use warpath_shared::index::Monoid;
 use warpath_shared::index::class::Classes;
 use warpath_shared::index::level::{HalfWord, KindDelta, Sliced, walk_half};
 use warpath_shared::index::string::prefix_xor;
-use warpath_shared::kernel::{FAULTY_TILE, StructureWriteArgs, TileKinds};
+use warpath_shared::kernel::{FAULTY_TILE, LOOSE_TILE, StructureWriteArgs, TileKinds};
 use warpath_shared::units::{Depth, LineIx, PartOffset, STRETCH_BYTES, TILE_BYTES, WORD_BYTES};
+use warpath_shared::view::ViewMut;
 
 use crate::coop::stretch::{VECTORS, classify, load};
 use crate::coop::warp::ALL;
-use crate::coop::words::{Resolved, Words};
+use crate::coop::words::{Resolved, StringsAtLeft, Words};
 use crate::coop::{LANES, WARPS, warp};
 
 /// Stretches of a tile.
@@ -53,7 +54,9 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
     unsafe { sync_warp(ALL) };
 
     let mut left = args.states.get(tile).state();
-    let (mut lines, mut faulty) = (0, false);
+    let (mut lines, mut faulty, mut loose) = (0, false, false);
+    // SAFETY: all lanes are here, with the same arguments.
+    let mut strings = unsafe { StringsAtLeft::of_tile(args.text, tile * TILE_BYTES, left, lane) };
     let mut kinds = KindDelta::default();
     // Counted by a number that has nothing to do with the thread's: else the assembler takes the loop for one that lanes leave
     // one by one, and writes it twice.
@@ -67,15 +70,19 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         // It arrives while this stretch is worked on. The last is loaded once more: without a branch.
         next = load(args.text, at(stretch.min(STRETCHES - 1)), lane);
         // SAFETY: all lanes are here, with the same arguments but for what is each lane's own; the staging is this warp's.
-        let (classes, found) = unsafe {
+        let (classes, found, loosely) = unsafe {
             let classes = classify(loaded, staging, lane);
-            (classes, Words::new(classes, left.escape, lane).resolve(left))
+            let words = Words::new(classes, left.escape, lane);
+            let found = words.resolve(left);
+            (classes, found, words.loose(found.string, &mut strings))
         };
         // SAFETY: one writer a word.
         unsafe { args.string.set(word, found.string) };
         marks.newlines(classes.newline, word, lines + found.before);
 
         let line = lines + found.before;
+        loose |= loosely != 0;
+        marks.loose(line, classes.newline, loosely);
         let outside = Brackets::outside(&classes, &found);
         let (mut delta, mut faults, holds) = sliced_levels(&args, &outside, &found, word);
         // SAFETY: all lanes are here.
@@ -117,13 +124,14 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         left = found.right;
     }
     // SAFETY: all lanes are here.
-    let faulty = unsafe { warp_vote_any(ALL, faulty) };
+    let (faulty, loose) = unsafe { (warp_vote_any(ALL, faulty), warp_vote_any(ALL, loose)) };
     if lane == 0 {
         let KindDelta { writes, reads } = kinds;
         // SAFETY: one writer an element.
         unsafe {
             args.kinds.set(tile, TileKinds { writes, reads });
-            args.lines.counts.set(tile, if faulty { lines | FAULTY_TILE } else { lines });
+            let flags = if faulty { FAULTY_TILE } else { 0 } | if loose { LOOSE_TILE } else { 0 };
+            args.lines.counts.set(tile, lines | flags);
         }
     }
 }
@@ -135,13 +143,16 @@ struct Marks<'a> {
 }
 
 impl Marks<'_> {
-    /// Clears the marks of faulty lines.
+    /// Clears the marks of faulty and of loose lines.
     #[inline(always)]
     fn clear(&self, lane: u32) {
         let (words, mut i) = (self.args.lines.fault_words(), lane as usize);
         while i < words {
             // SAFETY: the words are this warp's own, and each has one writer.
-            unsafe { self.args.lines.faulty.set(self.tile * words + i, 0) };
+            unsafe {
+                self.args.lines.faulty.set(self.tile * words + i, 0);
+                self.args.lines.loose.set(self.tile * words + i, 0);
+            }
             i += LANES as usize;
         }
     }
@@ -165,12 +176,27 @@ impl Marks<'_> {
     /// Marks a line, counted from the tile's first, as faulty.
     #[inline(always)]
     fn fault(&self, line: LineIx) {
+        self.mark(self.args.lines.faulty, line);
+    }
+
+    /// Marks lines as loose: those that a word has bytes of at which they are. `line` is the one at its left edge.
+    #[inline(always)]
+    fn loose(&self, line: LineIx, newline: u64, mut at: u64) {
+        while at != 0 {
+            let before = (at & at.wrapping_neg()) - 1;
+            self.mark(self.args.lines.loose, line + (newline & before).count_ones());
+            // All up to the next newline are of the same line.
+            let next = newline & !before;
+            at &= if next == 0 { 0 } else { !(next ^ (next - 1)) };
+        }
+    }
+
+    #[inline(always)]
+    fn mark(&self, bits: ViewMut<'_, u32>, line: LineIx) {
         if line <= self.args.lines.room {
             let word = self.tile * self.args.lines.fault_words() + line as usize / 32;
             // SAFETY: within the launch and after they were cleared, the words are only touched atomically.
-            unsafe {
-                atomic_fetch_or_u32_relaxed_device(self.args.lines.faulty.at(word, 1), 1 << (line % 32))
-            };
+            unsafe { atomic_fetch_or_u32_relaxed_device(bits.at(word, 1), 1 << (line % 32)) };
         }
     }
 }

@@ -101,7 +101,8 @@ impl Block {
                 RETURN => break,
                 EMIT => block.paths.push(instr.target),
                 NAME => {
-                    let bytes = (0..instr.b as usize).map(|i| program.literals.get(instr.a as usize + i));
+                    let (start, len) = instr.name();
+                    let bytes = (start..start + len).map(|i| program.literals.get(i as usize));
                     let name = Name::new(bytes, next + targets.len());
                     // Where a name holds a quote, two strings side by side may be taken for it.
                     simple &= !name.quoted[1..name.quoted.len() - 1].contains(&b'"');

@@ -5,9 +5,9 @@ use warpath_shared::index::Monoid;
 use warpath_shared::index::level::KindWrites;
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
-    ANY_FAULTY, FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, LINES, LineIndex, LineIndexArgs,
-    LineScan, LineScanArgs, LineStates, LineStatesArgs, MOST_LINES_OF_A_TILE, STATUS_WORDS, ScanArgs,
-    StructureWrite, StructureWriteArgs, TileKinds, TileLines, line_words, tile_fault_words,
+    ANY_FAULTY, ANY_LOOSE, FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, LINES, LineIndex,
+    LineIndexArgs, LineScan, LineScanArgs, LineStates, LineStatesArgs, MOST_LINES_OF_A_TILE, STATUS_WORDS,
+    ScanArgs, StructureWrite, StructureWriteArgs, TileKinds, TileLines, line_words, tile_fault_words,
 };
 use warpath_shared::units::{
     Level, LineIx, MAX_PARTITION_BYTES, PartOffset, TILE_BYTES, WORD_BYTES, padded_for, tiles_for, words_for,
@@ -54,6 +54,7 @@ pub(super) struct IndexStage<A: Accelerator> {
     counts: Slot<A, u32>,
     ends: Slot<A, PartOffset>,
     tile_faults: Slot<A, u32>,
+    tile_loose: Slot<A, u32>,
     first_lines: Slot<A, LineIx>,
     count_scan: ScanScratch<A, u64>,
     kinds: Slot<A, TileKinds>,
@@ -64,6 +65,7 @@ pub(super) struct IndexStage<A: Accelerator> {
     line_starts: Slot<A, PartOffset>,
     kind_scan: ScanScratch<A, KindWrites>,
     faulty: Slot<A, u32>,
+    loose: Slot<A, u32>,
     status: Slot<A, u32>,
 }
 
@@ -77,6 +79,7 @@ impl<A: Accelerator> Default for IndexStage<A> {
             counts: Slot::default(),
             ends: Slot::default(),
             tile_faults: Slot::default(),
+            tile_loose: Slot::default(),
             first_lines: Slot::default(),
             count_scan: ScanScratch::default(),
             kinds: Slot::default(),
@@ -86,6 +89,7 @@ impl<A: Accelerator> Default for IndexStage<A> {
             line_starts: Slot::default(),
             kind_scan: ScanScratch::default(),
             faulty: Slot::default(),
+            loose: Slot::default(),
             status: Slot::default(),
         }
     }
@@ -100,6 +104,8 @@ pub(super) struct IndexShape {
     pub lines: usize,
     /// The kernels found or suspect a faulty line.
     any_faulty: bool,
+    /// Some line is loose.
+    pub any_loose: bool,
 }
 
 impl IndexShape {
@@ -148,7 +154,8 @@ impl<A: Accelerator> IndexStage<A> {
                 if self.room.of_a_tile > usual.max(SKEW * mean) {
                     self.room.of_a_tile = usual;
                 }
-                return Ok(IndexShape { padded, levels, lines, any_faulty: status[ANY_FAULTY] != 0 });
+                let (any_faulty, any_loose) = (status[ANY_FAULTY] != 0, status[ANY_LOOSE] != 0);
+                return Ok(IndexShape { padded, levels, lines, any_faulty, any_loose });
             }
             self.room.grow(lines, of_a_tile);
         }
@@ -171,6 +178,7 @@ impl<A: Accelerator> IndexStage<A> {
         let mut status = [0; STATUS_WORDS];
         device.zero(self.status.room(device, STATUS_WORDS)?, 0, STATUS_WORDS)?;
         device.zero(self.faulty.room(device, fault_words)?, 0, fault_words)?;
+        device.zero(self.loose.room(device, fault_words)?, 0, fault_words)?;
 
         self.states.room(device, tiles)?;
         launch::<A, LineStates>(
@@ -196,6 +204,7 @@ impl<A: Accelerator> IndexStage<A> {
         self.counts.room(device, tiles)?;
         self.ends.room(device, ends)?;
         self.tile_faults.room(device, tile_faults)?;
+        self.tile_loose.room(device, tile_faults)?;
         self.kinds.room(device, tiles)?;
         launch::<A, StructureWrite>(
             device,
@@ -208,6 +217,7 @@ impl<A: Accelerator> IndexStage<A> {
                     counts: device.view_mut(self.counts.get_mut()?, tiles),
                     ends: device.view_mut(self.ends.get_mut()?, ends),
                     faulty: device.view_mut(self.tile_faults.get_mut()?, tile_faults),
+                    loose: device.view_mut(self.tile_loose.get_mut()?, tile_faults),
                     room: of_a_tile,
                     reserved: 0,
                 },
@@ -226,6 +236,7 @@ impl<A: Accelerator> IndexStage<A> {
                 counts: device.view(self.counts.get()?, tiles),
                 ends: device.view(self.ends.get()?, ends),
                 faults: device.view(self.tile_faults.get()?, tile_faults),
+                tile_loose: device.view(self.tile_loose.get()?, tile_faults),
                 first_lines: device.view_mut(self.first_lines.get_mut()?, tiles),
                 line_starts: device.view_mut(self.line_starts.get_mut()?, room.all + 1),
                 look_back,
@@ -233,6 +244,7 @@ impl<A: Accelerator> IndexStage<A> {
                     bits: device.view_mut(self.faulty.get_mut()?, fault_words),
                     status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
                 },
+                loose: device.view_mut(self.loose.get_mut()?, fault_words),
                 room: of_a_tile,
                 reserved: 0,
             },
@@ -292,6 +304,7 @@ impl<A: Accelerator> IndexStage<A> {
             levels: device.view(self.levels.get()?, shape.words() * shape.levels as usize),
             line_starts: device.view(self.line_starts.get()?, shape.lines + 1),
             faulty: device.view(self.faulty.get()?, line_words(shape.lines)),
+            loose: device.view(self.loose.get()?, line_words(shape.lines)),
         })
     }
 

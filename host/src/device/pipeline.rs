@@ -284,7 +284,8 @@ struct Part<'a, A: Accelerator> {
 impl<A: Accelerator> Part<'_, A> {
     fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
         let Self { stages: Stages { index, query, columns }, text, base, shape, faults } = self;
-        let find = Find { matches: want.to_find().matches, cut: faults.first().map(|fault| fault.line) };
+        let cut = faults.first().map(|fault| fault.line);
+        let find = Find { matches: want.to_find().matches, any_loose: shape.any_loose, cut };
         let indexed = index.indexed(device, shape)?;
         let bounds = query.find(device, indexed, program, find)?;
         let found = query.found();
@@ -316,7 +317,8 @@ impl<A: Accelerator> Part<'_, A> {
     fn columns(self, device: &A, schema: &Schema) -> Result<ColumnBatch, Error> {
         let Self { stages: Stages { index, query, columns: stage }, text, base, shape, faults } = self;
         let indexed = index.indexed(device, shape)?;
-        let bounds = query.find(device, indexed, schema.program(), Find { matches: true, cut: None })?;
+        let find = Find { matches: true, any_loose: shape.any_loose, cut: None };
+        let bounds = query.find(device, indexed, schema.program(), find)?;
         let rows = query.found().list_records(device, indexed)?;
         let source = Source { text, indexed, found: query.found(), bounds: &bounds };
         let column = |path| stage.column(device, &source, (path, rows), schema);

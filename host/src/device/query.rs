@@ -2,8 +2,9 @@
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
-    CountScan, Indexed, KEPT, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryFill,
-    QueryFillArgs, QuerySlots, QuerySlotsArgs, SlotCompact, SlotCompactArgs, Span, bounds_for, compact_tiles,
+    CountScan, Indexed, KEPT, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryCountLoose,
+    QueryFill, QueryFillArgs, QuerySlots, QuerySlotsArgs, QuerySlotsLoose, SlotCompact, SlotCompactArgs,
+    Span, bounds_for, compact_tiles,
 };
 use warpath_shared::units::LineIx;
 
@@ -66,6 +67,8 @@ impl<A: Accelerator> Default for QueryStage<A> {
 pub(super) struct Find {
     /// Whether matches are left on the device, or only counted.
     pub matches: bool,
+    /// Whether some line is loose.
+    pub any_loose: bool,
     /// The first faulty line: matches before it are counted apart.
     pub cut: Option<LineIx>,
 }
@@ -113,6 +116,9 @@ impl<A: Accelerator> QueryStage<A> {
         let buffer = self.slots.room(device, len)?;
         let args = QuerySlotsArgs { indexed, program: view, slots: device.view_mut(buffer, len) };
         launch::<A, QuerySlots>(device, &args)?;
+        if find.any_loose {
+            launch::<A, QuerySlotsLoose>(device, &args)?;
+        }
 
         // Slots of one path cannot overflow the first guess; those of many may all be full, and seldom are.
         let mut room = if find.matches { self.found.matches.capacity().max(lines) } else { 0 };
@@ -156,6 +162,9 @@ impl<A: Accelerator> QueryStage<A> {
             kept: device.view_mut(kept.room(device, kept_len)?, kept_len),
         };
         launch::<A, QueryCount>(device, &args)?;
+        if find.any_loose {
+            launch::<A, QueryCountLoose>(device, &args)?;
+        }
         scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
 
         let bounds = bounds_for(program.paths());

@@ -17,7 +17,8 @@ const OPS: [(Op, &str); 7] = [
 ];
 
 impl Program {
-    fn text(&self, offset: usize, len: usize) -> String {
+    fn text(&self, (offset, len): (u32, u32)) -> String {
+        let (offset, len) = (offset as usize, len as usize);
         let bytes = self.literals.get(offset..offset + len).unwrap_or(b"?");
         format!("{:?}", String::from_utf8_lossy(bytes))
     }
@@ -26,12 +27,12 @@ impl Program {
         f.write_str("@")?;
         for step in self.instrs[test.path as usize..].iter().take_while(|step| step.op != Op::Return as u32) {
             if step.op == Op::Name as u32 {
-                write!(f, "[{}]", self.text(step.a as usize, step.b as usize))?;
+                write!(f, "[{}]", self.text(step.name()))?;
             } else {
                 write!(f, "[{}]", step.a)?;
             }
         }
-        let text = || self.text(test.offset as usize, test.len as usize);
+        let text = || self.text((test.offset, test.len));
         f.write_str(" == ")?;
         match test.kind {
             kind if kind == LiteralKind::Null as u32 => f.write_str("null"),
@@ -52,7 +53,7 @@ impl Program {
         let bound = |bound: i64| if bound == ABSENT { String::new() } else { bound.to_string() };
         match instr.op {
             op if op == Op::Emit as u32 => write!(f, "path {}", instr.target)?,
-            op if op == Op::Name as u32 => f.write_str(&self.text(instr.a as usize, instr.b as usize))?,
+            op if op == Op::Name as u32 => f.write_str(&self.text(instr.name()))?,
             op if op == Op::Index as u32 => write!(f, "{}", instr.a)?,
             op if op == Op::Slice as u32 => {
                 write!(f, "{}:{}:{}", bound(instr.a), bound(instr.b), instr.c)?;

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use warpath_shared::ir::{ABSENT, Instr, LiteralKind, MAX_FRAMES, MAX_PATHS, Op, Test};
+use warpath_shared::query::document::MAX_GAP;
 use warpath_shared::query::value::push_exponent_digit;
 use warpath_shared::units::{Level, MAX_DEPTH};
 
@@ -65,6 +66,8 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
         test.path += blocks;
     }
     lowering.instrs.append(&mut lowering.filter_paths);
+    let padded = lowering.literals.len().next_multiple_of(4);
+    lowering.literals.resize(padded, 0);
     Ok(Program {
         instrs: lowering.instrs,
         tests: lowering.tests,
@@ -208,6 +211,8 @@ struct Lowering {
     literals: Vec<u8>,
     /// Where each literal stands.
     known: HashMap<Vec<u8>, usize>,
+    /// Where each name stands with quotes and a colon. These are read four bytes at a time.
+    quoted: HashMap<Vec<u8>, usize>,
 }
 
 impl Lowering {
@@ -225,11 +230,31 @@ impl Lowering {
         (offset as i64, bytes.len() as i64)
     }
 
+    /// Where a name stands among the literals with quotes and a colon, and how long that is.
+    fn quoted(&mut self, name: &[u8]) -> (u32, u32) {
+        let quoted = [b"\"", name, b"\":"].concat();
+        let len = quoted.len() as u32;
+        let aligned = self.literals.len().next_multiple_of(4);
+        let offset = *self.quoted.entry(quoted).or_insert_with_key(|quoted| {
+            self.literals.resize(aligned, 0);
+            self.literals.extend_from_slice(quoted);
+            aligned
+        });
+        (offset as u32, len)
+    }
+
+    /// What [`Op::Name`] says of a name: `a`, `b` and `c`.
+    fn name(&mut self, name: &[u8]) -> (i64, i64, i64) {
+        let (offset, len) = self.literal(name);
+        let (quoted, quoted_len) = self.quoted(name);
+        (offset, len, (quoted_len as i64) << 32 | quoted as i64)
+    }
+
     fn selector(&mut self, selector: &Selector, target: u32) {
         match &selector.kind {
             SelectorKind::Name(name) => {
-                let (offset, len) = self.literal(name.as_bytes());
-                self.emit(Op::Name, target, offset, len, 0);
+                let (a, b, c) = self.name(name.as_bytes());
+                self.emit(Op::Name, target, a, b, c);
             }
             SelectorKind::Wildcard => self.emit(Op::Wildcard, target, 0, 0, 0),
             SelectorKind::Index(index) => self.emit(Op::Index, target, *index, 0, 0),
@@ -254,14 +279,14 @@ impl Lowering {
     fn test(&mut self, query: &SingularQuery, literal: &Literal) -> i64 {
         let path = self.filter_paths.len() as u32;
         for step in &query.steps {
-            let (op, a, b) = match &step.kind {
+            let (op, a, b, c) = match &step.kind {
                 SingularStepKind::Name(name) => {
-                    let (offset, len) = self.literal(name.as_bytes());
-                    (Op::Name, offset, len)
+                    let (a, b, c) = self.name(name.as_bytes());
+                    (Op::Name, a, b, c)
                 }
-                SingularStepKind::Index(index) => (Op::Index, *index, 0),
+                SingularStepKind::Index(index) => (Op::Index, *index, 0, 0),
             };
-            self.filter_paths.push(Instr { op: op as u32, target: 0, a, b, c: 0 });
+            self.filter_paths.push(Instr { op: op as u32, target: 0, a, b, c });
         }
         self.filter_paths.push(Instr { op: Op::Return as u32, ..Instr::default() });
         let mut test = Test { path, ..Test::default() };
@@ -279,6 +304,7 @@ impl Lowering {
             AstLiteral::String(text) => {
                 let (offset, len) = self.literal(text.as_bytes());
                 (test.offset, test.len) = (offset as u32, len as u32);
+                test.gaps = if query.steps.is_empty() { gaps_of(text) } else { 0 };
                 LiteralKind::String
             }
         };
@@ -286,6 +312,23 @@ impl Lowering {
         self.tests.push(test);
         self.tests.len() as i64 - 1
     }
+}
+
+/// How far apart two separators may be with a string between them, by all ways to spell it: bit *g* for *g* bytes. 0 if some
+/// way is too long.
+fn gaps_of(text: &str) -> u64 {
+    // With both quotes, and to the next separator.
+    let mut gaps = 1u128 << 3;
+    for c in text.chars() {
+        let short = matches!(c, '"' | '\\' | '/' | '\x08' | '\x0c' | '\n' | '\r' | '\t');
+        let raw = gaps << c.len_utf8();
+        let escaped = gaps << (6 * c.len_utf16()) | if short { gaps << 2 } else { 0 };
+        gaps = raw | escaped;
+        if gaps >> (MAX_GAP + 1) != 0 {
+            return 0;
+        }
+    }
+    gaps as u64
 }
 
 /// A decimal number: ±0.*digits* × 10^*exponent*, with no zero at either end of the digits.
@@ -322,6 +365,17 @@ impl Decimal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_string_may_be_spelt_in_several_lengths() {
+        assert_eq!(gaps_of(""), 1 << 3);
+        assert_eq!(gaps_of("nl"), 1 << 5 | 1 << 10 | 1 << 15);
+        assert_eq!(gaps_of("/"), 1 << 4 | 1 << 5 | 1 << 9);
+        assert_eq!(gaps_of("é"), 1 << 5 | 1 << 9);
+        assert_eq!(gaps_of("🙂"), 1 << 7 | 1 << 15);
+        assert_ne!(gaps_of("123456789"), 0);
+        assert_eq!(gaps_of("1234567890"), 0);
+    }
 
     #[test]
     fn decimals() {

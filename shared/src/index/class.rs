@@ -16,7 +16,7 @@ pub struct Classes {
     pub open: u64,
     /// `}` and `]`
     pub close: u64,
-    /// Among `open` and `close`, the braces. Elsewhere the bits mean nothing.
+    /// Among `open` and `close`, the braces; from a kernel, also the colons among `separator`. Elsewhere the bits mean nothing.
     pub brace: u64,
     /// `:` and `,`
     pub separator: u64,

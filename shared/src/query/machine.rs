@@ -7,10 +7,11 @@
 use core::mem::MaybeUninit;
 
 use super::document::{Document, Node};
-use super::select::{Visit, element, member, next_child, next_in_slice};
+use super::select::{Visit, element, member, next_child, next_in_slice, next_plain_string, plain_member};
 use super::value::equals;
 use crate::ir::{Instr, MAX_FRAMES, Op, Program};
 use crate::units::PathIx;
+use crate::view::View;
 
 /// Where matches go.
 pub trait Sink {
@@ -102,26 +103,31 @@ impl Machine {
         sink: &mut S,
     ) {
         let mut top = Frame { pc, node, visit: Visit::default() };
-        let mut waiting = 0usize;
-        loop {
+        let (mut waiting, mut on) = (0usize, true);
+        let together = doc.together();
+        while doc.any(together, on) {
+            if !on {
+                continue;
+            }
             match step::<D, S, SINGULAR>(program, doc, top, sink) {
                 Step::Stay(frame) => top = frame,
-                Step::Enter(frame, below) => {
-                    // The compiler has counted; a program that lies loses matches, not memory.
-                    let Some(slot) = self.below.get_mut(waiting) else { return };
-                    slot.write(below);
-                    waiting += 1;
-                    top = frame;
-                }
-                Step::Leave => {
-                    if waiting == 0 {
-                        return;
+                // The compiler has counted; a program that lies loses matches, not memory.
+                Step::Enter(frame, below) => match self.below.get_mut(waiting) {
+                    Some(slot) => {
+                        slot.write(below);
+                        waiting += 1;
+                        top = frame;
                     }
-                    waiting -= 1;
-                    let Some(slot) = self.below.get(waiting) else { return };
-                    // SAFETY: slots below `waiting` were written when it was raised past them.
-                    top = unsafe { slot.assume_init() };
-                }
+                    None => on = false,
+                },
+                Step::Leave => match waiting.checked_sub(1) {
+                    Some(last) => {
+                        waiting = last;
+                        // SAFETY: slots below `waiting` were written when it was raised past them.
+                        top = unsafe { self.below[last].assume_init() };
+                    }
+                    None => on = false,
+                },
             }
         }
     }
@@ -143,7 +149,7 @@ fn step<D: Document, S: Sink, const SINGULAR: bool>(
             sink.emit(instr.target, node);
             None
         }
-        NAME => member(doc, node, program.literals, (instr.a as u32, instr.b as u32)),
+        NAME => named(doc, node, program.literals, &instr),
         INDEX => element(doc, node, instr.a),
         _ if SINGULAR => None,
         _ => {
@@ -168,6 +174,15 @@ fn step<D: Document, S: Sink, const SINGULAR: bool>(
     if program.instrs.get(top.pc as usize).op == RETURN { Step::Stay(frame) } else { Step::Enter(frame, top) }
 }
 
+/// The member that an instruction names.
+#[inline(always)]
+fn named<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, instr: &Instr) -> Option<Node> {
+    if doc.is_plain() {
+        return plain_member(doc, node, literals, instr.quoted());
+    }
+    member(doc, node, literals, instr.name())
+}
+
 /// The next child of which a filter's test holds.
 #[inline(always)]
 fn next_that_passes<D: Document>(
@@ -178,13 +193,16 @@ fn next_that_passes<D: Document>(
     visit: &mut Visit,
 ) -> Option<Node> {
     let test = program.tests.get(filter.a as usize);
+    if test.gaps != 0 && doc.is_plain() {
+        return next_plain_string(doc, node, program.literals, &test, visit);
+    }
     while let Some(child) = next_child(doc, node, visit) {
         let mut found = Some(child);
         let mut pc = test.path as usize;
         while let Some(at) = found {
             let instr = program.instrs.get(pc);
             found = match instr.op {
-                NAME => member(doc, at, program.literals, (instr.a as u32, instr.b as u32)),
+                NAME => named(doc, at, program.literals, &instr),
                 INDEX => element(doc, at, instr.a),
                 _ => break,
             };

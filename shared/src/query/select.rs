@@ -10,11 +10,11 @@
 //!            region ↑      ↑ colon        ↑ end of the value
 //! ```
 
-use super::document::{Document, Node, count_bits, next_bit, nth_bit, previous_bit};
-use super::value::string_equals;
+use super::document::{Document, Gaps, MAX_GAP, Node, count_bits, next_bit, nth_bit, previous_bit};
+use super::value::{equals, string_equals};
 use crate::check::trim;
 use crate::index::class::is_whitespace;
-use crate::ir::{ABSENT, Instr};
+use crate::ir::{ABSENT, Instr, Test};
 use crate::units::{Level, PartOffset};
 use crate::view::View;
 
@@ -102,11 +102,118 @@ pub fn member<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, name: (u
         if name_equals(doc, name_start, colon, literals, name) {
             return value_in(doc, colon + 1, value_end, node.level + 1);
         }
-        if value_end == end {
+        region = member_end(doc, node.level, value_end, end) + 1;
+        if region > end {
             return None;
         }
-        region = value_end + 1;
     }
+}
+
+/// Where the member ends whose value ends at `at`: a colon behind another colon is no name's.
+#[inline(always)]
+fn member_end<D: Document>(doc: &D, level: Level, mut at: PartOffset, end: PartOffset) -> PartOffset {
+    while at < end && doc.byte(at) == b':' {
+        at = next_bit(doc, level, at + 1, end);
+    }
+    at
+}
+
+/// As [`member`], in a plain record; `name` is the literal as it then stands in the text, with quotes and a colon.
+#[inline(always)]
+pub fn plain_member<D: Document>(
+    doc: &D,
+    node: Node,
+    literals: View<'_, u8>,
+    name: (u32, u32),
+) -> Option<Node> {
+    if !is_object(doc, node) {
+        return None;
+    }
+    let end = node.end - 1;
+    // A name that is too long to be looked for by its length is compared wherever one may end.
+    let only = if name.1 <= MAX_GAP { name.1 } else { 0 };
+    let mut gaps = Gaps::new(doc, node.level, (node.start, end), only, !0);
+    let (together, mut found) = (doc.together(), end);
+    while let Some((_, colon)) = gaps.next(doc) {
+        if ends_plain_name(doc, colon, literals, name) {
+            found = colon;
+            break;
+        }
+    }
+    // What follows takes long, too.
+    if !doc.any(together, found != end) || found == end {
+        return None;
+    }
+    value_behind(doc, node, found)
+}
+
+/// The value behind a colon of an object.
+#[inline(always)]
+fn value_behind<D: Document>(doc: &D, node: Node, colon: PartOffset) -> Option<Node> {
+    let end = next_bit(doc, node.level, colon + 1, node.end - 1);
+    value_in(doc, colon + 1, end, node.level + 1)
+}
+
+/// Whether the name `literal`, with quotes and a colon, ends at a colon and is the whole of what stands between separators. In a
+/// plain record every name that equals it stands like this.
+#[inline(always)]
+fn ends_plain_name<D: Document>(
+    doc: &D,
+    colon: PartOffset,
+    literals: View<'_, u8>,
+    (offset, len): (u32, u32),
+) -> bool {
+    if colon < len || !doc.stands_at(colon + 1 - len, literals, offset, len) {
+        return false;
+    }
+    let mut at = colon - len;
+    if at > 0 && is_whitespace(doc.byte(at)) {
+        at -= 1;
+    }
+    matches!(doc.byte(at), b',' | b'{')
+}
+
+/// The next child of a plain record's node that equals a string, which is short enough to be looked for by how far apart the
+/// separators around it are.
+#[inline(always)]
+pub fn next_plain_string<D: Document>(
+    doc: &D,
+    node: Node,
+    literals: View<'_, u8>,
+    test: &Test,
+    visit: &mut Visit,
+) -> Option<Node> {
+    let object = is_object(doc, node);
+    if !object && !is_array(doc, node) || visit.cursor >= node.end {
+        return None;
+    }
+    let start = if visit.cursor == 0 { node.start } else { visit.cursor - 1 };
+    let mut gaps = Gaps::new(doc, node.level, (start, node.end), 0, test.gaps);
+    let is_equal = |before: PartOffset, at: PartOffset| {
+        let child = value_in(doc, before + 1, at, node.level + 1)?;
+        // In an object it is a value if it stands behind a colon, and that behind no other.
+        let follows_colon = || {
+            let second = previous_bit(doc, node.level, node.start, before);
+            doc.byte(before) == b':' && second.is_none_or(|at| doc.byte(at) != b':')
+        };
+        (equals(doc, child, literals, test) && (!object || follows_colon())).then_some(child)
+    };
+    // Word by word, all that are here together: each would else be in another word, and alone there.
+    let (together, mut found, mut more) = (doc.together(), None, true);
+    visit.cursor = node.end;
+    while doc.any(together, more) {
+        if more {
+            while let Some((before, at)) = gaps.next_of_word() {
+                found = is_equal(before, at);
+                if found.is_some() {
+                    visit.cursor = at + 1;
+                    break;
+                }
+            }
+            more = found.is_none() && gaps.advance(doc);
+        }
+    }
+    found
 }
 
 /// How many elements an array has.
@@ -171,7 +278,7 @@ pub fn next_child<D: Document>(doc: &D, node: Node, visit: &mut Visit) -> Option
             from = colon + 1;
         }
         let value_end = next_bit(doc, node.level, from, end);
-        visit.cursor = value_end + 1;
+        visit.cursor = 1 + if object { member_end(doc, node.level, value_end, end) } else { value_end };
         if let Some(child) = value_in(doc, from, value_end, node.level + 1) {
             return Some(child);
         }
