@@ -3,5 +3,5 @@
 mod device;
 mod driver;
 
-pub use device::{Cuda, DeviceInfo, KernelTime, devices, kernels};
+pub use device::{Cuda, DeviceInfo, KernelModule, KernelTime, devices, kernels, modules};
 pub use driver::{DriverError, driver_available};

@@ -43,6 +43,29 @@ pub fn kernels() -> Vec<&'static str> {
     for_each_kernel!(names).to_vec()
 }
 
+/// Kernels that are loaded together, as PTX.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelModule {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text.
+    pub ptx: &'static str,
+}
+
+impl KernelModule {
+    /// The names of its kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &'static str> {
+        self.ptx.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.split('(').next())
+    }
+}
+
+/// The modules that all kernels are in.
+#[must_use]
+pub fn modules() -> &'static [KernelModule] {
+    const MODULES: &[KernelModule] = &[KernelModule { name: "warpath", ptx: PTX[0].1 }];
+    MODULES
+}
+
 /// A CUDA device in a few words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
