@@ -1,7 +1,7 @@
 //! The stages of one partition on a device.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpath_shared::kernel::{
     CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds, QueryCount, QueryFill,
@@ -35,6 +35,7 @@ pub struct Pipeline<A: Accelerator> {
     /// Queues whose workers are gone, to be used again with their buffers.
     idle: Mutex<Vec<Lane<A>>>,
     device: A,
+    /// Bytes of memory that the device has.
     memory: u64,
     most_cells: usize,
 }
@@ -65,6 +66,8 @@ const DEVICE_BYTES_PER_BYTE: u64 = 4;
 const WORKERS: usize = 12;
 /// A larger partition fills the device no better, and each worker needs page-locked memory for one, which takes long to get.
 const LARGEST_DEFAULT_PARTITION: u64 = 8 << 20;
+/// The part of a device's memory that is little of it: who wants no more does not ask what others use.
+const LITTLE: u64 = 8;
 /// A smaller one is all launches.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
 
@@ -83,12 +86,12 @@ fn line_near_the_middle(text: &[u8]) -> usize {
 }
 
 impl<A: Accelerator> Pipeline<A> {
-    /// A pipeline over a device, with partitions and workers by its free memory.
+    /// A pipeline over a device, with partitions and workers by its memory. Does not wait until the device is ready.
     ///
     /// # Errors
     /// [`Error::Device`] if the device does not say how much it has.
     pub fn new(device: A) -> Result<Self, Error> {
-        let memory = device.free_memory()?;
+        let memory = device.memory()?;
         let (stages, idle) = (Mutex::default(), Mutex::default());
         Ok(Self { stages, idle, device, memory, most_cells: MOST_CELLS })
     }
@@ -202,7 +205,13 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     /// Fewer where partitions are so large that the device's memory is not enough for more.
     fn workers(&self, partition_size: usize) -> usize {
         let each = DEVICE_BYTES_PER_BYTE * partition_size as u64;
-        (self.memory / each.max(1)).clamp(1, WORKERS as u64) as usize
+        let all = each * WORKERS as u64;
+        if all <= self.memory / LITTLE {
+            return WORKERS;
+        }
+        // What is free is known when the device is ready. If it never is, the first worker says why.
+        let free = self.device.free_memory().unwrap_or(self.memory);
+        (free / each.max(1)).clamp(1, WORKERS as u64) as usize
     }
 
     fn worker(&self, _number: usize) -> Result<Box<dyn Worker + '_>, Error> {
@@ -220,6 +229,10 @@ impl<A: Accelerator> Backend for Pipeline<A> {
 
     fn setup(&self) -> Vec<(&'static str, Duration)> {
         self.device.setup()
+    }
+
+    fn ready(&self) -> Option<Instant> {
+        self.device.ready()
     }
 
     fn stages(&self, program: &Program) -> Vec<Stage> {

@@ -59,13 +59,42 @@ impl Context {
     }
 }
 
+/// A device's compute capability: major, minor.
+pub fn compute_capability(number: usize) -> Result<(i32, i32)> {
+    let device = Context::device(number)?;
+    let read = |attribute| {
+        let mut value = 0;
+        // SAFETY: the call writes to what lives through it.
+        check("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) })?;
+        anyhow::Ok(value)
+    };
+    Ok((
+        read(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+        read(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+    ))
+}
+
 /// Loads a module into this thread's context, and leaves it there.
 pub fn load_module(ptx: &str) -> Result<sys::CUmodule> {
     let text = CString::new(ptx)?;
+    // SAFETY: the text ends with a zero.
+    unsafe { load(text.as_bytes_with_nul()) }
+}
+
+/// As [`load_module`], a cubin.
+pub fn load_cubin(image: &[u8]) -> Result<sys::CUmodule> {
+    ensure!(image.starts_with(b"\x7fELF"), "this is no cubin");
+    // SAFETY: the file is of this format, and whoever runs this bench has had it made.
+    unsafe { load(image) }
+}
+
+/// # Safety
+/// The image is text that ends with a zero, or a whole cubin.
+unsafe fn load(image: &[u8]) -> Result<sys::CUmodule> {
     let mut module = ptr::null_mut();
-    // SAFETY: the text ends with a zero and lives through the call, which writes to what does, too.
+    // SAFETY: the image lives through the call, and the caller vouches for its end; the call writes to what lives, too.
     let result = unsafe {
-        sys::cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 0, ptr::null_mut(), ptr::null_mut())
+        sys::cuModuleLoadDataEx(&mut module, image.as_ptr().cast(), 0, ptr::null_mut(), ptr::null_mut())
     };
     check("cuModuleLoadDataEx", result)?;
     Ok(module)

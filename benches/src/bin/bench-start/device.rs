@@ -82,10 +82,7 @@ pub fn set_up(args: &Args, clock: &mut Clock) -> Result<()> {
     Context::init()?;
     clock.row("cuInit");
     let device = Context::device(args.device)?;
-    let mut major = 0;
-    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
-    // SAFETY: the call writes to what lives through it.
-    call::check("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut major, attribute, device) })?;
+    call::compute_capability(args.device)?;
     clock.row("device and attributes");
     let context = Context::retain(device)?;
     context.enter()?;
@@ -160,6 +157,26 @@ pub fn modules_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
     let all: Vec<_> = modules().iter().collect();
     call::at_once(context, all.len(), |number| call::load_module(all[number].ptx).map(drop))?;
     clock.row(format!("all {}", all.len()));
+    Ok(())
+}
+
+/// The modules as the assembler made them for this device.
+pub fn cubins_part() -> Part {
+    Part { name: "modules, cubins", about: "the same, assembled before", with: &[], run: cubins }
+}
+
+fn cubins(args: &Args, clock: &mut Clock) -> Result<()> {
+    Context::make(args.device)?;
+    let folder = args.cubins.as_ref().context("no --cubins")?;
+    let (major, minor) = call::compute_capability(args.device)?;
+    clock.skip();
+    for module in modules() {
+        let file = folder.join(format!("{}.sm_{major}{minor}.cubin", module.name));
+        let image = std::fs::read(&file).with_context(|| file.display().to_string())?;
+        clock.skip();
+        call::load_cubin(&image)?;
+        clock.row(format!("module `{}`, {} KiB of cubin", module.name, image.len() >> 10));
+    }
     Ok(())
 }
 

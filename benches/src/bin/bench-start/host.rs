@@ -18,6 +18,7 @@ pub fn parts() -> Vec<Part> {
         part("host: allocated", "cuMemHostAlloc, 8 MiB each", allocated),
         part("host: allocated, at once", "the same by twelve threads", allocated_at_once),
         part("host: allocated as one", "cuMemHostAlloc, 96 MiB", allocated_as_one),
+        part("host: small allocations", "cuMemHostAlloc, 80 KiB for each of twelve queues", staging),
         part("host: huge pages, registered", "mmap and MADV_HUGEPAGE; cuMemHostRegister, 8 MiB each", huge),
         part("host: huge pages, registered, at once", "the same by twelve threads", huge_at_once),
         part("host: huge pages, registered as one", "the same, 96 MiB", huge_as_one),
@@ -55,6 +56,13 @@ fn allocated_as_one(args: &Args, clock: &mut Clock) -> Result<()> {
     context(args, clock)?;
     call::host_memory(WORKERS * TEXT)?;
     clock.row("all");
+    Ok(())
+}
+
+fn staging(args: &Args, clock: &mut Clock) -> Result<()> {
+    context(args, clock)?;
+    (0..WORKERS).try_for_each(|_| call::host_memory(80 << 10))?;
+    clock.row("twelve");
     Ok(())
 }
 

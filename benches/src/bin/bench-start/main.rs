@@ -1,12 +1,13 @@
 //! Times what stands between the start of a process and its first answer from a CUDA device, part by part.
 //!
 //! ```text
-//! bench-start [--device N] [--runs N] [FILE]
+//! bench-start [--device N] [--runs N] [--only WORD] [--cubins FOLDER] [FILE]
 //! ```
 //!
 //! Each row is of processes of its own, which have done nothing else but what the row says comes before: this program
 //! starts itself again, once a run. Medians, and the fastest and slowest run, in milliseconds. With a file, a query is also
-//! counted over it (`$.user.lang`), by a CUDA device and by the CPU, from the start of the process on.
+//! counted over it (`$.user.lang`), by a CUDA device, in each way to get memory, and by the CPU. With the folder of
+//! `warpath-cuda-builder cubins`, those are loaded, too.
 //!
 //! The driver keeps what it made of PTX (`~/.nv/ComputeCache`): rows that say "compiled" have that switched off.
 
@@ -32,9 +33,18 @@ struct Args {
     /// Processes a row.
     #[arg(long, default_value_t = 5)]
     runs: usize,
+    /// Only the rows under headings that contain this.
+    #[arg(long)]
+    only: Option<String>,
+    /// Where `warpath-cuda-builder cubins` wrote.
+    #[arg(long)]
+    cubins: Option<PathBuf>,
     /// What this process is to time: how the program starts itself.
     #[arg(long, hide = true)]
     part: Option<String>,
+    /// Holds what it counts to the CPU's count.
+    #[arg(long, hide = true)]
+    check: bool,
     file: Option<PathBuf>,
 }
 
@@ -49,7 +59,7 @@ struct Part {
 
 const COMPILED: &[(&str, &str)] = &[("CUDA_CACHE_DISABLE", "1")];
 
-/// All parts, in the order in which they are shown. Those of the last kind need a file.
+/// All parts that need neither a file nor cubins, in the order in which they are shown.
 fn parts() -> Vec<Part> {
     let part = |name, about, run| Part { name, about, with: &[], run };
     let mut parts = vec![
@@ -75,15 +85,6 @@ fn parts() -> Vec<Part> {
     parts.extend(host::parts());
     parts.extend(device::memory_parts());
     parts
-}
-
-/// What a file adds.
-fn parts_of_a_file() -> Vec<Part> {
-    let part = |name, about, run| Part { name, about, with: &[], run };
-    vec![
-        part("a file, on the device", "an engine, and a count over the file", whole::on_device),
-        part("a file, on the CPU", "the same", whole::on_cpu),
-    ]
 }
 
 /// Says which device it is.
@@ -129,8 +130,8 @@ fn main() -> Result<()> {
     let args = Args::parse();
     if let Some(name) = &args.part {
         let mut all = parts();
-        all.extend(parts_of_a_file());
-        all.push(name_part());
+        all.extend(whole::parts());
+        all.extend([device::cubins_part(), name_part()]);
         let part =
             all.into_iter().find(|part| part.name == *name).with_context(|| format!("no part `{name}`"))?;
         let mut clock = Clock::start();
@@ -142,12 +143,16 @@ fn main() -> Result<()> {
     }
     ensure!(args.runs > 0, "a median needs a run");
     // This process leaves the driver alone: a device that somebody has open is opened sooner by others.
-    let name = child(&std::env::current_exe()?, &args, &name_part())?;
+    let name = child(&std::env::current_exe()?, &args, &name_part(), false)?;
     println!("{}, {} runs a row, milliseconds: median (least to most)", name.trim_end(), args.runs);
     let mut all = parts();
-    if args.file.is_some() {
-        all.extend(parts_of_a_file());
+    if args.cubins.is_some() {
+        all.push(device::cubins_part());
     }
+    if args.file.is_some() {
+        all.extend(whole::parts());
+    }
+    all.retain(|part| args.only.as_ref().is_none_or(|word| part.name.contains(word.as_str())));
     for part in all {
         println!("\n{}: {}", part.name, part.about);
         match times(&args, &part) {
@@ -164,10 +169,10 @@ fn times(args: &Args, part: &Part) -> Result<Vec<(String, Vec<f64>)>> {
     let program = std::env::current_exe()?;
     let mut order = Vec::new();
     let mut rows: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    // One more than counts: it brings files and libraries into memory, and PTX into the driver's cache.
+    // One more than counts: it brings files and libraries into memory, and PTX into the driver's cache; and it is checked.
     for run in 0..=args.runs {
         let started = Instant::now();
-        let printed = child(&program, args, part)?;
+        let printed = child(&program, args, part, run == 0)?;
         let whole = started.elapsed().as_secs_f64() * 1e3;
         if run == 0 {
             continue;
@@ -188,9 +193,11 @@ fn times(args: &Args, part: &Part) -> Result<Vec<(String, Vec<f64>)>> {
 }
 
 /// Runs a part in a process of its own; what that prints.
-fn child(program: &Path, args: &Args, part: &Part) -> Result<String> {
+fn child(program: &Path, args: &Args, part: &Part, check: bool) -> Result<String> {
     let mut command = Command::new(program);
-    command.args(["--part", part.name, "--device"]).arg(args.device.to_string()).args(&args.file);
+    command.args(["--part", part.name, "--device"]).arg(args.device.to_string());
+    command.args(args.cubins.iter().flat_map(|folder| [Path::new("--cubins"), folder])).args(&args.file);
+    command.args(check.then_some("--check"));
     command.envs(part.with.iter().copied()).stdin(Stdio::null());
     let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
