@@ -94,7 +94,7 @@ macro_rules! for_each_kernel {
             (QueryCount, query_count, counts),
             (CountScan, count_scan, results),
             (QueryBounds, query_bounds, counts),
-            (QueryFill, query_fill, counts),
+            (QueryFill, query_fill, fill),
             (TextScan, text_scan, results),
             (TextGather, text_gather, results),
             (RecordCompact, record_compact, results),

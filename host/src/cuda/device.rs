@@ -508,7 +508,14 @@ impl Accelerator for Cuda {
         let Opened { pool, context, .. } = self.enter()?;
         let size = len.max(1) * size_of::<T>();
         // Nothing reads the array before a copy or a kernel has written it, as `alloc` says.
-        match DeviceBytes::new(size, pool.as_ref(), self.stream()?, context) {
+        let mut made = DeviceBytes::new(size, pool.as_ref(), self.stream()?, context);
+        if let (Err(NoMemory::Short), Some(pool)) = (&made, pool) {
+            // The pool may have an array's memory that is too short for this one.
+            self.synchronize()?;
+            pool.trim()?;
+            made = DeviceBytes::new(size, Some(pool), self.stream()?, context);
+        }
+        match made {
             Ok(bytes) => Ok(CudaBuffer { bytes, len: len.max(1), element: PhantomData }),
             Err(NoMemory::Short) => {
                 Err(DeviceError::OutOfMemory { wanted: size as u64, free: self.free_memory()? }.into())

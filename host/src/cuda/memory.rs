@@ -25,7 +25,8 @@ impl Pool {
     /// A pool on a device, if it has them: some that are virtual do not. The context is this thread's.
     pub fn new(device: sys::CUdevice, context: &Arc<Context>) -> Result<Option<Self>, Error> {
         let pools = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
-        if attribute(device, pools)? == 0 {
+        // A driver that does not know the question has no pools.
+        if !matches!(attribute(device, pools), Ok(1..)) {
             return Ok(None);
         }
         let properties = sys::CUmemPoolProps {
@@ -49,6 +50,12 @@ impl Pool {
         let result = unsafe { sys::cuMemPoolSetAttribute(pool, kept, (&raw mut threshold).cast()) };
         check("cuMemPoolSetAttribute", result)?;
         Ok(Some(made))
+    }
+
+    /// Gives back to the system what no array has. What streams that have not been waited for may still use, stays.
+    pub fn trim(&self) -> Result<(), Error> {
+        // SAFETY: the pool is alive.
+        check("cuMemPoolTrimTo", unsafe { sys::cuMemPoolTrimTo(self.pool, 0) })
     }
 
     /// Bytes that the pool has, and no array.

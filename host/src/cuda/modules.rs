@@ -46,7 +46,7 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 6] = modules!["index", "slots", "counts", "results", "columns", "copy"];
+const MODULES: [KernelModule; 7] = modules!["index", "slots", "counts", "fill", "results", "columns", "copy"];
 
 /// The modules that all kernels are in.
 #[must_use]
