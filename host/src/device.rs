@@ -154,6 +154,14 @@ pub trait Accelerator: Send + Sync + Sized {
     /// If the buffer has fewer.
     fn view_mut<'a, T: Plain>(&self, buffer: &'a mut Self::Buffer<T>, len: usize) -> ViewMut<'a, T>;
 
+    /// Makes a kernel ready to be launched, where the first launch would have to wait for that.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    fn prepare<K: Kernel>(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Launches a kernel, after checking that its sizes agree.
     ///
     /// # Safety

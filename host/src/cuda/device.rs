@@ -619,6 +619,10 @@ impl Accelerator for Cuda {
         unsafe { ViewMut::from_raw(buffer.bytes.start() as *mut T, len) }
     }
 
+    fn prepare<K: Kernel>(&self) -> Result<(), Error> {
+        self.enter()?.modules.function(K::NAME, self.device.settings.registers).map(drop)
+    }
+
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
         K::check(args).map_err(|error| Error::Internal(error.to_string()))?;
         let function = self.enter()?.modules.function(K::NAME, self.device.settings.registers)?;

@@ -66,10 +66,10 @@ const DEVICE_BYTES_PER_BYTE: u64 = 4;
 const WORKERS: usize = 12;
 /// A larger partition fills the device no better, and each worker needs page-locked memory for one, which takes long to get.
 const LARGEST_DEFAULT_PARTITION: u64 = 8 << 20;
-/// The part of a device's memory that is little of it: who wants no more does not ask what others use.
-const LITTLE: u64 = 8;
 /// A smaller one is all launches.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
+/// The part of a device's memory that is little of it: who wants no more does not ask what others use.
+const LITTLE: u64 = 8;
 
 /// Cells, of a path and a line each, that are answered at once: up to 44 bytes each on the device, of each worker (counts,
 /// offsets, and two matches kept). A text with more, of very many paths and very short lines, is answered in parts.
@@ -174,7 +174,21 @@ impl<A: Accelerator> Drop for Waits<'_, A> {
 struct DeviceWorker<'a, A: Accelerator> {
     /// Always there before the drop.
     lane: Option<Lane<A>>,
+    number: usize,
     pipeline: &'a Pipeline<A>,
+}
+
+/// Makes ready what comes after the index: of the first workers each a part, while worker 0 makes the index ready, which all
+/// need first.
+fn prepare<A: Accelerator>(queue: &A, number: usize, program: &Program, want: Want) -> Result<(), Error> {
+    let find = want.to_find();
+    match number {
+        1 if program.is_singular() => queue.prepare::<QuerySlots>(),
+        1 => queue.prepare::<QueryCount>(),
+        2 if find.matches && !program.is_singular() => queue.prepare::<QueryFill>(),
+        3 if find.text.is_some() || find.records || !program.is_singular() => queue.prepare::<CountScan>(),
+        _ => Ok(()),
+    }
 }
 
 impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
@@ -182,6 +196,7 @@ impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
         let Some(Lane { stages, queue }) = &mut self.lane else {
             return Err(Error::Internal("a worker without a queue".into()));
         };
+        prepare(queue, self.number, program, want)?;
         self.pipeline.answer_on(queue, stages, text, program, want)
     }
 }
@@ -214,13 +229,13 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         (free / each.max(1)).clamp(1, WORKERS as u64) as usize
     }
 
-    fn worker(&self, _number: usize) -> Result<Box<dyn Worker + '_>, Error> {
+    fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
         let idle = self.idle().pop();
         let lane = match idle {
             Some(lane) => lane,
             None => Lane { stages: Stages::default(), queue: self.device.queue()? },
         };
-        Ok(Box::new(DeviceWorker { lane: Some(lane), pipeline: self }))
+        Ok(Box::new(DeviceWorker { lane: Some(lane), number, pipeline: self }))
     }
 
     fn buffer(&self, len: usize) -> Result<Buffer, Error> {
