@@ -45,9 +45,9 @@ fn main() -> Result<()> {
 
     let start = Instant::now();
     let cuda = Cuda::with_settings(device, Settings { registers, ..Settings::default() })?;
-    // Waits for the context.
-    cuda.free_memory()?;
-    println!("{}: driver and context in {:.0} ms", cuda.name(), start.elapsed().as_secs_f64() * 1e3);
+    // Waits for the context, and loads the copy kernel's module.
+    cuda.prepare::<Copy16>()?;
+    println!("{}: context and module in {:.0} ms", cuda.name(), start.elapsed().as_secs_f64() * 1e3);
     println!("{file}: {} bytes", text.len());
     let copy = copy_time(&cuda, text.len(), runs)?;
     let line = |name: &str, milliseconds: f32, moved: f64| {
