@@ -15,7 +15,7 @@ case $mode in
 build)
     cargo build --release --workspace --bins
     mkdir -p "$bin"
-    for program in warpath check generate bench-gpu bench-flow; do
+    for program in warpath check generate bench-gpu bench-flow bench-start; do
         strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
     done
     ls -l "$bin"

@@ -126,7 +126,7 @@ table() {
         /Used [0-9]+ registers/ {
             registers = $0; sub(/.*Used /, "", registers); sub(/ .*/, "", registers)
             smem = 0; if (match($0, /[0-9]+ bytes smem/)) smem = substr($0, RSTART, RLENGTH) + 0
-            printf "%-8s %-8s %-40s %9d %6d %7d %7d %7d\n", file, arch, entry, registers, stack, stores, loads, smem
+            printf "%-16s %-8s %-40s %9d %6d %7d %7d %7d\n", file, arch, entry, registers, stack, stores, loads, smem
         }'
 }
 
@@ -136,7 +136,7 @@ check_with_ptxas() {
     # shellcheck disable=SC2064  # the name is fixed now
     trap "rm -f '$log' '$log.cubin'" EXIT
     say "$("$ptxas" --version | grep release)"
-    printf '%-8s %-8s %-40s %9s %6s %7s %7s %7s\n' \
+    printf '%-16s %-8s %-40s %9s %6s %7s %7s %7s\n' \
         ptx arch kernel registers stack 'sp.st' 'sp.ld' shared
     shopt -s nullglob
     for file in gpu/ptx/*.ptx; do
@@ -145,7 +145,7 @@ check_with_ptxas() {
         # Its own architecture, and those that a driver will compile it for.
         for arch in $(printf '%s\n' "$from" 75 80 90 100 | awk -v from="$from" '$1 >= from' | sort -nu); do
             if "$ptxas" -v "-arch=sm_$arch" "$file" -o "$log.cubin" >"$log" 2>&1; then
-                table "sm_$from" <"$log"
+                table "$(basename "$file" .ptx)" <"$log"
                 grep -E '^ptxas.*warning' "$log" || true
             else
                 cat "$log"

@@ -4,7 +4,7 @@ mod together;
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpath_shared::units::{Level, PartOffset};
 
@@ -51,9 +51,14 @@ pub trait Backend: Send + Sync {
         Ok(Buffer::from(vec![0; len]))
     }
 
-    /// How long each part of making the backend took.
+    /// How long each part of making the backend took, of those that are done.
     fn setup(&self) -> Vec<(&'static str, Duration)> {
         Vec::new()
+    }
+
+    /// When the backend was ready to answer, if it had to be made and is: that may be after it was first asked.
+    fn ready(&self) -> Option<Instant> {
+        None
     }
 
     /// Answers a program over one text, with one worker.

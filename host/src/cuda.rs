@@ -2,6 +2,10 @@
 
 mod device;
 mod driver;
+mod memory;
+mod modules;
+mod pages;
 
-pub use device::{Cuda, DeviceInfo, KernelTime, devices, kernels};
+pub use device::{ArrayMemory, Cuda, DeviceInfo, KernelTime, Settings, TextMemory, devices};
 pub use driver::{DriverError, driver_available};
+pub use modules::{KernelModule, kernels, modules};

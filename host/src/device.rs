@@ -10,7 +10,7 @@ mod pipeline;
 mod query;
 mod results;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpath_shared::kernel::Kernel;
 
@@ -70,13 +70,26 @@ pub trait Accelerator: Send + Sync + Sized {
     /// [`Error::Device`], where memory is short too.
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error>;
 
-    /// How long each part of opening the device took.
+    /// How long each part of opening the device took, of those that are done.
     fn setup(&self) -> Vec<(&'static str, Duration)> {
         Vec::new()
     }
 
+    /// When the device was ready, if it had to be opened and is.
+    fn ready(&self) -> Option<Instant> {
+        None
+    }
+
     /// The device in a few words.
     fn name(&self) -> String;
+
+    /// Bytes of memory that the device has, in use or not. Does not wait until the device is ready.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    fn memory(&self) -> Result<u64, Error> {
+        self.free_memory()
+    }
 
     /// Bytes of memory that the device has free.
     ///
@@ -140,6 +153,14 @@ pub trait Accelerator: Send + Sync + Sized {
     /// # Panics
     /// If the buffer has fewer.
     fn view_mut<'a, T: Plain>(&self, buffer: &'a mut Self::Buffer<T>, len: usize) -> ViewMut<'a, T>;
+
+    /// Makes a kernel ready to be launched, where the first launch would have to wait for that.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    fn prepare<K: Kernel>(&self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Launches a kernel, after checking that its sizes agree.
     ///

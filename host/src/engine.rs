@@ -113,7 +113,6 @@ impl Chosen {
             reason: self.reason.clone(),
             workers: self.workers,
             partition_size: self.partition_size,
-            setup: self.backend.setup(),
         }
     }
 }
@@ -165,11 +164,12 @@ impl EngineBuilder {
         self
     }
 
-    /// Makes the engine, and with it the context of a CUDA device that was asked for; [`DeviceChoice::Auto`] makes one when
-    /// an input wants it.
+    /// Makes the engine, and begins to make the context of a CUDA device that was asked for; [`DeviceChoice::Auto`] makes one
+    /// when an input wants it. Inputs are read meanwhile.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device that was asked for cannot be used; [`Error::Usage`] for a partition
+    /// [`Error::Device`] if the device that was asked for is not there or cannot be used (why its context could not be made is
+    /// told with the first answer); [`Error::Usage`] for a partition
     /// size of 0 or beyond 2 GiB less 32 KiB, for no worker, and for an empty list of devices or one that names a device
     /// twice.
     pub fn build(self) -> Result<Engine, Error> {

@@ -123,7 +123,7 @@ pub struct RecordError {
 }
 
 /// What is wrong with a device.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
     /// There is no CUDA driver on this machine, or this build of Warpath does not use one.

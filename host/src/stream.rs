@@ -25,7 +25,7 @@ mod jobs;
 mod workers;
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::answer::{Answer, Want};
 use crate::engine::{Chosen, Input, OnError};
@@ -61,6 +61,15 @@ pub struct Stats {
     pub answering: Duration,
 }
 
+/// How the backend was made, as far as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// How long each part took. Whoever uses the backend first pays; some of it goes on while the first partitions are read.
+    pub parts: Vec<(&'static str, Duration)>,
+    /// When it was ready to answer, if it had to be made.
+    pub ready: Option<Instant>,
+}
+
 /// What answers, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -72,8 +81,6 @@ pub struct Plan {
     pub workers: usize,
     /// Bytes of a partition.
     pub partition_size: usize,
-    /// How long each part of making the backend took. Whoever uses it first pays.
-    pub setup: Vec<(&'static str, Duration)>,
 }
 
 /// The line number of the next partition's first line, counted from 0.
@@ -167,6 +174,14 @@ impl Answers {
         let Some(workers) = &self.workers else { return self.stats };
         let (reading, answering) = workers.times();
         Stats { workers: workers.started(), reading, answering, ..self.stats }
+    }
+
+    /// How the backend was made, as far as it is; complete when the iterator has ended.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
+        let Some(workers) = &self.workers else { return Setup::default() };
+        let backend = workers.backend();
+        Setup { parts: backend.setup(), ready: backend.ready() }
     }
 
     /// Decompressed bytes read so far. Another thread may ask while this one waits.

@@ -78,36 +78,46 @@ pub unsafe trait Kernel {
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError>;
 }
 
-/// Calls a macro with every kernel of the project as `(Type, "entry", function)`.
+/// Calls a macro with every kernel of the project as `(Type, function, module)`: kernels of a module are loaded together, when
+/// the first of them is launched.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
         $callback! {
-            (LineStates, line_states),
-            (LineScan, line_scan),
-            (StructureWrite, structure_write),
-            (LineIndex, line_index),
-            (KindCheck, kind_check),
-            (QuerySlots, query_slots),
-            (QuerySlotsLoose, query_slots_loose),
-            (SlotCompact, slot_compact),
-            (QueryCount, query_count),
-            (QueryCountLoose, query_count_loose),
-            (CountScan, count_scan),
-            (QueryBounds, query_bounds),
-            (QueryFill, query_fill),
-            (TextScan, text_scan),
-            (TextGather, text_gather),
-            (RecordCompact, record_compact),
-            (RecordRows, record_rows),
-            (ListOffsets, list_offsets),
-            (ColumnRead, column_read),
-            (ColumnGather, column_gather),
-            (ColumnFinish, column_finish),
-            (Copy16, copy_16),
+            (LineStates, line_states, index),
+            (LineScan, line_scan, index),
+            (StructureWrite, structure_write, index),
+            (LineIndex, line_index, index),
+            (KindCheck, kind_check, index),
+            (QuerySlots, query_slots, slots),
+            (QuerySlotsLoose, query_slots_loose, slots_loose),
+            (SlotCompact, slot_compact, slots),
+            (QueryCount, query_count, counts),
+            (QueryCountLoose, query_count_loose, counts_loose),
+            (CountScan, count_scan, results),
+            (QueryBounds, query_bounds, counts),
+            (QueryFill, query_fill, fill),
+            (TextScan, text_scan, results),
+            (TextGather, text_gather, results),
+            (RecordCompact, record_compact, results),
+            (RecordRows, record_rows, columns),
+            (ListOffsets, list_offsets, columns),
+            (ColumnRead, column_read, columns),
+            (ColumnGather, column_gather, columns),
+            (ColumnFinish, column_finish, columns),
+            (Copy16, copy_16, copy),
         }
     };
 }
+
+macro_rules! names_and_modules {
+    ($(($kernel:ident, $function:ident, $module:ident)),* $(,)?) => {
+        &[$(($kernel::NAME, stringify!($module))),*]
+    };
+}
+
+/// Every kernel's name, and the module that it is in.
+pub const KERNELS: &[(&str, &str)] = for_each_kernel!(names_and_modules);
 
 struct Sizes(&'static str);
 

@@ -135,7 +135,7 @@ impl Accelerator for Emulated {
         let launch = Launch::new(K::blocks(args), BLOCK_THREADS as u32).schedule(self.schedule());
         let mut ran = false;
         macro_rules! run_it {
-            ($(($kernel:ident, $function:ident)),* $(,)?) => {
+            ($(($kernel:ident, $function:ident, $module:ident)),* $(,)?) => {
                 $(if K::NAME == kernel::$kernel::NAME {
                     let args: *const K::Args<'_> = args;
                     // SAFETY: names are unique, so `K` is this kernel and its arguments have this type.

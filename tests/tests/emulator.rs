@@ -95,6 +95,7 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     for path in ["$.user.lang", "$.user[*]"] {
         let program = Program::new(&[Query::compile(path)?])?;
         pipeline.answer(data::file("people.ndjson"), &program, want)?;
+        pipeline.answer(b"{\"loose\" : 1}\n", &program, want)?;
         for form in [TextForm::Json, TextForm::Raw] {
             pipeline.answer(
                 data::file("people.ndjson"),

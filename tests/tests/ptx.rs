@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use cuda_builder::{Arch, Header, Report, parse_header, source_hash};
-use warpath::cuda::kernels;
+use warpath::cuda::modules;
+use warpath_shared::kernel::KERNELS;
 
 const MEND: &str = "the sources changed: run tests/ptx.sh build";
 
@@ -13,15 +14,24 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// The modules that the kernels are in.
+fn modules_of_kernels() -> Vec<&'static str> {
+    let mut modules: Vec<&str> = KERNELS.iter().map(|(_, module)| *module).collect();
+    modules.sort_unstable();
+    modules.dedup();
+    modules
+}
+
 /// Each committed file: its name, its text and its header.
 fn committed() -> Result<Vec<(String, String, Header)>> {
-    let read = |arch: &Arch| {
-        let name = format!("warpath.{arch}.ptx");
+    let read = |(arch, module): (&Arch, &str)| {
+        let name = format!("{module}.{arch}.ptx");
         let text = fs::read_to_string(root().join("gpu/ptx").join(&name)).with_context(|| name.clone())?;
         let header = parse_header(&text).with_context(|| format!("{name} has no header"))?;
         Ok((name, text, header))
     };
-    Arch::COMMITTED.iter().map(read).collect()
+    let of_arch = |arch| modules_of_kernels().into_iter().map(move |module| (arch, module));
+    Arch::COMMITTED.iter().flat_map(of_arch).map(read).collect()
 }
 
 #[test]
@@ -34,7 +44,7 @@ fn the_committed_ptx_was_made_from_these_sources() -> Result<()> {
 }
 
 #[test]
-fn the_folder_holds_the_committed_architectures_and_nothing_else() -> Result<()> {
+fn the_folder_holds_the_modules_of_the_committed_architectures_and_nothing_else() -> Result<()> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root().join("gpu/ptx"))? {
         found.push(entry?.file_name().to_string_lossy().into_owned());
@@ -48,9 +58,11 @@ fn the_folder_holds_the_committed_architectures_and_nothing_else() -> Result<()>
 
 #[test]
 fn every_entry_has_a_kernel_and_every_kernel_an_entry() -> Result<()> {
-    let mut want = kernels();
-    want.sort_unstable();
-    for (name, text, _) in committed()? {
+    for (name, text, header) in committed()? {
+        let module = header.module.with_context(|| format!("{name} names no module"))?;
+        let of_module = KERNELS.iter().filter(|(_, of)| *of == module);
+        let mut want: Vec<&str> = of_module.map(|(kernel, _)| *kernel).collect();
+        want.sort_unstable();
         let mut report = Report::read(&text);
         report.expect_entries(&want);
         ensure!(report.violations.is_empty(), "{name}: {:?}", report.violations);
@@ -72,8 +84,33 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
         let version = header.compiler.split(' ').nth(1);
         ensure!(version == Some(channel), "{name} was made by {}, not {channel}", header.compiler);
         // What the header says is what the text is for.
-        ensure!(name == format!("warpath.{}.ptx", header.target), "{name} is for {}", header.target);
+        let module = header.module.unwrap_or_default();
+        ensure!(
+            name == format!("{module}.{}.ptx", header.target),
+            "{name} is {module} for {}",
+            header.target
+        );
         ensure!(text.contains(&format!("\n.target {}", header.target)), "{name} has another .target");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_host_has_each_module_of_the_kernels() -> Result<()> {
+    let mut embedded: Vec<&str> = modules().iter().map(|module| module.name).collect();
+    embedded.sort_unstable();
+    assert_eq!(embedded, modules_of_kernels());
+    let committed = committed()?;
+    for module in modules() {
+        let file = format!("{}.{}.ptx", module.name, Arch::Sm75);
+        let (_, text, _) = committed.iter().find(|(name, ..)| *name == file).context(file)?;
+        ensure!(module.ptx == text, "module `{}` is another file's text", module.name);
+        let mut kernels: Vec<&str> = module.kernels().collect();
+        let mut entries: Vec<String> =
+            Report::read(text).entries.into_iter().map(|entry| entry.name).collect();
+        kernels.sort_unstable();
+        entries.sort_unstable();
+        assert_eq!(kernels, entries, "{}", module.name);
     }
     Ok(())
 }
@@ -108,7 +145,7 @@ fn no_collective_is_duplicated() {
         ("query_slots_loose", 0, 2, 1),
         ("query_count_loose", 0, 2, 1),
     ];
-    let ptx = fs::read_to_string(root().join("gpu/ptx/warpath.sm_75.ptx")).unwrap();
+    let ptx: String = committed().unwrap().into_iter().map(|(_, text, _)| text).collect();
     for (kernel, shuffles, barriers, votes) in COLLECTIVES {
         let start = ptx.find(&format!(".visible .entry {kernel}(")).expect("the entry");
         let body = &ptx[start..];

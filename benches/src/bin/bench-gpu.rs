@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use warpath::answer::{TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::{ColumnType, Columnar, Schema};
-use warpath::cuda::{Cuda, KernelTime};
+use warpath::cuda::{Cuda, KernelTime, Settings};
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, Program, Query};
 use warpath_shared::kernel::{Copy16, Copy16Args};
@@ -44,7 +44,9 @@ fn main() -> Result<()> {
     let bytes = text.len() as f64;
 
     let start = Instant::now();
-    let cuda = Cuda::with_registers(device, registers)?;
+    let cuda = Cuda::with_settings(device, Settings { registers, ..Settings::default() })?;
+    // Waits for the context, and loads the copy kernel's module.
+    cuda.prepare::<Copy16>()?;
     println!("{}: context and module in {:.0} ms", cuda.name(), start.elapsed().as_secs_f64() * 1e3);
     println!("{file}: {} bytes", text.len());
     let copy = copy_time(&cuda, text.len(), runs)?;

@@ -8,6 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use crate::split::{SplitError, split};
 use crate::{Arch, CudaBuilderError, Header, Report, bounds, sources};
 
 /// What every crate of the build is compiled with, `core` included, besides the architecture and the remapped paths.
@@ -63,6 +64,32 @@ pub struct Ptx {
     pub header: Header,
     /// What it defines. No rule is broken, or there would be an error instead.
     pub report: Report,
+}
+
+impl Ptx {
+    /// A text for each of some modules, which are names and the names of their kernels, in their order: what can be loaded
+    /// alone. Between them they have all kernels. Nothing is written; [`path`](Self::path) stays that of the whole.
+    ///
+    /// # Errors
+    /// [`SplitError`], where modules and kernels do not agree.
+    pub fn split(&self, modules: &[(&str, Vec<&str>)]) -> Result<Vec<Self>, SplitError> {
+        let body = &self.text[self.header.to_string().len()..];
+        let part = |((module, _), body): (&(&str, _), String)| {
+            let header = Header { module: Some((*module).to_owned()), ..self.header.clone() };
+            let text = format!("{header}{body}");
+            Self { path: self.path.clone(), report: Report::read(&text), text, header }
+        };
+        Ok(modules.iter().zip(split(body, modules)?).map(part).collect())
+    }
+
+    /// Writes the text to a file, so that no reader ever sees a part of it.
+    ///
+    /// # Errors
+    /// [`CudaBuilderError::FailedToCopyPtxFile`].
+    pub fn write_to(&self, path: &Path) -> Result<(), CudaBuilderError> {
+        let failed = |source| CudaBuilderError::FailedToCopyPtxFile { path: path.to_owned(), source };
+        replace(path, &self.text).map_err(failed)
+    }
 }
 
 impl CudaBuilder {
@@ -158,6 +185,7 @@ impl CudaBuilder {
             compiler: tools.version.clone(),
             target: self.arch.to_string(),
             sources,
+            module: None,
         };
         let text = format!("{header}{body}");
 

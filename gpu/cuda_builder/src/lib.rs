@@ -15,13 +15,13 @@
 //! ```
 //!
 //! The program `ptx` of this crate (`cargo run -p warpath-cuda-builder -- build`) makes the files that the
-//! repository carries, one for each of [`Arch::COMMITTED`]. Each starts with a [`Header`] that names the compiler and
-//! a hash of the sources, so that a test can tell stale PTX without compiling anything:
+//! repository carries: for each of [`Arch::COMMITTED`] one a module ([`Ptx::split`]). Each starts with a [`Header`] that
+//! names the compiler and a hash of the sources, so that a test can tell stale PTX without compiling anything:
 //!
 //! ```no_run
 //! # use std::path::Path;
 //! let root = Path::new(".");
-//! let text = std::fs::read_to_string("gpu/ptx/warpath.sm_90.ptx")?;
+//! let text = std::fs::read_to_string("gpu/ptx/index.sm_75.ptx")?;
 //! let header = cuda_builder::parse_header(&text).expect("the PTX has no header");
 //! assert_eq!(header.sources, cuda_builder::source_hash(root)?);
 //! # Ok::<(), std::io::Error>(())
@@ -34,6 +34,7 @@ mod error;
 mod header;
 mod ptx;
 mod sources;
+mod split;
 
 pub use arch::{Arch, UnknownArch};
 pub use builder::{CudaBuilder, Ptx};
@@ -41,3 +42,4 @@ pub use error::CudaBuilderError;
 pub use header::{Header, parse_header};
 pub use ptx::{Function, Report, Violation};
 pub use sources::source_hash;
+pub use split::SplitError;

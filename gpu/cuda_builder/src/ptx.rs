@@ -193,7 +193,7 @@ enum Kind {
 }
 
 /// The name in the head of a function of this kind: `.visible .func  (.param .b64 func_retval0) name(`.
-fn head<'a>(code: &'a str, directive: &str) -> Option<&'a str> {
+pub(crate) fn head<'a>(code: &'a str, directive: &str) -> Option<&'a str> {
     let linkage = [".visible ", ".weak ", ".common "];
     let code = linkage.iter().find_map(|linkage| code.strip_prefix(linkage)).unwrap_or(code);
     name_after(code.strip_prefix(directive)?)
@@ -210,7 +210,8 @@ fn name_after(code: &str) -> Option<&str> {
     (end > 0).then(|| &code[..end])
 }
 
-fn is_name(c: char) -> bool {
+/// Whether names have this character.
+pub(crate) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
 }
 

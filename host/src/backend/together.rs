@@ -1,7 +1,7 @@
 //! Several backends as one: the GPUs of a machine.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpath_shared::units::Level;
 
@@ -66,5 +66,9 @@ impl Backend for Together {
 
     fn setup(&self) -> Vec<(&'static str, Duration)> {
         self.backends.iter().flat_map(|backend| backend.setup()).collect()
+    }
+
+    fn ready(&self) -> Option<Instant> {
+        self.backends.iter().filter_map(|backend| backend.ready()).max()
     }
 }

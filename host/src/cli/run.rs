@@ -81,7 +81,7 @@ pub fn consume(
     let mut progress =
         Progress::new(args.progress, &sources, out.is_terminal() && consumer.want() != Want::default());
     let mut answers = engine.input(sources).answers(program, consumer.want());
-    let setup = started.elapsed();
+    let started_reading = started.elapsed();
     let mut skipped = Skipped::default();
     let done = consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut progress);
     progress.finish(answers.bytes_read());
@@ -93,7 +93,12 @@ pub fn consume(
         ui.warning(format_args!("{} malformed {records} skipped; first: {first}", skipped.count));
     }
     if args.stats {
-        let table = table(answers.plan(), &answers.stats(), setup, started.elapsed());
+        let total = started.elapsed();
+        let made = answers.setup();
+        // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
+        let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
+        let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
+        let table = table(answers.plan(), &answers.stats(), (setup, &made.parts), total);
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
     done
@@ -193,12 +198,16 @@ fn excerpt(line: &[u8], fault: &RecordError) -> String {
     format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
 }
 
-fn table(plan: &Plan, stats: &Stats, setup: Duration, total: Duration) -> String {
+fn table(
+    plan: &Plan,
+    stats: &Stats,
+    (setup, parts): (Duration, &[(&str, Duration)]),
+    total: Duration,
+) -> String {
     let running = total.saturating_sub(setup);
     let rate = stats.bytes as f64 / running.as_secs_f64().max(1e-9) / 1e9;
     let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
-    let parts: Vec<String> =
-        plan.setup.iter().map(|(part, time)| format!("{part} {}", seconds(*time))).collect();
+    let parts: Vec<String> = parts.iter().map(|(part, time)| format!("{part} {}", seconds(*time))).collect();
     let workers = match stats.workers {
         1 => "1".to_owned(),
         workers => format!("{workers} at the same time"),

@@ -3,45 +3,28 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::num::NonZero;
-use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use cust::CudaFlags;
 use cust::context::{Context, ContextFlags, CurrentContext};
-use cust::device::{Device, DeviceAttribute};
+use cust::device::{Device as SysDevice, DeviceAttribute};
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
-use cust::memory::{DeviceBuffer, mem_get_info};
-use cust::module::{Module, ModuleJitOption};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
-use warpath_shared::for_each_kernel;
 use warpath_shared::kernel::Kernel;
 use warpath_shared::units::BLOCK_THREADS;
 use warpath_shared::view::{View, ViewMut};
 
 use super::driver::{DriverError, driver_available};
+use super::memory::{DeviceBytes, NoMemory, Pool, free};
+use super::modules::{LEAST_CAPABILITY, Loaded};
+use super::pages::{Allocated, Pages, lock};
 use crate::backend::Buffer;
 use crate::device::{Accelerator, Plain};
 use crate::error::{DeviceError, Error};
-
-/// The committed PTX, by the least compute capability that it needs, best first.
-const PTX: [(i32, &str); 1] = [(75, include_str!("../../../gpu/ptx/warpath.sm_75.ptx"))];
-
-macro_rules! names {
-    ($(($kernel:ident, $function:ident)),* $(,)?) => {
-        [$(<warpath_shared::kernel::$kernel as Kernel>::NAME),*]
-    };
-}
-
-/// The names of all kernels: the entries that the PTX must have.
-#[must_use]
-pub fn kernels() -> Vec<&'static str> {
-    for_each_kernel!(names).to_vec()
-}
 
 /// A CUDA device in a few words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +39,7 @@ pub struct DeviceInfo {
     pub compute_capability: (i32, i32),
 }
 
-fn failed(call: &'static str) -> impl FnOnce(CudaError) -> Error {
+pub(super) fn failed(call: &'static str) -> impl FnOnce(CudaError) -> Error {
     move |error| match error {
         CudaError::NoDevice => DeviceError::NoDevice { wanted: 0, found: 0 }.into(),
         error => DeviceError::Cuda { call, message: error.to_string() }.into(),
@@ -80,9 +63,17 @@ fn scheduling(cores: usize) -> ContextFlags {
     if cores >= SPINNING_CORES { ContextFlags::SCHED_SPIN } else { ContextFlags::SCHED_BLOCKING_SYNC }
 }
 
-fn compute_capability(device: Device) -> CudaResult<(i32, i32)> {
+fn compute_capability(device: SysDevice) -> CudaResult<(i32, i32)> {
     let major = device.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
     Ok((major, device.get_attribute(DeviceAttribute::ComputeCapabilityMinor)?))
+}
+
+/// What a device says of itself, where `cust` does not ask.
+pub(super) fn attribute(device: sys::CUdevice, which: sys::CUdevice_attribute) -> Result<i32, Error> {
+    let mut value = 0;
+    // SAFETY: the call writes to what lives through it.
+    check("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) })?;
+    Ok(value)
 }
 
 /// The CUDA devices of this machine.
@@ -91,7 +82,7 @@ fn compute_capability(device: Device) -> CudaResult<(i32, i32)> {
 /// [`DeviceError::NoDriver`] without a driver, [`DeviceError::NoDevice`] with a driver and no device.
 pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
     start()?;
-    let info = |(number, device): (usize, CudaResult<Device>)| {
+    let info = |(number, device): (usize, CudaResult<SysDevice>)| {
         let device = device?;
         Ok(DeviceInfo {
             number,
@@ -100,7 +91,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
             compute_capability: compute_capability(device)?,
         })
     };
-    Device::devices()
+    SysDevice::devices()
         .and_then(|devices| devices.enumerate().map(info).collect())
         .map_err(failed("device attributes"))
 }
@@ -127,21 +118,89 @@ const STAGED_DOWNLOADS: (usize, usize) = (64 << 10, 1 << 20);
 /// workers it did no harm (docs/performance.md), and the other way is not measured.
 const SPINNING_CORES: usize = 16;
 
+/// Where the page-locked memory comes from that texts are read into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextMemory {
+    /// It is this process's own, and is page-locked by the first copy from it: texts are read while the context is made. Where
+    /// a device does not allow that, as [`Allocated`](Self::Allocated).
+    #[default]
+    Registered,
+    /// The driver makes it, once there is a context.
+    Allocated,
+}
+
+/// Where the arrays on the device come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArrayMemory {
+    /// A pool that keeps what it has been given, where the device has such; else as [`Allocated`](Self::Allocated).
+    #[default]
+    Pooled,
+    /// The driver makes each.
+    Allocated,
+}
+
+/// How a device is used. What is set changes speed and memory, never an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Where texts are read into.
+    pub texts: TextMemory,
+    /// Where arrays are.
+    pub arrays: ArrayMemory,
+    /// Compiles kernels to at most so many registers a thread: for benches, which try what more threads at once are worth.
+    pub registers: Option<u32>,
+}
+
 /// A queue on a CUDA device: a stream, which waits for no other, and none waits for it.
+///
+/// The device's context is made in a thread of its own, which takes longer than anything else before the first answer. The
+/// first call that needs it waits for it, and is told if it could not be made.
 pub struct Cuda {
     // Fields are dropped in this order, and the context goes with the last that is used in it.
     timeline: Mutex<Option<Vec<Launch>>>,
     staging: Mutex<Staging>,
-    stream: Stream,
-    device: Arc<Opened>,
+    stream: OnceLock<Arc<Stream>>,
+    device: Arc<Device>,
 }
 
-/// A CUDA device whose context and module all its queues use.
-struct Opened {
-    module: Module,
+/// A CUDA device whose context and modules all its queues use.
+struct Device {
     name: String,
-    setup: Vec<(&'static str, Duration)>,
+    /// Bytes of its memory.
+    memory: u64,
+    /// How long it took to load the driver, and to see what the device is.
+    driver: Duration,
+    settings: Settings,
+    opened: OnceLock<Result<Opened, DeviceError>>,
+    /// Who makes the context, until somebody waits for it.
+    opening: Mutex<Option<JoinHandle<Result<Opened, Error>>>>,
+}
+
+/// What there is of a device once it has a context.
+struct Opened {
+    modules: Loaded,
+    pool: Option<Arc<Pool>>,
     context: Arc<Context>,
+    /// How long that took, and when it was done.
+    took: Duration,
+    ready: Instant,
+}
+
+impl Opened {
+    /// Makes the context and the pool.
+    fn new(device: SysDevice, settings: Settings) -> Result<Self, Error> {
+        let since = Instant::now();
+        let flags = scheduling(thread::available_parallelism().map_or(1, NonZero::get)).bits();
+        // Where the program around this one uses the device already, its choice stands: the result is not looked at.
+        // SAFETY: the call takes no pointers.
+        let _ = unsafe { sys::cuDevicePrimaryCtxSetFlags_v2(device.as_raw(), flags) };
+        let context = Arc::new(Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?);
+        CurrentContext::set_current(&*context).map_err(failed("cuCtxSetCurrent"))?;
+        let pool = match settings.arrays {
+            ArrayMemory::Pooled => Pool::new(device.as_raw(), &context)?.map(Arc::new),
+            ArrayMemory::Allocated => None,
+        };
+        Ok(Self { modules: Loaded::default(), pool, context, took: since.elapsed(), ready: Instant::now() })
+    }
 }
 
 impl Drop for Opened {
@@ -151,70 +210,106 @@ impl Drop for Opened {
     }
 }
 
-impl Cuda {
-    /// Opens the device of this number, loads the kernels, and makes a first queue.
-    ///
-    /// # Errors
-    /// [`DeviceError::NoDriver`], [`DeviceError::NoDevice`], or what the driver says.
-    pub fn new(number: usize) -> Result<Self, Error> {
-        Self::with_registers(number, None)
+impl Device {
+    /// The device with its context. Waits until that is made.
+    fn opened(&self) -> Result<&Opened, Error> {
+        let opened = self.opened.get_or_init(|| {
+            let thread = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let message = || "the thread that makes the context ended before it had".to_owned();
+            let died = || DeviceError::Cuda { call: "cuDevicePrimaryCtxRetain", message: message() };
+            match thread.ok_or_else(died)?.join() {
+                Ok(Ok(opened)) => Ok(opened),
+                Ok(Err(Error::Device(error))) => Err(error),
+                Ok(Err(other)) => {
+                    Err(DeviceError::Cuda { call: "cuDevicePrimaryCtxRetain", message: other.to_string() })
+                }
+                Err(_) => Err(died()),
+            }
+        });
+        opened.as_ref().map_err(|error| error.clone().into())
     }
 
-    /// As [`new`](Self::new), with kernels compiled to at most so many registers a thread: for benches, which try what
-    /// more threads at once are worth.
+    /// As [`opened`](Self::opened), and makes the context this thread's.
+    fn enter(&self) -> Result<&Opened, Error> {
+        let opened = self.opened()?;
+        CurrentContext::set_current(&*opened.context).map_err(failed("cuCtxSetCurrent"))?;
+        Ok(opened)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // A process that ends while its context is made is the driver's to clean up, and it does not always like that.
+        let _ = self.opened();
+    }
+}
+
+impl Cuda {
+    /// Opens the device of this number, begins to make its context, and makes a first queue.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoDriver`], [`DeviceError::NoDevice`], [`DeviceError::TooOld`], or what the driver says. Why a context
+    /// cannot be made is told by the first call that needs it.
+    pub fn new(number: usize) -> Result<Self, Error> {
+        Self::with_settings(number, Settings::default())
+    }
+
+    /// As [`new`](Self::new), used as the settings say.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
-    pub fn with_registers(number: usize, registers: Option<u32>) -> Result<Self, Error> {
-        let mut setup = Vec::new();
-        let mut since = Instant::now();
-        let mut done = |part| {
-            setup.push((part, since.elapsed()));
-            since = Instant::now();
-        };
+    pub fn with_settings(number: usize, settings: Settings) -> Result<Self, Error> {
+        let since = Instant::now();
         start()?;
-        let found = Device::num_devices().map_err(failed("cuDeviceGetCount"))? as usize;
+        let found = SysDevice::num_devices().map_err(failed("cuDeviceGetCount"))? as usize;
         if number >= found {
             return Err(DeviceError::NoDevice { wanted: number, found }.into());
         }
-        let device = Device::get_device(number as u32).map_err(failed("cuDeviceGet"))?;
+        let device = SysDevice::get_device(number as u32).map_err(failed("cuDeviceGet"))?;
         let (major, minor) = compute_capability(device).map_err(failed("device attributes"))?;
-        let fits = |(least, _): &&(i32, &str)| 10 * major + minor >= *least;
-        let Some((_, ptx)) = PTX.iter().find(fits) else {
+        if 10 * major + minor < LEAST_CAPABILITY {
             return Err(DeviceError::TooOld { number, capability: (major, minor) }.into());
+        }
+        let registers = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED;
+        let settings = match attribute(device.as_raw(), registers)? {
+            0 => Settings { texts: TextMemory::Allocated, ..settings },
+            _ => settings,
         };
-        let options: Vec<ModuleJitOption> =
-            registers.map(ModuleJitOption::MaxRegisters).into_iter().collect();
-        done("driver");
-        let flags = scheduling(thread::available_parallelism().map_or(1, NonZero::get)).bits();
-        // Where the program around this one uses the device already, its choice stands: the result is not looked at.
-        // SAFETY: the call takes no pointers.
-        let _ = unsafe { sys::cuDevicePrimaryCtxSetFlags_v2(device.as_raw(), flags) };
-        let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
-        CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
-        done("context");
-        let module = Module::from_ptx(ptx, &options).map_err(failed("cuModuleLoadDataEx"))?;
-        done("kernels");
         let name = format!("cuda:{number} ({})", device.name().map_err(failed("cuDeviceGetName"))?);
-        Self::on(Arc::new(Opened { module, name, setup, context: Arc::new(context) }))
+        let memory = device.total_memory().map_err(failed("cuDeviceTotalMem"))? as u64;
+        let driver = since.elapsed();
+        let thread = thread::Builder::new()
+            .name(format!("cuda:{number}"))
+            .spawn(move || Opened::new(device, settings))
+            .map_err(|error| Error::Internal(format!("no thread could be started: {error}")))?;
+        let (opened, opening) = (OnceLock::new(), Mutex::new(Some(thread)));
+        Ok(Self::on(Arc::new(Device { name, memory, driver, settings, opened, opening })))
     }
 
-    /// A queue on an open device.
-    fn on(device: Arc<Opened>) -> Result<Self, Error> {
-        CurrentContext::set_current(&*device.context).map_err(failed("cuCtxSetCurrent"))?;
-        // Only the default stream would make it wait, and nothing here uses that.
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("cuStreamCreate"))?;
-        Ok(Self { timeline: Mutex::default(), staging: Mutex::default(), stream, device })
+    /// A queue on a device.
+    fn on(device: Arc<Device>) -> Self {
+        Self { timeline: Mutex::default(), staging: Mutex::default(), stream: OnceLock::new(), device }
     }
 
     /// Makes the device's context this thread's.
-    fn enter(&self) -> Result<(), Error> {
-        CurrentContext::set_current(&*self.device.context).map_err(failed("cuCtxSetCurrent"))
+    fn enter(&self) -> Result<&Opened, Error> {
+        self.device.enter()
+    }
+
+    /// The stream, which is made when something is to be done in it. The context is this thread's.
+    fn stream(&self) -> Result<&Arc<Stream>, Error> {
+        if let Some(stream) = self.stream.get() {
+            return Ok(stream);
+        }
+        // Only the default stream would make it wait, and nothing here uses that.
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("cuStreamCreate"))?;
+        // Of two that were made at the same time, one is used.
+        Ok(self.stream.get_or_init(|| Arc::new(stream)))
     }
 
     /// Waits for the stream. The context is this thread's.
     fn synchronize(&self) -> Result<(), Error> {
-        self.stream.synchronize().map_err(failed("cuStreamSynchronize"))
+        self.stream()?.synchronize().map_err(failed("cuStreamSynchronize"))
     }
 
     /// Adds a copy to a device's memory to the stream.
@@ -222,7 +317,7 @@ impl Cuda {
     /// # Safety
     /// `to` has room for the bytes. They stay where they are, and as they are, until the stream has been waited for.
     unsafe fn copy_to(&self, to: u64, from: &[u8]) -> Result<(), Error> {
-        let stream = self.stream.as_inner();
+        let stream = self.stream()?.as_inner();
         // SAFETY: the slice is readable, and the caller vouches for the rest.
         let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), from.len(), stream) };
         check("cuMemcpyHtoDAsync", result)
@@ -233,7 +328,7 @@ impl Cuda {
     /// # Safety
     /// `from` has as many bytes as `to`.
     unsafe fn copy_from(&self, from: u64, to: &mut [u8]) -> Result<(), Error> {
-        let stream = self.stream.as_inner();
+        let stream = self.stream()?.as_inner();
         // SAFETY: the slice is writable, and borrowed alone until the copy is done; the caller vouches for the device's side.
         let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream) };
         check("cuMemcpyDtoHAsync", result)?;
@@ -253,8 +348,8 @@ impl Cuda {
     pub fn take_timeline(&self) -> Result<(Vec<KernelTime>, f32), Error> {
         self.enter()?;
         let events = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        self.synchronize()?;
         let read = || {
-            self.stream.synchronize()?;
             let times: CudaResult<Vec<_>> = events
                 .iter()
                 .map(|(name, start, end)| Ok(KernelTime { name, milliseconds: end.elapsed_time_f32(start)? }))
@@ -274,85 +369,37 @@ impl Cuda {
 
     fn event(&self) -> Result<Event, Error> {
         let event = Event::new(EventFlags::DEFAULT).map_err(failed("cuEventCreate"))?;
-        event.record(&self.stream).map_err(failed("cuEventRecord"))?;
+        event.record(self.stream()?).map_err(failed("cuEventRecord"))?;
         Ok(event)
     }
 }
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // As for `Opened`. What is still in the stream may use what is dropped next; where it fails, nobody asks any more.
-        let _ = self.enter();
-        let _ = self.stream.synchronize();
+        // What is still in the stream may use what is dropped next; where it fails, nobody asks any more.
+        if let Some(stream) = self.stream.get() {
+            let _ = self.enter();
+            let _ = stream.synchronize();
+        }
     }
 }
 
-fn check(call: &'static str, result: sys::CUresult) -> Result<(), Error> {
+pub(super) fn check(call: &'static str, result: sys::CUresult) -> Result<(), Error> {
     match result {
         sys::CUresult::CUDA_SUCCESS => Ok(()),
         other => Err(DeviceError::Cuda { call, message: format!("{other:?}") }.into()),
     }
 }
 
-/// Page-locked memory of the host: the device copies to and from it by itself.
-struct Pinned {
-    start: NonNull<u8>,
-    len: usize,
-    context: Arc<Context>,
-}
-
-// SAFETY: it is memory, which no thread owns more than another.
-unsafe impl Send for Pinned {}
-// SAFETY: shared, it can only be read.
-unsafe impl Sync for Pinned {}
-
-impl Pinned {
-    /// Memory that is page-locked for every device.
-    fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
-        CurrentContext::set_current(&**context).map_err(failed("cuCtxSetCurrent"))?;
-        let len = len.max(1);
-        let mut start = std::ptr::null_mut();
-        // SAFETY: `start` lives through the call, which writes a pointer.
-        let result = unsafe { sys::cuMemHostAlloc(&mut start, len, sys::CU_MEMHOSTALLOC_PORTABLE) };
-        check("cuMemHostAlloc", result)?;
-        let none = || DeviceError::Cuda { call: "cuMemHostAlloc", message: "no memory".into() };
-        let start = NonNull::new(start.cast()).ok_or_else(none)?;
-        Ok(Self { start, len, context: context.clone() })
-    }
-}
-
-impl Deref for Pinned {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        // SAFETY: the driver gave this many bytes of mapped pages, which hold some values, and they are freed by `drop` alone.
-        // A copy to them that is under way borrows them alone.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
-    }
-}
-
-impl DerefMut for Pinned {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `deref`, and the memory is borrowed alone. A copy from it that is under way borrows it.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        let _ = CurrentContext::set_current(&*self.context);
-        // SAFETY: the memory came from `cuMemHostAlloc` and is not used after this; whoever gave it to a stream has waited.
-        unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
-    }
-}
-
 /// Page-locked memory for copies, made when there is one.
 #[derive(Default)]
 struct Staging {
-    uploads: Option<Pinned>,
-    /// How much of that has been used since the stream was waited for.
+    /// For uploads, and behind that for small downloads.
+    small: Option<Allocated>,
+    /// How much has been used for uploads since the stream was waited for.
     used: usize,
-    downloads: Option<Pinned>,
+    /// For downloads that are larger.
+    large: Option<Allocated>,
 }
 
 impl Staging {
@@ -360,23 +407,30 @@ impl Staging {
     fn upload(&mut self, context: &Arc<Context>, len: usize) -> Result<&mut [u8], Error> {
         let used = self.used;
         self.used += len;
-        Ok(&mut Self::at_least(&mut self.uploads, context, STAGED_UPLOADS)?[used..used + len])
+        Ok(&mut self.small(context)?[used..used + len])
     }
 
     /// Memory for the copy of `len` bytes, or for the largest part of it.
     fn download(&mut self, context: &Arc<Context>, len: usize) -> Result<&mut [u8], Error> {
         let (first, most) = STAGED_DOWNLOADS;
-        Self::at_least(&mut self.downloads, context, len.next_power_of_two().clamp(first, most))
+        if len <= first {
+            return Ok(&mut self.small(context)?[STAGED_UPLOADS..]);
+        }
+        Self::at_least(&mut self.large, context, len.next_power_of_two().min(most))
+    }
+
+    fn small(&mut self, context: &Arc<Context>) -> Result<&mut [u8], Error> {
+        Self::at_least(&mut self.small, context, STAGED_UPLOADS + STAGED_DOWNLOADS.0)
     }
 
     fn at_least<'a>(
-        memory: &'a mut Option<Pinned>,
+        memory: &'a mut Option<Allocated>,
         context: &Arc<Context>,
         len: usize,
     ) -> Result<&'a mut [u8], Error> {
-        let made = match memory.take().filter(|memory| memory.len >= len) {
+        let made = match memory.take().filter(|memory| memory.len() >= len) {
             Some(memory) => memory,
-            None => Pinned::new(context, len)?,
+            None => Allocated::new(context, len)?,
         };
         Ok(memory.insert(made))
     }
@@ -384,17 +438,9 @@ impl Staging {
 
 /// An array in a CUDA device's memory.
 pub struct CudaBuffer<T> {
-    bytes: DeviceBuffer<u8>,
+    bytes: DeviceBytes,
     len: usize,
     element: PhantomData<T>,
-    context: Arc<Context>,
-}
-
-impl<T> Drop for CudaBuffer<T> {
-    fn drop(&mut self) {
-        // The memory is given back in its own context, whichever thread drops it.
-        let _ = CurrentContext::set_current(&*self.context);
-    }
 }
 
 impl<T: Plain> CudaBuffer<T> {
@@ -423,15 +469,31 @@ impl Accelerator for Cuda {
     type Buffer<T: Plain> = CudaBuffer<T>;
 
     fn queue(&self) -> Result<Self, Error> {
-        Self::on(self.device.clone())
+        Ok(Self::on(self.device.clone()))
     }
 
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
-        Ok(Buffer::new(Pinned::new(&self.device.context, len)?))
+        match self.device.settings.texts {
+            TextMemory::Registered => Ok(Buffer::new(Pages::new(len)?)),
+            TextMemory::Allocated => Ok(Buffer::new(Allocated::new(&self.device.opened()?.context, len)?)),
+        }
     }
 
     fn setup(&self) -> Vec<(&'static str, Duration)> {
-        self.device.setup.clone()
+        let mut parts = vec![("driver", self.device.driver)];
+        if let Some(Ok(opened)) = self.device.opened.get() {
+            parts.push(("context", opened.took));
+            parts.extend(opened.modules.times());
+        }
+        parts
+    }
+
+    fn ready(&self) -> Option<Instant> {
+        self.device.opened.get()?.as_ref().ok().map(|opened| opened.ready)
+    }
+
+    fn memory(&self) -> Result<u64, Error> {
+        Ok(self.device.memory)
     }
 
     fn name(&self) -> String {
@@ -439,23 +501,26 @@ impl Accelerator for Cuda {
     }
 
     fn free_memory(&self) -> Result<u64, Error> {
-        self.enter()?;
-        mem_get_info().map(|(free, _)| free as u64).map_err(failed("cuMemGetInfo"))
+        free(self.enter()?.pool.as_ref())
     }
 
     fn alloc<T: Plain>(&self, len: usize) -> Result<CudaBuffer<T>, Error> {
-        self.enter()?;
+        let Opened { pool, context, .. } = self.enter()?;
         let size = len.max(1) * size_of::<T>();
-        // SAFETY: nothing reads the buffer before a copy or a kernel has written it, as `alloc` says.
-        match unsafe { DeviceBuffer::uninitialized(size) } {
-            Ok(bytes) => {
-                let context = self.device.context.clone();
-                Ok(CudaBuffer { bytes, len: len.max(1), element: PhantomData, context })
-            }
-            Err(CudaError::OutOfMemory) => {
+        // Nothing reads the array before a copy or a kernel has written it, as `alloc` says.
+        let mut made = DeviceBytes::new(size, pool.as_ref(), self.stream()?, context);
+        if let (Err(NoMemory::Short), Some(pool)) = (&made, pool) {
+            // The pool may have an array's memory that is too short for this one.
+            self.synchronize()?;
+            pool.trim()?;
+            made = DeviceBytes::new(size, Some(pool), self.stream()?, context);
+        }
+        match made {
+            Ok(bytes) => Ok(CudaBuffer { bytes, len: len.max(1), element: PhantomData }),
+            Err(NoMemory::Short) => {
                 Err(DeviceError::OutOfMemory { wanted: size as u64, free: self.free_memory()? }.into())
             }
-            Err(error) => Err(failed("cuMemAlloc")(error)),
+            Err(NoMemory::Failed(error)) => Err(error),
         }
     }
 
@@ -465,9 +530,9 @@ impl Accelerator for Cuda {
             return Ok(());
         }
         self.enter()?;
-        let start = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
+        let start = buffer.bytes.start() + range.start as u64;
         // SAFETY: `range` lies within the buffer, which is alive; and its memory is given back when the device is done with it.
-        let result = unsafe { sys::cuMemsetD8Async(start, 0, range.len(), self.stream.as_inner()) };
+        let result = unsafe { sys::cuMemsetD8Async(start, 0, range.len(), self.stream()?.as_inner()) };
         check("cuMemsetD8Async", result)
     }
 
@@ -476,8 +541,8 @@ impl Accelerator for Cuda {
         if range.is_empty() {
             return Ok(());
         }
-        self.enter()?;
-        let to = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
+        let context = &self.enter()?.context;
+        let to = buffer.bytes.start() + range.start as u64;
         let mut staging = self.staging();
         if range.len() > STAGED_UPLOADS {
             // SAFETY: `range` lies within the buffer, and the slice is borrowed until the stream has been waited for.
@@ -490,7 +555,7 @@ impl Accelerator for Cuda {
             self.synchronize()?;
             staging.used = 0;
         }
-        let staged = staging.upload(&self.device.context, range.len())?;
+        let staged = staging.upload(context, range.len())?;
         staged.copy_from_slice(bytes(from));
         // SAFETY: `range` lies within the buffer. Nothing is written to this part of the staging memory before `used` is set
         // back, which is done where the stream is waited for; and `drop` waits for it, too.
@@ -507,8 +572,8 @@ impl Accelerator for Cuda {
         if range.is_empty() {
             return Ok(());
         }
-        self.enter()?;
-        let to = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
+        lock(&self.enter()?.context, bytes(from))?;
+        let to = buffer.bytes.start() + range.start as u64;
         // SAFETY: `range` lies within the buffer, and the caller vouches for the slice.
         unsafe { self.copy_to(to, bytes(from)) }
     }
@@ -526,10 +591,10 @@ impl Accelerator for Cuda {
         if range.is_empty() {
             return Ok(());
         }
-        self.enter()?;
-        let from = buffer.bytes.as_device_ptr().as_raw() + range.start as u64;
+        let context = &self.enter()?.context;
+        let from = buffer.bytes.start() + range.start as u64;
         let mut staging = self.staging();
-        let staged = staging.download(&self.device.context, range.len())?;
+        let staged = staging.download(context, range.len())?;
         let mut at = from;
         for part in bytes_mut(to).chunks_mut(staged.len()) {
             // SAFETY: `range` lies within the buffer, and all parts together are as long.
@@ -545,19 +610,22 @@ impl Accelerator for Cuda {
         assert!(len <= buffer.len, "a view of {len} elements of a device buffer of {}", buffer.len);
         // SAFETY: the buffer has `len` elements of device memory, and lives as long as the view. What kernels
         // write they reach through a `ViewMut`, which borrows the buffer alone.
-        unsafe { View::from_raw(buffer.bytes.as_device_ptr().as_ptr().cast(), len) }
+        unsafe { View::from_raw(buffer.bytes.start() as *const T, len) }
     }
 
     fn view_mut<'a, T: Plain>(&self, buffer: &'a mut CudaBuffer<T>, len: usize) -> ViewMut<'a, T> {
         assert!(len <= buffer.len, "a view of {len} elements of a device buffer of {}", buffer.len);
         // SAFETY: as for `view`, and the buffer is borrowed alone.
-        unsafe { ViewMut::from_raw(buffer.bytes.as_device_ptr().as_mut_ptr().cast(), len) }
+        unsafe { ViewMut::from_raw(buffer.bytes.start() as *mut T, len) }
+    }
+
+    fn prepare<K: Kernel>(&self) -> Result<(), Error> {
+        self.enter()?.modules.function(K::NAME, self.device.settings.registers).map(drop)
     }
 
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
         K::check(args).map_err(|error| Error::Internal(error.to_string()))?;
-        self.enter()?;
-        let function = self.device.module.get_function(K::NAME).map_err(failed(K::NAME))?;
+        let function = self.enter()?.modules.function(K::NAME, self.device.settings.registers)?;
         let timed = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let start = timed.then(|| self.event()).transpose()?;
         let parameter: *const K::Args<'_> = args;
@@ -566,7 +634,7 @@ impl Accelerator for Cuda {
         // for what they point to.
         unsafe {
             let parameters = [parameter.cast_mut().cast::<c_void>()];
-            self.stream.launch(&function, K::blocks(args), BLOCK_THREADS as u32, 0, &parameters)
+            self.stream()?.launch(&function, K::blocks(args), BLOCK_THREADS as u32, 0, &parameters)
         }
         .map_err(failed(K::NAME))?;
         if let Some(start) = start {

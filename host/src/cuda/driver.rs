@@ -337,11 +337,14 @@ mod functions {
             block_dim_y: c_uint, block_dim_z: c_uint, shared_mem_bytes: c_uint, stream: CUstream,
             kernel_params: *mut *mut c_void
         );
+        cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, pool: CUmemoryPool, stream: CUstream);
         cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, flags: c_uint);
         cuMemHostGetDevicePointer_v2(pdptr: *mut CUdeviceptr, p: *mut c_void, flags: c_uint);
         cuMemHostGetFlags(flags: *mut c_uint, p: *mut c_void);
         cuMemHostRegister_v2(p: *mut c_void, bytesize: usize, flags: c_uint);
         cuMemHostUnregister(p: *mut c_void);
+        cuMemPoolCreate(pool: *mut CUmemoryPool, properties: *const CUmemPoolProps);
+        cuMemPoolDestroy(pool: CUmemoryPool);
         cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void);
         cuMemPoolSetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut c_void);
         cuMemPoolTrimTo(pool: CUmemoryPool, min_bytes_to_keep: usize);

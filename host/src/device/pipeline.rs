@@ -1,7 +1,7 @@
 //! The stages of one partition on a device.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpath_shared::kernel::{
     CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds, QueryCount, QueryFill,
@@ -35,6 +35,7 @@ pub struct Pipeline<A: Accelerator> {
     /// Queues whose workers are gone, to be used again with their buffers.
     idle: Mutex<Vec<Lane<A>>>,
     device: A,
+    /// Bytes of memory that the device has.
     memory: u64,
     most_cells: usize,
 }
@@ -67,6 +68,8 @@ const WORKERS: usize = 12;
 const LARGEST_DEFAULT_PARTITION: u64 = 8 << 20;
 /// A smaller one is all launches.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
+/// The part of a device's memory that is little of it: who wants no more does not ask what others use.
+const LITTLE: u64 = 8;
 
 /// Cells, of a path and a line each, that are answered at once: up to 44 bytes each on the device, of each worker (counts,
 /// offsets, and two matches kept). A text with more, of very many paths and very short lines, is answered in parts.
@@ -83,12 +86,12 @@ fn line_near_the_middle(text: &[u8]) -> usize {
 }
 
 impl<A: Accelerator> Pipeline<A> {
-    /// A pipeline over a device, with partitions and workers by its free memory.
+    /// A pipeline over a device, with partitions and workers by its memory. Does not wait until the device is ready.
     ///
     /// # Errors
     /// [`Error::Device`] if the device does not say how much it has.
     pub fn new(device: A) -> Result<Self, Error> {
-        let memory = device.free_memory()?;
+        let memory = device.memory()?;
         let (stages, idle) = (Mutex::default(), Mutex::default());
         Ok(Self { stages, idle, device, memory, most_cells: MOST_CELLS })
     }
@@ -171,7 +174,21 @@ impl<A: Accelerator> Drop for Waits<'_, A> {
 struct DeviceWorker<'a, A: Accelerator> {
     /// Always there before the drop.
     lane: Option<Lane<A>>,
+    number: usize,
     pipeline: &'a Pipeline<A>,
+}
+
+/// Makes ready what comes after the index: of the first workers each a part, while worker 0 makes the index ready, which all
+/// need first.
+fn prepare<A: Accelerator>(queue: &A, number: usize, program: &Program, want: Want) -> Result<(), Error> {
+    let find = want.to_find();
+    match number {
+        1 if program.is_singular() => queue.prepare::<QuerySlots>(),
+        1 => queue.prepare::<QueryCount>(),
+        2 if find.matches && !program.is_singular() => queue.prepare::<QueryFill>(),
+        3 if find.text.is_some() || find.records || !program.is_singular() => queue.prepare::<CountScan>(),
+        _ => Ok(()),
+    }
 }
 
 impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
@@ -179,6 +196,7 @@ impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
         let Some(Lane { stages, queue }) = &mut self.lane else {
             return Err(Error::Internal("a worker without a queue".into()));
         };
+        prepare(queue, self.number, program, want)?;
         self.pipeline.answer_on(queue, stages, text, program, want)
     }
 }
@@ -202,16 +220,22 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     /// Fewer where partitions are so large that the device's memory is not enough for more.
     fn workers(&self, partition_size: usize) -> usize {
         let each = DEVICE_BYTES_PER_BYTE * partition_size as u64;
-        (self.memory / each.max(1)).clamp(1, WORKERS as u64) as usize
+        let all = each * WORKERS as u64;
+        if all <= self.memory / LITTLE {
+            return WORKERS;
+        }
+        // What is free is known when the device is ready. If it never is, the first worker says why.
+        let free = self.device.free_memory().unwrap_or(self.memory);
+        (free / each.max(1)).clamp(1, WORKERS as u64) as usize
     }
 
-    fn worker(&self, _number: usize) -> Result<Box<dyn Worker + '_>, Error> {
+    fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
         let idle = self.idle().pop();
         let lane = match idle {
             Some(lane) => lane,
             None => Lane { stages: Stages::default(), queue: self.device.queue()? },
         };
-        Ok(Box::new(DeviceWorker { lane: Some(lane), pipeline: self }))
+        Ok(Box::new(DeviceWorker { lane: Some(lane), number, pipeline: self }))
     }
 
     fn buffer(&self, len: usize) -> Result<Buffer, Error> {
@@ -220,6 +244,10 @@ impl<A: Accelerator> Backend for Pipeline<A> {
 
     fn setup(&self) -> Vec<(&'static str, Duration)> {
         self.device.setup()
+    }
+
+    fn ready(&self) -> Option<Instant> {
+        self.device.ready()
     }
 
     fn stages(&self, program: &Program) -> Vec<Stage> {

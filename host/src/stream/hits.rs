@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::ByteOffset;
 
-use super::{Answers, Batch, Plan, Stats};
+use super::{Answers, Batch, Plan, Setup, Stats};
 use crate::error::Error;
 
 /// The matches of one query, one at a time. See [`Input::query`](crate::Input::query).
@@ -34,6 +34,12 @@ impl Hits {
     #[must_use]
     pub fn plan(&self) -> &Plan {
         self.answers.plan()
+    }
+
+    /// How the backend was made, as far as it is; complete when the iterator has ended.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
+        self.answers.setup()
     }
 }
 

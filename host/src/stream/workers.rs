@@ -291,6 +291,11 @@ impl Workers {
         self.0.read.load(Ordering::Relaxed)
     }
 
+    /// What answers.
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.0.task.backend
+    }
+
     /// How many workers have been started.
     pub fn started(&self) -> usize {
         self.0.started.load(Ordering::Relaxed) as usize

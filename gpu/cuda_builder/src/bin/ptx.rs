@@ -4,22 +4,37 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
+    time::Instant,
 };
 
 use cuda_builder::{Arch, CudaBuilder, Ptx, Report, parse_header};
+use warpath_shared::kernel::KERNELS;
 
 const USAGE: &str = "\
 usage: cargo run -p warpath-cuda-builder -- build|check [--arch sm_XX]... [--root DIR]
+       cargo run -p warpath-cuda-builder -- cubins --ptxas PROGRAM --out DIR [--arch sm_XX]... [--root DIR]
 
-build   compile gpu/ and write gpu/ptx/warpath.<arch>.ptx
+build   compile gpu/ and write gpu/ptx/<module>.<arch>.ptx, a file for each module of `for_each_kernel!`
 check   compile gpu/ and compare with what is there; exit status 1 if it differs
+cubins  have NVIDIA's assembler make DIR/<module>.<arch>.cubin of the PTX that is there; print sizes and times
 
---arch  this architecture only; may be repeated (default: every one that the repository carries)
---root  the workspace (default: the one around the current folder)
+--arch   this architecture only; may be repeated (default: every one that the repository carries; sm_80, sm_90
+         and sm_100 for cubins)
+--root   the workspace (default: the one around the current folder)
+--ptxas  the assembler: tests/ptx.sh finds or fetches one
 ";
 
+/// What cubins are made for, if nothing else is said: the cards of data centres.
+const ASSEMBLED: &[Arch] = &[Arch::Sm80, Arch::Sm90, Arch::Sm100];
+
+enum Mode {
+    Build,
+    Check,
+    Cubins { ptxas: PathBuf, out: PathBuf },
+}
+
 struct Options {
-    check: bool,
+    mode: Mode,
     arches: Vec<Arch>,
     root: PathBuf,
 }
@@ -38,7 +53,12 @@ fn main() -> ExitCode {
     };
     let mut good = true;
     for &arch in &options.arches {
-        match run(&options, arch) {
+        let done = match &options.mode {
+            Mode::Build => build(&options.root, arch).map(|()| true),
+            Mode::Check => check(&options.root, arch),
+            Mode::Cubins { ptxas, out } => cubins(&options.root, arch, ptxas, out).map(|()| true),
+        };
+        match done {
             Ok(as_it_should_be) => good &= as_it_should_be,
             Err(message) => {
                 eprintln!("ptx: {message}");
@@ -56,23 +76,31 @@ fn main() -> ExitCode {
 fn options(mut args: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let mut command = None;
     let mut arches = Vec::new();
-    let mut root = None;
+    let (mut root, mut ptxas, mut out) = (None, None, None);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
         match arg.as_str() {
             "-h" | "--help" => return Ok(None),
             "--arch" => arches.push(value()?.parse().map_err(|error| format!("{error}"))?),
             "--root" => root = Some(PathBuf::from(value()?)),
-            "build" | "check" if command.is_none() => command = Some(arg),
+            "--ptxas" => ptxas = Some(PathBuf::from(value()?)),
+            "--out" => out = Some(PathBuf::from(value()?)),
+            "build" | "check" | "cubins" if command.is_none() => command = Some(arg),
             _ => return Err(format!("unexpected argument `{arg}`")),
         }
     }
-    let check = command.ok_or("say build or check")? == "check";
+    let (mode, usual) = match (command.as_deref().ok_or("say build, check or cubins")?, ptxas, out) {
+        ("cubins", Some(ptxas), Some(out)) => (Mode::Cubins { ptxas, out }, ASSEMBLED),
+        ("cubins", ..) => return Err("cubins needs --ptxas and --out".to_owned()),
+        ("check", None, None) => (Mode::Check, Arch::COMMITTED),
+        (_, None, None) => (Mode::Build, Arch::COMMITTED),
+        _ => return Err("--ptxas and --out are for cubins".to_owned()),
+    };
     if arches.is_empty() {
-        arches = Arch::COMMITTED.to_vec();
+        arches = usual.to_vec();
     }
     let root = root.map_or_else(workspace_root, Ok)?;
-    Ok(Some(Options { check, arches, root }))
+    Ok(Some(Options { mode, arches, root }))
 }
 
 /// The workspace around the current folder.
@@ -85,33 +113,117 @@ fn workspace_root() -> Result<PathBuf, String> {
     manifest.parent().map(Path::to_owned).ok_or_else(|| "the current folder is in no workspace".to_owned())
 }
 
-/// Builds or checks one file; whether it is as it should be.
-fn run(options: &Options, arch: Arch) -> Result<bool, String> {
-    let builder = CudaBuilder::new(options.root.join("gpu")).arch(arch);
-    let relative = format!("gpu/ptx/warpath.{arch}.ptx");
-    let committed = options.root.join(&relative);
-    if !options.check {
-        let ptx = builder.copy_to(&committed).compile().map_err(|error| error.to_string())?;
+/// The modules of `for_each_kernel!`, in the order of their first kernels, with their kernels' names.
+fn modules() -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut modules: Vec<(&str, Vec<&str>)> = Vec::new();
+    for &(kernel, module) in KERNELS {
+        match modules.iter_mut().find(|(name, _)| *name == module) {
+            Some((_, kernels)) => kernels.push(kernel),
+            None => modules.push((module, vec![kernel])),
+        }
+    }
+    modules
+}
+
+/// Compiles the kernels, and gives each module with its file's name.
+fn compile(root: &Path, arch: Arch) -> Result<Vec<(String, Ptx)>, String> {
+    let ptx = CudaBuilder::new(root.join("gpu")).arch(arch).compile().map_err(|error| error.to_string())?;
+    let parts = ptx.split(&modules()).map_err(|error| error.to_string())?;
+    let named =
+        |(part, (module, _)): (Ptx, (&str, Vec<&str>))| (format!("gpu/ptx/{module}.{arch}.ptx"), part);
+    Ok(parts.into_iter().zip(modules()).map(named).collect())
+}
+
+/// The files of an architecture in `gpu/ptx` that belong to no module.
+fn left_over(root: &Path, arch: Arch) -> Result<Vec<String>, String> {
+    let folder = root.join("gpu/ptx");
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(format!("{}: {error}", folder.display())),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| format!("{}: {error}", folder.display()))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let module = name.strip_suffix(&format!(".{arch}.ptx"));
+        if module.is_some_and(|module| !KERNELS.iter().any(|(_, of)| *of == module)) {
+            names.push(format!("gpu/ptx/{name}"));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Writes the files of an architecture, and removes those of modules that are no more.
+fn build(root: &Path, arch: Arch) -> Result<(), String> {
+    for (relative, ptx) in compile(root, arch)? {
+        ptx.write_to(&root.join(&relative)).map_err(|error| error.to_string())?;
         println!("{relative}: {}", summary(&ptx));
         print!("{}", ptx.report);
-        return Ok(true);
     }
-    let ptx = builder.compile().map_err(|error| error.to_string())?;
-    let old = match fs::read_to_string(&committed) {
-        Ok(old) => old,
-        Err(error) => {
-            println!("{relative}: cannot be read: {error}");
-            return Ok(false);
+    for relative in left_over(root, arch)? {
+        fs::remove_file(root.join(&relative)).map_err(|error| format!("{relative}: {error}"))?;
+        println!("{relative}: of no module, removed");
+    }
+    Ok(())
+}
+
+/// Compares the files of an architecture with what the sources give; whether they are as they should be.
+fn check(root: &Path, arch: Arch) -> Result<bool, String> {
+    let mut good = true;
+    for (relative, ptx) in compile(root, arch)? {
+        match fs::read_to_string(root.join(&relative)) {
+            Ok(old) if old == ptx.text => println!("{relative}: up to date, {}", summary(&ptx)),
+            Ok(old) => {
+                good = false;
+                println!("{relative}: differs from what the sources give");
+                differences(&old, &ptx).iter().for_each(|difference| println!("  {difference}"));
+                println!("  built, all modules in one: {}", ptx.path.display());
+            }
+            Err(error) => {
+                good = false;
+                println!("{relative}: cannot be read: {error}");
+            }
         }
-    };
-    if old == ptx.text {
-        println!("{relative}: up to date, {}", summary(&ptx));
-        return Ok(true);
     }
-    println!("{relative}: differs from what the sources give");
-    differences(&old, &ptx).iter().for_each(|difference| println!("  {difference}"));
-    println!("  built: {}", ptx.path.display());
-    Ok(false)
+    for relative in left_over(root, arch)? {
+        good = false;
+        println!("{relative}: of no module");
+    }
+    Ok(good)
+}
+
+/// Assembles the PTX that is there for an architecture, and tells how long that took and how much it gave.
+fn cubins(root: &Path, arch: Arch, ptxas: &Path, out: &Path) -> Result<(), String> {
+    fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
+    // The newest PTX that the architecture can run, as a driver would take it.
+    let from = Arch::COMMITTED.iter().rev().find(|from| **from <= arch);
+    let from = from.ok_or_else(|| format!("no committed PTX is for {arch} or an older architecture"))?;
+    let mut all = 0;
+    for (module, _) in modules() {
+        let ptx = root.join(format!("gpu/ptx/{module}.{from}.ptx"));
+        let cubin = out.join(format!("{module}.{arch}.cubin"));
+        let started = Instant::now();
+        let run = Command::new(ptxas).arg(format!("-arch={arch}")).arg(&ptx).arg("-o").arg(&cubin).output();
+        let took = started.elapsed();
+        let run = run.map_err(|error| format!("cannot run {}: {error}", ptxas.display()))?;
+        if !run.status.success() {
+            let said = String::from_utf8_lossy(&run.stderr);
+            return Err(format!(
+                "{} refuses {} for {arch}: {}",
+                ptxas.display(),
+                ptx.display(),
+                said.trim_end()
+            ));
+        }
+        let size = |path: &Path| fs::metadata(path).map(|file| file.len()).map_err(|error| error.to_string());
+        let (bytes, text) = (size(&cubin)?, size(&ptx)?);
+        println!("{module} for {arch}: {bytes} bytes of {text} of PTX, in {:.2} s", took.as_secs_f64());
+        all += bytes;
+    }
+    println!("all for {arch}: {all} bytes");
+    Ok(())
 }
 
 fn summary(ptx: &Ptx) -> String {

@@ -1,0 +1,230 @@
+//! The driver's functions as this bench calls them: each with its errors, and nothing kept for later.
+
+use std::ffi::{CString, c_void};
+use std::ptr;
+
+use anyhow::{Context as _, Result, ensure};
+use cust::sys;
+
+/// Fails where a call of the driver did.
+pub fn check(call: &str, result: sys::CUresult) -> Result<()> {
+    ensure!(result == sys::CUresult::CUDA_SUCCESS, "{call}: {result:?}");
+    Ok(())
+}
+
+/// A device's context, which this process keeps to its end.
+#[derive(Clone, Copy)]
+pub struct Context(sys::CUcontext);
+
+// SAFETY: the driver's contexts may be used by any thread.
+unsafe impl Send for Context {}
+// SAFETY: likewise.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// Starts the driver.
+    pub fn init() -> Result<()> {
+        // SAFETY: the call takes no pointers.
+        check("cuInit", unsafe { sys::cuInit(0) })
+    }
+
+    /// The device of a number.
+    pub fn device(number: usize) -> Result<sys::CUdevice> {
+        let mut device = 0;
+        // SAFETY: the call writes to what lives through it.
+        check("cuDeviceGet", unsafe { sys::cuDeviceGet(&mut device, number as i32) })?;
+        Ok(device)
+    }
+
+    /// The context of a device.
+    pub fn retain(device: sys::CUdevice) -> Result<Self> {
+        let mut context = ptr::null_mut();
+        // SAFETY: the call writes to what lives through it.
+        check("cuDevicePrimaryCtxRetain", unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) })?;
+        Ok(Self(context))
+    }
+
+    /// Everything up to the context, which is this thread's.
+    pub fn make(number: usize) -> Result<Self> {
+        Self::init()?;
+        let context = Self::retain(Self::device(number)?)?;
+        context.enter()?;
+        Ok(context)
+    }
+
+    /// Makes the context this thread's.
+    pub fn enter(self) -> Result<()> {
+        // SAFETY: the context is alive: nothing gives it back.
+        check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.0) })
+    }
+}
+
+/// A device's compute capability: major, minor.
+pub fn compute_capability(number: usize) -> Result<(i32, i32)> {
+    let device = Context::device(number)?;
+    let read = |attribute| {
+        let mut value = 0;
+        // SAFETY: the call writes to what lives through it.
+        check("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) })?;
+        anyhow::Ok(value)
+    };
+    Ok((
+        read(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+        read(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+    ))
+}
+
+/// Loads a module into this thread's context, and leaves it there.
+pub fn load_module(ptx: &str) -> Result<sys::CUmodule> {
+    let text = CString::new(ptx)?;
+    // SAFETY: the text ends with a zero.
+    unsafe { load(text.as_bytes_with_nul()) }
+}
+
+/// As [`load_module`], a cubin.
+pub fn load_cubin(image: &[u8]) -> Result<sys::CUmodule> {
+    ensure!(image.starts_with(b"\x7fELF"), "this is no cubin");
+    // SAFETY: the file is of this format, and whoever runs this bench has had it made.
+    unsafe { load(image) }
+}
+
+/// # Safety
+/// The image is text that ends with a zero, or a whole cubin.
+unsafe fn load(image: &[u8]) -> Result<sys::CUmodule> {
+    let mut module = ptr::null_mut();
+    // SAFETY: the image lives through the call, and the caller vouches for its end; the call writes to what lives, too.
+    let result = unsafe {
+        sys::cuModuleLoadDataEx(&mut module, image.as_ptr().cast(), 0, ptr::null_mut(), ptr::null_mut())
+    };
+    check("cuModuleLoadDataEx", result)?;
+    Ok(module)
+}
+
+/// A module's kernel.
+pub fn function(module: sys::CUmodule, name: &str) -> Result<sys::CUfunction> {
+    let text = CString::new(name)?;
+    let mut function = ptr::null_mut();
+    // SAFETY: the module is loaded; the name ends with a zero.
+    check(name, unsafe { sys::cuModuleGetFunction(&mut function, module, text.as_ptr()) })?;
+    Ok(function)
+}
+
+/// A stream that waits for no other.
+pub fn stream() -> Result<sys::CUstream> {
+    let mut stream = ptr::null_mut();
+    let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+    // SAFETY: the call writes to what lives through it.
+    check("cuStreamCreate", unsafe { sys::cuStreamCreate(&mut stream, flags) })?;
+    Ok(stream)
+}
+
+/// Waits for a stream.
+pub fn synchronize(stream: sys::CUstream) -> Result<()> {
+    // SAFETY: the stream is never destroyed.
+    check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(stream) })
+}
+
+/// Device memory, which is not given back.
+pub fn device_memory(bytes: usize) -> Result<sys::CUdeviceptr> {
+    let mut start = 0;
+    // SAFETY: the call writes to what lives through it.
+    check("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut start, bytes) })?;
+    Ok(start)
+}
+
+/// Device memory of the device's own pool, which is not given back.
+pub fn pooled_memory(bytes: usize, stream: sys::CUstream) -> Result<sys::CUdeviceptr> {
+    let mut start = 0;
+    // SAFETY: the call writes to what lives through it, and the stream is never destroyed.
+    check("cuMemAllocAsync", unsafe { sys::cuMemAllocAsync(&mut start, bytes, stream) })?;
+    Ok(start)
+}
+
+/// Has the device's own pool keep what it once had.
+pub fn keep_pool(device: sys::CUdevice) -> Result<()> {
+    let mut pool = ptr::null_mut();
+    // SAFETY: the call writes to what lives through it.
+    check("cuDeviceGetDefaultMemPool", unsafe { sys::cuDeviceGetDefaultMemPool(&mut pool, device) })?;
+    let mut threshold = u64::MAX;
+    let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+    // SAFETY: this attribute is a `u64`, which lives through the call.
+    let result =
+        unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast::<c_void>()) };
+    check("cuMemPoolSetAttribute", result)
+}
+
+/// Page-locked memory of the host that the driver makes, which is not given back.
+pub fn host_memory(bytes: usize) -> Result<()> {
+    let mut start = ptr::null_mut();
+    // SAFETY: the call writes to what lives through it.
+    let result = unsafe { sys::cuMemHostAlloc(&mut start, bytes, sys::CU_MEMHOSTALLOC_PORTABLE) };
+    check("cuMemHostAlloc", result)
+}
+
+/// Bytes of a huge page.
+const HUGE: usize = 2 << 20;
+
+/// Memory of this process, which is not given back: whole pages of one size, if the system has them.
+pub struct Mapping {
+    start: *mut u8,
+    bytes: usize,
+}
+
+impl Mapping {
+    /// Asks for memory in huge pages, or in small ones. No page of it is there yet.
+    pub fn new(bytes: usize, huge: bool) -> Result<Self> {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: the mapping is new, and stands where the system wants it.
+        let start = unsafe { libc::mmap(ptr::null_mut(), bytes + HUGE, protection, flags, -1, 0) };
+        ensure!(start != libc::MAP_FAILED, "mmap: {}", std::io::Error::last_os_error());
+        let start: *mut u8 = start.cast();
+        // SAFETY: the mapping is longer by what aligns it.
+        let start = unsafe { start.add(start.align_offset(HUGE)) };
+        let advice = if huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        // SAFETY: the range is of the mapping.
+        let result = unsafe { libc::madvise(start.cast(), bytes, advice) };
+        ensure!(result == 0, "madvise: {}", std::io::Error::last_os_error());
+        Ok(Self { start, bytes })
+    }
+
+    /// Writes to each page, so that it is there.
+    pub fn touch(&mut self) {
+        for at in (0..self.bytes).step_by(4096) {
+            // SAFETY: `at` lies within the mapping.
+            unsafe { self.start.add(at).write_volatile(1) };
+        }
+    }
+
+    /// Page-locks it.
+    pub fn register(&mut self) -> Result<()> {
+        // SAFETY: the range is of the mapping, which is not given back.
+        let result = unsafe {
+            sys::cuMemHostRegister_v2(self.start.cast(), self.bytes, sys::CU_MEMHOSTREGISTER_PORTABLE)
+        };
+        check("cuMemHostRegister", result)
+    }
+
+    /// Copies its beginning to the device, and waits for that.
+    pub fn copy_to(&self, to: sys::CUdeviceptr, bytes: usize, stream: sys::CUstream) -> Result<()> {
+        ensure!(bytes <= self.bytes, "a copy of {bytes} bytes out of {}", self.bytes);
+        // SAFETY: the bytes are there, and the caller's memory is as long: all of it here is of one length.
+        check("cuMemcpyHtoDAsync", unsafe {
+            sys::cuMemcpyHtoDAsync_v2(to, self.start.cast(), bytes, stream)
+        })?;
+        synchronize(stream)
+    }
+}
+
+/// Runs something so many times at once, each in a thread of its own that has the context.
+pub fn at_once(context: Context, threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    std::thread::scope(|scope| {
+        let work = &work;
+        let run = move |number| {
+            context.enter()?;
+            work(number)
+        };
+        let all: Vec<_> = (0..threads).map(|number| scope.spawn(move || run(number))).collect();
+        all.into_iter().try_for_each(|thread| thread.join().ok().context("a thread panicked")?)
+    })
+}

@@ -1,0 +1,264 @@
+//! The driver, the context, the modules, a first launch, and device memory in each way.
+
+use std::ptr;
+
+use anyhow::{Context as _, Result};
+use cust::sys;
+use warpath::cuda::modules;
+use warpath_shared::kernel::{Copy16, Copy16Args, Kernel};
+use warpath_shared::units::{BLOCK_THREADS, TILE_BYTES};
+use warpath_shared::view::{View, ViewMut};
+
+use super::call::{self, Context};
+use super::{Args, Clock, Part};
+
+/// Workers of a device.
+const WORKERS: usize = 12;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// The arrays of one worker that counts a singular path in parts of 8 MiB, in bytes: text, bitmaps, line starts, slots,
+/// and the small ones around them.
+const ARRAYS: [usize; 29] = [
+    8 * MIB + 64 * KIB,
+    3 * MIB,
+    MIB + 8 * KIB,
+    513 * KIB,
+    260 * KIB,
+    260 * KIB,
+    160 * KIB,
+    9 * KIB,
+    9 * KIB,
+    4 * KIB,
+    4 * KIB,
+    4 * KIB,
+    KIB,
+    KIB,
+    512,
+    512,
+    256,
+    256,
+    256,
+    64,
+    64,
+    64,
+    16,
+    16,
+    16,
+    16,
+    16,
+    16,
+    16,
+];
+
+/// As the driver's `cuMemAlloc` aligns.
+const ALIGNED: usize = 256;
+
+fn arena() -> usize {
+    ARRAYS.iter().map(|bytes| bytes.next_multiple_of(ALIGNED)).sum()
+}
+
+pub fn memory_parts() -> Vec<Part> {
+    let part = |name, about, run| Part { name, about, with: &[], run };
+    vec![
+        part("device: arrays", "cuMemAlloc, the 29 arrays of each of twelve workers", arrays),
+        part("device: arrays, at once", "the same by twelve threads", arrays_at_once),
+        part("device: arenas", "cuMemAlloc, one for each of twelve workers", arenas),
+        part("device: arenas, at once", "the same by twelve threads", arenas_at_once),
+        part("device: one arena", "cuMemAlloc, one for all", one_arena),
+        part("device: pool", "cuMemAllocAsync, the same arrays, each worker on its stream", pool),
+        part("device: pool, at once", "the same by twelve threads", pool_at_once),
+        part("device: streams", "cuStreamCreate, twelve", streams),
+    ]
+}
+
+/// From nothing to a first launch.
+pub fn set_up(args: &Args, clock: &mut Clock) -> Result<()> {
+    let mut version = 0;
+    // SAFETY: the call writes to what lives through it.
+    call::check("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut version) })?;
+    clock.row("driver loaded");
+    Context::init()?;
+    clock.row("cuInit");
+    let device = Context::device(args.device)?;
+    call::compute_capability(args.device)?;
+    clock.row("device and attributes");
+    let context = Context::retain(device)?;
+    context.enter()?;
+    clock.row("context");
+    let copy = load_modules(clock)?.context("no module has the copy kernel")?;
+    let stream = call::stream()?;
+    clock.row("stream");
+    let memory = call::device_memory(2 * TILE_BYTES)?;
+    clock.row("device memory, 64 KiB");
+    launch(copy, memory, stream)?;
+    clock.row("first launch, to its end");
+    launch(copy, memory, stream)?;
+    clock.row("second launch");
+    Ok(())
+}
+
+/// Copies a tile to the one behind it, and waits for that.
+fn launch(copy: sys::CUfunction, memory: sys::CUdeviceptr, stream: sys::CUstream) -> Result<()> {
+    let to = memory + TILE_BYTES as u64;
+    // SAFETY: the device's memory holds two tiles, and nothing else uses it.
+    let (from, to) = unsafe {
+        (View::from_raw(memory as *const u8, TILE_BYTES), ViewMut::from_raw(to as *mut u8, TILE_BYTES))
+    };
+    let mut args = Copy16Args { from, to };
+    Copy16::check(&args)?;
+    let mut parameters = [(&raw mut args).cast()];
+    // SAFETY: the kernel takes these arguments by value, which have been checked; the driver copies them during the call.
+    call::check(Copy16::NAME, unsafe {
+        sys::cuLaunchKernel(
+            copy,
+            Copy16::blocks(&args),
+            1,
+            1,
+            BLOCK_THREADS as u32,
+            1,
+            1,
+            0,
+            stream,
+            parameters.as_mut_ptr(),
+            ptr::null_mut(),
+        )
+    })?;
+    call::synchronize(stream)
+}
+
+/// Loads each module; the copy kernel, of the one that has it.
+fn load_modules(clock: &mut Clock) -> Result<Option<sys::CUfunction>> {
+    let mut copy = None;
+    for module in modules() {
+        let loaded = call::load_module(module.ptx)?;
+        clock.row(format!("module `{}`, {} KiB of PTX", module.name, module.ptx.len() >> 10));
+        if module.kernels().any(|name| name == Copy16::NAME) {
+            copy = Some(call::function(loaded, Copy16::NAME)?);
+            clock.skip();
+        }
+    }
+    Ok(copy)
+}
+
+/// The modules, one after the other.
+pub fn modules_in_turn(args: &Args, clock: &mut Clock) -> Result<()> {
+    Context::make(args.device)?;
+    clock.skip();
+    load_modules(clock)?;
+    Ok(())
+}
+
+/// The modules, a thread each.
+pub fn modules_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
+    let context = Context::make(args.device)?;
+    clock.skip();
+    let all: Vec<_> = modules().iter().collect();
+    call::at_once(context, all.len(), |number| call::load_module(all[number].ptx).map(drop))?;
+    clock.row(format!("all {}", all.len()));
+    Ok(())
+}
+
+/// The modules as the assembler made them for this device.
+pub fn cubins_part() -> Part {
+    Part { name: "modules, cubins", about: "the same, assembled before", with: &[], run: cubins }
+}
+
+fn cubins(args: &Args, clock: &mut Clock) -> Result<()> {
+    Context::make(args.device)?;
+    let folder = args.cubins.as_ref().context("no --cubins")?;
+    let (major, minor) = call::compute_capability(args.device)?;
+    clock.skip();
+    for module in modules() {
+        let file = folder.join(format!("{}.sm_{major}{minor}.cubin", module.name));
+        let image = std::fs::read(&file).with_context(|| file.display().to_string())?;
+        clock.skip();
+        call::load_cubin(&image)?;
+        clock.row(format!("module `{}`, {} KiB of cubin", module.name, image.len() >> 10));
+    }
+    Ok(())
+}
+
+fn context(args: &Args, clock: &mut Clock) -> Result<Context> {
+    let context = Context::make(args.device)?;
+    clock.skip();
+    Ok(context)
+}
+
+fn arrays(args: &Args, clock: &mut Clock) -> Result<()> {
+    context(args, clock)?;
+    for worker in 0..WORKERS {
+        ARRAYS.iter().try_for_each(|bytes| call::device_memory(*bytes).map(drop))?;
+        if worker == 0 {
+            clock.row("of the first worker");
+        }
+    }
+    clock.row("of eleven more");
+    Ok(())
+}
+
+fn arrays_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
+    let context = context(args, clock)?;
+    call::at_once(context, WORKERS, |_| {
+        ARRAYS.iter().try_for_each(|bytes| call::device_memory(*bytes).map(drop))
+    })?;
+    clock.row("of twelve workers");
+    Ok(())
+}
+
+fn arenas(args: &Args, clock: &mut Clock) -> Result<()> {
+    context(args, clock)?;
+    call::device_memory(arena())?;
+    clock.row("of the first worker");
+    (1..WORKERS).try_for_each(|_| call::device_memory(arena()).map(drop))?;
+    clock.row("of eleven more");
+    Ok(())
+}
+
+fn arenas_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
+    let context = context(args, clock)?;
+    call::at_once(context, WORKERS, |_| call::device_memory(arena()).map(drop))?;
+    clock.row("of twelve workers");
+    Ok(())
+}
+
+fn one_arena(args: &Args, clock: &mut Clock) -> Result<()> {
+    context(args, clock)?;
+    call::device_memory(WORKERS * arena())?;
+    clock.row("for twelve workers");
+    Ok(())
+}
+
+/// The arrays of one worker, out of the device's pool, by its stream.
+fn of_pool() -> Result<()> {
+    let stream = call::stream()?;
+    ARRAYS.iter().try_for_each(|bytes| call::pooled_memory(*bytes, stream).map(drop))?;
+    call::synchronize(stream)
+}
+
+fn pool(args: &Args, clock: &mut Clock) -> Result<()> {
+    context(args, clock)?;
+    call::keep_pool(Context::device(args.device)?)?;
+    clock.row("pool");
+    of_pool()?;
+    clock.row("of the first worker");
+    (1..WORKERS).try_for_each(|_| of_pool())?;
+    clock.row("of eleven more");
+    Ok(())
+}
+
+fn pool_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
+    let context = context(args, clock)?;
+    call::keep_pool(Context::device(args.device)?)?;
+    call::at_once(context, WORKERS, |_| of_pool())?;
+    clock.row("of twelve workers");
+    Ok(())
+}
+
+fn streams(args: &Args, clock: &mut Clock) -> Result<()> {
+    context(args, clock)?;
+    (0..WORKERS).try_for_each(|_| call::stream().map(drop))?;
+    clock.row("twelve");
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Times what stands between the start of a process and its first answer from a CUDA device, part by part.
+//!
+//! ```text
+//! bench-start [--device N] [--runs N] [--only WORD] [--cubins FOLDER] [FILE]
+//! ```
+//!
+//! Each row is of processes of its own, which have done nothing else but what the row says comes before: this program
+//! starts itself again, once a run. Medians, and the fastest and slowest run, in milliseconds. With a file, a query is also
+//! counted over it (`$.user.lang`), by a CUDA device, in each way to get memory, and by the CPU. With the folder of
+//! `warpath-cuda-builder cubins`, those are loaded, too.
+//!
+//! The driver keeps what it made of PTX (`~/.nv/ComputeCache`): rows that say "compiled" have that switched off.
+
+mod call;
+mod device;
+mod host;
+mod whole;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+
+/// Times what stands between the start of a process and its first answer from a CUDA device.
+#[derive(Parser)]
+struct Args {
+    /// The CUDA device of this number.
+    #[arg(long, default_value_t = 0)]
+    device: usize,
+    /// Processes a row.
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// Only the rows under headings that contain this.
+    #[arg(long)]
+    only: Option<String>,
+    /// Where `warpath-cuda-builder cubins` wrote.
+    #[arg(long)]
+    cubins: Option<PathBuf>,
+    /// What this process is to time: how the program starts itself.
+    #[arg(long, hide = true)]
+    part: Option<String>,
+    /// Holds what it counts to the CPU's count.
+    #[arg(long, hide = true)]
+    check: bool,
+    file: Option<PathBuf>,
+}
+
+/// What a process of its own times.
+struct Part {
+    name: &'static str,
+    about: &'static str,
+    /// Environment variables.
+    with: &'static [(&'static str, &'static str)],
+    run: fn(&Args, &mut Clock) -> Result<()>,
+}
+
+const COMPILED: &[(&str, &str)] = &[("CUDA_CACHE_DISABLE", "1")];
+
+/// All parts that need neither a file nor cubins, in the order in which they are shown.
+fn parts() -> Vec<Part> {
+    let part = |name, about, run| Part { name, about, with: &[], run };
+    let mut parts = vec![
+        part(
+            "set-up",
+            "driver, context, modules that the driver has in its cache, a first launch",
+            device::set_up,
+        ),
+        part("modules at once", "the same modules, a thread each", device::modules_at_once),
+        Part {
+            with: COMPILED,
+            ..part(
+                "modules, compiled",
+                "the same, and none in the cache: what a new machine waits for",
+                device::modules_in_turn,
+            )
+        },
+        Part {
+            with: COMPILED,
+            ..part("modules at once, compiled", "the same, a thread each", device::modules_at_once)
+        },
+    ];
+    parts.extend(host::parts());
+    parts.extend(device::memory_parts());
+    parts
+}
+
+/// Says which device it is.
+fn name_part() -> Part {
+    let run = |args: &Args, _: &mut Clock| {
+        let device = warpath::cuda::devices()?.into_iter().nth(args.device);
+        let device = device.with_context(|| format!("no CUDA device {}", args.device))?;
+        println!("cuda:{} ({})", device.number, device.name);
+        Ok(())
+    };
+    Part { name: "name", about: "the device's name", with: &[], run }
+}
+
+/// Takes times one after the other.
+struct Clock {
+    since: Instant,
+    rows: Vec<(String, f64)>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { since: Instant::now(), rows: Vec::new() }
+    }
+
+    /// The time since the last row, as a row.
+    fn row(&mut self, name: impl Into<String>) {
+        self.rows.push((name.into(), self.since.elapsed().as_secs_f64() * 1e3));
+        self.since = Instant::now();
+    }
+
+    /// A row that was taken elsewhere.
+    fn add(&mut self, name: impl Into<String>, milliseconds: f64) {
+        self.rows.push((name.into(), milliseconds));
+    }
+
+    /// Forgets the time since the last row.
+    fn skip(&mut self) {
+        self.since = Instant::now();
+    }
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    if let Some(name) = &args.part {
+        let mut all = parts();
+        all.extend(whole::parts());
+        all.extend([device::cubins_part(), name_part()]);
+        let part =
+            all.into_iter().find(|part| part.name == *name).with_context(|| format!("no part `{name}`"))?;
+        let mut clock = Clock::start();
+        (part.run)(&args, &mut clock)?;
+        for (name, milliseconds) in clock.rows {
+            println!("{name}\t{milliseconds}");
+        }
+        return Ok(());
+    }
+    ensure!(args.runs > 0, "a median needs a run");
+    // This process leaves the driver alone: a device that somebody has open is opened sooner by others.
+    let name = child(&std::env::current_exe()?, &args, &name_part(), false)?;
+    println!("{}, {} runs a row, milliseconds: median (least to most)", name.trim_end(), args.runs);
+    let mut all = parts();
+    if args.cubins.is_some() {
+        all.push(device::cubins_part());
+    }
+    if args.file.is_some() {
+        all.extend(whole::parts());
+    }
+    all.retain(|part| args.only.as_ref().is_none_or(|word| part.name.contains(word.as_str())));
+    for part in all {
+        println!("\n{}: {}", part.name, part.about);
+        match times(&args, &part) {
+            Ok(rows) => rows.iter().for_each(|(name, times)| show(name, times)),
+            // What one way of many cannot do says nothing of the others.
+            Err(error) => println!("    failed: {error:#}"),
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a part, in order, each with the times of all runs.
+fn times(args: &Args, part: &Part) -> Result<Vec<(String, Vec<f64>)>> {
+    let program = std::env::current_exe()?;
+    let mut order = Vec::new();
+    let mut rows: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    // One more than counts: it brings files and libraries into memory, and PTX into the driver's cache; and it is checked.
+    for run in 0..=args.runs {
+        let started = Instant::now();
+        let printed = child(&program, args, part, run == 0)?;
+        let whole = started.elapsed().as_secs_f64() * 1e3;
+        if run == 0 {
+            continue;
+        }
+        let mut add = |name: &str, milliseconds: f64| {
+            if !order.iter().any(|other| other == name) {
+                order.push(name.to_owned());
+            }
+            rows.entry(name.to_owned()).or_default().push(milliseconds);
+        };
+        for line in printed.lines() {
+            let (name, milliseconds) = line.split_once('\t').context("a row of a name and a number")?;
+            add(name, milliseconds.parse()?);
+        }
+        add("the whole process, to its end", whole);
+    }
+    Ok(order.into_iter().map(|name| (name.clone(), rows.remove(&name).unwrap_or_default())).collect())
+}
+
+/// Runs a part in a process of its own; what that prints.
+fn child(program: &Path, args: &Args, part: &Part, check: bool) -> Result<String> {
+    let mut command = Command::new(program);
+    command.args(["--part", part.name, "--device"]).arg(args.device.to_string());
+    command.args(args.cubins.iter().flat_map(|folder| [Path::new("--cubins"), folder])).args(&args.file);
+    command.args(check.then_some("--check"));
+    command.envs(part.with.iter().copied()).stdin(Stdio::null());
+    let output = command.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}: {}", output.status, said.trim_end());
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn show(name: &str, times: &[f64]) {
+    let mut times = times.to_vec();
+    times.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (times.first(), times.last()) else { return };
+    println!("    {name:<52} {:10.3} ({least:.3} to {most:.3})", times[times.len() / 2]);
+}
