@@ -22,8 +22,8 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod cpu;
+pub(crate) mod float;
 
-pub(crate) use cpu::finish_float;
 use warpath_shared::column::Kind;
 use warpath_shared::units::{LineIx, PartOffset};
 

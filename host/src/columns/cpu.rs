@@ -3,7 +3,7 @@
 use warpath_shared::column::{self, Float, Kind};
 use warpath_shared::units::PartOffset;
 
-use super::{Asked, Column, ColumnBatch, Columnar, Items, Offsets, Schema, Values};
+use super::{Asked, Column, ColumnBatch, Columnar, Items, Offsets, Schema, Values, float};
 use crate::answer::{LineFault, Piece, Want};
 use crate::backend::Backend;
 use crate::cpu::Cpu;
@@ -118,7 +118,7 @@ impl Builder {
                 let value = value.and_then(|text| match column::float64(0, end, byte) {
                     Float::None => None,
                     Float::Exact(value) => Some(value),
-                    Float::Unfinished => finish_float(text),
+                    Float::Unfinished => float::finish(text),
                 });
                 self.floats.push(value.unwrap_or(0.0));
                 value.is_some()
@@ -142,11 +142,6 @@ impl Builder {
         };
         Items { len: self.len, validity: self.validity.0, values }
     }
-}
-
-/// Rounds a JSON number that the rule of [`warpath_shared::column`] leaves.
-pub(crate) fn finish_float(number: &[u8]) -> Option<f64> {
-    std::str::from_utf8(number).ok()?.parse().ok()
 }
 
 /// Appends what a value says, if it is one of the kind.

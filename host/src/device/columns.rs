@@ -12,7 +12,7 @@ use warpath_shared::view::View;
 use super::index::scan;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, ScanScratch, Slot, launch};
-use crate::columns::{Asked, Column, Items, Offsets, Schema, Values, finish_float};
+use crate::columns::{Asked, Column, Items, Offsets, Schema, Values, float};
 use crate::error::{DeviceError, Error};
 
 /// What columns are made in, kept from partition to partition.
@@ -253,7 +253,7 @@ impl<A: Accelerator> ColumnStage<A> {
         for row in unfinished {
             let number = &text[row.start as usize..row.end as usize];
             let unread = || Error::Internal(format!("`{}` is no number", number.escape_ascii()));
-            values[row.line as usize] = finish_float(number).ok_or_else(unread)?;
+            values[row.line as usize] = float::finish(number).ok_or_else(unread)?;
         }
         Ok(())
     }
