@@ -4,7 +4,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use warpath::columns::{ColumnType, Columnar, Offsets, Schema, Values};
+use warpath::answer::Want;
+use warpath::backend::Backend;
+use warpath::columns::{ColumnBatch, ColumnType, OffsetWidth, Offsets, Schema, Values};
 use warpath::device::Pipeline;
 use warpath::{Cpu, Query};
 use warpath_tests::emulated::Emulated;
@@ -24,18 +26,24 @@ fn schema() -> Schema {
         ("$.tags", ColumnType::Json),
         ("$.tags[*]", ColumnType::Utf8),
     ];
-    Schema::new(&columns.map(|(path, kind)| (Query::compile(path).unwrap(), kind))).unwrap()
+    let schema = Schema::new(&columns.map(|(path, kind)| (Query::compile(path).unwrap(), kind))).unwrap();
+    schema.with_names(&["id", "x", "on", "name", "tags", "each"]).unwrap()
 }
 
-fn batch(backend: &dyn Columnar, schema: &Schema) -> RecordBatch {
-    let mut batches = backend.columns(TEXT, schema).unwrap();
-    assert_eq!(batches.len(), 1);
-    batches.remove(0).into_arrow(&["id", "x", "on", "name", "tags", "each"]).unwrap()
+fn columns(backend: &dyn Backend, schema: &Schema) -> ColumnBatch {
+    let want = Want { columns: Some(schema.width()), ..Want::default() };
+    let mut answer = backend.answer(TEXT, schema.program(), want).unwrap();
+    assert_eq!(answer.pieces.len(), 1);
+    answer.pieces.remove(0).columns
+}
+
+fn batch(backend: &dyn Backend, schema: &Schema) -> RecordBatch {
+    columns(backend, schema).into_arrow(&schema.to_arrow()).unwrap()
 }
 
 #[test]
 fn a_batch_says_what_the_records_say() {
-    for backend in [&Cpu as &dyn Columnar, &Pipeline::new(Emulated::default()).unwrap()] {
+    for backend in [&Cpu as &dyn Backend, &Pipeline::new(Emulated::default()).unwrap()] {
         let batch = batch(backend, &schema());
         assert_eq!(batch.num_rows(), 3);
         let id: Vec<_> = batch["id"].as_primitive::<Int64Type>().iter().collect();
@@ -60,7 +68,7 @@ fn a_batch_says_what_the_records_say() {
 
 #[test]
 fn large_offsets_make_large_arrays() {
-    let batch = batch(&Cpu, &schema().large());
+    let batch = batch(&Cpu, &schema().with_offsets(OffsetWidth::Large));
     assert_eq!(*batch["name"].data_type(), DataType::LargeUtf8);
     assert!(
         matches!(batch["each"].data_type(), DataType::LargeList(item) if *item.data_type() == DataType::LargeUtf8)
@@ -69,8 +77,11 @@ fn large_offsets_make_large_arrays() {
 
 #[test]
 fn what_is_no_column_is_refused() {
-    let batch = || Cpu.columns(TEXT, &schema()).unwrap().remove(0);
-    assert!(batch().into_arrow(&["one"]).is_err());
+    let batch = || columns(&Cpu, &schema());
+    assert!(batch().into_arrow(&schema().to_arrow()).is_ok());
+    assert!(batch().into_arrow(&schema().with_offsets(OffsetWidth::Large).to_arrow()).is_err());
+    let one = Schema::new(&[(Query::compile("$").unwrap(), ColumnType::Json)]).unwrap();
+    assert!(batch().into_arrow(&one.to_arrow()).is_err());
     let changed = |change: fn(&mut warpath::columns::Column)| {
         let mut column = batch().columns.remove(3);
         change(&mut column);

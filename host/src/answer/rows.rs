@@ -1,26 +1,7 @@
 //! Records as rows: a JSON object each, with a member for each path.
 
-use super::{Piece, text};
+use super::Piece;
 use crate::program::Program;
-
-/// A path's member in every row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
-    /// The name as it stands in an object, with its colon.
-    key: String,
-    /// Whether the path selects one value of a record at most: then the member is that value or null, else an array.
-    singular: bool,
-}
-
-impl Column {
-    pub fn new(name: &str, singular: bool) -> Self {
-        Self { key: text::encode(name) + ":", singular }
-    }
-
-    pub fn rename(&mut self, name: &str) {
-        *self = Self::new(name, self.singular);
-    }
-}
 
 /// The rows of a piece's records, each followed by a newline, from its records and matches; and how many bytes of them are of
 /// records before the first fault. `text` is the piece's.

@@ -7,6 +7,7 @@ use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
 use crate::answer::{Answer, LineFault, Piece};
+use crate::columns::ColumnBatch;
 use crate::error::RecordError;
 use crate::input::Text;
 
@@ -75,6 +76,12 @@ impl Batch {
         self.answer.pieces.iter().filter_map(|piece| piece.counts.get(path)).sum()
     }
 
+    /// Takes the columns out, where they are wanted, a batch for each piece that has rows. They are there once.
+    pub fn take_columns(&mut self) -> Vec<ColumnBatch> {
+        let taken = self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.columns));
+        taken.filter(|batch| batch.rows > 0).collect()
+    }
+
     /// The malformed records that were left out.
     pub fn skipped(&self) -> impl Iterator<Item = RecordError> {
         let name = self.source();
@@ -137,6 +144,9 @@ pub(super) fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64)
     }
     if let Some(len) = piece.rows_before_fault.take() {
         piece.rows.truncate(len);
+    }
+    if let Some(rows) = piece.columns_before_fault.take() {
+        piece.columns.truncate(rows);
     }
     Some(record_error(name, first_line, &fault))
 }
