@@ -235,6 +235,41 @@ pub struct WantedColumn {
     before_fault: Option<usize>,
 }
 
+impl WantedColumn {
+    /// The columns of several texts, one after the other; up to the first fault, if it ends them.
+    ///
+    /// # Errors
+    /// As for [`wanted_columns`].
+    pub fn of_texts(texts: &[&[u8]], asked: &[(Query, ColumnType)], fault_ends: bool) -> Result<Vec<Self>> {
+        let mut all: Vec<Self> =
+            asked.iter().map(|_| Self { rows: Vec::new(), before_fault: None }).collect();
+        for text in texts {
+            let mut ended = false;
+            for (all, mut column) in all.iter_mut().zip(wanted_columns(text, asked)?) {
+                if let Some(count) = column.before_fault.filter(|_| fault_ends) {
+                    column.rows.truncate(count);
+                    ended = true;
+                }
+                all.rows.append(&mut column.rows);
+            }
+            if ended {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
 /// Every query as every type.
 ///
 /// # Errors

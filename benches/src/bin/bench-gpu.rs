@@ -11,7 +11,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use warpath::answer::{TextForm, Want};
+use warpath::answer::{Answer, TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::{ColumnType, Schema};
 use warpath::cuda::{Cuda, KernelTime};
@@ -158,10 +158,9 @@ fn column_times(pipeline: &Pipeline<Cuda>, text: &[u8], query: &Query, runs: usi
             pipeline.device().start_timeline();
             let got = pipeline.answer(text, schema.program(), wanted)?;
             let (times, _) = pipeline.device().take_timeline()?;
-            let columns =
-                |answer: &Answer| answer.pieces.iter().map(|piece| piece.columns.clone()).collect::<Vec<_>>();
+            let of = |answer: Answer| answer.pieces.into_iter().map(|piece| piece.columns);
             ensure!(
-                columns(&got) == columns(&want),
+                of(got).eq(of(want.clone())),
                 "{} as {kind:?}: columns differ from the CPU's",
                 query.text()
             );
