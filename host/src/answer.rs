@@ -21,8 +21,8 @@ pub struct Want {
     pub records: bool,
     /// The matches as text, in this form.
     pub text: Option<TextForm>,
-    /// The records as rows: a JSON object each, with a member for each path ([`Program::with_names`]).
-    pub rows: bool,
+    /// The records as rows of text, with a cell for each path ([`Program::with_names`]), in this form.
+    pub rows: Option<RowForm>,
     /// The records as typed columns ([`Program::with_types`]), with offsets of this width.
     pub columns: Option<OffsetWidth>,
 }
@@ -30,7 +30,7 @@ pub struct Want {
 impl Want {
     /// What has to be found for it.
     pub(crate) fn to_find(self) -> Self {
-        let all = self.rows || self.columns.is_some();
+        let all = self.rows.is_some() || self.columns.is_some();
         Self { matches: self.matches || self.text.is_some() || all, records: self.records || all, ..self }
     }
 }
@@ -42,6 +42,17 @@ pub enum TextForm {
     Json,
     /// Strings without quotes and with escapes resolved, so that one may have newlines; other values as they stand.
     Raw,
+}
+
+/// How a record is written as a row, with a newline behind it. A path that selects one value of a record at most has that
+/// value there, or null; any other an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowForm {
+    /// A JSON object, with a member for each path. Values are as they stand in the input.
+    Ndjson,
+    /// Fields separated by commas, in quotes where they have to be (RFC 4180): strings without their own quotes and with
+    /// escapes resolved, null empty, other values and arrays as JSON.
+    Csv,
 }
 
 /// The answer for one partition: pieces of whole lines, in order.
@@ -91,8 +102,8 @@ impl Piece {
     }
 
     /// Writes the rows from the records and the matches. `text` is the partition's.
-    pub(crate) fn write_rows(&mut self, text: &[u8], program: &Program) {
-        let (rows, before) = rows::of_records(&text[self.base as usize..], self, program);
+    pub(crate) fn write_rows(&mut self, text: &[u8], program: &Program, form: RowForm) {
+        let (rows, before) = rows::of_records(&text[self.base as usize..], self, program, form);
         self.rows_before_fault = (!self.faults.is_empty()).then_some(before);
         self.rows = rows;
     }

@@ -89,8 +89,8 @@ impl Worker for CpuWorker {
             if let Some(form) = want.text {
                 piece.write_texts(text, form);
             }
-            if want.rows {
-                piece.write_rows(text, program);
+            if let Some(form) = want.rows {
+                piece.write_rows(text, program, form);
             }
             if let Some(width) = want.columns {
                 piece.make_columns(text, program, width)?;

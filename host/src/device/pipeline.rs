@@ -297,7 +297,11 @@ impl<A: Accelerator> Part<'_, A> {
             lines: shape.lines as LineIx,
             counts: bounds.counts(),
             counts_before_fault: bounds.counts_before_cut(),
-            matches: if want.matches || want.rows { found.matches(device, &bounds)? } else { Vec::new() },
+            matches: if want.matches || want.rows.is_some() {
+                found.matches(device, &bounds)?
+            } else {
+                Vec::new()
+            },
             texts: texts.texts,
             texts_before_fault: texts.before_fault,
             faults,
@@ -306,7 +310,7 @@ impl<A: Accelerator> Part<'_, A> {
         if want.to_find().records {
             let rows = found.list_records(device, indexed)?;
             // Who wants columns alone needs their numbers only to cut columns off before a fault.
-            if want.records || want.rows || !piece.faults.is_empty() {
+            if want.records || want.rows.is_some() || !piece.faults.is_empty() {
                 piece.records = found.records(device, rows)?;
             }
             if let Some(width) = want.columns {
@@ -317,10 +321,10 @@ impl<A: Accelerator> Part<'_, A> {
                 piece.columns_before_fault = piece.records_before_fault();
             }
         }
-        if want.rows {
+        if let Some(form) = want.rows {
             // The part's text begins where the partition has `base`.
             let base = std::mem::take(&mut piece.base);
-            piece.write_rows(text, program);
+            piece.write_rows(text, program, form);
             piece.base = base;
         }
         piece.keep(want);

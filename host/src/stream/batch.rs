@@ -37,7 +37,8 @@ impl Batch {
     }
 
     /// A piece by its number.
-    pub(super) fn piece(&self, number: usize) -> Option<&Piece> {
+    #[must_use]
+    pub fn piece(&self, number: usize) -> Option<&Piece> {
         self.answer.pieces.get(number)
     }
 
@@ -76,10 +77,9 @@ impl Batch {
         self.answer.pieces.iter().filter_map(|piece| piece.counts.get(path)).sum()
     }
 
-    /// Takes the columns out, where they are wanted, a batch for each piece that has rows. They are there once.
+    /// Takes the columns out, where they were asked for: a batch for each piece, some perhaps without a row. They are there once.
     pub fn take_columns(&mut self) -> Vec<ColumnBatch> {
-        let taken = self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.columns));
-        taken.filter(|batch| batch.rows > 0).collect()
+        self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.columns)).collect()
     }
 
     /// The malformed records that were left out.

@@ -38,7 +38,7 @@ impl Iterator for Columns {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(batch) = self.batches.next() {
+            if let Some(batch) = self.batches.find(|batch| batch.rows > 0) {
                 return Some(Ok(batch));
             }
             match self.answers.next()? {
