@@ -207,3 +207,25 @@ fn batches_are_not_as_small_as_partitions() {
     assert_eq!(rows.iter().sum::<usize>(), 20_000);
     assert_eq!(rows.len(), 3, "{rows:?}");
 }
+
+/// `script` runs a program on a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_gets_no_binary() {
+    let folder = Folder::new(&[("a", b"{\"a\":1}\n")]);
+    let ran = |args: &str| {
+        let command = format!("{} select 'a=$.a' {args} -- a", crate::PROGRAM);
+        let mut script = std::process::Command::new("script");
+        script.current_dir(folder.path("")).args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+        let output = script.stdin(std::process::Stdio::null()).output().expect("`script`, of util-linux");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let refused = "error: `--format arrow` is binary, and would go to a terminal";
+    for args in ["--color never --format arrow", "--color never --format arrow -o -"] {
+        let (code, said) = ran(args);
+        assert!(code == Some(2) && said.starts_with(refused), "{code:?}, {said}");
+    }
+    assert_eq!(ran("--format arrow -o out"), (Some(0), String::new()));
+    assert_eq!(file(&folder.read("out")).num_rows(), 1);
+    assert_eq!(ran("--format ndjson"), (Some(0), "{\"a\":1}\r\n".to_owned()));
+}

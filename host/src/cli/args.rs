@@ -24,7 +24,7 @@ Examples:
   warpath query '$.user.lang' tweets.ndjson
   warpath query --count '$.entities.urls[*]' 'logs/*.ndjson.zst'
   zcat old.gz | warpath select --format csv id='$.id' lang='$.user.lang' > langs.csv
-  warpath select --format parquet id:int64='$.id' lang:string='$.user.lang' -o langs.parquet -- *.ndjson
+  warpath select --format parquet -o langs.parquet id:int64='$.id' lang='$.user.lang' -- log.ndjson
 
 Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
 Inputs are one JSON value a line, plain, gzip or zstd, whatever their names. A malformed line is
@@ -147,12 +147,12 @@ Types, for `--format arrow` and `--format parquet`:
   float64  numbers, to the nearest
   string   strings, with escapes resolved
   json     the JSON text of any value; the default
-A value of another type is null, as are null and what is missing. A query that can match several values
-of a record gives a list. All batches are of one schema.
+A value of another type is null, as are null and what is missing. A query that can match several
+values of a record gives a list.
 
 `--` ends the columns; what follows are files.")]
 pub struct SelectArgs {
-    /// Columns: a name, with a type where columns are typed, `=`, and a query in JSONPath (RFC 9535)
+    /// Columns: a name, perhaps a type, `=`, and a query in JSONPath (RFC 9535)
     #[arg(value_name = "NAME[:TYPE]=PATH", required = true)]
     pub columns: Vec<String>,
 
