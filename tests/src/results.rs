@@ -1,10 +1,12 @@
 //! Text of matches and typed columns, held to what the CPU finds and the oracles read.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::{Column, ColumnBatch, ColumnType, OffsetWidth, Offsets, Schema, Values};
-use warpath::{Cpu, Program, Query};
+use warpath::{Cpu, Engine, InputError, OnError, Program, Query, Source};
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
 use crate::oracle;
@@ -368,7 +370,7 @@ pub fn check_columns(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
         let faulty = answer.pieces.iter().position(|piece| !piece.faults.is_empty());
         for (at, piece) in answer.pieces.iter().enumerate() {
             ensure!(piece.matches.is_empty() && piece.records.is_empty(), "more than was asked for");
-            ensure!(piece.columns_before_fault.is_some() == !piece.faults.is_empty(), "piece {at}");
+            ensure!(piece.columns_before_fault.is_some() != piece.faults.is_empty(), "piece {at}");
         }
         let mut batches: Vec<_> = answer.pieces.iter().map(|piece| piece.columns.clone()).collect();
         compare_columns(&batches, &asked, &wanted, width, false).with_context(shown)?;
@@ -533,6 +535,36 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
         let mut text = random::json(rng, 2500);
         random::mutate(rng, &mut text, seed as usize % 3 * 9);
         check_columns(backend, &text, &["$[*]", "$.a"]).with_context(|| format!("seed {seed}"))?;
+    }
+    Ok(())
+}
+
+/// Columns of the files of `tests/data`, one after the other, through an engine: in partitions of several sizes, with the
+/// first fault as the end and with faults left out.
+///
+/// # Errors
+/// Where a backend and the standard library differ.
+pub fn streamed_columns(backend: &Arc<dyn Backend>, sizes: &[usize]) -> Result<()> {
+    let asked = every_type(&["$", "$.a", "$.*"])?;
+    let texts = FILES.map(|(_, text)| text);
+    let schema = Schema::new(&asked)?;
+    for on_error in [OnError::Fail, OnError::Skip] {
+        let wanted = WantedColumn::of_texts(&texts, &asked, on_error == OnError::Fail)?;
+        for size in sizes {
+            let engine = Engine::builder().backend(backend.clone()).partition_size(*size).on_error(on_error);
+            let sources = FILES.map(|(name, text)| Source::Reader(name.into(), Box::new(text)));
+            let (mut batches, mut failed) = (Vec::new(), None);
+            for batch in engine.build()?.input(sources.into()).columns(&schema) {
+                match batch {
+                    Ok(batch) => batches.push(batch),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            let faulty = matches!(failed, Some(warpath::Error::Input(InputError::Record(_))));
+            ensure!(faulty == (on_error == OnError::Fail), "{size} bytes, {on_error:?}: {failed:?}");
+            compare_columns(&batches, &asked, &wanted, schema.width(), false)
+                .with_context(|| format!("{size} bytes, {on_error:?}"))?;
+        }
     }
     Ok(())
 }
