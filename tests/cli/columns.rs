@@ -1,6 +1,5 @@
 //! `warpath select` in binary formats: what was written is read again, and held to the rows of text.
 
-use std::fs::File;
 use std::io::Cursor;
 
 use arrow_array::cast::AsArray;
@@ -33,11 +32,20 @@ fn file(bytes: &[u8]) -> RecordBatch {
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(file: File) -> RecordBatch {
+fn parquet(folder: &Folder, name: &str) -> RecordBatch {
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    let file = std::fs::File::open(folder.path(name)).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
     whole(reader.schema().clone(), reader.build().unwrap())
 }
+
+/// The formats that files can have, and how they are read.
+type Format = (&'static str, fn(&Folder, &str) -> RecordBatch);
+const FORMATS: &[Format] = &[
+    ("arrow", |folder, name| file(&folder.read(name))),
+    #[cfg(feature = "parquet")]
+    ("parquet", parquet),
+];
 
 /// Columns of JSON text, as the rows that NDJSON has.
 fn ndjson(batch: &RecordBatch) -> String {
@@ -93,13 +101,10 @@ fn columns_are_the_rows() {
             let arrow = [&["--format", "arrow"], &more[..]].concat();
             check(stream(&run(&arrow).stdout));
             check(stream(&run(&[&arrow[..], &["-o", "-"]].concat()).stdout));
-            assert_eq!(run(&[&arrow[..], &["-o", "out.arrow"]].concat()).ok(), "");
-            check(file(&folder.read("out.arrow")));
-            #[cfg(feature = "parquet")]
-            {
-                let args = ["--format", "parquet", "-o", "out.parquet"];
+            for (format, read) in FORMATS {
+                let args = ["--format", format, "-o", "out"];
                 assert_eq!(run(&[&args, &more[..]].concat()).ok(), "");
-                check(parquet(File::open(folder.path("out.parquet")).unwrap()));
+                check(read(&folder, "out"));
             }
         }
     }
@@ -158,17 +163,8 @@ fn types_are_as_asked_for() {
 #[test]
 fn what_is_written_is_whole() {
     let folder = Folder::new(&[("good", b"{\"a\":1}\n{\"a\":2}\n{\"a\":3\n{\"a\":4}\n"), ("old", b"old")]);
-    for (format, read) in [("arrow", true), ("parquet", cfg!(feature = "parquet"))] {
-        if !read {
-            continue;
-        }
-        let rows = || match format {
-            "arrow" => file(&folder.read("out")).num_rows(),
-            #[cfg(feature = "parquet")]
-            _ => parquet(File::open(folder.path("out")).unwrap()).num_rows(),
-            #[cfg(not(feature = "parquet"))]
-            _ => unreachable!(),
-        };
+    for (format, read) in FORMATS {
+        let rows = || read(&folder, "out").num_rows();
         let run = |more: &[&str]| {
             folder.run(&[&["select", "a:int64=$.a", "--format", format, "-o", "out"], more].concat())
         };

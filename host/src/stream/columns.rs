@@ -8,7 +8,8 @@ use crate::error::Error;
 
 /// The records of inputs as typed columns, in order. See [`Input::columns`](crate::Input::columns).
 ///
-/// A batch has at least one row. Workers make them in threads of their own, as for [`Answers`].
+/// A batch has at least one row, and at most those of a partition: [`EngineBuilder::partition_size`](crate::EngineBuilder::partition_size)
+/// decides how many those are. Workers make batches in threads of their own, as for [`Answers`].
 pub struct Columns {
     answers: Answers,
     /// Of the partition at work.
