@@ -399,8 +399,9 @@ impl Input {
     /// # #[cfg(any())]
     /// let input = engine.open("tweets.ndjson")?;
     /// for batch in input.record_batches(&schema) {
-    ///     let followers = batch?["followers"].as_primitive::<Int64Type>();
-    ///     println!("{:?}", followers);
+    ///     let batch = batch?;
+    ///     let followers = batch["followers"].as_primitive::<Int64Type>();
+    ///     println!("{followers:?}");
     /// #   sum += followers.values().iter().sum::<i64>();
     /// }
     /// # assert_eq!(sum, 42);
