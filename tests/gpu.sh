@@ -45,6 +45,10 @@ sanitize)
                 "$bin/warpath" query --device cuda --workers 2 --on-error skip -o "$data/answers" $query \
                 "$data/twitter.ndjson"
         done
+        compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 \
+            "$bin/warpath" select --device cuda --workers 2 --on-error skip -o "$data/answers" --format arrow \
+            'lang:string=$.user.lang' 'id:int64=$.id' 'x:float64=$.id' 'urls:string=$.entities.urls[*].url' \
+            'all=$' -- "$data/twitter.ndjson"
     done
     ;;
 *)

@@ -1,12 +1,15 @@
 //! What a backend says of one partition.
 
-pub(crate) mod rows;
+mod columns;
+mod rows;
 pub mod text;
 
 use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{LineIx, PartOffset};
 
+use crate::columns::{ColumnBatch, OffsetWidth};
+use crate::error::Error;
 use crate::program::Program;
 
 /// What is asked of a backend, beside counts and faults.
@@ -18,15 +21,17 @@ pub struct Want {
     pub records: bool,
     /// The matches as text, in this form.
     pub text: Option<TextForm>,
-    /// The records as rows: a JSON object each, with a member for each path ([`Program::with_names`]).
-    pub rows: bool,
+    /// The records as rows of text, with a cell for each path ([`Program::with_names`]), in this form.
+    pub rows: Option<RowForm>,
+    /// The records as typed columns ([`Program::with_types`]), with offsets of this width.
+    pub columns: Option<OffsetWidth>,
 }
 
 impl Want {
     /// What has to be found for it.
     pub(crate) fn to_find(self) -> Self {
-        let matches = self.matches || self.text.is_some() || self.rows;
-        Self { matches, records: self.records || self.rows, ..self }
+        let all = self.rows.is_some() || self.columns.is_some();
+        Self { matches: self.matches || self.text.is_some() || all, records: self.records || all, ..self }
     }
 }
 
@@ -39,15 +44,26 @@ pub enum TextForm {
     Raw,
 }
 
+/// How a record is written as a row, with a newline behind it. A path that selects one value of a record at most has that
+/// value there, or null; any other an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowForm {
+    /// A JSON object, with a member for each path. Values are as they stand in the input.
+    Ndjson,
+    /// Fields separated by commas, in quotes where they have to be (RFC 4180): strings without their own quotes and with
+    /// escapes resolved, null empty, other values and arrays as JSON.
+    Csv,
+}
+
 /// The answer for one partition: pieces of whole lines, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// The pieces. A backend cuts as it likes: the concatenation is what counts.
     pub pieces: Vec<Piece>,
 }
 
 /// The answer for a run of lines. Positions and line numbers count from its start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Piece {
     /// Where it starts in its partition.
     pub base: PartOffset,
@@ -69,6 +85,10 @@ pub struct Piece {
     pub rows: Vec<u8>,
     /// How many bytes of the rows are of records before the first fault, if there is one and rows are wanted.
     pub rows_before_fault: Option<usize>,
+    /// The columns of its records, a row each, if wanted.
+    pub columns: ColumnBatch,
+    /// How many rows of the columns are of records before the first fault, if there is one and columns are wanted.
+    pub columns_before_fault: Option<usize>,
     /// The faulty lines, in order.
     pub faults: Vec<LineFault>,
 }
@@ -81,11 +101,33 @@ impl Piece {
         (self.texts, self.texts_before_fault) = text::of_paths(text, &self.matches, form, fault);
     }
 
-    /// Writes the rows from the records and the matches, and drops of these what is not wanted. `text` is the partition's.
-    pub(crate) fn write_rows(&mut self, text: &[u8], program: &Program, want: Want) {
-        let (rows, before) = rows::of_records(&text[self.base as usize..], self, program);
+    /// Writes the rows from the records and the matches. `text` is the partition's.
+    pub(crate) fn write_rows(&mut self, text: &[u8], program: &Program, form: RowForm) {
+        let (rows, before) = rows::of_records(&text[self.base as usize..], self, program, form);
         self.rows_before_fault = (!self.faults.is_empty()).then_some(before);
         self.rows = rows;
+    }
+
+    /// Makes the columns from the records and the matches. `text` is the partition's.
+    pub(crate) fn make_columns(
+        &mut self,
+        text: &[u8],
+        program: &Program,
+        width: OffsetWidth,
+    ) -> Result<(), Error> {
+        self.columns = columns::of_records(&text[self.base as usize..], self, program, width)?;
+        self.columns_before_fault = self.records_before_fault();
+        Ok(())
+    }
+
+    /// How many records stand before the first fault, if there is one.
+    pub(crate) fn records_before_fault(&self) -> Option<usize> {
+        let fault = self.faults.first()?;
+        Some(self.records.partition_point(|record| *record < fault.line))
+    }
+
+    /// Drops what was needed to make what is wanted, and is not wanted itself.
+    pub(crate) fn keep(&mut self, want: Want) {
         if !want.matches {
             self.matches = Vec::new();
         }

@@ -7,7 +7,7 @@
 //! | [`files`] | which inputs do the arguments name? |
 //! | [`run`] | how are answers consumed: errors, limits, statistics, progress? |
 //! | [`query`], [`select`], [`index`], [`explain`], [`devices`] | what does each subcommand print? |
-//! | [`text`] | how do JSON strings become text, and text JSON strings? |
+//! | [`table`] | how are typed columns written? |
 //! | [`out`], [`ui`], [`progress`] | where does it all go? |
 
 mod args;
@@ -21,6 +21,7 @@ mod progress;
 mod query;
 mod run;
 mod select;
+mod table;
 mod ui;
 
 use std::ffi::OsString;

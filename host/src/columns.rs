@@ -1,39 +1,43 @@
 //! Answers as typed columns, in the layout of Apache Arrow: validity bits, offsets, values.
 //!
-//! A [`Schema`] says which paths are asked, and what their values are to become. A batch of columns has a row for each
-//! record: a line that is neither blank nor faulty. A singular path makes a column of values, any other a column of
+//! A [`Schema`] says which paths are asked, what their values are to become, and how wide offsets are. Columns have a row
+//! for each record: a line that is neither blank nor faulty. A singular path makes a column of values, any other a column of
 //! lists. What a value becomes is said in [`warpath_shared::column`]: a value of another type than the column's is null,
-//! as is a missing one and JSON's `null`.
+//! as is a missing one and JSON's `null`. All batches of a schema are of the same types.
 //!
 //! ```
-//! use warpath::columns::{ColumnType, Columnar, Schema, Values};
-//! use warpath::{Cpu, Query};
+//! use warpath::columns::{ColumnType, Schema, Values};
+//! use warpath::{Engine, Query};
 //!
 //! # fn main() -> Result<(), warpath::Error> {
 //! let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
-//! let batches = Cpu.columns(b"{\"id\":7}\n{\"id\":\"x\"}\n", &schema)?;
-//! let items = &batches[0].columns[0].items;
-//! assert_eq!(items.values, Values::Int64(vec![7, 0]));
-//! assert_eq!(items.validity, [0b01]);
+//! let engine = Engine::builder().build()?;
+//! let text = std::io::Cursor::new("{\"id\":7}\n{\"id\":\"x\"}\n");
+//! for batch in engine.reader("ids", text).columns(&schema) {
+//!     let items = &batch?.columns[0].items;
+//!     assert_eq!(items.values, Values::Int64(vec![7, 0]));
+//!     assert_eq!(items.validity, [0b01]);
+//! }
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! With the feature `arrow`, `Input::record_batches` gives the same as arrays of the `arrow` crates, without copying.
 
 #[cfg(feature = "arrow")]
 mod arrow;
-mod cpu;
+pub(crate) mod float;
 
-pub(crate) use cpu::finish_float;
+#[cfg(feature = "arrow")]
+pub use arrow::RecordBatches;
+
 use warpath_shared::column::Kind;
-use warpath_shared::units::{LineIx, PartOffset};
 
-use crate::answer::LineFault;
-use crate::backend::Backend;
 use crate::error::Error;
 use crate::program::{Program, Query};
 
 /// What the values of a column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ColumnType {
     /// `true` and `false`.
@@ -45,7 +49,8 @@ pub enum ColumnType {
     /// Strings, as they say: a surrogate without its partner becomes U+FFFD. Strings with an escape that JSON does not have,
     /// or with bytes that are not UTF-8, are null.
     Utf8,
-    /// The JSON text of any value but `null`. A value with bytes that are not UTF-8 is null.
+    /// The JSON text of any value but `null`, as it stands. A value with bytes that are not UTF-8 is null.
+    #[default]
     Json,
 }
 
@@ -61,69 +66,91 @@ impl ColumnType {
     }
 }
 
-/// Which columns are asked for.
-#[derive(Clone, Debug)]
-pub struct Schema {
-    program: Program,
-    columns: Vec<Asked>,
-    large: bool,
+/// How wide the offsets of lists and of strings are: of all columns of all batches alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OffsetWidth {
+    /// 32 bits. They reach everything that a singular path finds in a partition. Where a path of lists finds 2³¹ values or bytes
+    /// in one partition, which takes very large partitions or a path that selects the same again and again, that is an error.
+    #[default]
+    Small,
+    /// 64 bits.
+    Large,
 }
 
-/// One column that is asked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
-    pub values: ColumnType,
-    pub lists: bool,
+impl OffsetWidth {
+    /// Whether offsets up to `end` can be so wide.
+    pub(crate) fn check(self, end: u64) -> Result<(), Error> {
+        if self == Self::Small && i32::try_from(end).is_err() {
+            return Err(Error::Usage(format!(
+                "one partition gives a column {end} values or bytes, which is more than 32-bit offsets reach; smaller \
+                 partitions give fewer, and 64-bit offsets reach all"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Which columns are asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    program: Program,
+    width: OffsetWidth,
 }
 
 impl Schema {
-    /// A column for each query, in their order.
+    /// A column for each query, in their order, named as the query is written. Offsets have 32 bits.
     ///
     /// # Errors
     /// As for [`Program::new`].
     pub fn new(columns: &[(Query, ColumnType)]) -> Result<Self, Error> {
-        let queries: Vec<Query> = columns.iter().map(|(query, _)| query.clone()).collect();
-        let asked =
-            |(query, values): &(Query, ColumnType)| Asked { values: *values, lists: !query.is_singular() };
-        let columns = columns.iter().map(asked).collect();
-        Ok(Self { program: Program::new(&queries)?, columns, large: false })
+        let (queries, types): (Vec<Query>, Vec<ColumnType>) = columns.iter().cloned().unzip();
+        Ok(Self { program: Program::new(&queries)?.with_types(&types)?, width: OffsetWidth::Small })
     }
 
-    /// Has all offsets in 64 bits, so that every batch is of the same types. Otherwise those are that exceed 2³¹ - 1.
+    /// The same columns with other names.
+    ///
+    /// # Errors
+    /// As for [`Program::with_names`].
+    pub fn with_names(self, names: &[impl AsRef<str>]) -> Result<Self, Error> {
+        Ok(Self { program: self.program.with_names(names)?, ..self })
+    }
+
+    /// Has offsets of this width.
     #[must_use]
-    pub fn large(mut self) -> Self {
-        self.large = true;
-        self
+    pub fn with_offsets(self, width: OffsetWidth) -> Self {
+        Self { width, ..self }
     }
 
     /// The program that finds the values.
+    #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    pub(crate) fn columns(&self) -> &[Asked] {
-        &self.columns
-    }
-
-    /// Whether offsets that end so are to have 64 bits.
-    pub(crate) fn is_large(&self, end: u64) -> bool {
-        self.large || i32::try_from(end).is_err()
+    /// How wide offsets are.
+    #[must_use]
+    pub fn width(&self) -> OffsetWidth {
+        self.width
     }
 }
 
-/// Columns of the records of a part of a text.
+/// Columns of the same number of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnBatch {
-    /// Where the part begins in its text.
-    pub base: PartOffset,
-    /// How many lines it has.
-    pub lines: LineIx,
-    /// How many of them are records without a fault: the rows of every column.
+    /// How many rows every column has: one for each record.
     pub rows: usize,
-    /// The faulty lines, in order.
-    pub faults: Vec<LineFault>,
     /// In the order of the schema.
     pub columns: Vec<Column>,
+}
+
+impl ColumnBatch {
+    /// Keeps the first `rows` rows, if there are more.
+    pub fn truncate(&mut self, rows: usize) {
+        if rows < self.rows {
+            self.rows = rows;
+            self.columns.iter_mut().for_each(|column| column.truncate(rows));
+        }
+    }
 }
 
 /// A column: a value a row, or a list of values a row.
@@ -133,6 +160,17 @@ pub struct Column {
     pub lists: Option<Offsets>,
     /// The values.
     pub items: Items,
+}
+
+impl Column {
+    /// Keeps the first `rows` rows, if there are more.
+    pub fn truncate(&mut self, rows: usize) {
+        let items = match &mut self.lists {
+            Some(lists) => lists.truncate(rows),
+            None => rows,
+        };
+        self.items.truncate(items);
+    }
 }
 
 /// Values, of which some are null.
@@ -148,8 +186,35 @@ pub struct Items {
 
 impl Items {
     /// How many nulls there are.
+    #[must_use]
     pub fn nulls(&self) -> usize {
         self.len - self.validity.iter().map(|word| word.count_ones() as usize).sum::<usize>()
+    }
+
+    /// Keeps the first `len` items, if there are more.
+    fn truncate(&mut self, len: usize) {
+        if len >= self.len {
+            return;
+        }
+        self.len = len;
+        truncate_bits(&mut self.validity, len);
+        match &mut self.values {
+            Values::Boolean(bits) => truncate_bits(bits, len),
+            Values::Int64(values) => values.truncate(len),
+            Values::Float64(values) => values.truncate(len),
+            Values::Utf8(offsets, bytes) => {
+                let end = offsets.truncate(len);
+                bytes.truncate(end);
+            }
+        }
+    }
+}
+
+/// Keeps the first `len` of some bits; the others are 0.
+fn truncate_bits(words: &mut Vec<u32>, len: usize) {
+    words.truncate(len.div_ceil(32));
+    if let Some(last) = words.get_mut(len / 32) {
+        *last &= (1 << (len % 32)) - 1;
     }
 }
 
@@ -176,11 +241,45 @@ pub enum Offsets {
     Large(Vec<i64>),
 }
 
-/// A backend that makes columns.
-pub trait Columnar: Backend {
-    /// Makes the columns of a text, in batches of whole lines, in order.
-    ///
-    /// # Errors
-    /// As for [`Backend::answer`].
-    fn columns(&self, text: &[u8], schema: &Schema) -> Result<Vec<ColumnBatch>, Error>;
+impl Offsets {
+    /// Offsets that are as wide as asked for.
+    pub(crate) fn new(offsets: Vec<i64>, width: OffsetWidth) -> Result<Self, Error> {
+        width.check(offsets.last().copied().unwrap_or(0) as u64)?;
+        Ok(match width {
+            OffsetWidth::Large => Self::Large(offsets),
+            OffsetWidth::Small => Self::Small(offsets.into_iter().map(|offset| offset as i32).collect()),
+        })
+    }
+
+    /// Keeps the offsets of the first `len` things, and says where the last of them ends.
+    fn truncate(&mut self, len: usize) -> usize {
+        match self {
+            Self::Small(offsets) => {
+                offsets.truncate(len + 1);
+                offsets.last().map_or(0, |end| *end as usize)
+            }
+            Self::Large(offsets) => {
+                offsets.truncate(len + 1);
+                offsets.last().map_or(0, |end| *end as usize)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_as_wide_as_asked_for() {
+        let small = |end| Offsets::new(vec![0, end], OffsetWidth::Small);
+        assert_eq!(small(7).unwrap(), Offsets::Small(vec![0, 7]));
+        assert_eq!(small(i64::from(i32::MAX)).unwrap(), Offsets::Small(vec![0, i32::MAX]));
+        assert!(
+            matches!(small(1 << 31), Err(Error::Usage(said)) if said.contains(" 2147483648 values or bytes"))
+        );
+        let large = |end| Offsets::new(vec![0, end], OffsetWidth::Large).unwrap();
+        assert_eq!(large(7), Offsets::Large(vec![0, 7]));
+        assert_eq!(large(1 << 31), Offsets::Large(vec![0, 1 << 31]));
+    }
 }

@@ -85,18 +85,17 @@ struct CpuWorker {
 impl Worker for CpuWorker {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
         let mut answer = query::answer(text, program, want.to_find(), &mut self.scratch);
-        if let Some(form) = want.text {
-            for piece in &mut answer.pieces {
+        for piece in &mut answer.pieces {
+            if let Some(form) = want.text {
                 piece.write_texts(text, form);
             }
-        }
-        for piece in &mut answer.pieces {
-            if want.rows {
-                piece.write_rows(text, program, want);
+            if let Some(form) = want.rows {
+                piece.write_rows(text, program, form);
             }
-            if !want.matches {
-                piece.matches = Vec::new();
+            if let Some(width) = want.columns {
+                piece.make_columns(text, program, width)?;
             }
+            piece.keep(want);
         }
         Ok(answer)
     }

@@ -9,11 +9,14 @@ use warpath_shared::units::{Level, MAX_PARTITION_BYTES};
 use crate::answer::Want;
 use crate::auto::{self, Choice};
 use crate::backend::{Backend, Stage, Together};
+#[cfg(feature = "arrow")]
+use crate::columns::RecordBatches;
+use crate::columns::Schema;
 use crate::cpu::Cpu;
 use crate::error::{DeviceError, Error, InputError};
 use crate::input::{Buffers, Source};
 use crate::program::{Program, Query};
-use crate::stream::{Answers, Hits, Indexes, Plan};
+use crate::stream::{Answers, Columns, Hits, Indexes, Plan};
 
 /// Which backend answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -363,6 +366,52 @@ impl Input {
     #[must_use]
     pub fn answers(self, program: Program, want: Want) -> Answers {
         Answers::start(self, program, want)
+    }
+
+    /// The records as typed columns, in order: batches of one partition each, or of a part of one, with a row for each record.
+    ///
+    /// Malformed records are [`EngineBuilder::on_error`]'s: those left out are counted in [`Columns::stats`]. Who wants to know
+    /// where they stand asks [`answers`](Self::answers) with [`Want::columns`].
+    #[must_use]
+    pub fn columns(self, schema: &Schema) -> Columns {
+        let want = Want { columns: Some(schema.width()), ..Want::default() };
+        Columns::new(self.answers(schema.program().clone(), want))
+    }
+
+    /// The same as Arrow's record batches, all of the schema [`Schema::to_arrow`], without copying.
+    ///
+    /// ```
+    /// use arrow_array::cast::AsArray;
+    /// use arrow_array::types::Int64Type;
+    /// use warpath::columns::{ColumnType, Schema};
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let columns = [
+    ///     (Query::compile("$.user.lang")?, ColumnType::Utf8),
+    ///     (Query::compile("$.user.followers_count")?, ColumnType::Int64),
+    /// ];
+    /// let schema = Schema::new(&columns)?.with_names(&["lang", "followers"])?;
+    /// let engine = Engine::builder().build()?;
+    /// # let tweets = "{\"user\":{\"lang\":\"nl\",\"followers_count\":7}}\n{\"user\":{\"followers_count\":35}}\n";
+    /// # let input = engine.reader("tweets", std::io::Cursor::new(tweets));
+    /// # let mut sum = 0;
+    /// # #[cfg(any())]
+    /// let input = engine.open("tweets.ndjson")?;
+    /// for batch in input.record_batches(&schema) {
+    ///     let batch = batch?;
+    ///     let followers = batch["followers"].as_primitive::<Int64Type>();
+    ///     println!("{followers:?}");
+    /// #   sum += followers.values().iter().sum::<i64>();
+    /// }
+    /// # assert_eq!(sum, 42);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub fn record_batches(self, schema: &Schema) -> RecordBatches {
+        RecordBatches::new(self.columns(schema), schema)
     }
 
     /// The structural indexes, a partition at a time.

@@ -47,4 +47,4 @@ pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
 pub use error::{DeviceError, Error, InputError, QueryError, RecordError};
 pub use input::Source;
 pub use program::{Program, Query};
-pub use stream::{Answers, Batch, Hit, Hits, IndexedPartition, Indexes, Plan, Setup, Stats};
+pub use stream::{Answers, Batch, Columns, Hit, Hits, IndexedPartition, Indexes, Plan, Setup, Stats};

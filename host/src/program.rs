@@ -7,7 +7,8 @@ use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
-use crate::answer::rows::Column;
+use crate::answer::text;
+use crate::columns::ColumnType;
 use crate::error::{Error, QueryError};
 use crate::jsonpath::{Query as Ast, parse};
 
@@ -45,6 +46,24 @@ impl Query {
     }
 }
 
+/// What a path is in rows and in typed columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub name: String,
+    /// The name as it stands in an object, with its colon.
+    pub key: String,
+    /// Whether the path selects one value of a record at most: then a row has that value or null, else a list.
+    pub singular: bool,
+    /// What values become in a typed column.
+    pub values: ColumnType,
+}
+
+impl Column {
+    fn new(name: &str, singular: bool, values: ColumnType) -> Self {
+        Self { name: name.to_owned(), key: text::encode(name) + ":", singular, values }
+    }
+}
+
 /// Several queries compiled into one program, with shared prefixes, answered in one pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
@@ -66,8 +85,8 @@ impl Program {
         lower::lower(queries)
     }
 
-    /// The same program, whose paths have these names in rows ([`Want::rows`](crate::answer::Want::rows)). Without it a path is
-    /// named as it was written.
+    /// The same program, whose paths have these names in rows and columns ([`Want::rows`](crate::answer::Want::rows)). Without
+    /// it a path is named as it was written.
     ///
     /// # Errors
     /// [`Error::Usage`] if there is not a name for each path.
@@ -76,12 +95,27 @@ impl Program {
             return Err(Error::Usage(format!("{} names for {} paths", names.len(), self.columns.len())));
         }
         for (column, name) in self.columns.iter_mut().zip(names) {
-            column.rename(name.as_ref());
+            *column = Column::new(name.as_ref(), column.singular, column.values);
         }
         Ok(self)
     }
 
-    /// The paths' members in rows.
+    /// The same program, whose paths have values of these types in columns ([`Want::columns`](crate::answer::Want::columns)).
+    /// Without it they are [`ColumnType::Json`].
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is not a type for each path.
+    pub fn with_types(mut self, types: &[ColumnType]) -> Result<Self, Error> {
+        if types.len() != self.columns.len() {
+            return Err(Error::Usage(format!("{} types for {} paths", types.len(), self.columns.len())));
+        }
+        for (column, values) in self.columns.iter_mut().zip(types) {
+            column.values = *values;
+        }
+        Ok(self)
+    }
+
+    /// The paths as columns.
     pub(crate) fn columns(&self) -> &[Column] {
         &self.columns
     }

@@ -16,9 +16,11 @@
 //! | [`workers`] | who reads and answers it, and how do the answers come in order? |
 //! | [`batch`] | what is answered of a partition? |
 //! | [`hits`] | and match by match? |
+//! | [`columns`] | and as typed columns? |
 //! | [`indexes`] | what if only indexes are wanted? |
 
 mod batch;
+mod columns;
 mod hits;
 mod indexes;
 mod jobs;
@@ -34,6 +36,7 @@ use crate::input::Text;
 use crate::program::Program;
 
 pub use batch::Batch;
+pub use columns::Columns;
 pub use hits::{Hit, Hits};
 pub use indexes::{IndexedPartition, Indexes};
 

@@ -211,8 +211,8 @@ pub fn float64(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> 
         at += (at < end && matches!(byte(at), b'+' | b'-')) as u32;
         let begin = at;
         while let Some(digit) = digit_at(at) {
-            // What is beyond a million is so with more digits, too.
-            exponent = if exponent < 1_000_000 { exponent * 10 + digit as i64 } else { exponent };
+            // Digits, of which there are fewer than 2³², make good what is below; nothing does what is beyond.
+            exponent = if exponent < 1 << 33 { exponent * 10 + digit as i64 } else { exponent };
             at += 1;
         }
         if at == begin {
@@ -551,6 +551,16 @@ mod tests {
             }
         }
         assert_eq!(finished, 19);
+        // Exponents that are made good by as many digits, and those that are not.
+        for (zeros, exponent, want) in [
+            (1_999_999, "2000000", Float::Exact(1.0)),
+            (1_999_999, "2000027", Float::Exact(1e27)),
+            (1_999_999, "20000000", Float::Unfinished),
+            (1_999_999, "20000000000000000000000000000", Float::Unfinished),
+        ] {
+            let text = std::format!("0.{}1e{exponent}", "0".repeat(zeros));
+            assert_eq!(rule(text.as_bytes(), |a, b, byte| float64(a, b, byte)), want, "{exponent}");
+        }
         // Every scale, with digits around powers of two and those that tie or nearly do.
         let mut state = 1u64;
         for scale in -30..=30 {

@@ -22,23 +22,54 @@ fn a_row_for_each_record_as_json() {
     );
 }
 
-/// With a limit rows are made one by one, without one by the workers.
+/// A limit that is not reached changes nothing.
 #[test]
 fn a_limit_changes_no_row() {
     let columns = ["a=$.a", "all=$[*]"];
     for file in ["edge.ndjson", "bad.ndjson", "maps.ndjson"] {
-        for size in ["64", "1MiB"] {
+        for (size, format) in [("64", "ndjson"), ("1MiB", "ndjson"), ("64", "csv"), ("1MiB", "csv")] {
             for on_error in ["skip", "fail"] {
                 let file = data(file);
                 let run = |limit: &[&str]| {
-                    let mut args = vec!["select", "--partition-size", size, "--on-error", on_error];
+                    let mut args =
+                        vec!["select", "--format", format, "--partition-size", size, "--on-error", on_error];
                     args.extend(limit);
                     args.extend(columns);
                     args.extend(["--", &file]);
                     let ran = pipe(&args, b"");
                     (ran.code, ran.stdout)
                 };
-                assert_eq!(run(&[]), run(&["--limit", "1000000"]), "{file} {size} {on_error}");
+                assert_eq!(run(&[]), run(&["--limit", "1000000"]), "{file} {size} {format} {on_error}");
+            }
+        }
+    }
+}
+
+/// A limit cuts between rows, also where a field has newlines and quotes; and counts what is skipped before the last row.
+#[test]
+fn a_limit_cuts_between_rows() {
+    let records = b"{\"a\":\"x\\ny\"}\n{]\n\n{\"a\":\"\\\"\\n\\\"\"}\n{\"a\":\"\\\"\"}\n{]\n{\"a\":null}\n{\"a\":[\"\"]}\n";
+    let csv = ["a\n", "\"x\ny\"\n", "\"\"\"\n\"\"\"\n", "\"\"\"\"\n", "\"\"\n", "\"[\"\"\"\"]\"\n"];
+    let json = [
+        "",
+        "{\"a\":\"x\\ny\"}\n",
+        "{\"a\":\"\\\"\\n\\\"\"}\n",
+        "{\"a\":\"\\\"\"}\n",
+        "{\"a\":null}\n",
+        "{\"a\":[\"\"]}\n",
+    ];
+    for (format, rows) in [("csv", csv), ("ndjson", json)] {
+        for limit in 0..=6 {
+            for size in ["1", "30", "1MiB"] {
+                let args = ["select", "--format", format, "--on-error", "skip", "--partition-size", size];
+                let ran = pipe(&[&args[..], &["--limit", &limit.to_string(), "a=$.a"]].concat(), records);
+                let skipped = match limit {
+                    0 | 1 => "",
+                    2 | 3 => "warning: 1 malformed record skipped",
+                    _ => "warning: 2 malformed records skipped",
+                };
+                ran.failed(0, &rows[..rows.len().min(limit + 1)].concat(), skipped);
+                assert_eq!(ran.stderr.is_empty(), skipped.is_empty(), "{ran}");
             }
         }
     }

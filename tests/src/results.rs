@@ -1,10 +1,12 @@
 //! Text of matches and typed columns, held to what the CPU finds and the oracles read.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{TextForm, Want};
 use warpath::backend::Backend;
-use warpath::columns::{Column, ColumnType, Columnar, Offsets, Schema, Values};
-use warpath::{Cpu, Program, Query};
+use warpath::columns::{Column, ColumnBatch, ColumnType, OffsetWidth, Offsets, Schema, Values};
+use warpath::{Cpu, Engine, InputError, OnError, Program, Query, Source};
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
 use crate::oracle;
@@ -228,64 +230,156 @@ fn rows(column: &Column, count: usize) -> Result<Vec<Vec<Option<Value>>>> {
 pub const TYPES: [ColumnType; 5] =
     [ColumnType::Boolean, ColumnType::Int64, ColumnType::Float64, ColumnType::Utf8, ColumnType::Json];
 
-/// Holds columns of every type to values cut out of the text and read by the standard library.
+/// What a column of a query should hold, row by row: of all records, or of those before the first faulty one.
+pub struct WantedColumn {
+    rows: Vec<Vec<Option<Value>>>,
+    /// How many of them are before the first fault, if there is one.
+    before_fault: Option<usize>,
+}
+
+impl WantedColumn {
+    /// The columns of several texts, one after the other; up to the first fault, if it ends them.
+    ///
+    /// # Errors
+    /// As for [`wanted_columns`].
+    pub fn of_texts(texts: &[&[u8]], asked: &[(Query, ColumnType)], fault_ends: bool) -> Result<Vec<Self>> {
+        let mut all: Vec<Self> =
+            asked.iter().map(|_| Self { rows: Vec::new(), before_fault: None }).collect();
+        for text in texts {
+            let mut ended = false;
+            for (all, mut column) in all.iter_mut().zip(wanted_columns(text, asked)?) {
+                if let Some(count) = column.before_fault.filter(|_| fault_ends) {
+                    column.rows.truncate(count);
+                    ended = true;
+                }
+                all.rows.append(&mut column.rows);
+            }
+            if ended {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Every query as every type.
+///
+/// # Errors
+/// For paths that are none.
+pub fn every_type(paths: &[&str]) -> Result<Vec<(Query, ColumnType)>> {
+    Ok(compile(paths)?.into_iter().flat_map(|query| TYPES.map(|kind| (query.clone(), kind))).collect())
+}
+
+/// The columns of a text, by values cut out of it where the CPU finds them, and read by the standard library.
+///
+/// # Errors
+/// For queries that cannot be run together.
+pub fn wanted_columns(text: &[u8], asked: &[(Query, ColumnType)]) -> Result<Vec<WantedColumn>> {
+    let queries: Vec<Query> = asked.iter().map(|(query, _)| query.clone()).collect();
+    let want = Want { matches: true, records: true, ..Want::default() };
+    let answer = Cpu.answer(text, &Program::new(&queries)?, want)?;
+    let column = |(path, (query, kind)): (usize, &(Query, ColumnType))| {
+        let (mut rows, mut before_fault) = (Vec::new(), None);
+        for piece in &answer.pieces {
+            let base = piece.base as usize;
+            if let (None, Some(fault)) = (before_fault, piece.faults.first()) {
+                before_fault =
+                    Some(rows.len() + piece.records.iter().filter(|record| **record < fault.line).count());
+            }
+            for record in &piece.records {
+                let found = piece.matches[path].iter().filter(|found| found.line == *record);
+                let values: Vec<_> = found
+                    .map(|m| value(*kind, &text[base + m.start as usize..base + m.end as usize]))
+                    .collect();
+                rows.push(if query.is_singular() && values.is_empty() { vec![None] } else { values });
+            }
+        }
+        WantedColumn { rows, before_fault }
+    };
+    Ok(asked.iter().enumerate().map(column).collect())
+}
+
+/// Holds batches to what their columns should hold: all rows, or those before the first fault.
+///
+/// # Errors
+/// Where they differ, or are no columns as Arrow has them.
+pub fn compare_columns(
+    batches: &[ColumnBatch],
+    asked: &[(Query, ColumnType)],
+    wanted: &[WantedColumn],
+    width: OffsetWidth,
+    before_fault: bool,
+) -> Result<()> {
+    for (path, ((query, kind), want)) in asked.iter().zip(wanted).enumerate() {
+        let count = want.before_fault.filter(|_| before_fault).unwrap_or(want.rows.len());
+        let want = &want.rows[..count];
+        let mut got = Vec::new();
+        for batch in batches {
+            ensure!(batch.columns.len() == asked.len(), "{} columns", batch.columns.len());
+            let column = &batch.columns[path];
+            ensure!(column.lists.is_some() != query.is_singular(), "lists");
+            got.extend(rows(column, batch.rows).with_context(|| format!("{} as {kind:?}", query.text()))?);
+            let offsets = match &column.items.values {
+                Values::Utf8(offsets, _) => Some(offsets),
+                _ => None,
+            };
+            for offsets in offsets.into_iter().chain(&column.lists) {
+                let large = matches!(offsets, Offsets::Large(_));
+                ensure!(large == (width == OffsetWidth::Large), "width of offsets");
+            }
+        }
+        let differs = got.iter().zip(want).position(|(a, b)| a != b);
+        ensure!(
+            got == want,
+            "{} as {kind:?}: {} rows, not {count}; row {differs:?} is {:?}, not {:?}",
+            query.text(),
+            got.len(),
+            differs.map(|at| &got[at]),
+            differs.map(|at| &want[at]),
+        );
+    }
+    Ok(())
+}
+
+/// Holds columns of every type to values cut out of the text and read by the standard library, all of them and those before
+/// the first fault.
 ///
 /// # Errors
 /// Where they differ.
-pub fn check_columns(backend: &dyn Columnar, text: &[u8], paths: &[&str]) -> Result<()> {
-    let asked: Vec<(Query, ColumnType)> =
-        compile(paths)?.into_iter().flat_map(|query| TYPES.map(|kind| (query.clone(), kind))).collect();
+pub fn check_columns(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Result<()> {
+    let asked = every_type(paths)?;
     if asked.is_empty() {
         return Ok(());
     }
-    let schema = Schema::new(&asked)?;
-    let answer =
-        Cpu.answer(text, schema.program(), Want { matches: true, records: true, ..Want::default() })?;
-    for large in [false, true] {
-        let schema = if large { schema.clone().large() } else { schema.clone() };
-        let batches = backend.columns(text, &schema)?;
-        let count: usize = answer.pieces.iter().map(|piece| piece.records.len()).sum();
-        ensure!(batches.iter().map(|batch| batch.rows).sum::<usize>() == count, "rows");
-        let faults: Vec<_> =
-            answer.pieces.iter().flat_map(|piece| &piece.faults).map(|fault| fault.fault).collect();
-        let got: Vec<_> = batches.iter().flat_map(|batch| &batch.faults).map(|fault| fault.fault).collect();
-        ensure!(got == faults, "faults {got:?}, not {faults:?}");
-        for (path, (query, kind)) in asked.iter().enumerate() {
-            let mut want = Vec::new();
-            for piece in &answer.pieces {
-                let base = piece.base as usize;
-                for record in &piece.records {
-                    let found = piece.matches[path].iter().filter(|found| found.line == *record);
-                    let values =
-                        found.map(|m| value(*kind, &text[base + m.start as usize..base + m.end as usize]));
-                    let values: Vec<_> = values.collect();
-                    want.push(if query.is_singular() && values.is_empty() { vec![None] } else { values });
-                }
-            }
-            let mut got = Vec::new();
-            for batch in &batches {
-                let column = &batch.columns[path];
-                ensure!(column.lists.is_some() != query.is_singular(), "lists");
-                got.extend(
-                    rows(column, batch.rows).with_context(|| format!("{} as {kind:?}", query.text()))?,
-                );
-                let offsets = match &column.items.values {
-                    Values::Utf8(offsets, _) => Some(offsets),
-                    _ => None,
-                };
-                for offsets in offsets.into_iter().chain(&column.lists) {
-                    ensure!(matches!(offsets, Offsets::Large(_)) == large, "width of offsets");
-                }
-            }
-            let differs = got.iter().zip(&want).position(|(a, b)| a != b);
-            ensure!(
-                got == want,
-                "{} as {kind:?}: row {differs:?}, {:?}, not {:?}, of {}",
-                query.text(),
-                differs.map(|at| &got[at]),
-                differs.map(|at| &want[at]),
-                text[..text.len().min(300)].escape_ascii()
-            );
+    let wanted = wanted_columns(text, &asked)?;
+    let shown = || format!("{} bytes: {}", text.len(), text[..text.len().min(300)].escape_ascii());
+    for width in [OffsetWidth::Small, OffsetWidth::Large] {
+        let schema = Schema::new(&asked)?.with_offsets(width);
+        let want = Want { columns: Some(width), ..Want::default() };
+        let answer = backend.answer(text, schema.program(), want)?;
+        let faulty = answer.pieces.iter().position(|piece| !piece.faults.is_empty());
+        for (at, piece) in answer.pieces.iter().enumerate() {
+            ensure!(piece.matches.is_empty() && piece.records.is_empty(), "more than was asked for");
+            ensure!(piece.columns_before_fault.is_some() != piece.faults.is_empty(), "piece {at}");
+        }
+        let mut batches: Vec<_> = answer.pieces.iter().map(|piece| piece.columns.clone()).collect();
+        compare_columns(&batches, &asked, &wanted, width, false).with_context(shown)?;
+        if let Some(at) = faulty {
+            batches.truncate(at + 1);
+            batches[at].truncate(answer.pieces[at].columns_before_fault.expect("seen to be there"));
+            compare_columns(&batches, &asked, &wanted, width, true)
+                .context("before the fault")
+                .with_context(shown)?;
         }
     }
     Ok(())
@@ -375,7 +469,7 @@ const VALUES: [&[u8]; 76] = [
 ///
 /// # Errors
 /// Where a backend and the standard library differ.
-pub fn columns(backend: &dyn Columnar) -> Result<()> {
+pub fn columns(backend: &dyn Backend) -> Result<()> {
     // Each value as a record, as a member and as an element; some records are faulty, some lines blank.
     let mut text = Vec::new();
     for (i, value) in VALUES.iter().enumerate() {
@@ -429,11 +523,48 @@ pub fn columns(backend: &dyn Columnar) -> Result<()> {
     check_columns(backend, format!("[{}]", vec!["7"; 9000].join(",")).as_bytes(), &["$[*]"])?;
     let huge = format!("[\"{}\",\"{}\",1]\n", "long ".repeat(20_000), "l\\u00f6ng ".repeat(10_000));
     check_columns(backend, [&huge[..], "[3,4]\n", &huge].concat().as_bytes(), &["$[0]", "$[1]", "$[*]"])?;
+    // Exponents, and digits that make them good or nearly do.
+    let zeros = "0".repeat(2_000_000);
+    let mut long = String::new();
+    for exponent in ["2000000", "1999980", "20000000", "20000000000000000000"] {
+        long += &format!("0.{zeros}1e{exponent}\n-1{zeros}.5e-{exponent}\n");
+    }
+    check_columns(backend, long.as_bytes(), &["$"])?;
     for seed in 0..24 {
         let rng = &mut Rng::new(seed);
         let mut text = random::json(rng, 2500);
         random::mutate(rng, &mut text, seed as usize % 3 * 9);
         check_columns(backend, &text, &["$[*]", "$.a"]).with_context(|| format!("seed {seed}"))?;
+    }
+    Ok(())
+}
+
+/// Columns of the files of `tests/data`, one after the other, through an engine: in partitions of several sizes, with the
+/// first fault as the end and with faults left out.
+///
+/// # Errors
+/// Where a backend and the standard library differ.
+pub fn streamed_columns(backend: &Arc<dyn Backend>, sizes: &[usize]) -> Result<()> {
+    let asked = every_type(&["$", "$.a", "$.*"])?;
+    let texts = FILES.map(|(_, text)| text);
+    let schema = Schema::new(&asked)?;
+    for on_error in [OnError::Fail, OnError::Skip] {
+        let wanted = WantedColumn::of_texts(&texts, &asked, on_error == OnError::Fail)?;
+        for size in sizes {
+            let engine = Engine::builder().backend(backend.clone()).partition_size(*size).on_error(on_error);
+            let sources = FILES.map(|(name, text)| Source::Reader(name.into(), Box::new(text)));
+            let (mut batches, mut failed) = (Vec::new(), None);
+            for batch in engine.build()?.input(sources.into()).columns(&schema) {
+                match batch {
+                    Ok(batch) => batches.push(batch),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            let faulty = matches!(failed, Some(warpath::Error::Input(InputError::Record(_))));
+            ensure!(faulty == (on_error == OnError::Fail), "{size} bytes, {on_error:?}: {failed:?}");
+            compare_columns(&batches, &asked, &wanted, schema.width(), false)
+                .with_context(|| format!("{size} bytes, {on_error:?}"))?;
+        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! emulator, and in `check` on a GPU.
 
 use anyhow::{Context, Result, bail, ensure};
-use warpath::answer::{self, Answer, TextForm, Want};
+use warpath::answer::{self, Answer, RowForm, TextForm, Want};
 use warpath::backend::Backend;
 use warpath::{Program, Query};
 use warpath_shared::units::TILE_BYTES;
@@ -185,44 +185,80 @@ fn check_rows(
         records.extend(piece.records.iter().map(|line| first_line + line));
         first_line += piece.lines;
     }
-    let (mut want, mut want_before) = (Vec::new(), Vec::new());
-    for line in records {
-        let mut row = Vec::new();
-        for (query, found) in queries.iter().zip(found) {
-            let of_line = &found[found.partition_point(|found| found.0 < line)..];
-            let of_line = &of_line[..of_line.partition_point(|found| found.0 == line)];
-            let values: Vec<&[u8]> =
-                of_line.iter().map(|(_, start, end)| &text[*start as usize..*end as usize]).collect();
-            row.push(if row.is_empty() { b'{' } else { b',' });
-            row.append(&mut serde_json::to_vec(query.text())?);
-            row.push(b':');
-            match values.first() {
-                _ if !query.is_singular() => {
-                    row.push(b'[');
-                    row.append(&mut values.join(&b','));
-                    row.push(b']');
-                }
-                Some(value) => row.extend_from_slice(value),
-                None => row.extend_from_slice(b"null"),
+    for form in [RowForm::Ndjson, RowForm::Csv] {
+        let (mut want, mut want_before, mut ends) = (Vec::new(), Vec::new(), vec![0]);
+        for line in &records {
+            let cells = queries.iter().zip(found).map(|(query, found)| {
+                let of_line = &found[found.partition_point(|found| found.0 < *line)..];
+                let of_line = &of_line[..of_line.partition_point(|found| found.0 == *line)];
+                let values = of_line.iter().map(|(_, start, end)| &text[*start as usize..*end as usize]);
+                (query, values.collect::<Vec<_>>())
+            });
+            let mut row = match form {
+                RowForm::Ndjson => json_row(cells)?,
+                RowForm::Csv => csv_row(cells)?,
+            };
+            if fault.is_none_or(|fault| *line < fault) {
+                want_before.extend_from_slice(&row);
             }
+            want.append(&mut row);
+            ends.push(want.len());
         }
-        row.extend_from_slice(b"}\n");
-        if fault.is_none_or(|fault| line < fault) {
-            want_before.extend_from_slice(&row);
+        let answer = backend.answer(text, program, Want { rows: Some(form), ..Want::default() })?;
+        let (mut got, mut before) = (Vec::new(), None);
+        for piece in &answer.pieces {
+            if let (None, Some(len)) = (&before, piece.rows_before_fault) {
+                before = Some([&got[..], &piece.rows[..len]].concat());
+            }
+            got.extend_from_slice(&piece.rows);
         }
-        want.append(&mut row);
+        ensure!(got == want, "{form:?} rows of {}", show(text));
+        ensure!(
+            before == fault.map(|_| want_before),
+            "{form:?} rows before the first fault of {}",
+            show(text)
+        );
+        for (count, end) in ends.iter().enumerate().step_by(1 + ends.len() / 7) {
+            ensure!(form.end_of(&got, count) == *end, "{count} {form:?} rows of {}", show(text));
+        }
     }
-    let answer = backend.answer(text, program, Want { rows: true, ..Want::default() })?;
-    let (mut got, mut before) = (Vec::new(), None);
-    for piece in &answer.pieces {
-        if let (None, Some(len)) = (&before, piece.rows_before_fault) {
-            before = Some([&got[..], &piece.rows[..len]].concat());
-        }
-        got.extend_from_slice(&piece.rows);
-    }
-    ensure!(got == want, "rows of {}", show(text));
-    ensure!(before == fault.map(|_| want_before), "rows before the first fault of {}", show(text));
     Ok(())
+}
+
+/// A row as a JSON object.
+fn json_row<'a>(cells: impl Iterator<Item = (&'a Query, Vec<&'a [u8]>)>) -> Result<Vec<u8>> {
+    let mut row = Vec::new();
+    for (query, values) in cells {
+        row.push(if row.is_empty() { b'{' } else { b',' });
+        row.append(&mut serde_json::to_vec(query.text())?);
+        row.push(b':');
+        match values.first() {
+            _ if !query.is_singular() => {
+                row.push(b'[');
+                row.append(&mut values.join(&b','));
+                row.push(b']');
+            }
+            Some(value) => row.extend_from_slice(value),
+            None => row.extend_from_slice(b"null"),
+        }
+    }
+    row.extend_from_slice(b"}\n");
+    Ok(row)
+}
+
+/// A row as the `csv` crate writes it.
+fn csv_row<'a>(cells: impl Iterator<Item = (&'a Query, Vec<&'a [u8]>)>) -> Result<Vec<u8>> {
+    let mut row = csv::Writer::from_writer(Vec::new());
+    for (query, values) in cells {
+        row.write_field(match values.first() {
+            _ if !query.is_singular() => [&b"["[..], &values.join(&b','), b"]"].concat(),
+            None => Vec::new(),
+            Some(value) if *value == b"null" => Vec::new(),
+            Some(value) => oracle::text::raw(value),
+        })?;
+    }
+    row.write_record(None::<&[u8]>)?;
+    Ok(row.into_inner()?)
 }
 
 /// Holds the text of a path's matches to the matches, and its part before the first fault to those before it.

@@ -1,12 +1,16 @@
 //! Columns as Arrow's own arrays.
 
+use std::io::Cursor;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::DataType;
-use warpath::columns::{ColumnType, Columnar, Offsets, Schema, Values};
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType};
+use warpath::answer::Want;
+use warpath::backend::Backend;
+use warpath::columns::{ColumnBatch, ColumnType, OffsetWidth, Offsets, Schema, Values};
 use warpath::device::Pipeline;
-use warpath::{Cpu, Query};
+use warpath::{Cpu, DeviceChoice, Engine, Error, InputError, OnError, Query};
 use warpath_tests::emulated::Emulated;
 
 const TEXT: &[u8] = b"{\"id\":1,\"x\":2.5,\"on\":true,\"name\":\"A\\u00e9\",\"tags\":[\"a\",1,null,\"b\"]}
@@ -24,18 +28,24 @@ fn schema() -> Schema {
         ("$.tags", ColumnType::Json),
         ("$.tags[*]", ColumnType::Utf8),
     ];
-    Schema::new(&columns.map(|(path, kind)| (Query::compile(path).unwrap(), kind))).unwrap()
+    let schema = Schema::new(&columns.map(|(path, kind)| (Query::compile(path).unwrap(), kind))).unwrap();
+    schema.with_names(&["id", "x", "on", "name", "tags", "each"]).unwrap()
 }
 
-fn batch(backend: &dyn Columnar, schema: &Schema) -> RecordBatch {
-    let mut batches = backend.columns(TEXT, schema).unwrap();
-    assert_eq!(batches.len(), 1);
-    batches.remove(0).into_arrow(&["id", "x", "on", "name", "tags", "each"]).unwrap()
+fn columns(backend: &dyn Backend, schema: &Schema) -> ColumnBatch {
+    let want = Want { columns: Some(schema.width()), ..Want::default() };
+    let mut answer = backend.answer(TEXT, schema.program(), want).unwrap();
+    assert_eq!(answer.pieces.len(), 1);
+    answer.pieces.remove(0).columns
+}
+
+fn batch(backend: &dyn Backend, schema: &Schema) -> RecordBatch {
+    columns(backend, schema).into_arrow(&schema.to_arrow()).unwrap()
 }
 
 #[test]
 fn a_batch_says_what_the_records_say() {
-    for backend in [&Cpu as &dyn Columnar, &Pipeline::new(Emulated::default()).unwrap()] {
+    for backend in [&Cpu as &dyn Backend, &Pipeline::new(Emulated::default()).unwrap()] {
         let batch = batch(backend, &schema());
         assert_eq!(batch.num_rows(), 3);
         let id: Vec<_> = batch["id"].as_primitive::<Int64Type>().iter().collect();
@@ -60,7 +70,7 @@ fn a_batch_says_what_the_records_say() {
 
 #[test]
 fn large_offsets_make_large_arrays() {
-    let batch = batch(&Cpu, &schema().large());
+    let batch = batch(&Cpu, &schema().with_offsets(OffsetWidth::Large));
     assert_eq!(*batch["name"].data_type(), DataType::LargeUtf8);
     assert!(
         matches!(batch["each"].data_type(), DataType::LargeList(item) if *item.data_type() == DataType::LargeUtf8)
@@ -69,8 +79,11 @@ fn large_offsets_make_large_arrays() {
 
 #[test]
 fn what_is_no_column_is_refused() {
-    let batch = || Cpu.columns(TEXT, &schema()).unwrap().remove(0);
-    assert!(batch().into_arrow(&["one"]).is_err());
+    let batch = || columns(&Cpu, &schema());
+    assert!(batch().into_arrow(&schema().to_arrow()).is_ok());
+    assert!(batch().into_arrow(&schema().with_offsets(OffsetWidth::Large).to_arrow()).is_err());
+    let one = Schema::new(&[(Query::compile("$").unwrap(), ColumnType::Json)]).unwrap();
+    assert!(batch().into_arrow(&one.to_arrow()).is_err());
     let changed = |change: fn(&mut warpath::columns::Column)| {
         let mut column = batch().columns.remove(3);
         change(&mut column);
@@ -86,5 +99,42 @@ fn what_is_no_column_is_refused() {
         let mut column = batch().columns.remove(3);
         column.items.values = strings(offsets);
         assert!(column.into_arrow().is_err());
+    }
+}
+
+/// A stream is of one schema, known before it begins, and its rows do not depend on partitions.
+#[test]
+fn a_stream_is_of_one_schema() {
+    let input = |size, on_error, more: &str| {
+        let engine = Engine::builder().device(DeviceChoice::Cpu).partition_size(size).on_error(on_error);
+        engine.build().unwrap().reader("text", Cursor::new([TEXT, more.as_bytes()].concat()))
+    };
+    for width in [OffsetWidth::Small, OffsetWidth::Large] {
+        let schema = schema().with_offsets(width);
+        let whole = batch(&Cpu, &schema);
+        for size in [1, 50, 100, 1 << 20] {
+            let batches = input(size, OnError::Fail, "").record_batches(&schema);
+            assert_eq!(batches.schema(), whole.schema());
+            let batches: Vec<RecordBatch> = batches.map(Result::unwrap).collect();
+            assert_eq!(arrow_select::concat::concat_batches(&whole.schema(), &batches).unwrap(), whole);
+
+            // Everything before the fault, and then the error.
+            let mut batches = input(size, OnError::Fail, "{]\n7\n").record_batches(&schema);
+            let before: Vec<RecordBatch> = batches.by_ref().map_while(Result::ok).collect();
+            assert_eq!(arrow_select::concat::concat_batches(&whole.schema(), &before).unwrap(), whole);
+            assert!(batches.next().is_none());
+            let failed = input(size, OnError::Fail, "{]\n7\n").record_batches(&schema).last();
+            let Some(Err(ArrowError::ExternalError(error))) = failed else { panic!("{failed:?}") };
+            assert!(
+                matches!(error.downcast_ref(), Some(Error::Input(InputError::Record(at))) if at.line == 5)
+            );
+
+            let mut batches = input(size, OnError::Skip, "{]\n7\n").record_batches(&schema);
+            assert_eq!(batches.by_ref().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 4);
+            assert_eq!(batches.columns().stats().skipped, 1);
+        }
+        let none = Engine::builder().build().unwrap().input(Vec::new()).record_batches(&schema);
+        assert_eq!(none.schema(), whole.schema());
+        assert_eq!(none.count(), 0);
     }
 }

@@ -8,7 +8,7 @@ use cuda_std::emulator::{Dim3, FaultKind, Launch, Schedule, launch};
 use cuda_std::thread;
 use warpath::answer::{TextForm, Want};
 use warpath::backend::{Backend, Buffer};
-use warpath::columns::{ColumnType, Columnar, Schema};
+use warpath::columns::{ColumnType, Schema};
 use warpath::device::{Accelerator, Pipeline, Plain};
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
@@ -104,7 +104,8 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
             )?;
         }
         let schema = Schema::new(&[(Query::compile(path)?, ColumnType::Json)])?;
-        pipeline.columns(data::file("people.ndjson"), &schema)?;
+        let want = Want { columns: Some(schema.width()), ..Want::default() };
+        pipeline.answer(data::file("people.ndjson"), schema.program(), want)?;
     }
     // No stage of the pipeline: it is there for benches to compare with.
     let device = pipeline.device();

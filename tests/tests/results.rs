@@ -1,6 +1,9 @@
 //! Results that kernels make, in the emulator.
 
+use std::sync::Arc;
+
 use warpath::Cpu;
+use warpath::backend::Backend;
 use warpath::device::Pipeline;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::results;
@@ -43,4 +46,12 @@ fn columns_in_parts() -> anyhow::Result<()> {
         results::check_columns(&device, lines.repeat(repeat).as_bytes(), &["$.a", "$.a[*]"])?;
     }
     Ok(())
+}
+
+#[test]
+fn streamed_columns() -> anyhow::Result<()> {
+    let cpu: Arc<dyn Backend> = Arc::new(Cpu);
+    results::streamed_columns(&cpu, &[1, 300, 1 << 20])?;
+    let device: Arc<dyn Backend> = Arc::new(emulated().most_cells(700));
+    results::streamed_columns(&device, &[2000, 1 << 20])
 }

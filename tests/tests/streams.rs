@@ -8,13 +8,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use warpath::answer::{Answer, TextForm, Want, text};
 use warpath::backend::{Backend, Stage, StructuralIndex, Together, Worker};
+use warpath::columns::{OffsetWidth, Schema};
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, DeviceChoice, Engine, Error, InputError, OnError, Program, Query, Source};
 use warpath_tests::data::{FILES, file};
 use warpath_tests::emulated::Emulated;
+use warpath_tests::oracle;
+use warpath_tests::results::{WantedColumn, compare_columns, every_type};
 
 /// The CPU, an emulated device with several queues, and two such devices.
 fn backends() -> Vec<Arc<dyn Backend>> {
@@ -200,6 +203,58 @@ fn texts_are_those_of_the_matches() -> Result<()> {
                         });
                         ensure!(piece.texts == made.collect::<Vec<_>>(), "{}", backend.name());
                     }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Columns are those of the whole texts, in order, whatever the partitions, and end at the first fault or leave faults out.
+#[test]
+fn columns_are_those_of_the_texts() -> Result<()> {
+    let asked = every_type(&["$.a", "$", "$.a[*]", "$.*"])?;
+    let odd = contents();
+    let plain: Vec<Vec<u8>> = odd
+        .iter()
+        .map(|text| match text.strip_prefix("\u{feff}".as_bytes()) {
+            Some(text) => text.to_vec(),
+            None if text.starts_with(b"\x1f\x8b") => b"{\"a\":[1,2,3]}\n{\"a\":\"packed\"}".to_vec(),
+            None => text.clone(),
+        })
+        .collect();
+    let faulty = vec![file("people.ndjson").to_vec(), file("bad.ndjson").to_vec(), b"[1]\n".to_vec()];
+    let nothing = vec![b"\n \n".to_vec(), Vec::new(), b"{]\n\"\n".to_vec()];
+    for (inputs, texts) in [(&odd, &plain), (&faulty, &faulty), (&nothing, &nothing), (&vec![], &vec![])] {
+        let faults: usize = texts.iter().map(|text| oracle::index::index(text, 0).faults.len()).sum();
+        let folder = Folder::new(inputs);
+        let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+        for on_error in [OnError::Fail, OnError::Skip] {
+            let fails = on_error == OnError::Fail && faults > 0;
+            let wanted = WantedColumn::of_texts(&texts, &asked, fails)?;
+            for (i, backend) in backends().iter().enumerate() {
+                for size in if i == 0 { &[1, 2, 9, 100, 3000, 1 << 20][..] } else { &[900, 1 << 20] } {
+                    let width = if size % 2 == 0 { OffsetWidth::Small } else { OffsetWidth::Large };
+                    let schema = Schema::new(&asked)?.with_offsets(width);
+                    let mut columns =
+                        engine(backend, *size, 5, on_error).input(folder.sources()).columns(&schema);
+                    let (mut batches, mut failed) = (Vec::new(), None);
+                    for batch in &mut columns {
+                        ensure!(failed.is_none(), "a batch after an error");
+                        match batch {
+                            Ok(batch) => batches.push(batch),
+                            Err(error) => failed = Some(error),
+                        }
+                    }
+                    ensure!(batches.iter().all(|batch| batch.rows > 0));
+                    let context = || format!("{}: {size} bytes, {on_error:?}", backend.name());
+                    compare_columns(&batches, &asked, &wanted, width, false).with_context(context)?;
+                    ensure!(
+                        matches!(failed, Some(Error::Input(InputError::Record(_)))) == fails,
+                        "{failed:?}"
+                    );
+                    let skipped = if on_error == OnError::Skip { faults as u64 } else { 0 };
+                    ensure!(columns.stats().skipped == skipped, "{:?}, {}", columns.stats(), context());
                 }
             }
         }

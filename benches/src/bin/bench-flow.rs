@@ -1,16 +1,19 @@
-//! Times the way from host memory and from files to matches on the host, beside the copy alone in the same run.
+//! Times the way from host memory and from files to matches and columns on the host, beside the copy alone in the same run.
 //!
 //! ```text
-//! bench-flow [--device cpu|N,N...] [--runs N] [--workers N] [--partition-size BYTES] [--copy] FILE PATH...
+//! bench-flow [--device cpu|N,N...] [--runs N] [--workers N] [--partition-size BYTES] [--copy]
+//!            [--columns | --column TYPE=PATH...] FILE [PATH...]
 //! ```
 //!
 //! An engine is made once, and runs once before it is timed: set-up is what `warpath query --stats` shows. With `--copy`, the
-//! CUDA devices also take the file's bytes out of page-locked memory, with the kernels and without. Counts are checked
-//! against the CPU's. Medians, and the fastest and slowest run; rates are of input, in 10⁹ bytes a second.
+//! CUDA devices also take the file's bytes out of page-locked memory, with the kernels and without. With `--columns`, files
+//! (and page-locked memory) also become Arrow's typed columns: `$.user.lang` as strings, and that with
+//! `$.user.followers_count` as integers; with `--column`, such as are named. Counts, and how many rows, values and bytes
+//! columns have and what integers sum up to, are checked against the CPU's. Medians, and the fastest and slowest run; rates are of input, in 10⁹ bytes a second.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
@@ -18,6 +21,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use warpath::answer::Want;
 use warpath::backend::{Backend, Buffer, Together};
+use warpath::columns::{Column, ColumnBatch, ColumnType, Schema, Values};
 use warpath::cuda::Cuda;
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, DeviceChoice, Engine, Program, Query};
@@ -37,16 +41,118 @@ struct Args {
     /// Also from page-locked memory.
     #[arg(long)]
     copy: bool,
+    /// Also to the default columns.
+    #[arg(long)]
+    columns: bool,
+    /// Also to a column of this type (bool, int64, float64, utf8 or json); several go together.
+    #[arg(long, value_name = "TYPE=PATH")]
+    column: Vec<String>,
     file: PathBuf,
-    #[arg(required = true)]
+    #[arg(default_value = LANG)]
     paths: Vec<String>,
 }
+
+const LANG: &str = "$.user.lang";
+const FOLLOWERS: &str = "$.user.followers_count";
 
 impl Args {
     /// The CUDA devices' numbers.
     fn numbers(&self) -> Result<Vec<usize>> {
         Ok(self.device.split(',').map(str::parse).collect::<Result<_, _>>()?)
     }
+
+    /// The sets of columns that are asked for.
+    fn column_sets(&self) -> Result<Vec<ColumnSet>> {
+        let mut sets = Vec::new();
+        if self.columns {
+            sets.push(ColumnSet::new(&[(ColumnType::Utf8, LANG)])?);
+            sets.push(ColumnSet::new(&[(ColumnType::Utf8, LANG), (ColumnType::Int64, FOLLOWERS)])?);
+        }
+        if !self.column.is_empty() {
+            let column = |column: &'_ String| -> Result<(ColumnType, String)> {
+                let (name, path) = column.split_once('=').context("a column is TYPE=PATH")?;
+                let known = TYPES.iter().find(|(known, _)| *known == name);
+                let (_, values) = known.with_context(|| format!("there is no type `{name}`"))?;
+                Ok((*values, path.to_owned()))
+            };
+            let columns = self.column.iter().map(column).collect::<Result<Vec<_>>>()?;
+            let columns: Vec<_> = columns.iter().map(|(values, path)| (*values, path.as_str())).collect();
+            sets.push(ColumnSet::new(&columns)?);
+        }
+        Ok(sets)
+    }
+}
+
+const TYPES: [(&str, ColumnType); 5] = [
+    ("bool", ColumnType::Boolean),
+    ("int64", ColumnType::Int64),
+    ("float64", ColumnType::Float64),
+    ("utf8", ColumnType::Utf8),
+    ("json", ColumnType::Json),
+];
+
+/// Columns that are made together.
+struct ColumnSet {
+    name: String,
+    schema: Schema,
+}
+
+impl ColumnSet {
+    fn new(columns: &[(ColumnType, &str)]) -> Result<Self> {
+        let name = |(values, path): &(ColumnType, &str)| {
+            let known = TYPES.iter().find(|(_, known)| known == values).map_or("", |(name, _)| *name);
+            format!("{path} as {known}")
+        };
+        let names: Vec<String> = columns.iter().map(name).collect();
+        let compile = |(values, path): &(ColumnType, &str)| Ok((Query::compile(path)?, *values));
+        let columns = columns.iter().map(compile).collect::<Result<Vec<_>>>()?;
+        Ok(Self { name: names.join(", "), schema: Schema::new(&columns)? })
+    }
+
+    fn want(&self) -> Want {
+        Want { columns: Some(self.schema.width()), ..Want::default() }
+    }
+}
+
+/// What is held to the CPU's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    rows: usize,
+    values: usize,
+    bytes: usize,
+    sum: i64,
+}
+
+impl Tally {
+    fn add(&mut self, batch: &ColumnBatch) {
+        self.rows += batch.rows;
+        for Column { items, .. } in &batch.columns {
+            self.values += items.len - items.nulls();
+            match &items.values {
+                Values::Utf8(_, bytes) => self.bytes += bytes.len(),
+                Values::Int64(values) => {
+                    self.sum = values.iter().fold(self.sum, |sum, value| sum.wrapping_add(*value));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.values += other.values;
+        self.bytes += other.bytes;
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
+}
+
+/// What the CPU makes of a text.
+fn tally(text: &[u8], set: &ColumnSet) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for piece in Cpu.answer(text, set.schema.program(), set.want())?.pieces {
+        tally.add(&piece.columns);
+    }
+    Ok(tally)
 }
 
 fn main() -> Result<()> {
@@ -88,14 +194,30 @@ fn main() -> Result<()> {
         })?;
         show(&format!("file in the page cache -> {name}"), &times, bytes);
     }
+    let sets = args.column_sets()?;
+    for set in &sets {
+        let want = tally(&text, set)?;
+        let arrow = set.schema.to_arrow();
+        let times = time(args.runs, || {
+            let mut found = Tally::default();
+            for batch in engine.open(&args.file)?.columns(&set.schema) {
+                let batch = batch?;
+                found.add(&batch);
+                drop(batch.into_arrow(&arrow)?);
+            }
+            ensure!(found == want, "{found:?}, the CPU has {want:?}");
+            Ok(())
+        })?;
+        show(&format!("file in the page cache -> {}", set.name), &times, bytes);
+    }
     if args.copy {
-        pinned(&args, &text, &program, want)?;
+        pinned(&args, &text, &program, want, &sets)?;
     }
     Ok(())
 }
 
 /// From page-locked memory: with all kernels, and the copies alone, by as many threads.
-fn pinned(args: &Args, text: &[u8], program: &Program, want: u64) -> Result<()> {
+fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[ColumnSet]) -> Result<()> {
     let mut queues = Vec::new();
     let mut devices: Vec<Arc<dyn Backend>> = Vec::new();
     for number in args.numbers()? {
@@ -150,6 +272,31 @@ fn pinned(args: &Args, text: &[u8], program: &Program, want: u64) -> Result<()> 
     show("page-locked memory -> matches", &times, bytes);
     let flow = times[times.len() / 2];
 
+    for set in sets {
+        let (want, made) = (tally(text, set)?, Mutex::new(Tally::default()));
+        let arrow = set.schema.to_arrow();
+        let times = time(args.runs, || {
+            *made.lock().expect("no thread panics") = Tally::default();
+            on_threads(&|number| {
+                let mut worker = pipeline.worker(number)?;
+                let mut its = Tally::default();
+                deal(&mut |part| {
+                    for piece in worker.answer(part, set.schema.program(), set.want())?.pieces {
+                        its.add(&piece.columns);
+                        drop(piece.columns.into_arrow(&arrow)?);
+                    }
+                    Ok(())
+                })?;
+                made.lock().expect("no thread panics").merge(&its);
+                Ok(())
+            })?;
+            let made = *made.lock().expect("no thread panics");
+            ensure!(made == want, "{made:?}, the CPU has {want:?}");
+            Ok(())
+        })?;
+        show(&format!("page-locked memory -> {}", set.name), &times, bytes);
+    }
+
     let mut arrays = queues.iter().map(|queue| queue.alloc::<u8>(size)).collect::<Result<Vec<_>, _>>()?;
     let times = time(args.runs, || {
         for (number, (buffer, len)) in parts.iter().enumerate() {
@@ -182,7 +329,7 @@ fn time(runs: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
 fn show(name: &str, times: &[f64], bytes: f64) {
     let median = times[times.len() / 2];
     println!(
-        "{name:<40} {:8.2} ms ({:.2} to {:.2}) {:8.2} GB/s",
+        "{name:<80} {:8.2} ms ({:.2} to {:.2}) {:8.2} GB/s",
         median * 1e3,
         times[0] * 1e3,
         times[times.len() - 1] * 1e3,

@@ -11,9 +11,9 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use warpath::answer::{TextForm, Want};
+use warpath::answer::{Answer, TextForm, Want};
 use warpath::backend::Backend;
-use warpath::columns::{ColumnType, Columnar, Schema};
+use warpath::columns::{ColumnType, Schema};
 use warpath::cuda::{Cuda, KernelTime, Settings};
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, Program, Query};
@@ -153,18 +153,25 @@ fn column_times(pipeline: &Pipeline<Cuda>, text: &[u8], query: &Query, runs: usi
         [ColumnType::Utf8, ColumnType::Json, ColumnType::Int64, ColumnType::Float64, ColumnType::Boolean]
     {
         let schema = Schema::new(&[(query.clone(), kind)])?;
-        let want = Cpu.columns(text, &schema)?;
+        let wanted = Want { columns: Some(schema.width()), ..Want::default() };
+        let want = Cpu.answer(text, schema.program(), wanted)?;
         let mut each: Vec<Vec<KernelTime>> = Vec::new();
         for run in 0..runs + WARM_UP {
             pipeline.device().start_timeline();
-            let got = pipeline.columns(text, &schema)?;
+            let got = pipeline.answer(text, schema.program(), wanted)?;
             let (times, _) = pipeline.device().take_timeline()?;
-            ensure!(got == want, "{} as {kind:?}: columns differ from the CPU's", query.text());
+            let of = |answer: Answer| answer.pieces.into_iter().map(|piece| piece.columns);
+            ensure!(
+                of(got).eq(of(want.clone())),
+                "{} as {kind:?}: columns differ from the CPU's",
+                query.text()
+            );
             if run >= WARM_UP {
                 each.push(times);
             }
         }
-        let items: usize = want.iter().flat_map(|batch| &batch.columns).map(|column| column.items.len).sum();
+        let items: usize =
+            want.pieces.iter().flat_map(|piece| &piece.columns.columns).map(|column| column.items.len).sum();
         println!("{} as {kind:?}: {items} values", query.text());
         let of_columns =
             |name: &str| ["record_", "list_", "column_"].iter().any(|start| name.starts_with(start));

@@ -1,7 +1,9 @@
 //! What may be asked, and how it is explained.
 
+use std::fmt;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpath::{DeviceChoice, OnError};
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
@@ -22,6 +24,7 @@ Examples:
   warpath query '$.user.lang' tweets.ndjson
   warpath query --count '$.entities.urls[*]' 'logs/*.ndjson.zst'
   zcat old.gz | warpath select --format csv id='$.id' lang='$.user.lang' > langs.csv
+  warpath select --format parquet -o langs.parquet id:int64='$.id' lang='$.user.lang' -- log.ndjson
 
 Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
 Inputs are one JSON value a line, plain, gzip or zstd, whatever their names. A malformed line is
@@ -128,17 +131,29 @@ pub struct QueryArgs {
 /// All queries are answered in one pass. A query that can match one value of a record at most ($.user.lang)
 /// gives that value, or null; any other ($.tags[*]) gives an array of its matches. Every record gives a row,
 /// also one in which nothing matches.
+///
+/// Rows are text, or, with `--format arrow` and `--format parquet`, typed columns.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   warpath select id='$.id' lang='$.user.lang' -- tweets.ndjson
   warpath select --format csv id='$.id' 'urls=$.entities.urls[*].url' -- *.ndjson > urls.csv
   warpath select id='$.id' < tweets.ndjson
+  warpath select --format arrow id:int64='$.id' 'tags:string=$.tags[*]' -o tags.arrow -- *.ndjson
+
+Types, for `--format arrow` and `--format parquet`:
+  bool     true and false
+  int64    integers, written without fraction and exponent, that fit
+  float64  numbers, to the nearest
+  string   strings, with escapes resolved
+  json     the JSON text of any value; the default
+A value of another type is null, as are null and what is missing. A query that can match several
+values of a record gives a list.
 
 `--` ends the columns; what follows are files.")]
 pub struct SelectArgs {
-    /// Columns: a name, `=`, and a query in JSONPath (RFC 9535)
-    #[arg(value_name = "NAME=PATH", required = true)]
+    /// Columns: a name, perhaps a type, `=`, and a query in JSONPath (RFC 9535)
+    #[arg(value_name = "NAME[:TYPE]=PATH", required = true)]
     pub columns: Vec<String>,
 
     /// Files of newline-delimited JSON, or patterns; `-`, or no file: standard input
@@ -326,6 +341,17 @@ pub enum RowFormat {
     Ndjson,
     /// A header, then a line a row: strings as text, null and missing values empty, the rest as JSON
     Csv,
+    /// Typed columns as Arrow IPC: with `-o FILE` the file format (Feather), else the stream format
+    Arrow,
+    /// Typed columns as Apache Parquet, compressed by Snappy
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+impl fmt::Display for RowFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.to_possible_value().as_ref().map_or("", PossibleValue::get_name))
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]

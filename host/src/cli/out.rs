@@ -10,6 +10,16 @@ use super::failure::Failure;
 /// passes on as they are.
 const BUFFER_BYTES: usize = 256 << 10;
 
+/// Whether answers go to standard output, and to no file.
+pub fn is_stdout(file: Option<&Path>) -> bool {
+    file.is_none_or(|path| path == Path::new("-"))
+}
+
+/// Whether answers go to a terminal.
+pub fn is_terminal(file: Option<&Path>) -> bool {
+    is_stdout(file) && io::stdout().is_terminal()
+}
+
 /// The answers' destination. It is opened when the first answer, or the end, is there: a run that fails
 /// before it has read anything overwrites nothing.
 pub struct Out {
@@ -23,8 +33,8 @@ pub struct Out {
 impl Out {
     /// Standard output, or a file.
     pub fn new(file: Option<&Path>) -> Self {
-        let file = file.filter(|path| *path != Path::new("-")).map(Path::to_owned);
-        let terminal = file.is_none() && io::stdout().is_terminal();
+        let terminal = is_terminal(file);
+        let file = file.filter(|_| !is_stdout(file)).map(Path::to_owned);
         Self { file, sink: None, buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)), terminal }
     }
 
@@ -57,7 +67,7 @@ impl Out {
         }
     }
 
-    /// Adds whole lines; many are written as they are.
+    /// Adds whole lines, or bytes that have none; many are written as they are.
     pub fn lines(&mut self, lines: &[u8]) -> Result<(), Failure> {
         if self.buffer.len() + lines.len() < BUFFER_BYTES {
             self.buffer.extend_from_slice(lines);

@@ -54,7 +54,7 @@ impl Consumer for Count {
         self.found >= self.limit
     }
 
-    fn batch(&mut self, batch: &Batch, _out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
         for (at, (_, piece)) in batch.pieces().enumerate() {
             self.found += piece.counts.first().copied().unwrap_or(0);
             if self.is_done() {
@@ -87,7 +87,7 @@ impl Consumer for Texts {
         false
     }
 
-    fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
         self.found += batch.count(0);
         for (_, piece) in batch.pieces() {
             out.lines(piece.texts.first().map_or(&[][..], Vec::as_slice))?;
@@ -114,7 +114,7 @@ impl Consumer for Lines {
         self.found >= self.limit
     }
 
-    fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
         for (at, (_, piece)) in batch.pieces().enumerate() {
             for found in piece.matches.first().map_or(&[][..], Vec::as_slice) {
                 if let Some(name) = self.offsets {

@@ -29,7 +29,7 @@ pub trait Consumer {
     }
 
     /// The next partition's answers.
-    fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure>;
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure>;
 
     /// After everything that could be answered.
     fn end(&mut self, _out: &mut Out) -> Result<(), Failure> {
@@ -121,13 +121,13 @@ fn consume_all(
                 let bad_record = matches!(error, Error::Input(InputError::Record(_)));
                 break Some(Failure::Library(Box::new(error), excerpt.filter(|_| bad_record)));
             }
-            Some(Ok(batch)) => {
+            Some(Ok(mut batch)) => {
                 if !open {
                     out.open()?;
                     consumer.start(out)?;
                     open = true;
                 }
-                let flow = consumer.batch(&batch, out)?;
+                let flow = consumer.batch(&mut batch, out)?;
                 skipped.add(&batch, flow);
                 if flow != Flow::Continue {
                     break None;

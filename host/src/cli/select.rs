@@ -1,265 +1,222 @@
 //! `warpath select`.
 
-use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::{Piece, TextForm, Want, text};
-use warpath::{Batch, Program, Query};
-use warpath_shared::kernel::Match;
+use arrow_schema::SchemaRef;
+use warpath::answer::{Piece, RowForm, Want};
+use warpath::columns::{ColumnType, Schema};
+use warpath::{Batch, Error, Query};
 use warpath_shared::units::LineIx;
 
 use super::args::{RowFormat, SelectArgs};
 use super::failure::Failure;
 use super::files;
-use super::out::Out;
+use super::out::{self, Out};
 use super::run::{self, Consumer, Flow};
+use super::table::{TableFormat, TableWriter};
 use super::ui::Ui;
 
 pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     args.planned.refuse()?;
-    let named = columns(&args.columns)?;
-    let queries = named.iter().map(|(_, path)| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
-    let program = Program::new(&queries)?.with_names(&names)?;
-    let columns = named
-        .iter()
-        .zip(&queries)
-        .map(|((name, _), query)| Column {
-            name: (*name).to_owned(),
-            key: text::encode(name) + ":",
-            singular: query.is_singular(),
-        })
-        .collect();
-    let sources = files::sources(&args.files, args.run.output.as_deref(), ui)?;
-    let engine = run::engine(&args.engine, args.run.on_error)?;
-    let limit = args.limit.unwrap_or(u64::MAX);
-    let rows = Rows { columns, limit, rows: 0 };
-    match args.format {
-        RowFormat::Ndjson if args.limit.is_none() => {
-            run::consume(&engine, sources, program, &mut WholeRows, &args.run, ui, started)?;
-        }
-        RowFormat::Ndjson => {
-            run::consume(&engine, sources, program, &mut Ndjson(rows), &args.run, ui, started)?;
-        }
-        RowFormat::Csv => {
-            let mut csv = Csv { rows, field: Vec::new() };
-            run::consume(&engine, sources, program, &mut csv, &args.run, ui, started)?;
-        }
+    let output = args.run.output.as_deref();
+    let text = match args.format {
+        RowFormat::Ndjson => Some(RowForm::Ndjson),
+        RowFormat::Csv => Some(RowForm::Csv),
+        _ => None,
+    };
+    let columns =
+        args.columns.iter().map(|arg| column(arg, text.is_some())).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    if let Some((_, twice)) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
+        return Err(Failure::usage(format!("two columns have the name `{twice}`")));
     }
+    let compile = |column: &Column<'_>| Ok((Query::compile(column.path)?, column.values));
+    let columns = columns.iter().map(compile).collect::<Result<Vec<_>, Error>>()?;
+    let schema = Schema::new(&columns)?.with_names(&names)?;
+    let program = schema.program().clone();
+    if text.is_none() && out::is_terminal(output) {
+        return Err(Failure::usage(format!(
+            "`--format {}` is binary, and would go to a terminal",
+            args.format
+        ))
+        .with_help("write it to a file with `-o FILE`, or pipe it to another program"));
+    }
+    let sources = files::sources(&args.files, output, ui)?;
+    let engine = run::engine(&args.engine, args.run.on_error)?;
+    let limit = Limit { rows: 0, most: args.limit };
+    let format = match (args.format, text) {
+        (_, Some(form)) => {
+            let mut rows = Rows { form, header: form.header(&program), limit };
+            run::consume(&engine, sources, program, &mut rows, &args.run, ui, started)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        #[cfg(feature = "parquet")]
+        (RowFormat::Parquet, None) => TableFormat::Parquet,
+        _ if out::is_stdout(output) => TableFormat::ArrowStream,
+        _ => TableFormat::ArrowFile,
+    };
+    let arrow = schema.to_arrow();
+    let mut table = Table { writer: TableWriter::new(format, arrow.clone())?, schema, arrow, limit };
+    run::consume(&engine, sources, program, &mut table, &args.run, ui, started)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Names and paths.
-fn columns(args: &[String]) -> Result<Vec<(&str, &str)>, Failure> {
-    let mut columns: Vec<(&str, &str)> = Vec::with_capacity(args.len());
-    for arg in args {
-        let help = match arg.strip_prefix('$') {
-            // A path may hold `=`, too, in a filter.
-            Some(_) => format!("give the column a name: `name={arg}`"),
-            None => format!("a column is `NAME=PATH`; files come after `--`: `select NAME=PATH -- {arg}`"),
-        };
-        let (name, path) = match arg.split_once('=') {
-            Some(column) if !arg.starts_with('$') => column,
-            _ => return Err(Failure::usage(format!("`{arg}` is no column")).with_help(help)),
-        };
-        if name.is_empty() {
-            return Err(Failure::usage(format!("the column `{arg}` has no name"))
-                .with_help(format!("give the column a name: `name{arg}`")));
+/// A column as it was asked for.
+struct Column<'a> {
+    name: &'a str,
+    values: ColumnType,
+    path: &'a str,
+}
+
+/// The types of typed columns, by name.
+const TYPES: [(&str, ColumnType); 5] = [
+    ("bool", ColumnType::Boolean),
+    ("int64", ColumnType::Int64),
+    ("float64", ColumnType::Float64),
+    ("string", ColumnType::Utf8),
+    ("json", ColumnType::Json),
+];
+
+/// A name, perhaps a type, and a path. Rows of text have no types: there a colon that no type follows is part of the name.
+fn column(arg: &str, text: bool) -> Result<Column<'_>, Failure> {
+    let help = match arg.strip_prefix('$') {
+        // A path may hold `=`, too, in a filter.
+        Some(_) => format!("give the column a name: `name={arg}`"),
+        None => format!("a column is `NAME=PATH`; files come after `--`: `select NAME=PATH -- {arg}`"),
+    };
+    let (name, path) = match arg.split_once('=') {
+        Some(column) if !arg.starts_with('$') => column,
+        _ => return Err(Failure::usage(format!("`{arg}` is no column")).with_help(help)),
+    };
+    let typed = name.rsplit_once(':').map(|(name, end)| {
+        let known = TYPES.iter().find(|(known, _)| *known == end);
+        (name, end, known.map(|(_, values)| *values))
+    });
+    let (name, values) = match typed {
+        None => (name, ColumnType::Json),
+        Some((_, _, None)) if text => (name, ColumnType::Json),
+        Some((name, _, Some(values))) if !text => (name, values),
+        Some((bare, end, Some(_))) => {
+            return Err(Failure::usage(format!(
+                "`{name}`: columns have types with `--format arrow` or `parquet` only"
+            ))
+            .with_help(format!(
+                "rows of text have values as they stand: `{bare}={path}`, without `:{end}`"
+            )));
         }
-        if columns.iter().any(|(known, _)| *known == name) {
-            return Err(Failure::usage(format!("two columns have the name `{name}`")));
+        Some((_, end, None)) => {
+            let known = TYPES.map(|(known, _)| known).join(", ");
+            return Err(Failure::usage(format!("`{name}`: there is no type `{end}`")).with_help(format!(
+                "there are {known}; if the colon is part of the name: `{name}:json={path}`"
+            )));
         }
-        columns.push((name, path));
+    };
+    if name.is_empty() {
+        return Err(Failure::usage(format!("the column `{arg}` has no name"))
+            .with_help(format!("give the column a name: `name{arg}`")));
     }
-    Ok(columns)
+    Ok(Column { name, values, path })
 }
 
-struct Column {
-    name: String,
-    /// The name as it stands in an object, with its colon.
-    key: String,
-    /// Whether it has one value a record at most.
-    singular: bool,
-}
-
-/// What both formats share: the walk over records.
-struct Rows {
-    columns: Vec<Column>,
-    limit: u64,
+/// How many rows have been written, of how many that are wanted at most.
+struct Limit {
     rows: u64,
+    most: Option<u64>,
 }
 
-impl Rows {
-    fn is_done(&self) -> bool {
-        self.rows >= self.limit
+impl Limit {
+    /// Whether there is one: then it must be known which lines are rows.
+    fn is_set(&self) -> bool {
+        self.most.is_some()
     }
 
-    /// Calls `row` for each record.
-    fn walk<E>(
-        &mut self,
-        batch: &Batch,
-        mut row: impl FnMut(&[Column], &mut Cells<'_>) -> Result<(), E>,
-    ) -> Result<Flow, E> {
-        let mut next = vec![0; self.columns.len()];
-        for (at, (_, piece)) in batch.pieces().enumerate() {
-            next.fill(0);
-            let mut cells = Cells { batch, piece, next: &mut next, line: 0 };
-            for line in &piece.records {
-                cells.line = *line;
-                row(&self.columns, &mut cells)?;
-                self.rows += 1;
-                if self.is_done() {
-                    return Ok(Flow::Stop { piece: at, line: *line });
-                }
-            }
-        }
-        Ok(Flow::Continue)
+    fn is_reached(&self) -> bool {
+        self.most.is_some_and(|most| self.rows >= most)
+    }
+
+    /// Counts a piece's rows. If one of them is the last that is wanted: how many there are with it, and its line.
+    fn count(&mut self, piece: &Piece, rows: usize) -> Option<(usize, LineIx)> {
+        let left = self.most.map(|most| most - self.rows).and_then(|left| usize::try_from(left).ok());
+        let last = left.and_then(|left| Some((left, *piece.records.get(left.checked_sub(1)?)?)));
+        self.rows += last.map_or(rows, |(rows, _)| rows) as u64;
+        last
     }
 }
 
-/// The values of one record.
-struct Cells<'a> {
-    batch: &'a Batch,
-    piece: &'a Piece,
-    /// For each column, its first match that has not been taken.
-    next: &'a mut [usize],
-    line: LineIx,
+/// Prints rows of text, as the workers made them, up to a limit.
+struct Rows {
+    form: RowForm,
+    header: Vec<u8>,
+    limit: Limit,
 }
 
-impl<'a> Cells<'a> {
-    /// The matches of a column in this record. To be asked once a record, for each.
-    fn take(&mut self, column: usize) -> &'a [Match] {
-        let all = self.piece.matches.get(column).map_or(&[][..], Vec::as_slice);
-        let rest = all.get(self.next[column]..).unwrap_or_default();
-        let count = rest.iter().take_while(|found| found.line == self.line).count();
-        self.next[column] += count;
-        &rest[..count]
-    }
-
-    fn text(&self, found: &Match) -> &'a [u8] {
-        self.batch.match_text(self.piece, found)
-    }
-
-    /// The matches as a JSON array.
-    fn array(&self, matches: &[Match], out: &mut Vec<u8>) {
-        out.push(b'[');
-        for (i, found) in matches.iter().enumerate() {
-            if i > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(self.text(found));
-        }
-        out.push(b']');
-    }
-}
-
-/// All rows as JSON objects, as the workers made them.
-struct WholeRows;
-
-impl Consumer for WholeRows {
+impl Consumer for Rows {
     fn want(&self) -> Want {
-        Want { rows: true, ..Want::default() }
+        Want { rows: Some(self.form), records: self.limit.is_set(), ..Want::default() }
     }
 
     fn is_done(&self) -> bool {
-        false
+        self.limit.is_reached()
     }
 
-    fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure> {
-        for (_, piece) in batch.pieces() {
+    fn start(&mut self, out: &mut Out) -> Result<(), Failure> {
+        out.buffer.extend_from_slice(&self.header);
+        Ok(())
+    }
+
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        for (at, (_, piece)) in batch.pieces().enumerate() {
+            if let Some((rows, line)) = self.limit.count(piece, piece.records.len()) {
+                out.lines(&piece.rows[..self.form.end_of(&piece.rows, rows)])?;
+                return Ok(Flow::Stop { piece: at, line });
+            }
             out.lines(&piece.rows)?;
         }
         Ok(Flow::Continue)
     }
 }
 
-/// A JSON object a row, up to a limit.
-struct Ndjson(Rows);
+/// Writes typed columns in a binary format, up to a limit.
+struct Table {
+    schema: Schema,
+    arrow: SchemaRef,
+    writer: TableWriter,
+    limit: Limit,
+}
 
-impl Consumer for Ndjson {
+impl Consumer for Table {
     fn want(&self) -> Want {
-        Want { matches: true, records: true, ..Want::default() }
+        Want { columns: Some(self.schema.width()), records: self.limit.is_set(), ..Want::default() }
     }
 
     fn is_done(&self) -> bool {
-        self.0.is_done()
+        self.limit.is_reached()
     }
 
-    fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure> {
-        self.0.walk(batch, |columns, cells| {
-            for (i, column) in columns.iter().enumerate() {
-                out.buffer.push(if i == 0 { b'{' } else { b',' });
-                out.buffer.extend_from_slice(column.key.as_bytes());
-                match cells.take(i) {
-                    matches if !column.singular => cells.array(matches, &mut out.buffer),
-                    [] => out.buffer.extend_from_slice(b"null"),
-                    [found, ..] => out.buffer.extend_from_slice(cells.text(found)),
-                }
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        let mut flow = Flow::Continue;
+        for (at, mut columns) in batch.take_columns().into_iter().enumerate() {
+            let last = batch.piece(at).and_then(|piece| self.limit.count(piece, columns.rows));
+            if let Some((rows, line)) = last {
+                columns.truncate(rows);
+                flow = Flow::Stop { piece: at, line };
             }
-            out.buffer.extend_from_slice(b"}\n");
-            out.line_end()
-        })
-    }
-}
-
-/// A header, and a line a row.
-struct Csv {
-    rows: Rows,
-    /// Reused from field to field.
-    field: Vec<u8>,
-}
-
-impl Consumer for Csv {
-    fn want(&self) -> Want {
-        Want { matches: true, records: true, ..Want::default() }
-    }
-
-    fn is_done(&self) -> bool {
-        self.rows.is_done()
-    }
-
-    fn start(&mut self, out: &mut Out) -> Result<(), Failure> {
-        let mut writer = csv::Writer::from_writer(&mut out.buffer);
-        let header = writer.write_record(self.rows.columns.iter().map(|column| &column.name));
-        drop(writer);
-        header.map_err(|error| out.failed(io_error(error)))
-    }
-
-    fn batch(&mut self, batch: &Batch, out: &mut Out) -> Result<Flow, Failure> {
-        let mut writer = csv::WriterBuilder::new().buffer_capacity(64 << 10).from_writer(&mut *out);
-        let flow = self.write(batch, &mut writer);
-        drop(writer);
-        flow.map_err(|error| out.failed(error))
-    }
-}
-
-impl Csv {
-    fn write(&mut self, batch: &Batch, writer: &mut csv::Writer<&mut Out>) -> io::Result<Flow> {
-        let Self { rows, field } = self;
-        let flow = rows.walk(batch, |columns, cells| {
-            for (i, column) in columns.iter().enumerate() {
-                field.clear();
-                match cells.take(i) {
-                    matches if !column.singular => cells.array(matches, field),
-                    [] => {}
-                    [found, ..] => match cells.text(found) {
-                        b"null" => {}
-                        value => text::append(value, TextForm::Raw, field),
-                    },
-                }
-                writer.write_field(&*field).map_err(io_error)?;
+            if columns.rows > 0 {
+                let batch =
+                    columns.into_arrow(&self.arrow).map_err(|error| Error::Internal(error.to_string()))?;
+                self.writer.add(batch)?;
             }
-            writer.write_record(None::<&[u8]>).map_err(io_error)
-        })?;
-        writer.flush()?;
+            if last.is_some() {
+                break;
+            }
+        }
+        out.lines(&self.writer.take())?;
         Ok(flow)
     }
-}
 
-fn io_error(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        other => io::Error::other(format!("{other:?}")),
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.writer.finish()?;
+        out.lines(&self.writer.take())
     }
 }

@@ -5,28 +5,91 @@ use std::sync::Arc;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, GenericListArray, GenericStringArray, OffsetSizeTrait, PrimitiveArray,
-    RecordBatch, RecordBatchOptions,
+    RecordBatch, RecordBatchOptions, RecordBatchReader,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef};
 
-use super::{Column, ColumnBatch, Items, Offsets, Values};
+use super::{Column, ColumnBatch, ColumnType, Items, OffsetWidth, Offsets, Schema, Values};
+use crate::stream::Columns;
+
+impl Schema {
+    /// The schema that all batches have in Arrow: a nullable field for each column, in order.
+    ///
+    /// | column | Arrow type | with [`OffsetWidth::Large`] |
+    /// |---|---|---|
+    /// | [`Boolean`](ColumnType::Boolean), [`Int64`](ColumnType::Int64), [`Float64`](ColumnType::Float64) | of the same name | |
+    /// | [`Utf8`](ColumnType::Utf8), [`Json`](ColumnType::Json) | `Utf8` | `LargeUtf8` |
+    /// | any, of a path that is not singular | `List` of nullable fields called `item` | `LargeList` |
+    #[must_use]
+    pub fn to_arrow(&self) -> SchemaRef {
+        let large = self.width == OffsetWidth::Large;
+        let field = |column: &crate::program::Column| {
+            let items = match column.values {
+                ColumnType::Boolean => DataType::Boolean,
+                ColumnType::Int64 => DataType::Int64,
+                ColumnType::Float64 => DataType::Float64,
+                ColumnType::Utf8 | ColumnType::Json if large => DataType::LargeUtf8,
+                ColumnType::Utf8 | ColumnType::Json => DataType::Utf8,
+            };
+            let values = match (column.singular, large) {
+                (true, _) => items,
+                (false, true) => DataType::LargeList(Arc::new(Field::new_list_field(items, true))),
+                (false, false) => DataType::List(Arc::new(Field::new_list_field(items, true))),
+            };
+            Field::new(&column.name, values, true)
+        };
+        Arc::new(ArrowSchema::new(self.program.columns().iter().map(field).collect::<Vec<_>>()))
+    }
+}
 
 impl ColumnBatch {
-    /// The batch as Arrow has it, with a name for each column.
+    /// The batch as Arrow has it. `schema` is [`Schema::to_arrow`]'s, of the schema that the batch was made by.
     ///
     /// # Errors
-    /// [`ArrowError`] if there are not as many names as columns, or if a column was changed into what is none.
-    pub fn into_arrow(self, names: &[&str]) -> Result<RecordBatch, ArrowError> {
-        if names.len() != self.columns.len() {
-            let message = format!("{} names for {} columns", names.len(), self.columns.len());
-            return Err(ArrowError::InvalidArgumentError(message));
-        }
+    /// [`ArrowError`] if the batch is of another schema, or if a column was changed into what is none.
+    pub fn into_arrow(self, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
         let arrays = self.columns.into_iter().map(Column::into_arrow).collect::<Result<Vec<_>, _>>()?;
-        let field = |(name, array): (&&str, &ArrayRef)| Field::new(*name, array.data_type().clone(), true);
-        let schema = Schema::new(names.iter().zip(&arrays).map(field).collect::<Vec<_>>());
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
-        RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options)
+        RecordBatch::try_new_with_options(schema.clone(), arrays, &options)
+    }
+}
+
+/// Typed columns of inputs as Arrow's record batches, in order, all of one schema. See
+/// [`Input::record_batches`](crate::Input::record_batches).
+///
+/// An [`Error`](crate::Error) comes as [`ArrowError::ExternalError`], from which it can be had by `downcast`.
+pub struct RecordBatches {
+    columns: Columns,
+    schema: SchemaRef,
+}
+
+impl RecordBatches {
+    pub(crate) fn new(columns: Columns, schema: &Schema) -> Self {
+        Self { columns, schema: schema.to_arrow() }
+    }
+
+    /// The iterator beneath, for what it says of the run.
+    #[must_use]
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+}
+
+impl Iterator for RecordBatches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(match self.columns.next()? {
+            Ok(batch) => batch.into_arrow(&self.schema),
+            Err(error) => Err(ArrowError::ExternalError(Box::new(error))),
+        })
+    }
+}
+
+impl RecordBatchReader for RecordBatches {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
     }
 }
 
@@ -98,6 +161,6 @@ fn strings<O: OffsetSizeTrait>(
 }
 
 fn lists<O: OffsetSizeTrait>(offsets: Vec<O>, items: ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let field = Arc::new(Field::new("item", items.data_type().clone(), true));
+    let field = Arc::new(Field::new_list_field(items.data_type().clone(), true));
     Ok(Arc::new(GenericListArray::try_new(field, ascending(offsets)?, items, None)?))
 }

@@ -12,8 +12,9 @@ use warpath_shared::view::View;
 use super::index::scan;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, ScanScratch, Slot, launch};
-use crate::columns::{Asked, Column, Items, Offsets, Schema, Values, finish_float};
+use crate::columns::{Column, Items, OffsetWidth, Offsets, Values, float};
 use crate::error::{DeviceError, Error};
+use crate::program;
 
 /// What columns are made in, kept from partition to partition.
 pub(super) struct ColumnStage<A: Accelerator> {
@@ -64,10 +65,11 @@ impl<A: Accelerator> ColumnStage<A> {
         &mut self,
         device: &A,
         source: &Source<'_, A>,
-        (path, records): (usize, usize),
-        schema: &Schema,
+        (path, asked): (usize, &program::Column),
+        records: usize,
+        width: OffsetWidth,
     ) -> Result<Column, Error> {
-        let Asked { values, lists } = schema.columns()[path];
+        let kind = asked.values.kind();
         let Source { text, indexed, found, bounds } = *source;
         let (first, end) = (bounds.end(path)?, bounds.end(path + 1)?);
         // Where nothing was found there may be no matches yet, on the device.
@@ -77,17 +79,18 @@ impl<A: Accelerator> ColumnStage<A> {
         };
         let path = PathMatches { matches, first: first as u64, end: end as u64 };
         let listed = device.view(found.records.get()?, records);
-        if !lists {
+        if asked.singular {
             let rows = device.view_mut(self.rows.room(device, records)?, records);
             launch::<A, RecordRows>(device, &RecordRowsArgs { found: path, records: listed, rows })?;
             let Self { rows, .. } = self;
             let rows = std::mem::take(rows);
             let made = (device.view(rows.get()?, records), 0..records);
-            let items = self.items(device, indexed, text, made, (values.kind(), schema));
+            let items = self.items(device, indexed, text, made, (kind, width));
             self.rows = rows;
             return Ok(Column { lists: None, items: items? });
         }
-        let large = schema.is_large((end - first) as u64);
+        width.check((end - first) as u64)?;
+        let large = width == OffsetWidth::Large;
         let len = |yes: bool| if yes { records + 1 } else { 0 };
         let args = ListOffsetsArgs {
             found: path,
@@ -103,7 +106,7 @@ impl<A: Accelerator> ColumnStage<A> {
         } else {
             Offsets::Small(self.narrow(device, records + 1)?)
         };
-        let items = self.items(device, indexed, text, (matches, first..end), (values.kind(), schema))?;
+        let items = self.items(device, indexed, text, (matches, first..end), (kind, width))?;
         Ok(Column { lists: Some(offsets), items })
     }
 
@@ -120,7 +123,7 @@ impl<A: Accelerator> ColumnStage<A> {
         indexed: Indexed<'_>,
         text: &[u8],
         (rows, range): (View<'_, Match>, Range<usize>),
-        (kind, schema): (Kind, &Schema),
+        (kind, width): (Kind, OffsetWidth),
     ) -> Result<Items, Error> {
         let len = range.len();
         if len == 0 {
@@ -128,8 +131,9 @@ impl<A: Accelerator> ColumnStage<A> {
                 Kind::Boolean => Values::Boolean(Vec::new()),
                 Kind::Int64 => Values::Int64(Vec::new()),
                 Kind::Float64 => Values::Float64(Vec::new()),
-                _ if schema.is_large(0) => Values::Utf8(Offsets::Large(vec![0]), Vec::new()),
-                _ => Values::Utf8(Offsets::Small(vec![0]), Vec::new()),
+                Kind::Utf8 | Kind::Json | Kind::Raw => {
+                    Values::Utf8(Offsets::new(vec![0], width)?, Vec::new())
+                }
             };
             return Ok(Items { len, validity: Vec::new(), values });
         }
@@ -153,16 +157,16 @@ impl<A: Accelerator> ColumnStage<A> {
                 Values::Float64(values)
             }
             Kind::Utf8 | Kind::Json | Kind::Raw => {
-                let total =
-                    self.bytes(device, rows, (View::from_slice(&[]), 0), |total| !schema.is_large(total))?;
+                let total = self.bytes(device, rows, (View::from_slice(&[]), 0), Some(width))?;
                 let mut bytes = vec![0; total];
                 device.download(self.bytes.get()?, 0, &mut bytes)?;
-                let offsets = if schema.is_large(total as u64) {
-                    let mut offsets = vec![0; len + 1];
-                    device.download(self.offsets.get()?, 0, &mut offsets)?;
-                    Offsets::Large(offsets.into_iter().map(|offset| offset as i64).collect())
-                } else {
-                    Offsets::Small(self.narrow(device, len + 1)?)
+                let offsets = match width {
+                    OffsetWidth::Large => {
+                        let mut offsets = vec![0; len + 1];
+                        device.download(self.offsets.get()?, 0, &mut offsets)?;
+                        Offsets::Large(offsets.into_iter().map(|offset| offset as i64).collect())
+                    }
+                    OffsetWidth::Small => Offsets::Small(self.narrow(device, len + 1)?),
                 };
                 Values::Utf8(offsets, bytes)
             }
@@ -189,13 +193,13 @@ impl<A: Accelerator> ColumnStage<A> {
     }
 
     /// Makes the bytes of rows that have been measured, and says how many there are. Narrows their offsets if these are to be
-    /// narrow, and looks up where the bytes of some rows begin.
+    /// small, and looks up where the bytes of some rows begin.
     fn bytes(
         &mut self,
         device: &A,
         rows: Rows<'_>,
         (bounds, bound_count): (View<'_, u64>, usize),
-        is_narrow: impl Fn(u64) -> bool,
+        width: Option<OffsetWidth>,
     ) -> Result<usize, Error> {
         let len = rows.len as usize;
         let Self { values, offsets, length_scan, .. } = self;
@@ -203,9 +207,10 @@ impl<A: Accelerator> ColumnStage<A> {
         let mut total = [0];
         device.download(self.offsets.get()?, len, &mut total)?;
         let wanted = total[0];
+        width.map_or(Ok(()), |width| width.check(wanted))?;
         let total = usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 })?;
         let room = total.next_multiple_of(GATHER_TILE).max(GATHER_TILE);
-        let narrow = if is_narrow(wanted) { len + 1 } else { 0 };
+        let narrow = if width == Some(OffsetWidth::Small) { len + 1 } else { 0 };
         let args = ColumnBytesArgs {
             rows,
             offsets: device.view(self.offsets.get()?, len + 1),
@@ -230,7 +235,7 @@ impl<A: Accelerator> ColumnStage<A> {
     ) -> Result<Vec<u64>, Error> {
         let rows = some_rows(indexed, device.view(matches, total), 0..total, Kind::Raw)?;
         self.read(device, rows, Kind::Raw)?;
-        self.bytes(device, rows, (device.view(bounds, count), count), |_| false)?;
+        self.bytes(device, rows, (device.view(bounds, count), count), None)?;
         let mut bounds = vec![0; count];
         device.download(self.byte_bounds.get()?, 0, &mut bounds)?;
         Ok(bounds)
@@ -253,7 +258,7 @@ impl<A: Accelerator> ColumnStage<A> {
         for row in unfinished {
             let number = &text[row.start as usize..row.end as usize];
             let unread = || Error::Internal(format!("`{}` is no number", number.escape_ascii()));
-            values[row.line as usize] = finish_float(number).ok_or_else(unread)?;
+            values[row.line as usize] = float::finish(number).ok_or_else(unread)?;
         }
         Ok(())
     }

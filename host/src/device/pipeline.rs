@@ -16,7 +16,7 @@ use super::query::{Find, QueryStage};
 use super::results::Texts;
 use crate::answer::{Answer, LineFault, Piece, Want};
 use crate::backend::{Backend, Buffer, Stage, StructuralIndex, Worker};
-use crate::columns::{ColumnBatch, Columnar, Schema};
+use crate::columns::ColumnBatch;
 use crate::error::Error;
 use crate::program::Program;
 
@@ -324,50 +324,40 @@ impl<A: Accelerator> Part<'_, A> {
         let mut piece = Piece {
             base: base as PartOffset,
             lines: shape.lines as LineIx,
-            records: if want.records || want.rows { found.records(device, indexed)? } else { Vec::new() },
             counts: bounds.counts(),
             counts_before_fault: bounds.counts_before_cut(),
-            matches: if want.matches || want.rows { found.matches(device, &bounds)? } else { Vec::new() },
+            matches: if want.matches || want.rows.is_some() {
+                found.matches(device, &bounds)?
+            } else {
+                Vec::new()
+            },
             texts: texts.texts,
             texts_before_fault: texts.before_fault,
             faults,
             ..Piece::default()
         };
-        if want.rows {
+        if want.to_find().records {
+            let rows = found.list_records(device, indexed)?;
+            // Who wants columns alone needs their numbers only to cut columns off before a fault.
+            if want.records || want.rows.is_some() || !piece.faults.is_empty() {
+                piece.records = found.records(device, rows)?;
+            }
+            if let Some(width) = want.columns {
+                let source = Source { text, indexed, found, bounds: &bounds };
+                let column = |asked| columns.column(device, &source, asked, rows, width);
+                let made = program.columns().iter().enumerate().map(column).collect::<Result<_, _>>()?;
+                piece.columns = ColumnBatch { rows, columns: made };
+                piece.columns_before_fault = piece.records_before_fault();
+            }
+        }
+        if let Some(form) = want.rows {
             // The part's text begins where the partition has `base`.
             let base = std::mem::take(&mut piece.base);
-            piece.write_rows(text, program, want);
+            piece.write_rows(text, program, form);
             piece.base = base;
         }
+        piece.keep(want);
         Ok(piece)
-    }
-
-    fn columns(self, device: &A, schema: &Schema) -> Result<ColumnBatch, Error> {
-        let Self { stages: Stages { index, query, columns: stage }, text, base, shape, faults } = self;
-        let indexed = index.indexed(device, shape)?;
-        let find = Find { matches: true, any_loose: shape.any_loose, cut: None };
-        let bounds = query.find(device, indexed, schema.program(), find)?;
-        let rows = query.found().list_records(device, indexed)?;
-        let source = Source { text, indexed, found: query.found(), bounds: &bounds };
-        let column = |path| stage.column(device, &source, (path, rows), schema);
-        let columns = (0..schema.columns().len()).map(column).collect::<Result<_, _>>()?;
-        Ok(ColumnBatch { base: base as PartOffset, lines: shape.lines as LineIx, rows, faults, columns })
-    }
-}
-
-impl<A: Accelerator> Columnar for Pipeline<A> {
-    fn columns(&self, text: &[u8], schema: &Schema) -> Result<Vec<ColumnBatch>, Error> {
-        let mut batches = Vec::new();
-        let task = Task { program: schema.program(), most_cells: self.most_cells };
-        let mut each = |part: Part<'_, A>| {
-            batches.push(part.columns(&self.device, schema)?);
-            Ok(())
-        };
-        let mut stages = self.stages();
-        let _waits = Waits(&self.device);
-        // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
-        unsafe { stages.parts(&self.device, task, text, 0, &mut each) }?;
-        Ok(batches)
     }
 }
 

@@ -190,9 +190,9 @@ impl<A: Accelerator> ResultsStage<A> {
         Ok(count[0] as usize)
     }
 
-    /// Which lines are records without a fault.
-    pub fn records(&mut self, device: &A, indexed: Indexed<'_>) -> Result<Vec<LineIx>, Error> {
-        let mut records = vec![0; self.list_records(device, indexed)?];
+    /// The lines that [`list_records`](Self::list_records) has listed, so many.
+    pub fn records(&self, device: &A, count: usize) -> Result<Vec<LineIx>, Error> {
+        let mut records = vec![0; count];
         device.download(self.records.get()?, 0, &mut records)?;
         Ok(records)
     }

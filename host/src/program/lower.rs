@@ -10,8 +10,8 @@ use warpath_shared::query::document::MAX_GAP;
 use warpath_shared::query::value::push_exponent_digit;
 use warpath_shared::units::{Level, MAX_DEPTH};
 
-use super::{Program, Query};
-use crate::answer::rows::Column;
+use super::{Column, Program, Query};
+use crate::columns::ColumnType;
 use crate::error::{Error, QueryError};
 use crate::jsonpath::{
     ComparableKind, Comparison, ComparisonOp, Literal, LiteralKind as AstLiteral, LogicalExpr,
@@ -68,6 +68,7 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
     lowering.instrs.append(&mut lowering.filter_paths);
     let padded = lowering.literals.len().next_multiple_of(4);
     lowering.literals.resize(padded, 0);
+    let column = |query: &Query| Column::new(query.text(), query.is_singular(), ColumnType::default());
     Ok(Program {
         instrs: lowering.instrs,
         tests: lowering.tests,
@@ -75,7 +76,7 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
         paths: queries.len() as u32,
         levels: queries.iter().map(|query| levels(&query.ast.segments)).max().unwrap_or(0),
         singular: queries.iter().all(Query::is_singular),
-        columns: queries.iter().map(|query| Column::new(query.text(), query.is_singular())).collect(),
+        columns: queries.iter().map(column).collect(),
     })
 }
 

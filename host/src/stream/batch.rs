@@ -7,6 +7,7 @@ use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
 use crate::answer::{Answer, LineFault, Piece};
+use crate::columns::ColumnBatch;
 use crate::error::RecordError;
 use crate::input::Text;
 
@@ -36,7 +37,8 @@ impl Batch {
     }
 
     /// A piece by its number.
-    pub(super) fn piece(&self, number: usize) -> Option<&Piece> {
+    #[must_use]
+    pub fn piece(&self, number: usize) -> Option<&Piece> {
         self.answer.pieces.get(number)
     }
 
@@ -73,6 +75,11 @@ impl Batch {
     #[must_use]
     pub fn count(&self, path: usize) -> u64 {
         self.answer.pieces.iter().filter_map(|piece| piece.counts.get(path)).sum()
+    }
+
+    /// Takes the columns out, where they were asked for: a batch for each piece, some perhaps without a row. They are there once.
+    pub fn take_columns(&mut self) -> Vec<ColumnBatch> {
+        self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.columns)).collect()
     }
 
     /// The malformed records that were left out.
@@ -137,6 +144,9 @@ pub(super) fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64)
     }
     if let Some(len) = piece.rows_before_fault.take() {
         piece.rows.truncate(len);
+    }
+    if let Some(rows) = piece.columns_before_fault.take() {
+        piece.columns.truncate(rows);
     }
     Some(record_error(name, first_line, &fault))
 }

@@ -7,10 +7,12 @@
 //!
 //! Prints a line a step and exits 1 at the first difference.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use warpath::answer::Want;
+use warpath::backend::Backend;
 use warpath::device::Pipeline;
 use warpath::{DeviceChoice, Engine, Program, Query, Source};
 use warpath_tests::oracle;
@@ -61,10 +63,11 @@ fn main() -> Result<()> {
             _ => Vec::new(),
         };
         for number in &numbers {
-            let pipeline = Pipeline::new(warpath::cuda::Cuda::new(*number)?)?;
-            whole_suite(&pipeline)?;
-            step("text of matches", || results::text(&pipeline))?;
-            step("columns", || results::columns(&pipeline))?;
+            let pipeline: Arc<dyn Backend> = Arc::new(Pipeline::new(warpath::cuda::Cuda::new(*number)?)?);
+            whole_suite(&*pipeline)?;
+            step("text of matches", || results::text(&*pipeline))?;
+            step("columns", || results::columns(&*pipeline))?;
+            step("columns through streams", || results::streamed_columns(&pipeline, &[100, 1 << 20]))?;
         }
         if numbers.is_empty() {
             whole_suite(&warpath::Cpu)?;
@@ -84,7 +87,7 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-fn whole_suite(backend: &dyn warpath::backend::Backend) -> Result<()> {
+fn whole_suite(backend: &dyn Backend) -> Result<()> {
     let effort = Effort { random: (6000, 400), slide_step: 1, large: 200 << 20 };
     println!("{}", backend.name());
     step("files of tests/data", || suite::files(backend))?;

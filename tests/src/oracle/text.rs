@@ -77,7 +77,27 @@ pub fn integer(value: &[u8]) -> Option<i64> {
     number(value)?.parse().ok()
 }
 
-/// A value as a number.
+/// A value as a number. The standard library takes no exponent for what it is beyond some hundred thousand, so the decimal
+/// point is moved first to where the exponent says.
 pub fn float(value: &[u8]) -> Option<f64> {
-    number(value)?.parse().ok()
+    let text = number(value)?;
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let sign = if whole.starts_with('-') { "-" } else { "" };
+    let whole = whole.trim_start_matches('-');
+    let digits = [whole, fraction].concat();
+    let significant = digits.trim_start_matches('0');
+    // Far beyond any text's length.
+    let far = if exponent.starts_with('-') { i64::MIN / 4 } else { i64::MAX / 4 };
+    let point = whole.len() as i64 - (digits.len() - significant.len()) as i64;
+    let point =
+        point + exponent.parse::<i64>().map_or(far, |exponent| exponent.clamp(i64::MIN / 4, i64::MAX / 4));
+    match point {
+        _ if significant.is_empty() => format!("{sign}0"),
+        1000.. => format!("{sign}1e999"),
+        ..-1000 => format!("{sign}1e-999"),
+        point => format!("{sign}0.{significant}e{point}"),
+    }
+    .parse()
+    .ok()
 }

@@ -1,63 +1,57 @@
-//! Typed columns on the CPU: over the matches, a column after the other.
+//! Records as typed columns: over the matches, a column after the other.
 
 use warpath_shared::column::{self, Float, Kind};
 use warpath_shared::units::PartOffset;
 
-use super::{Asked, Column, ColumnBatch, Columnar, Items, Offsets, Schema, Values};
-use crate::answer::{LineFault, Piece, Want};
-use crate::backend::Backend;
-use crate::cpu::Cpu;
+use super::Piece;
+use crate::columns::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Values, float};
 use crate::error::Error;
+use crate::program::{self, Program};
 
-impl Columnar for Cpu {
-    fn columns(&self, text: &[u8], schema: &Schema) -> Result<Vec<ColumnBatch>, Error> {
-        let answer =
-            self.answer(text, schema.program(), Want { matches: true, records: true, ..Want::default() })?;
-        if answer.pieces.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut batch = ColumnBatch::default();
-        for piece in &answer.pieces {
-            let place = |fault: &LineFault| LineFault { line: batch.lines + fault.line, ..*fault };
-            batch.faults.extend(piece.faults.iter().map(place));
-            batch.lines += piece.lines;
-            batch.rows += piece.records.len();
-        }
-        let column = |(path, asked): (usize, &Asked)| column(text, &answer.pieces, path, *asked, schema);
-        batch.columns = schema.columns().iter().enumerate().map(column).collect();
-        Ok(vec![batch])
-    }
+/// The columns of a piece's records, from its records and matches. `text` is the piece's.
+pub(super) fn of_records(
+    text: &[u8],
+    piece: &Piece,
+    program: &Program,
+    width: OffsetWidth,
+) -> Result<ColumnBatch, Error> {
+    let paths = program.columns().iter().enumerate();
+    let columns =
+        paths.map(|(path, asked)| column(text, piece, path, asked, width)).collect::<Result<_, _>>()?;
+    Ok(ColumnBatch { rows: piece.records.len(), columns })
 }
 
-fn column(text: &[u8], pieces: &[Piece], path: usize, asked: Asked, schema: &Schema) -> Column {
+fn column(
+    text: &[u8],
+    piece: &Piece,
+    path: usize,
+    asked: &program::Column,
+    width: OffsetWidth,
+) -> Result<Column, Error> {
     let mut items = Builder::new(asked.values.kind());
-    let mut lists = vec![0];
-    for piece in pieces {
-        let mut matches = piece.matches[path].iter().peekable();
-        for record in &piece.records {
-            let mut next = || {
-                let found = matches.next_if(|found| found.line == *record)?;
-                Some(&text[(piece.base + found.start) as usize..(piece.base + found.end) as usize])
-            };
-            if asked.lists {
-                while let Some(value) = next() {
-                    items.push(Some(value));
-                }
-                lists.push(items.len as i64);
-            } else {
-                items.push(next());
+    let mut matches = piece.matches.get(path).map_or(&[][..], Vec::as_slice).iter().peekable();
+    let mut lists = Vec::with_capacity(if asked.singular { 0 } else { piece.records.len() + 1 });
+    for record in &piece.records {
+        let mut next = || {
+            let found = matches.next_if(|found| found.line == *record)?;
+            Some(&text[found.start as usize..found.end as usize])
+        };
+        if asked.singular {
+            items.push(next());
+        } else {
+            lists.push(items.len as i64);
+            while let Some(value) = next() {
+                items.push(Some(value));
             }
         }
     }
-    Column { lists: asked.lists.then(|| fit(lists, schema)), items: items.finish(schema) }
-}
-
-fn fit(offsets: Vec<i64>, schema: &Schema) -> Offsets {
-    if schema.is_large(offsets[offsets.len() - 1] as u64) {
-        Offsets::Large(offsets)
+    let lists = if asked.singular {
+        None
     } else {
-        Offsets::Small(offsets.into_iter().map(|offset| offset as i32).collect())
-    }
+        lists.push(items.len as i64);
+        Some(Offsets::new(lists, width)?)
+    };
+    Ok(Column { lists, items: items.finish(width)? })
 }
 
 /// Bits one after the other.
@@ -118,7 +112,7 @@ impl Builder {
                 let value = value.and_then(|text| match column::float64(0, end, byte) {
                     Float::None => None,
                     Float::Exact(value) => Some(value),
-                    Float::Unfinished => finish_float(text),
+                    Float::Unfinished => float::finish(text),
                 });
                 self.floats.push(value.unwrap_or(0.0));
                 value.is_some()
@@ -133,20 +127,17 @@ impl Builder {
         self.len += 1;
     }
 
-    fn finish(self, schema: &Schema) -> Items {
+    fn finish(self, width: OffsetWidth) -> Result<Items, Error> {
         let values = match self.kind {
             Kind::Boolean => Values::Boolean(self.truth.0),
             Kind::Int64 => Values::Int64(self.integers),
             Kind::Float64 => Values::Float64(self.floats),
-            Kind::Utf8 | Kind::Json | Kind::Raw => Values::Utf8(fit(self.offsets, schema), self.bytes),
+            Kind::Utf8 | Kind::Json | Kind::Raw => {
+                Values::Utf8(Offsets::new(self.offsets, width)?, self.bytes)
+            }
         };
-        Items { len: self.len, validity: self.validity.0, values }
+        Ok(Items { len: self.len, validity: self.validity.0, values })
     }
-}
-
-/// Rounds a JSON number that the rule of [`warpath_shared::column`] leaves.
-pub(crate) fn finish_float(number: &[u8]) -> Option<f64> {
-    std::str::from_utf8(number).ok()?.parse().ok()
 }
 
 /// Appends what a value says, if it is one of the kind.

@@ -1,0 +1,139 @@
+//! Typed columns in a binary format: Arrow's, or Parquet.
+
+use std::mem;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::concat::concat_batches;
+#[cfg(feature = "parquet")]
+use parquet::arrow::ArrowWriter;
+#[cfg(feature = "parquet")]
+use parquet::basic::Compression;
+#[cfg(feature = "parquet")]
+use parquet::file::properties::WriterProperties;
+use warpath::Error;
+
+use super::failure::Failure;
+
+/// A format of columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Arrow's IPC stream format: for a reader that begins before the end is written.
+    ArrowStream,
+    /// Arrow's IPC file format, also known as Feather, version 2: the same with a table of contents at the end.
+    ArrowFile,
+    /// Apache Parquet.
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+/// Rows of a batch of Arrow's, at least, but for the last; or bytes. Partitions have fewer rows, since they have the size that
+/// reading likes.
+const BATCH_ROWS: usize = 8 << 10;
+const BATCH_BYTES: usize = 16 << 20;
+/// Bytes of a Parquet row group in the making, at which it ends.
+#[cfg(feature = "parquet")]
+const ROW_GROUP_BYTES: usize = 128 << 20;
+
+/// Writes batches of one schema as bytes.
+pub struct TableWriter {
+    encoder: Encoder,
+    schema: SchemaRef,
+    /// What is too little for a batch.
+    waiting: Vec<RecordBatch>,
+    waiting_rows: usize,
+    waiting_bytes: usize,
+}
+
+enum Encoder {
+    Stream(StreamWriter<Vec<u8>>),
+    File(FileWriter<Vec<u8>>),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<ArrowWriter<Vec<u8>>>),
+}
+
+/// Nothing that an input holds makes an encoder fail.
+fn internal(error: impl std::fmt::Display) -> Failure {
+    Error::Internal(format!("columns could not be written: {error}")).into()
+}
+
+impl TableWriter {
+    pub fn new(format: TableFormat, schema: SchemaRef) -> Result<Self, Failure> {
+        let bytes = Vec::new();
+        let encoder = match format {
+            TableFormat::ArrowStream => {
+                Encoder::Stream(StreamWriter::try_new(bytes, &schema).map_err(internal)?)
+            }
+            TableFormat::ArrowFile => Encoder::File(FileWriter::try_new(bytes, &schema).map_err(internal)?),
+            #[cfg(feature = "parquet")]
+            TableFormat::Parquet => {
+                let properties = WriterProperties::builder()
+                    .set_compression(Compression::SNAPPY)
+                    .set_created_by(format!("warpath {}", env!("CARGO_PKG_VERSION")))
+                    .build();
+                let writer = ArrowWriter::try_new(bytes, schema.clone(), Some(properties));
+                Encoder::Parquet(Box::new(writer.map_err(internal)?))
+            }
+        };
+        Ok(Self { encoder, schema, waiting: Vec::new(), waiting_rows: 0, waiting_bytes: 0 })
+    }
+
+    /// Adds rows, and writes them when there are many.
+    pub fn add(&mut self, batch: RecordBatch) -> Result<(), Failure> {
+        #[cfg(feature = "parquet")]
+        if let Encoder::Parquet(writer) = &mut self.encoder {
+            writer.write(&batch).map_err(internal)?;
+            // It is not known before how many bytes a row takes.
+            if writer.in_progress_size() >= ROW_GROUP_BYTES {
+                writer.flush().map_err(internal)?;
+            }
+            return Ok(());
+        }
+        self.waiting_rows += batch.num_rows();
+        self.waiting_bytes += batch.get_array_memory_size();
+        self.waiting.push(batch);
+        if self.waiting_rows >= BATCH_ROWS || self.waiting_bytes >= BATCH_BYTES {
+            self.write_waiting().map_err(internal)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is waiting as one batch.
+    fn write_waiting(&mut self) -> Result<(), ArrowError> {
+        let mut waiting = mem::take(&mut self.waiting);
+        (self.waiting_rows, self.waiting_bytes) = (0, 0);
+        let batch = match waiting.len() {
+            0 => return Ok(()),
+            1 => waiting.remove(0),
+            _ => concat_batches(&self.schema, &waiting)?,
+        };
+        match &mut self.encoder {
+            Encoder::Stream(writer) => writer.write(&batch),
+            Encoder::File(writer) => writer.write(&batch),
+            #[cfg(feature = "parquet")]
+            Encoder::Parquet(writer) => writer.write(&batch).map_err(Into::into),
+        }
+    }
+
+    /// Writes what is left, and the end. Nothing may be added after that.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        self.write_waiting().map_err(internal)?;
+        match &mut self.encoder {
+            Encoder::Stream(writer) => writer.finish().map_err(internal),
+            Encoder::File(writer) => writer.finish().map_err(internal),
+            #[cfg(feature = "parquet")]
+            Encoder::Parquet(writer) => writer.finish().map(drop).map_err(internal),
+        }
+    }
+
+    /// The bytes that have been written and not been taken.
+    pub fn take(&mut self) -> Vec<u8> {
+        match &mut self.encoder {
+            Encoder::Stream(writer) => mem::take(writer.get_mut()),
+            Encoder::File(writer) => mem::take(writer.get_mut()),
+            #[cfg(feature = "parquet")]
+            Encoder::Parquet(writer) => mem::take(writer.inner_mut()),
+        }
+    }
+}
