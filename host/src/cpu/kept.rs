@@ -1,0 +1,67 @@
+//! An index in the memory of the host, asked again and again.
+
+use warpath_shared::units::{Level, PartOffset};
+
+use super::index::{Builder, Structure};
+use super::query::{Indexed, answer_indexed};
+use crate::answer::{Answer, LineFault, Want};
+use crate::backend::{Kept, StructuralIndex};
+use crate::error::Error;
+use crate::program::Program;
+
+/// What queries read of a text's index: everything but the string bitmap.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostIndex {
+    /// The start of each line, and at the end the length of the text.
+    pub line_starts: Vec<PartOffset>,
+    /// The leveled bitmaps, one after the other.
+    pub levels: Vec<u64>,
+    /// The faulty lines, in order.
+    pub faults: Vec<LineFault>,
+}
+
+impl HostIndex {
+    /// Indexes a text on the CPU.
+    pub fn build(text: &[u8], levels: Level) -> Self {
+        let mut structure = Structure::default();
+        Builder { text, levels, string: false, structure: &mut structure }.build();
+        let faults = structure.faults(text);
+        Self { line_starts: structure.line_starts, levels: structure.levels, faults }
+    }
+}
+
+impl From<StructuralIndex> for HostIndex {
+    fn from(index: StructuralIndex) -> Self {
+        Self { line_starts: index.line_starts, levels: index.levels.concat(), faults: index.faults }
+    }
+}
+
+impl Kept for HostIndex {
+    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        let Self { line_starts, levels, faults } = self;
+        let answer = answer_indexed(text, Indexed { line_starts, levels, faults }, program, want.to_find());
+        Ok(finish(answer, text, program, want))
+    }
+
+    fn memory(&self) -> u64 {
+        (size_of_val(&self.line_starts[..])
+            + size_of_val(&self.levels[..])
+            + size_of_val(&self.faults[..])) as u64
+    }
+}
+
+/// Makes of what was found what is wanted.
+pub(crate) fn finish(mut answer: Answer, text: &[u8], program: &Program, want: Want) -> Answer {
+    for piece in &mut answer.pieces {
+        if let Some(form) = want.text {
+            piece.write_texts(text, form);
+        }
+        if want.rows {
+            piece.write_rows(text, program, want);
+        }
+        if !want.matches {
+            piece.matches = Vec::new();
+        }
+    }
+    answer
+}
