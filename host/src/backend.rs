@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use warpath_shared::units::{Level, PartOffset};
+use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use crate::answer::{Answer, LineFault, Want};
 use crate::cpu::HostIndex;
@@ -115,6 +115,9 @@ pub trait Kept: Send + Sync {
     /// # Errors
     /// As for [`Worker::answer`].
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
+
+    /// How many lines it has.
+    fn lines(&self) -> LineIx;
 
     /// Bytes that it takes where it is kept, beside the text in the memory of the host.
     fn memory(&self) -> u64;

@@ -1,6 +1,6 @@
 //! An index in the memory of the host, asked again and again.
 
-use warpath_shared::units::{Level, PartOffset};
+use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::index::{Builder, Structure};
 use super::query::{Indexed, answer_indexed};
@@ -41,6 +41,10 @@ impl Kept for HostIndex {
         let Self { line_starts, levels, faults } = self;
         let answer = answer_indexed(text, Indexed { line_starts, levels, faults }, program, want.to_find());
         Ok(finish(answer, text, program, want))
+    }
+
+    fn lines(&self) -> LineIx {
+        self.line_starts.len().saturating_sub(1) as LineIx
     }
 
     fn memory(&self) -> u64 {

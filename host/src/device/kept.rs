@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use warpath_shared::units::Level;
+use warpath_shared::units::{Level, LineIx};
 
 use super::Accelerator;
 use super::index::{Arrays, IndexShape};
@@ -121,6 +121,10 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
         });
         stages.index.exchange(&mut arrays);
         Ok(Answer { pieces: vec![answer?] })
+    }
+
+    fn lines(&self) -> LineIx {
+        self.shape.map_or(0, |shape| shape.lines as LineIx)
     }
 
     fn memory(&self) -> u64 {
