@@ -19,7 +19,6 @@ use index::{Builder, Structure};
 use query::Scratch;
 
 pub(crate) use kept::{HostIndex, finish};
-pub(crate) use query::{Indexed, answer_indexed};
 
 /// The CPU of this machine.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
 use warpath::answer::Want;
-use warpath::{Answers, Batch, Engine, Error, InputError, Plan, Program, RecordError, Source, Stats};
+use warpath::{Answers, Batch, Engine, Error, IndexFile, InputError, Plan, Program, RecordError, Source, Stats};
 use warpath_shared::units::LineIx;
 
 use super::args::{EngineArgs, InputFormat, OnErrorArg, RunArgs};
@@ -80,7 +80,11 @@ pub fn consume(
     }
     let mut progress =
         Progress::new(args.progress, &sources, out.is_terminal() && consumer.want() != Want::default());
-    let mut answers = engine.input(sources).answers(program, consumer.want());
+    let mut input = engine.input(sources);
+    if let Some(index) = &args.index {
+        input = input.with_index(&IndexFile::open(index)?, args.verify)?;
+    }
+    let mut answers = input.answers(program, consumer.want());
     let setup = started.elapsed();
     let mut skipped = Skipped::default();
     let done = consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut progress);
@@ -208,6 +212,7 @@ fn table(plan: &Plan, stats: &Stats, setup: Duration, total: Duration) -> String
     let rows = [
         ("backend", plan.backend.clone()),
         ("chosen", plan.reason.clone().unwrap_or_else(|| "as asked for".to_owned())),
+        ("index", plan.index.clone().unwrap_or_else(|| "made while it is read".to_owned())),
         ("workers", workers),
         ("partitions", partitions),
         ("bytes", format!("{} ({})", stats.bytes, BinaryBytes(stats.bytes))),

@@ -13,7 +13,7 @@ pub const VERSION: u32 = 1;
 /// What every index file begins with: a byte that is no text, the name, and line ends that a transfer as text would change.
 const MAGIC: &[u8; 8] = b"\x89WPI\r\n\x1a\n";
 /// Bytes of the header.
-pub(super) const HEADER_BYTES: usize = 104;
+pub(super) const HEADER_BYTES: usize = 96;
 /// Bytes of a partition's entry before those of its sections.
 const ENTRY_BYTES: u64 = 40;
 /// Bytes of a section's entry.
