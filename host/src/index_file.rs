@@ -6,9 +6,11 @@
 //! | [`stamp`] | how is an input known again? |
 //! | [`build`] | how is one written? |
 //! | [`store`] | how are partitions answered by it? |
+//! | [`sparse`] | and if most of their text need not be read? |
 
 mod build;
 mod layout;
+mod sparse;
 mod stamp;
 mod store;
 

@@ -1,9 +1,10 @@
 //! An index in the memory of the host, asked again and again.
 
+use warpath_shared::query::document::Document;
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
-use super::index::{Builder, Structure};
-use super::query::{Indexed, answer_indexed};
+use super::index::{Builder, Piece, Structure};
+use super::query::{Lines, answer_indexed};
 use crate::answer::{Answer, LineFault, Want};
 use crate::backend::{Kept, StructuralIndex};
 use crate::error::Error;
@@ -30,6 +31,14 @@ impl HostIndex {
     }
 }
 
+impl HostIndex {
+    /// Answers a program over a text and these levels, in whatever way they are seen; of the matches it says where they are.
+    pub fn find<D: Document>(&self, doc: &D, program: &Program, want: Want) -> Answer {
+        let lines = Lines { starts: &self.line_starts, faults: &self.faults };
+        answer_indexed(doc, lines, program, want.to_find())
+    }
+}
+
 impl From<StructuralIndex> for HostIndex {
     fn from(index: StructuralIndex) -> Self {
         Self { line_starts: index.line_starts, levels: index.levels.concat(), faults: index.faults }
@@ -38,8 +47,7 @@ impl From<StructuralIndex> for HostIndex {
 
 impl Kept for HostIndex {
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        let Self { line_starts, levels, faults } = self;
-        let answer = answer_indexed(text, Indexed { line_starts, levels, faults }, program, want.to_find());
+        let answer = self.find(&Piece::new(text, &self.levels), program, want);
         Ok(finish(answer, text, program, want))
     }
 

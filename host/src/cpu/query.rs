@@ -3,12 +3,12 @@
 use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
 use warpath_shared::kernel::Match;
-use warpath_shared::query::document::Node;
+use warpath_shared::query::document::{Document, Node};
 use warpath_shared::query::machine::{Machine, Sink};
 use warpath_shared::units::{LineIx, PartOffset, PathIx};
 
 use super::classify::{Isa, Simd, Work};
-use super::index::{Builder, Piece as Document, Structure};
+use super::index::{Builder, Piece as TextPiece, Structure};
 use super::plan::Plan;
 use super::scan::{Found, Scan};
 use crate::answer::{Answer, LineFault, Piece, Want};
@@ -34,63 +34,66 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
     Isa::best().run(Query { text, program, plan: plan.as_ref(), want, scratch })
 }
 
-/// The index of a text, wherever it comes from. It is of this text, and has as many levels as the program reads.
+/// The lines of a text that is indexed.
 #[derive(Clone, Copy)]
-pub(crate) struct Indexed<'a> {
-    /// The start of each line, and at the end the length of the text.
-    pub line_starts: &'a [PartOffset],
-    /// The leveled bitmaps, one after the other.
-    pub levels: &'a [u64],
-    /// The faulty lines, in order.
+pub(crate) struct Lines<'a> {
+    /// The start of each, and at the end the length of the text.
+    pub starts: &'a [PartOffset],
+    /// The faulty ones, in order.
     pub faults: &'a [LineFault],
 }
 
-/// Answers a program over a text that is indexed: nothing of it is read but what the program touches.
-pub(crate) fn answer_indexed(text: &[u8], index: Indexed<'_>, program: &Program, want: Want) -> Answer {
-    if text.is_empty() {
+/// Answers a program over a text that is indexed, with as many levels as the program reads: nothing of the text is looked at but
+/// what the program touches, and the ends of lines.
+pub(crate) fn answer_indexed<D: Document>(
+    doc: &D,
+    lines: Lines<'_>,
+    program: &Program,
+    want: Want,
+) -> Answer {
+    if lines.starts.len() < 2 {
         return Answer::default();
     }
-    Isa::best().run(OverIndex { text, index, program, want })
+    Isa::best().run(OverIndex { doc, lines, program, want })
 }
 
-struct OverIndex<'a> {
-    text: &'a [u8],
-    index: Indexed<'a>,
+struct OverIndex<'a, D> {
+    doc: &'a D,
+    lines: Lines<'a>,
     program: &'a Program,
     want: Want,
 }
 
-impl Work for OverIndex<'_> {
+impl<D: Document> Work for OverIndex<'_, D> {
     type Output = Answer;
 
     #[inline(always)]
     fn run<S: Simd>(self, _simd: S) -> Answer {
-        let Self { text, index, program, want } = self;
+        let Self { doc, lines, program, want } = self;
         let mut sink = Collector::new(program.paths(), want);
-        run_lines(&program.view(), &mut Machine::default(), text, index, &mut sink);
+        run_lines(&program.view(), &mut Machine::default(), doc, lines, &mut sink);
         Answer { pieces: vec![sink.piece] }
     }
 }
 
 /// Runs a program over the lines of a text that are records without a fault. The text stands at `sink.base`.
 #[inline(always)]
-fn run_lines(
+fn run_lines<D: Document>(
     program: &ProgramView<'_>,
     machine: &mut Machine,
-    text: &[u8],
-    index: Indexed<'_>,
+    doc: &D,
+    lines: Lines<'_>,
     sink: &mut Collector,
 ) {
     let first = sink.piece.lines;
-    let mut next_fault = index.faults.iter().peekable();
-    let doc = Document::new(text, index.levels);
-    for (line, bounds) in index.line_starts.windows(2).enumerate() {
-        if let Some((start, end)) = trim(bounds[0], bounds[1], |at| text[at as usize]) {
+    let mut next_fault = lines.faults.iter().peekable();
+    for (line, bounds) in lines.starts.windows(2).enumerate() {
+        if let Some((start, end)) = trim(bounds[0], bounds[1], |at| doc.byte(at)) {
             if let Some(fault) = next_fault.next_if(|fault| fault.line == line as LineIx) {
                 sink.fault(LineFault { line: first + fault.line, ..*fault });
             } else {
                 sink.begin_record();
-                machine.run(program, &doc, Node { start, end, level: 0 }, sink);
+                machine.run(program, doc, Node { start, end, level: 0 }, sink);
             }
         }
         sink.piece.lines += 1;
@@ -232,7 +235,7 @@ impl<S: Simd> Worker<'_, S> {
         Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }
             .run(self.simd);
         self.sink.base = start;
-        let doc = Document::new(text, &structure.levels);
+        let doc = TextPiece::new(text, &structure.levels);
         let node = Node { start: 0, end: text.len() as PartOffset, level: 0 };
         self.machine.run_block(&self.program, pc, &doc, node, &mut self.sink);
     }
@@ -244,10 +247,10 @@ impl<S: Simd> Worker<'_, S> {
         let structure = &mut *self.structure;
         Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }
             .run(self.simd);
-        let Structure { line_starts, levels, .. } = &*structure;
-        let index = Indexed { line_starts, levels, faults: &structure.faults(text) };
+        let lines = Lines { starts: &structure.line_starts, faults: &structure.faults(text) };
         self.sink.base = start as PartOffset;
-        run_lines(&self.program, self.machine, text, index, &mut self.sink);
+        let doc = TextPiece::new(text, &structure.levels);
+        run_lines(&self.program, self.machine, &doc, lines, &mut self.sink);
     }
 }
 

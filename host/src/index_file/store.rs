@@ -8,12 +8,13 @@ use std::thread;
 use std::time::Instant;
 
 use super::layout::Entry;
+use super::sparse::{self, Sparse};
 use super::stamp::hash;
 use super::{CheckedIndex, IndexFile};
 use crate::answer::Want;
 use crate::auto::cores;
 use crate::backend::Kept;
-use crate::cpu::HostIndex;
+use crate::cpu::{HostIndex, finish};
 use crate::engine::Chosen;
 use crate::error::{Error, InputError};
 use crate::input::{Buffers, Text, read_exact_at};
@@ -54,6 +55,17 @@ impl FileStore {
     }
 }
 
+impl FileStore {
+    /// An error of the input.
+    fn failed(&self, error: io::Error) -> Error {
+        let source = match error.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::other("the file became shorter while it was read"),
+            _ => error,
+        };
+        InputError::Io { name: self.origin.name.to_string(), source }.into()
+    }
+}
+
 impl Store for FileStore {
     fn origin(&self, number: usize) -> Option<Origin> {
         self.index.0.table.get(number).map(|_| self.origin.clone())
@@ -66,19 +78,24 @@ impl Store for FileStore {
         self.index.0.read(number, program.levels(), &mut scratch.bytes, &mut scratch.index)?;
         let len = entry.len as usize;
         let mut buffer = self.buffers.take(len)?;
-        read_exact_at(&self.input, &mut buffer[..len], entry.offset).map_err(|error| {
-            let source = match error.kind() {
-                io::ErrorKind::UnexpectedEof => io::Error::other("the file became shorter while it was read"),
-                _ => error,
-            };
-            InputError::Io { name: self.origin.name.to_string(), source }
-        })?;
-        let reading = since.elapsed();
-        let mut text = Text::lent(buffer, (0, len), entry.offset);
-        let answer = scratch.index.answer(text.bytes(), program, want)?;
-        let faulty = !scratch.index.faults.is_empty();
+        let text = &mut buffer[..len];
+        // Whoever is given the text may look at all of it.
+        let is_given = want.matches || want.records || !scratch.index.faults.is_empty();
+        let (answer, reading);
+        if is_given || !sparse::pays(entry) {
+            read_exact_at(&self.input, text, entry.offset).map_err(|error| self.failed(error))?;
+            reading = since.elapsed();
+            answer = scratch.index.answer(text, program, want)?;
+        } else {
+            reading = since.elapsed();
+            let doc = Sparse::new(&self.input, entry.offset, text, &scratch.index.levels);
+            let found = scratch.index.find(&doc, program, want);
+            doc.read_matches(&found).map_err(|error| self.failed(error))?;
+            answer = finish(found, text, program, want);
+        }
         self.give_back(scratch);
-        if !want.matches && !want.records && !faulty {
+        let mut text = Text::lent(buffer, (0, len), entry.offset);
+        if !is_given {
             // The next read goes where the bytes are in the cache.
             text.forget();
         }
