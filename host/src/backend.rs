@@ -62,13 +62,13 @@ pub trait Backend: Send + Sync {
         (size, self.workers(size))
     }
 
-    /// About how many bytes of the backend's own memory an index of so many bytes of text takes while it is made and asked, and
-    /// how many are free; `None` where it is in the memory of the host.
+    /// About how many bytes of the backend's own memory an index of so many bytes of text, in partitions of a size, takes while it
+    /// is made and asked, and how many are free; `None` where it is in the memory of the host.
     ///
     /// # Errors
     /// [`Error::Device`] if the device does not say how much it has.
-    fn room_to_keep(&self, bytes: u64, levels: Level) -> Result<Option<Room>, Error> {
-        let _ = (bytes, levels);
+    fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
+        let _ = (bytes, partition_size, levels);
         Ok(None)
     }
 

@@ -71,7 +71,7 @@ impl ResidentIndex {
         let backend = &chosen.backend;
         // What is no plain file is as long as it turns out to be.
         let plain: u64 = sources.iter().map(Source::plain_bytes).sum();
-        if let Some(room) = backend.room_to_keep(plain, levels)?
+        if let Some(room) = backend.room_to_keep(plain, chosen.partition_size, levels)?
             && plain > 0
             && room.needed > room.free
         {
@@ -145,7 +145,7 @@ impl ResidentIndex {
         if needed > kept {
             return Err(IndexError::TooFewLevels { kept, needed }.into());
         }
-        let said = format!("resident, {kept} levels");
+        let said = format!("resident, {needed} of {kept} levels read");
         let settings = (self.chosen.clone(), self.on_error);
         Ok(Answers::over(settings, self.partitions.clone(), said, program, want))
     }

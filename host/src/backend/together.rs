@@ -73,11 +73,12 @@ impl Backend for Together {
     }
 
     /// Each keeps as much as the others, so the one with the least room says how much there is.
-    fn room_to_keep(&self, bytes: u64, levels: Level) -> Result<Option<Room>, Error> {
+    fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
         let count = self.backends.len() as u64;
         let mut all: Option<Room> = None;
         for backend in &self.backends {
-            if let Some(Room { needed, free }) = backend.room_to_keep(bytes.div_ceil(count), levels)? {
+            let room = backend.room_to_keep(bytes.div_ceil(count), partition_size, levels)?;
+            if let Some(Room { needed, free }) = room {
                 let least = all.map_or(u64::MAX, |room| room.free).min(free.saturating_mul(count));
                 all = Some(Room { needed: needed.saturating_mul(count), free: least });
             }

@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use warpath_shared::units::{Level, LineIx};
+use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 
 use super::Accelerator;
 use super::index::{Arrays, IndexShape};
@@ -25,8 +25,10 @@ pub(super) const QUEUES: usize = 4;
 /// What the kernels of an answer take is spread over more text than where partitions stream: nothing waits for the first one.
 pub(super) const LARGEST_PARTITION: u64 = 64 << 20;
 
-/// Bytes on the device for a text that is kept, without scratch.
-pub(super) fn bytes_kept(bytes: u64, levels: Level) -> u64 {
+/// Bytes on the device for a text that is kept in partitions of a size, without scratch.
+pub(super) fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u64 {
+    let padding = bytes.div_ceil(partition_size as u64).saturating_mul(TILE_BYTES as u64);
+    let bytes = bytes.saturating_add(padding);
     // Room for a line start, four bytes, for every 128 bytes of text.
     bytes.saturating_add(bytes.saturating_mul(levels as u64) / 8).saturating_add(bytes / 32)
 }

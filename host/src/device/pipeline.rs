@@ -236,10 +236,9 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         (room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_PARTITION) as usize, QUEUES)
     }
 
-    fn room_to_keep(&self, bytes: u64, levels: Level) -> Result<Option<Room>, Error> {
-        let (size, queues) = self.kept_partitions();
-        let scratch = DEVICE_BYTES_PER_BYTE * bytes.min((size * queues) as u64);
-        let needed = bytes_kept(bytes, levels).saturating_add(scratch);
+    fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
+        let scratch = DEVICE_BYTES_PER_BYTE * bytes.min((partition_size * QUEUES) as u64);
+        let needed = bytes_kept(bytes, partition_size, levels).saturating_add(scratch);
         Ok(Some(Room { needed, free: self.device.free_memory()? }))
     }
 
