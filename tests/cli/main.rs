@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod files;
+mod index;
 mod messages;
 mod query;
 mod select;

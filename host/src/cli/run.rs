@@ -209,10 +209,9 @@ fn table(plan: &Plan, stats: &Stats, setup: Duration, total: Duration) -> String
     };
     let all = if stats.workers == 1 { "" } else { ", all workers together" };
     let partitions = format!("{} of {}", stats.partitions, BinaryBytes(plan.partition_size as u64));
-    let rows = [
+    let mut rows = vec![
         ("backend", plan.backend.clone()),
         ("chosen", plan.reason.clone().unwrap_or_else(|| "as asked for".to_owned())),
-        ("index", plan.index.clone().unwrap_or_else(|| "made while it is read".to_owned())),
         ("workers", workers),
         ("partitions", partitions),
         ("bytes", format!("{} ({})", stats.bytes, BinaryBytes(stats.bytes))),
@@ -232,6 +231,9 @@ fn table(plan: &Plan, stats: &Stats, setup: Duration, total: Duration) -> String
         ("total", seconds(total)),
         ("speed", format!("{rate:.2} GB/s without setup")),
     ];
+    if let Some(index) = &plan.index {
+        rows.insert(2, ("index", index.clone()));
+    }
     let mut table = String::new();
     for (name, value) in rows {
         let _ = writeln!(table, "{name:<11} {value}");
