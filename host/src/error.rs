@@ -126,12 +126,17 @@ pub struct RecordError {
     pub kind: FaultKind,
 }
 
+/// A number of levels, in words.
+fn levels(count: Level) -> String {
+    format!("{count} level{}", if count == 1 { "" } else { "s" })
+}
+
 /// What is wrong with an index.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
     /// A program reads more levels than the index has.
-    #[error("the index has {kept} levels, and the query reads {needed}")]
+    #[error("the index has {}, and the query reads {}", levels(*kept), levels(*needed))]
     TooFewLevels {
         /// How many there are.
         kept: Level,

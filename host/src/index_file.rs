@@ -35,8 +35,8 @@ use store::FileStore;
 
 pub use layout::VERSION;
 
-/// Levels of an index file, where nothing else is asked for: they serve paths of eight segments, and deeper bitmaps are mostly
-/// zeros, which are not stored.
+/// Levels of an index file, where nothing else is asked for: a path reads a level for each of its segments,
+/// those in its filters included; and deep bitmaps are mostly zeros, which are not stored.
 pub const DEFAULT_LEVELS: Level = 8;
 
 /// An index file that is open. Its header and its table have been checked; what they point at is checked when it is read. Cheap to

@@ -199,8 +199,8 @@ pub struct BuildArgs {
 
     /// For queries of how many levels
     ///
-    /// A path of N segments reads N levels at most; `warpath explain` shows how many. Words without a bit take no room, so that
-    /// levels below a record's depth cost next to nothing.
+    /// A path reads a level for each of its segments, those in its filters included; `warpath explain` says how many. Stretches of a
+    /// level without a bit take no room, so deep levels cost little.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LEVELS,
           value_parser = clap::value_parser!(u32).range(0..=MAX_DEPTH as i64))]
     pub levels: u32,
