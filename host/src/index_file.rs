@@ -2,11 +2,11 @@
 //!
 //! | module | question it answers |
 //! |---|---|
-//! | [`layout`] | what stands where in the file? |
-//! | [`stamp`] | how is an input known again? |
-//! | [`build`] | how is one written? |
-//! | [`store`] | how are partitions answered by it? |
-//! | [`sparse`] | and if most of their text need not be read? |
+//! | `layout` | what stands where in the file? |
+//! | `stamp` | how is an input known again? |
+//! | `build` | how is one written? |
+//! | `store` | how are partitions answered by it? |
+//! | `sparse` | and if most of their text need not be read? |
 
 mod build;
 mod layout;
@@ -95,7 +95,13 @@ impl Opened {
     }
 
     /// Reads the index of a partition, with as many levels as are asked for. `bytes` is scratch.
-    fn read(&self, number: usize, levels: Level, bytes: &mut Vec<u8>, to: &mut HostIndex) -> Result<(), Error> {
+    fn read(
+        &self,
+        number: usize,
+        levels: Level,
+        bytes: &mut Vec<u8>,
+        to: &mut HostIndex,
+    ) -> Result<(), Error> {
         let entry = &self.table[number];
         let sections = &entry.sections[..2 + levels as usize];
         bytes.clear();
@@ -230,11 +236,8 @@ impl IndexFile {
             return Err(crate::error::InputError::Directory(path.clone()).into());
         }
         let file = File::open(path).map_err(failed)?;
-        let other = |what: String| IndexError::OtherInput {
-            name: self.0.name.clone(),
-            input: name.clone(),
-            what,
-        };
+        let other =
+            |what: String| IndexError::OtherInput { name: self.0.name.clone(), input: name.clone(), what };
         let stamp = Stamp::of(&file).map_err(failed)?;
         if let Some(what) = stamp.differs_from(&self.0.header.stamp) {
             return Err(other(what).into());
@@ -260,7 +263,10 @@ impl CheckedIndex {
         }
         let name = &self.index.0.name;
         if !chosen.backend.uses_index_files() {
-            return Ok((None, format!("{name}: checked; the device makes bitmaps faster than it would be sent them")));
+            return Ok((
+                None,
+                format!("{name}: checked; the device makes bitmaps faster than it would be sent them"),
+            ));
         }
         let read = format!("{name}: line starts and {needed} of {kept} levels read");
         Ok((Some(Arc::new(FileStore::new(self, chosen))), read))

@@ -55,10 +55,11 @@ impl Store for Partitions {
 /// What a device lacks, told of the whole index.
 fn too_large(error: Error, kept: u64) -> Error {
     match error {
-        Error::Device(DeviceError::OutOfMemory { wanted, free }) => {
-            DeviceError::IndexTooLarge { needed: kept.saturating_add(wanted), free: kept.saturating_add(free) }
-                .into()
+        Error::Device(DeviceError::OutOfMemory { wanted, free }) => DeviceError::IndexTooLarge {
+            needed: kept.saturating_add(wanted),
+            free: kept.saturating_add(free),
         }
+        .into(),
         other => other,
     }
 }

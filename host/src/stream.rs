@@ -158,14 +158,14 @@ impl Answers {
             Err(error) => return Self::failed(error),
         };
         let Some(index) = index else {
-            let jobs = Feed::Jobs(Jobs::new(sources, chosen.partition_size));
+            let jobs = Feed::Jobs(Box::new(Jobs::new(sources, chosen.partition_size)));
             return Self::of((chosen, on_error), jobs, None, program, want);
         };
         match index.use_for(&chosen, &program) {
             Err(error) => Self::failed(error),
             Ok((Some(store), said)) => Self::over((chosen, on_error), store, said, program, want),
             Ok((None, said)) => {
-                let jobs = Feed::Jobs(Jobs::new(sources, chosen.partition_size));
+                let jobs = Feed::Jobs(Box::new(Jobs::new(sources, chosen.partition_size)));
                 Self::of((chosen, on_error), jobs, Some(said), program, want)
             }
         }

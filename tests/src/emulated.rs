@@ -1,14 +1,14 @@
 //! A device that is the emulator: every kernel runs, on a machine without a GPU.
 
-use std::marker::PhantomData;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cuda_std::emulator::{self, Launch, Schedule};
-use warpath::{DeviceError, Error};
 use warpath::backend::Buffer;
 use warpath::device::{Accelerator, Plain};
+use warpath::{DeviceError, Error};
 use warpath_shared::for_each_kernel;
 use warpath_shared::kernel::{self, Kernel};
 use warpath_shared::units::BLOCK_THREADS;

@@ -221,15 +221,18 @@ fn backends_agree() -> Result<()> {
         ensure!(ask(device.open(&case.input)?.with_index(&index, true)?, &program, want) == streamed);
     }
     // Both say what they do.
-    for (engine, said) in [(&device, "checked; the device makes"), (&engine(&cpu(), 9), "2 of 3 levels read")] {
-        let answers = engine.open(&case.input)?.with_index(&index, false)?.answers(program.clone(), Want::default());
+    for (engine, said) in [(&device, "checked; the device makes"), (&engine(&cpu(), 9), "2 of 3 levels read")]
+    {
+        let answers =
+            engine.open(&case.input)?.with_index(&index, false)?.answers(program.clone(), Want::default());
         let plan = answers.plan();
         ensure!(plan.index.as_ref().is_some_and(|index| index.contains(said)), "{plan:?}");
     }
     // And both refuse more levels than there are.
     let deep = self::program(&["$.a.b.c.d"]);
     for engine in [&device, &engine(&cpu(), 9)] {
-        let mut answers = engine.open(&case.input)?.with_index(&index, false)?.answers(deep.clone(), Want::default());
+        let mut answers =
+            engine.open(&case.input)?.with_index(&index, false)?.answers(deep.clone(), Want::default());
         match answers.next().map(|answer| answer.map(drop)) {
             Some(Err(Error::Index(IndexError::TooFewLevels { kept: 3, needed: 4 }))) => {}
             other => panic!("{other:?}"),
@@ -349,7 +352,9 @@ fn an_input_that_has_changed_is_refused() -> Result<()> {
 
     // Its size alone.
     case.change(|text| text.extend_from_slice(b"\n"));
-    ensure!(refused(&case, &index, false).is_some_and(|said| said.contains("1900001 bytes in place of 1900000")));
+    ensure!(
+        refused(&case, &index, false).is_some_and(|said| said.contains("1900001 bytes in place of 1900000"))
+    );
     case.change(|text| text.truncate(1_900_000));
 
     // Its bytes alone, where a sample sees them, and where only the whole does.
@@ -436,7 +441,9 @@ fn inputs_that_have_no_index_file() -> Result<()> {
     let file = || Source::File(case.input.clone());
     let pipe = || Source::Reader("pipe".into(), Box::new(Cursor::new(b"1")));
     for sources in [vec![], vec![pipe()], vec![file(), file()], vec![Source::Stdin]] {
-        let Err(Error::Usage(_)) = engine.input(sources).with_index(&index, false).map(drop) else { panic!() };
+        let Err(Error::Usage(_)) = engine.input(sources).with_index(&index, false).map(drop) else {
+            panic!()
+        };
     }
     let missing = vec![Source::File(case.folder.path().join("missing"))];
     let Err(Error::Input(_)) = engine.input(missing).with_index(&index, false).map(drop) else { panic!() };

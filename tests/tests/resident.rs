@@ -94,7 +94,11 @@ fn batches_are_those_of_the_input() -> Result<()> {
             for want in wants.iter().chain(&wants) {
                 let mut streamed = input().answers(program.clone(), *want);
                 let mut kept = index.answers(program.clone(), *want)?;
-                ensure!(kept.plan().index.as_deref() == Some("resident, 1 of 1 levels read"), "{:?}", kept.plan());
+                ensure!(
+                    kept.plan().index.as_deref() == Some("resident, 1 of 1 levels read"),
+                    "{:?}",
+                    kept.plan()
+                );
                 loop {
                     let (mine, other) = (kept.next(), streamed.next());
                     match (mine, other) {
@@ -112,7 +116,9 @@ fn batches_are_those_of_the_input() -> Result<()> {
                     }
                 }
                 let (mine, other) = (kept.stats(), streamed.stats());
-                ensure!((mine.lines, mine.matches, mine.skipped) == (other.lines, other.matches, other.skipped));
+                ensure!(
+                    (mine.lines, mine.matches, mine.skipped) == (other.lines, other.matches, other.skipped)
+                );
             }
         }
     }
@@ -124,7 +130,8 @@ fn batches_are_those_of_the_input() -> Result<()> {
 fn several_threads_may_ask() -> Result<()> {
     let text: String = (0..600).map(|n| format!("{{\"a\":{n},\"b\":[{n},{n}]}}\n")).collect();
     for backend in backends() {
-        let index = engine(&backend, 900, OnError::Fail).reader("text", Cursor::new(text.clone())).index(3)?;
+        let index =
+            engine(&backend, 900, OnError::Fail).reader("text", Cursor::new(text.clone())).index(3)?;
         thread::scope(|scope| {
             for (path, count) in [("$.a", 600), ("$.b[*]", 1200), ("$.c", 0), ("$", 600)] {
                 let index = &index;
@@ -132,7 +139,7 @@ fn several_threads_may_ask() -> Result<()> {
                     let query = Query::compile(path).unwrap();
                     for _ in 0..2 {
                         assert_eq!(index.count(&query).unwrap(), count, "{path}");
-                        let some = index.query(&query).unwrap().take(5).filter(|hit| hit.is_ok());
+                        let some = index.query(&query).unwrap().take(5).filter(Result::is_ok);
                         assert_eq!(some.count(), 5.min(count as usize), "{path}");
                     }
                 });
@@ -157,7 +164,8 @@ fn nothing_may_be_kept() -> Result<()> {
 #[test]
 fn more_levels_than_are_kept_are_refused() -> Result<()> {
     for backend in backends() {
-        let index = engine(&backend, 100, OnError::Fail).reader("text", Cursor::new("{\"a\":{\"b\":1}}")).index(1)?;
+        let index =
+            engine(&backend, 100, OnError::Fail).reader("text", Cursor::new("{\"a\":{\"b\":1}}")).index(1)?;
         ensure!(index.count(&Query::compile("$.a")?)? == 1 && index.levels() == 1);
         let deep = Query::compile("$.a.b")?;
         match index.query(&deep).map(drop) {

@@ -102,7 +102,10 @@ fn main() -> Result<()> {
         })?;
     }
     if args.resident {
-        let times = time(args.runs, || Ok(drop(engine.open(&args.file)?.index(program.levels())?)))?;
+        let times = time(args.runs, || {
+            engine.open(&args.file)?.index(program.levels())?;
+            Ok(())
+        })?;
         show("file in the page cache -> resident index", &times, bytes);
         let index = engine.open(&args.file)?.index(program.levels())?;
         println!("    {} bytes of text, {} of index", index.text_bytes(), index.index_bytes());

@@ -57,7 +57,11 @@ fn explain(
         line(&mut text, format_args!("  {place:<6}  {name:<8}  {what}"));
     };
     if index.is_some() {
-        stage("cpu", "check", "the index against its input: size, time of the last change, 64 samples of 4 KiB");
+        stage(
+            "cpu",
+            "check",
+            "the index against its input: size, time of the last change, 64 samples of 4 KiB",
+        );
     }
     if let Some(index) = index.filter(|_| engine.uses_index_files()) {
         let (read, kept) = (program.levels(), index.levels());

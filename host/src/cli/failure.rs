@@ -115,7 +115,9 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
             );
         }
         Error::Index(IndexError::TooFewLevels { needed, .. }) => {
-            ui.help(format_args!("make it with `warpath index build --levels {needed}`, or ask without `--index`"));
+            ui.help(format_args!(
+                "make it with `warpath index build --levels {needed}`, or ask without `--index`"
+            ));
         }
         Error::Index(IndexError::NotAnIndex { .. }) => {
             ui.help("`warpath index build FILE -o FILE.wpi` makes one");

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
 use warpath::answer::Want;
-use warpath::{Answers, Batch, Engine, Error, IndexFile, InputError, Plan, Program, RecordError, Source, Stats};
+use warpath::{
+    Answers, Batch, Engine, Error, IndexFile, InputError, Plan, Program, RecordError, Source, Stats,
+};
 use warpath_shared::units::LineIx;
 
 use super::args::{EngineArgs, InputFormat, OnErrorArg, RunArgs};

@@ -56,9 +56,8 @@ impl Kept for HostIndex {
     }
 
     fn memory(&self) -> u64 {
-        (size_of_val(&self.line_starts[..])
-            + size_of_val(&self.levels[..])
-            + size_of_val(&self.faults[..])) as u64
+        (size_of_val(&self.line_starts[..]) + size_of_val(&self.levels[..]) + size_of_val(&self.faults[..]))
+            as u64
     }
 }
 

@@ -112,10 +112,9 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
             return answer_in_parts(queue, stages, text, (program, self.most_cells), want);
         }
         // Who panicked while it held them has left them where the next partition's arrays went.
-        let mut arrays = self
-            .arrays
-            .lock()
-            .map_err(|_| Error::Internal("a partition was lost by a thread that ended before its work did".into()))?;
+        let mut arrays = self.arrays.lock().map_err(|_| {
+            Error::Internal("a partition was lost by a thread that ended before its work did".into())
+        })?;
         stages.index.exchange(&mut arrays);
         let answer = stages.query.send(queue, program).and_then(|()| {
             let faults = self.faults.clone();

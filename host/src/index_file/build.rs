@@ -72,10 +72,8 @@ fn open(input: &Path) -> Result<File, Error> {
 /// Makes the index file of an input.
 pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level) -> Result<(), Error> {
     let file = open(input)?;
-    let input_failed =
-        |source| Error::from(InputError::Io { name: input.display().to_string(), source });
-    let failed =
-        |source| Error::from(IndexError::Io { name: output.display().to_string(), source });
+    let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
+    let failed = |source| Error::from(IndexError::Io { name: output.display().to_string(), source });
     if let (Ok(from), Ok(to)) = (input.canonicalize(), output.canonicalize())
         && from == to
     {

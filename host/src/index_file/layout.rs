@@ -1,7 +1,9 @@
 //! What stands where in an index file: docs/index-file.md, in code. All numbers are little-endian.
 
 use warpath_shared::check::{Fault, FaultKind};
-use warpath_shared::units::{Level, LineIx, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, words_for};
+use warpath_shared::units::{
+    Level, LineIx, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, words_for,
+};
 
 use super::stamp::{Stamp, hash};
 use crate::answer::LineFault;
@@ -207,7 +209,12 @@ impl Header {
 }
 
 /// A partition as it is written: its sections, and its entry but for its place in the file.
-pub(super) fn encode(text: &[u8], offset: u64, index: &HostIndex, levels: Level) -> Result<(Vec<u8>, Entry), String> {
+pub(super) fn encode(
+    text: &[u8],
+    offset: u64,
+    index: &HostIndex,
+    levels: Level,
+) -> Result<(Vec<u8>, Entry), String> {
     let HostIndex { line_starts, levels: bits, faults } = index;
     let mut bytes = Vec::new();
     let mut sections = Vec::with_capacity(2 + levels as usize);
@@ -274,7 +281,11 @@ pub(super) fn encode_table(table: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn decode_line_starts(bytes: &[u8], entry: &Entry, to: &mut Vec<PartOffset>) -> Result<(), &'static str> {
+pub(super) fn decode_line_starts(
+    bytes: &[u8],
+    entry: &Entry,
+    to: &mut Vec<PartOffset>,
+) -> Result<(), &'static str> {
     let (starts, _) = bytes.as_chunks();
     to.clear();
     to.extend(starts.iter().map(|start| PartOffset::from_le_bytes(*start)));
@@ -283,7 +294,11 @@ pub(super) fn decode_line_starts(bytes: &[u8], entry: &Entry, to: &mut Vec<PartO
     if ends && grows { Ok(()) } else { Err("line starts make no sense") }
 }
 
-pub(super) fn decode_faults(bytes: &[u8], entry: &Entry, to: &mut Vec<LineFault>) -> Result<(), &'static str> {
+pub(super) fn decode_faults(
+    bytes: &[u8],
+    entry: &Entry,
+    to: &mut Vec<LineFault>,
+) -> Result<(), &'static str> {
     to.clear();
     let (faults, _) = bytes.as_chunks::<FAULT_BYTES>();
     for fault in faults {

@@ -67,8 +67,13 @@ pub(crate) fn each_part<T: Send>(
     // Buffers may be of another size than where partitions stream, and nobody wants them afterwards.
     let buffers = Buffers::new(chosen.backend.clone());
     let jobs = Mutex::new((Jobs::new(sources, chosen.partition_size), 0));
-    let order =
-        Mutex::new(Order { made: BTreeMap::new(), next: 0, take, lines: LineCounter::default(), failed: None });
+    let order = Mutex::new(Order {
+        made: BTreeMap::new(),
+        next: 0,
+        take,
+        lines: LineCounter::default(),
+        failed: None,
+    });
     let stop = AtomicBool::new(false);
     let work = || {
         loop {
@@ -108,7 +113,7 @@ pub(crate) fn each_part<T: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..chosen.workers {
-            let spawned = thread::Builder::new().name("warpath index".into()).spawn_scoped(scope, &work);
+            let spawned = thread::Builder::new().name("warpath index".into()).spawn_scoped(scope, work);
             if let Err(error) = spawned {
                 stop.store(true, Ordering::Relaxed);
                 return Err(Error::Internal(format!("no thread could be started: {error}")));

@@ -47,14 +47,18 @@ pub(super) enum Next {
 /// Where partitions to answer come from.
 pub(super) enum Feed {
     /// Inputs.
-    Jobs(Jobs),
+    Jobs(Box<Jobs>),
     /// A store, from this partition on.
     Store(Arc<dyn Store>, usize),
 }
 
 impl Feed {
     /// As for [`Jobs::next`].
-    pub fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Option<(Origin, Result<Next, Error>)> {
+    pub fn next(
+        &mut self,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Option<(Origin, Result<Next, Error>)> {
         match self {
             Self::Jobs(jobs) => {
                 let (origin, job) = jobs.next(buffers, stop)?;
