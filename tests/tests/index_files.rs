@@ -72,10 +72,13 @@ fn program(paths: &[&str]) -> Program {
     Program::new(&queries).unwrap()
 }
 
+/// A match: its line, bytes in the input, and text.
+type Found = (u64, u64, u64, Vec<u8>);
+
 /// What an input answers, as one text: pieces of an index and of a stream are cut at different places.
 #[derive(Debug, Default, PartialEq)]
 struct All {
-    matches: Vec<Vec<(u64, u64, u64, Vec<u8>)>>,
+    matches: Vec<Vec<Found>>,
     records: Vec<u64>,
     texts: Vec<Vec<u8>>,
     rows: Vec<u8>,

@@ -7,7 +7,7 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 use warpath::answer::{TextForm, Want};
-use warpath::backend::{Backend, Together};
+use warpath::backend::{Backend, Stage, StructuralIndex, Together, Worker};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceError, Engine, Error, Hits, IndexError, OnError, Program, Query, Source};
 use warpath_tests::data::{FILES, file, paths_of};
@@ -145,6 +145,43 @@ fn several_threads_may_ask() -> Result<()> {
                 });
             }
         });
+    }
+    Ok(())
+}
+
+/// Says nothing of keeping.
+struct Silent;
+
+impl Backend for Silent {
+    fn name(&self) -> String {
+        "silent".into()
+    }
+    fn partition_size(&self) -> usize {
+        500
+    }
+    fn workers(&self, _: usize) -> usize {
+        2
+    }
+    fn stages(&self, _: &Program) -> Vec<Stage> {
+        Vec::new()
+    }
+    fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        Cpu.worker(number)
+    }
+    fn index(&self, text: &[u8], levels: u32) -> Result<StructuralIndex, Error> {
+        Cpu.index(text, levels)
+    }
+}
+
+#[test]
+fn a_backend_that_says_nothing_of_keeping_has_its_index_kept() -> Result<()> {
+    let engine = Engine::builder().backend(Arc::new(Silent)).on_error(OnError::Skip).build()?;
+    let text = [file("people.ndjson"), file("bad.ndjson")].concat();
+    let input = || engine.reader("text", Cursor::new(text.clone()));
+    let index = input().index(3)?;
+    for path in ["$.user.lang", "$.*", "$"] {
+        let query = Query::compile(path)?;
+        ensure!(query.levels() <= 3 && all(index.query(&query)?) == all(input().query(&query)?), "{path}");
     }
     Ok(())
 }
