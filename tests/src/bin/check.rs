@@ -7,13 +7,16 @@
 //!
 //! Prints a line a step and exits 1 at the first difference.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use warpath::answer::Want;
+use warpath::backend::Backend;
 use warpath::device::Pipeline;
 use warpath::{DeviceChoice, Engine, Program, Query, Source};
 use warpath_tests::oracle;
+use warpath_tests::resident::Resident;
 use warpath_tests::results;
 use warpath_tests::suite::{self, Effort};
 
@@ -65,9 +68,11 @@ fn main() -> Result<()> {
             whole_suite(&pipeline)?;
             step("text of matches", || results::text(&pipeline))?;
             step("columns", || results::columns(&pipeline))?;
+            kept(Arc::new(pipeline))?;
         }
         if numbers.is_empty() {
             whole_suite(&warpath::Cpu)?;
+            kept(Arc::new(warpath::Cpu))?;
         }
     }
     for (shape, path) in &files {
@@ -84,7 +89,7 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-fn whole_suite(backend: &dyn warpath::backend::Backend) -> Result<()> {
+fn whole_suite(backend: &dyn Backend) -> Result<()> {
     let effort = Effort { random: (6000, 400), slide_step: 1, large: 200 << 20 };
     println!("{}", backend.name());
     step("files of tests/data", || suite::files(backend))?;
@@ -94,6 +99,16 @@ fn whole_suite(backend: &dyn warpath::backend::Backend) -> Result<()> {
     step("random texts and paths", || suite::random(backend, effort.random.0, effort.random.1, 1))?;
     step("random texts of several tiles", || suite::random(backend, 120, 60_000, 9_000_000))?;
     step("200 MiB in one partition", || suite::many_tiles(backend, effort.large))
+}
+
+/// Partitions that stay where they are, asked again and again.
+fn kept(backend: Arc<dyn Backend>) -> Result<()> {
+    let resident = Resident::new(backend);
+    println!("{}", resident.name());
+    step("files of tests/data", || suite::files(&resident))?;
+    step("sizes around words and tiles", || suite::sizes(&resident))?;
+    step("random texts and paths", || suite::random(&resident, 2000, 400, 20_000))?;
+    step("64 MiB in one partition", || suite::many_tiles(&resident, 64 << 20))
 }
 
 /// Asks the field's queries of a file, in partitions of every size, and holds the answers to the oracle.
