@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use warpath_shared::units::Level;
 
@@ -24,7 +25,8 @@ impl Temporary {
     /// A new file beside the one that it will become.
     fn beside(output: &Path) -> io::Result<(Self, File)> {
         let mut name = output.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.tmp", std::process::id()));
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        name.push(format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
         let path = output.with_file_name(name);
         // What a process of this number has left behind is nobody's.
         let file = File::create(&path)?;
