@@ -6,9 +6,10 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
-use warpath_shared::units::{Level, PartOffset};
+use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use crate::answer::{Answer, LineFault, Want};
+use crate::cpu::HostIndex;
 use crate::error::Error;
 use crate::program::Program;
 
@@ -42,6 +43,39 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// [`Error::Device`] where a device fails.
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error>;
+
+    /// Indexes a text and keeps what queries read, where the backend reads it best, to be asked again and again. Partitions of
+    /// neighbouring numbers may be asked at the same time.
+    ///
+    /// What a backend that has no way of its own keeps is in the memory of the host, and asked on the CPU.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails, or has no room.
+    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+        let _ = number;
+        Ok(Box::new(HostIndex::from(self.index(text, levels)?)))
+    }
+
+    /// The size, in bytes, that suits partitions that are kept, and how many of them are indexed or asked at the same time.
+    fn kept_partitions(&self) -> (usize, usize) {
+        let size = self.partition_size();
+        (size, self.workers(size))
+    }
+
+    /// About how many bytes of the backend's own memory an index of so many bytes of text, in partitions of a size, takes while it
+    /// is made and asked, and how many are free; `None` where it is in the memory of the host.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the device does not say how much it has.
+    fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
+        let _ = (bytes, partition_size, levels);
+        Ok(None)
+    }
+
+    /// Whether bitmaps are read from an index file faster than they are made.
+    fn uses_index_files(&self) -> bool {
+        false
+    }
 
     /// Memory for a partition's text, where the backend reads it best. A worker takes text from anywhere.
     ///
@@ -77,6 +111,30 @@ pub trait Worker {
     /// # Errors
     /// [`Error::Device`] where a device fails. A malformed record is no error here, but part of the answer.
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
+}
+
+/// A partition that a backend has indexed and keeps.
+pub trait Kept: Send + Sync {
+    /// Answers a program that reads no more levels than are kept. `text` is the text that was indexed.
+    ///
+    /// # Errors
+    /// As for [`Worker::answer`].
+    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
+
+    /// How many lines it has.
+    fn lines(&self) -> LineIx;
+
+    /// Bytes that it takes where it is kept, beside the text in the memory of the host.
+    fn memory(&self) -> u64;
+}
+
+/// Memory that is needed, and memory that there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes needed.
+    pub needed: u64,
+    /// Bytes free.
+    pub free: u64,
 }
 
 /// Bytes in the memory of the host, of the sort that a backend reads best.

@@ -60,7 +60,9 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Query(args) => query::run(args, ui, started),
         Command::Select(args) => select::run(args, ui, started),
-        Command::Index { command: IndexCommand::Dump(args) } => index::run(args, ui),
+        Command::Index { command: IndexCommand::Build(args) } => index::build(&args),
+        Command::Index { command: IndexCommand::Info(args) } => index::info(&args),
+        Command::Index { command: IndexCommand::Dump(args) } => index::dump(args, ui),
         Command::Explain(args) => explain::run(&args),
         Command::Devices => devices::run(),
     }
@@ -92,7 +94,6 @@ fn color_asked(args: &[OsString]) -> When {
 
 /// Subcommands that the documents speak of and that are not there yet.
 const PLANNED: [&str; 7] = ["validate", "tree", "filter", "bitmap", "pack", "unpack", "completions"];
-const PLANNED_OF_INDEX: [&str; 2] = ["build", "info"];
 
 /// The planned subcommand that an unknown one is.
 fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
@@ -100,7 +101,6 @@ fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let of_index = args.iter().any(|arg| arg == "index");
     match name.as_str() {
         name if !of_index && PLANNED.contains(&name) => Some(name.to_owned()),
-        name if of_index && PLANNED_OF_INDEX.contains(&name) => Some(format!("index {name}")),
         _ => None,
     }
 }
@@ -109,7 +109,7 @@ fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
 fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCode {
     if let Some(name) = planned(error, args) {
         let failure = Failure::usage(format!("`warpath {name}` is not there yet"))
-            .with_help("there are `query`, `select`, `index dump`, `explain` and `devices`");
+            .with_help("there are `query`, `select`, `index`, `explain` and `devices`");
         failure.report(&Ui::new(color, false));
         return failure.exit_code();
     }

@@ -3,6 +3,7 @@
 mod batch;
 mod classify;
 mod index;
+mod kept;
 mod plan;
 mod query;
 mod scan;
@@ -11,11 +12,13 @@ use warpath_shared::units::Level;
 
 use crate::answer::{Answer, Want};
 use crate::auto::cores;
-use crate::backend::{Backend, Stage, StructuralIndex, Worker};
+use crate::backend::{Backend, Kept, Stage, StructuralIndex, Worker};
 use crate::error::Error;
 use crate::program::Program;
 use index::{Builder, Structure};
 use query::Scratch;
+
+pub(crate) use kept::{HostIndex, finish};
 
 /// The CPU of this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,6 +65,14 @@ impl Backend for Cpu {
         ]
     }
 
+    fn keep(&self, _number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+        Ok(Box::new(HostIndex::build(text, levels)))
+    }
+
+    fn uses_index_files(&self) -> bool {
+        true
+    }
+
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
         let mut structure = Structure::default();
         Builder { text, levels, string: true, structure: &mut structure }.build();
@@ -84,19 +95,7 @@ struct CpuWorker {
 
 impl Worker for CpuWorker {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        let mut answer = query::answer(text, program, want.to_find(), &mut self.scratch);
-        for piece in &mut answer.pieces {
-            if let Some(form) = want.text {
-                piece.write_texts(text, form);
-            }
-            if let Some(form) = want.rows {
-                piece.write_rows(text, program, form);
-            }
-            if let Some(width) = want.columns {
-                piece.make_columns(text, program, width)?;
-            }
-            piece.keep(want);
-        }
-        Ok(answer)
+        let answer = query::answer(text, program, want.to_find(), &mut self.scratch);
+        finish(answer, text, program, want)
     }
 }

@@ -5,6 +5,7 @@
 
 mod columns;
 mod index;
+mod kept;
 mod memory;
 mod pipeline;
 mod query;
@@ -54,7 +55,7 @@ plain!(
 /// Work that was asked for later sees the effects of work asked for earlier, of the same queue; what another queue does
 /// may happen at any time, and at the same time. All may be asynchronous; [`download`](Self::download) and
 /// [`wait`](Self::wait) wait for this queue alone. An array is used by the queue that made it.
-pub trait Accelerator: Send + Sync + Sized {
+pub trait Accelerator: Send + Sync + Sized + 'static {
     /// An array in device memory.
     type Buffer<T: Plain>: Send;
 

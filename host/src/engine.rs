@@ -14,8 +14,10 @@ use crate::columns::RecordBatches;
 use crate::columns::Schema;
 use crate::cpu::Cpu;
 use crate::error::{DeviceError, Error, InputError};
+use crate::index_file::{CheckedIndex, IndexFile};
 use crate::input::{Buffers, Source};
 use crate::program::{Program, Query};
+use crate::resident::ResidentIndex;
 use crate::stream::{Answers, Columns, Hits, Indexes, Plan};
 
 /// Which backend answers.
@@ -100,6 +102,7 @@ impl FirstDevice {
 }
 
 /// What answers an input.
+#[derive(Clone)]
 pub(crate) struct Chosen {
     pub backend: Arc<dyn Backend>,
     pub buffers: Arc<Buffers>,
@@ -116,6 +119,7 @@ impl Chosen {
             reason: self.reason.clone(),
             workers: self.workers,
             partition_size: self.partition_size,
+            index: None,
         }
     }
 }
@@ -303,6 +307,27 @@ impl Engine {
         Ok(Chosen { backend, buffers, partition_size, workers, reason })
     }
 
+    /// What answers some inputs whose partitions are kept.
+    pub(crate) fn choose_to_keep(&self, sources: &[Source]) -> Result<Chosen, Error> {
+        let chosen = self.choose(sources)?;
+        let (size, workers) = chosen.backend.kept_partitions();
+        let partition_size = self.partition_size.unwrap_or(size);
+        Ok(Chosen { partition_size, workers: self.workers.unwrap_or(workers), ..chosen })
+    }
+
+    /// What makes the index file of some inputs: in partitions that suit the CPU, which reads it.
+    pub(crate) fn choose_to_store(&self, sources: &[Source]) -> Result<Chosen, Error> {
+        let chosen = self.choose(sources)?;
+        Ok(Chosen { partition_size: self.partition_size.unwrap_or_else(|| Cpu.partition_size()), ..chosen })
+    }
+
+    /// Whether the backend reads bitmaps of an index file in place of making them; where the engine chooses, the one for an input of
+    /// unknown size.
+    #[must_use]
+    pub fn uses_index_files(&self) -> bool {
+        self.usual().uses_index_files()
+    }
+
     /// A file of newline-delimited JSON, plain, gzip or zstd.
     ///
     /// # Errors
@@ -325,7 +350,7 @@ impl Engine {
     /// Several inputs, one after the other. Each is opened when those before it have been read.
     #[must_use]
     pub fn input(&self, sources: Vec<Source>) -> Input {
-        Input { engine: self.clone(), sources }
+        Input { engine: self.clone(), sources, index: None }
     }
 
     pub(crate) fn on_error(&self) -> OnError {
@@ -337,6 +362,8 @@ impl Engine {
 pub struct Input {
     pub(crate) engine: Engine,
     pub(crate) sources: Vec<Source>,
+    /// The index file by which it is answered.
+    pub(crate) index: Option<Arc<CheckedIndex>>,
 }
 
 impl Input {
@@ -412,6 +439,28 @@ impl Input {
     #[must_use]
     pub fn record_batches(self, schema: &Schema) -> RecordBatches {
         RecordBatches::new(self.columns(schema), schema)
+    }
+
+    /// Reads and indexes everything, and keeps it where the backend reads it best, to be asked again and again: text and index,
+    /// with so many levels. [`Program::levels`] says how many a program reads.
+    ///
+    /// # Errors
+    /// Those of the inputs, but for malformed records; [`DeviceError::IndexTooLarge`] where it does not fit a device's memory.
+    pub fn index(self, levels: Level) -> Result<ResidentIndex, Error> {
+        ResidentIndex::build(self, levels)
+    }
+
+    /// The same input, answered by its index file. The file is checked against the input: its size, its time and samples of its
+    /// bytes, or all of them where `verify` is set.
+    ///
+    /// On the CPU bitmaps are read in place of being made. A device makes them faster than they could be copied to it: there the
+    /// file is checked, and read no further. Either way a program may read no more levels than the file has.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where the index is of another input, or of this one as it was; [`Error::Usage`] where this is not one file.
+    pub fn with_index(mut self, index: &IndexFile, verify: bool) -> Result<Self, Error> {
+        self.index = Some(Arc::new(index.check(&self.sources, verify)?));
+        Ok(self)
     }
 
     /// The structural indexes, a partition at a time.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use warpath_shared::check::FaultKind;
+use warpath_shared::units::Level;
 
 use crate::jsonpath::PathError;
 
@@ -23,6 +24,9 @@ pub enum Error {
     /// The input could not be read, or is not what it should be.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// An index cannot be made or used.
+    #[error(transparent)]
+    Index(#[from] IndexError),
     /// A device is missing or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -122,6 +126,81 @@ pub struct RecordError {
     pub kind: FaultKind,
 }
 
+/// A number of levels, in words.
+fn levels(count: Level) -> String {
+    format!("{count} level{}", if count == 1 { "" } else { "s" })
+}
+
+/// What is wrong with an index.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// A program reads more levels than the index has.
+    #[error("the index has {}, and the query reads {}", levels(*kept), levels(*needed))]
+    TooFewLevels {
+        /// How many there are.
+        kept: Level,
+        /// How many the program reads.
+        needed: Level,
+    },
+    /// An index file cannot be read or written.
+    #[error("{name}: {source}")]
+    Io {
+        /// The index file.
+        name: String,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A file is no index.
+    #[error("{name}: is no index of Warpath")]
+    NotAnIndex {
+        /// The file.
+        name: String,
+    },
+    /// An index file has a form that this version of Warpath does not read.
+    #[error("{name}: is an index of version {found}; this Warpath reads version {known}")]
+    Version {
+        /// The index file.
+        name: String,
+        /// Its version.
+        found: u32,
+        /// The version that is read.
+        known: u32,
+    },
+    /// An index file is not as it was written.
+    #[error("{name}: the index is damaged: {what}")]
+    Damaged {
+        /// The index file.
+        name: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// An index file is of another input, or the input has changed.
+    #[error("{name}: the index is not of {input} as it is: {what}")]
+    OtherInput {
+        /// The index file.
+        name: String,
+        /// The input.
+        input: String,
+        /// What differs.
+        what: String,
+    },
+    /// An input has changed while its index was made.
+    #[error("{input}: has changed while it was indexed")]
+    Unsettled {
+        /// The input.
+        input: String,
+    },
+    /// An input is of a kind that has no index file.
+    #[error("{input}: {why}, and an index file says where lines stand in a plain file")]
+    NotPlain {
+        /// The input.
+        input: String,
+        /// What it is.
+        why: &'static str,
+    },
+}
+
 /// What is wrong with a device.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -159,6 +238,14 @@ pub enum DeviceError {
         /// What the partition needs.
         wanted: u64,
         /// What the device has.
+        free: u64,
+    },
+    /// An index that is to be kept does not fit.
+    #[error("device memory: an index that is kept there needs {needed} bytes, {free} are free")]
+    IndexTooLarge {
+        /// What text, index and scratch need, about.
+        needed: u64,
+        /// What the device has, or the devices together have.
         free: u64,
     },
 }

@@ -14,15 +14,15 @@ mod plain;
 mod sequence;
 mod source;
 
+use std::sync::Arc;
+
 use warpath_shared::units::ByteOffset;
 
-pub(crate) use buffers::Buffers;
-pub(crate) use plain::{Cut, PlainFile};
+pub(crate) use buffers::{Buffers, Lent};
+pub(crate) use plain::{Cut, PlainFile, read_exact_at};
 pub(crate) use sequence::Sequence;
-pub(crate) use source::Opened;
 pub use source::Source;
-
-use buffers::Lent;
+pub(crate) use source::{Opened, is_compressed};
 
 /// UTF-8's byte order mark: no part of the text where an input begins with it (RFC 8259 section 8.1).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -31,16 +31,37 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 #[derive(Debug)]
 pub(crate) struct Text {
     /// `None` once it has been given back.
-    buffer: Option<Lent>,
+    memory: Option<Memory>,
     start: usize,
     end: usize,
     /// Its place in the input, in decompressed bytes.
     offset: ByteOffset,
 }
 
+/// Where a text is.
+#[derive(Debug)]
+enum Memory {
+    Lent(Lent),
+    Kept(Arc<[u8]>),
+}
+
 impl Text {
+    /// What stands in `start..end` of a buffer. `offset` is its place in the input.
+    pub fn lent(buffer: Lent, (start, end): (usize, usize), offset: ByteOffset) -> Self {
+        Self { memory: Some(Memory::Lent(buffer)), start, end, offset }
+    }
+
+    /// A text that others have, too.
+    pub fn kept(bytes: Arc<[u8]>, offset: ByteOffset) -> Self {
+        Self { start: 0, end: bytes.len(), memory: Some(Memory::Kept(bytes)), offset }
+    }
+
     pub fn bytes(&self) -> &[u8] {
-        self.buffer.as_ref().map_or(&[], |buffer| &buffer[self.start..self.end])
+        match &self.memory {
+            Some(Memory::Lent(buffer)) => &buffer[self.start..self.end],
+            Some(Memory::Kept(bytes)) => bytes,
+            None => &[],
+        }
     }
 
     /// How many bytes it has, or had.
@@ -50,7 +71,7 @@ impl Text {
 
     /// Gives the bytes back before the text goes.
     pub fn forget(&mut self) {
-        self.buffer = None;
+        self.memory = None;
     }
 
     pub fn offset(&self) -> ByteOffset {

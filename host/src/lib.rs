@@ -22,6 +22,8 @@
 //! | [`Program`] | what is it compiled to? |
 //! | [`Engine`], [`Input`] | how are files turned into answers? |
 //! | [`backend`], [`answer`] | what does a backend do with one partition? |
+//! | [`ResidentIndex`] | what if it is asked again and again? |
+//! | [`IndexFile`] | and what if it is asked again tomorrow? |
 //! | [`columns`] | how do answers become typed columns, in Arrow's layout? |
 //! | [`device`] | which kernels run on it, in which order? |
 //! | [`dump`] | what does an index look like? |
@@ -37,14 +39,18 @@ pub mod device;
 pub mod dump;
 mod engine;
 mod error;
+pub mod index_file;
 mod input;
 pub mod jsonpath;
 mod program;
+mod resident;
 mod stream;
 
 pub use cpu::Cpu;
 pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
-pub use error::{DeviceError, Error, InputError, QueryError, RecordError};
+pub use error::{DeviceError, Error, IndexError, InputError, QueryError, RecordError};
+pub use index_file::IndexFile;
 pub use input::Source;
 pub use program::{Program, Query};
+pub use resident::ResidentIndex;
 pub use stream::{Answers, Batch, Columns, Hit, Hits, IndexedPartition, Indexes, Plan, Setup, Stats};

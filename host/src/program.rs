@@ -17,6 +17,7 @@ use crate::jsonpath::{Query as Ast, parse};
 pub struct Query {
     text: String,
     ast: Ast,
+    levels: Level,
 }
 
 impl Query {
@@ -28,8 +29,8 @@ impl Query {
     pub fn compile(text: &str) -> Result<Self, Error> {
         let refuse = |error| QueryError::new(text, error);
         let ast = parse(text).map_err(|error| Error::Query(refuse(error)))?;
-        let query = Self { text: text.to_owned(), ast };
-        Program::new(std::slice::from_ref(&query))?;
+        let mut query = Self { text: text.to_owned(), ast, levels: 0 };
+        query.levels = Program::new(std::slice::from_ref(&query))?.levels();
         Ok(query)
     }
 
@@ -43,6 +44,12 @@ impl Query {
     #[must_use]
     pub fn is_singular(&self) -> bool {
         self.ast.is_singular()
+    }
+
+    /// How many leveled bitmaps it reads: what [`Input::index`](crate::Input::index) wants to know.
+    #[must_use]
+    pub fn levels(&self) -> Level {
+        self.levels
     }
 }
 

@@ -18,15 +18,18 @@
 //! | [`hits`] | and match by match? |
 //! | [`columns`] | and as typed columns? |
 //! | [`indexes`] | what if only indexes are wanted? |
+//! | [`each`] | and what if something is made of each partition, to be kept? |
 
 mod batch;
 mod columns;
+mod each;
 mod hits;
 mod indexes;
 mod jobs;
 mod workers;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answer::{Answer, Want};
@@ -37,10 +40,12 @@ use crate::program::Program;
 
 pub use batch::Batch;
 pub use columns::Columns;
+pub(crate) use each::each_part;
 pub use hits::{Hit, Hits};
 pub use indexes::{IndexedPartition, Indexes};
 
-use jobs::{Jobs, Origin};
+pub(crate) use jobs::Origin;
+use jobs::{Feed, Jobs};
 use workers::{Next, Task, Workers};
 
 /// What has been done so far.
@@ -84,6 +89,8 @@ pub struct Plan {
     pub workers: usize,
     /// Bytes of a partition.
     pub partition_size: usize,
+    /// Which index is used, and for what, where there is one.
+    pub index: Option<String>,
 }
 
 /// The line number of the next partition's first line, counted from 0.
@@ -114,6 +121,25 @@ impl LineCounter {
     }
 }
 
+/// Partitions that are indexed already.
+pub(crate) trait Store: Send + Sync {
+    /// Which input a partition is of; `None` behind the last.
+    fn origin(&self, number: usize) -> Option<Origin>;
+
+    /// Answers a program over a partition. It reads no more levels than there are.
+    fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error>;
+}
+
+/// An answer over a partition that was indexed.
+pub(crate) struct Stored {
+    pub text: Text,
+    pub answer: Answer,
+    /// Time spent reading.
+    pub reading: Duration,
+    /// Time spent in the backend.
+    pub answering: Duration,
+}
+
 /// The answers of a program over inputs, a partition at a time and in order.
 ///
 /// Workers read and answer in threads of their own while the caller consumes, and wait when they are far ahead of it.
@@ -135,33 +161,76 @@ pub struct Answers {
 
 impl Answers {
     pub(crate) fn start(input: Input, program: Program, want: Want) -> Self {
-        let Input { engine, sources } = input;
-        let mut answers = Self {
+        let Input { engine, sources, index } = input;
+        let on_error = engine.on_error();
+        let chosen = match engine.choose(&sources) {
+            Ok(chosen) => chosen,
+            Err(error) => return Self::failed(error),
+        };
+        let Some(index) = index else {
+            let jobs = Feed::Jobs(Box::new(Jobs::new(sources, chosen.partition_size)));
+            return Self::of((chosen, on_error), jobs, None, program, want);
+        };
+        match index.use_for(&chosen, &program) {
+            Err(error) => Self::failed(error),
+            Ok((Some(store), said)) => Self::over((chosen, on_error), store, said, program, want),
+            Ok((None, said)) => {
+                let jobs = Feed::Jobs(Box::new(Jobs::new(sources, chosen.partition_size)));
+                Self::of((chosen, on_error), jobs, Some(said), program, want)
+            }
+        }
+    }
+
+    /// The answers over a store. `index` says what it is.
+    pub(crate) fn over(
+        settings: (Chosen, OnError),
+        store: Arc<dyn Store>,
+        index: String,
+        program: Program,
+        want: Want,
+    ) -> Self {
+        Self::of(settings, Feed::Store(store, 0), Some(index), program, want)
+    }
+
+    /// An error, and nothing else.
+    fn failed(error: Error) -> Self {
+        Self {
             workers: None,
             plan: Plan::default(),
-            on_error: engine.on_error(),
+            on_error: OnError::default(),
             lines: LineCounter::default(),
             stats: Stats::default(),
             texts: VecDeque::new(),
             origin: Origin::default(),
-            error: None,
+            error: Some(error),
             finished: false,
-        };
-        let chosen = match engine.choose(&sources) {
-            Ok(chosen) => chosen,
-            Err(error) => {
-                answers.error = Some(error);
-                return answers;
-            }
-        };
-        answers.plan = chosen.plan();
-        let Chosen { backend, buffers, partition_size, workers, .. } = chosen;
-        let task = Task { backend, buffers, program, want };
-        match Workers::start(task, Jobs::new(sources, partition_size), workers) {
-            Ok(workers) => answers.workers = Some(workers),
-            Err(error) => answers.error = Some(error),
         }
-        answers
+    }
+
+    fn of(
+        (chosen, on_error): (Chosen, OnError),
+        jobs: Feed,
+        index: Option<String>,
+        program: Program,
+        want: Want,
+    ) -> Self {
+        let plan = Plan { index, ..chosen.plan() };
+        let Chosen { backend, buffers, workers, .. } = chosen;
+        let (workers, error) = match Workers::start(Task { backend, buffers, program, want }, jobs, workers) {
+            Ok(workers) => (Some(workers), None),
+            Err(error) => (None, Some(error)),
+        };
+        Self {
+            workers,
+            plan,
+            on_error,
+            lines: LineCounter::default(),
+            stats: Stats::default(),
+            texts: VecDeque::new(),
+            origin: Origin::default(),
+            error,
+            finished: false,
+        }
     }
 
     /// What answers, and why.

@@ -3,6 +3,7 @@
 mod bad_input;
 mod columns;
 mod files;
+mod index;
 mod messages;
 mod query;
 mod select;

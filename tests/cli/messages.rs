@@ -12,6 +12,9 @@ fn help() {
         ("help_query", &["query", "--help"]),
         ("help_query_short", &["query", "-h"]),
         ("help_select", &["select", "--help"]),
+        ("help_index", &["index", "--help"]),
+        ("help_index_build", &["index", "build", "--help"]),
+        ("help_index_info", &["index", "info", "--help"]),
         ("help_index_dump", &["index", "dump", "--help"]),
         ("help_explain", &["explain", "--help"]),
     ] {
@@ -83,6 +86,8 @@ fn bad_usage() {
         &["index", "dump", "--levels", "1025"],
         &["index", "dump", "--levels", "1", "--query", "$"],
         &["index", "build"],
+        &["index", "build", "log.ndjson", "-o", "log.wpi", "--levels", "1", "--for", "$"],
+        &["query", "$", "--verify"],
         &["validate", "log.ndjson"],
         &["completions", "bash"],
     ] {

@@ -1,13 +1,14 @@
 //! A device that is the emulator: every kernel runs, on a machine without a GPU.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use cuda_std::emulator::{self, Launch, Schedule};
-use warpath::Error;
 use warpath::backend::Buffer;
 use warpath::device::{Accelerator, Plain};
+use warpath::{DeviceError, Error};
 use warpath_shared::for_each_kernel;
 use warpath_shared::kernel::{self, Kernel};
 use warpath_shared::units::BLOCK_THREADS;
@@ -15,25 +16,70 @@ use warpath_shared::view::{View, ViewMut};
 
 /// Runs kernels in the emulator, each launch in another order of blocks and threads. Queues run at the same time, each in
 /// the thread that asks it, and what is asked of them has been done when they return.
-#[derive(Debug, Default)]
-pub struct Emulated {
-    /// Of all queues.
-    launches: Arc<AtomicU64>,
+#[derive(Clone, Debug, Default)]
+pub struct Emulated(Arc<Device>);
+
+/// What all queues share.
+#[derive(Debug)]
+struct Device {
+    launches: AtomicU64,
     /// How many queues have been made of another.
-    queues: Arc<AtomicU64>,
+    queues: AtomicU64,
+    /// How often each kernel has been launched.
+    kernels: Mutex<BTreeMap<&'static str, u64>>,
+    /// Bytes of the largest array that has been copied to the device.
+    largest_upload: AtomicU64,
+    memory: u64,
+    /// Bytes of arrays.
+    used: AtomicU64,
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Self {
+            launches: AtomicU64::new(0),
+            queues: AtomicU64::new(0),
+            kernels: Mutex::default(),
+            largest_upload: AtomicU64::new(0),
+            memory: 1 << 30,
+            used: AtomicU64::new(0),
+        }
+    }
 }
 
 impl Emulated {
+    /// A device with so many bytes of memory.
+    #[must_use]
+    pub fn with_memory(memory: u64) -> Self {
+        Self(Arc::new(Device { memory, ..Device::default() }))
+    }
+
+    /// How often each kernel has been launched since this was asked last, and the bytes of the largest array that has been copied to
+    /// the device.
+    ///
+    /// # Panics
+    /// If a launch has panicked.
+    pub fn take_work(&self) -> (BTreeMap<&'static str, u64>, u64) {
+        let kernels = std::mem::take(&mut *self.0.kernels.lock().unwrap());
+        (kernels, self.0.largest_upload.swap(0, Ordering::Relaxed))
+    }
+
+    /// Bytes of all arrays that there are.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.0.used.load(Ordering::Relaxed)
+    }
+
     /// How many queues there have been beside this one.
     #[must_use]
     pub fn queues(&self) -> u64 {
-        self.queues.load(Ordering::Relaxed)
+        self.0.queues.load(Ordering::Relaxed)
     }
 }
 
 impl Emulated {
     fn schedule(&self) -> Schedule {
-        match self.launches.fetch_add(1, Ordering::Relaxed) {
+        match self.0.launches.fetch_add(1, Ordering::Relaxed) {
             count if count % 3 == 0 => Schedule::InOrder,
             count if count % 3 == 1 => Schedule::Reverse,
             seed => Schedule::Shuffled { seed },
@@ -47,6 +93,13 @@ pub struct HostBuffer<T> {
     storage: Vec<u128>,
     len: usize,
     element: PhantomData<T>,
+    device: Arc<Device>,
+}
+
+impl<T> Drop for HostBuffer<T> {
+    fn drop(&mut self) {
+        self.device.used.fetch_sub(size_of_val(&self.storage[..]) as u64, Ordering::Relaxed);
+    }
 }
 
 impl<T: Plain> HostBuffer<T> {
@@ -66,8 +119,8 @@ impl Accelerator for Emulated {
     type Buffer<T: Plain> = HostBuffer<T>;
 
     fn queue(&self) -> Result<Self, Error> {
-        self.queues.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { launches: self.launches.clone(), queues: self.queues.clone() })
+        self.0.queues.fetch_add(1, Ordering::Relaxed);
+        Ok(self.clone())
     }
 
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
@@ -80,13 +133,20 @@ impl Accelerator for Emulated {
     }
 
     fn free_memory(&self) -> Result<u64, Error> {
-        Ok(1 << 30)
+        Ok(self.0.memory.saturating_sub(self.used()))
     }
 
     fn alloc<T: Plain>(&self, len: usize) -> Result<HostBuffer<T>, Error> {
         let len = len.max(1);
-        let storage = vec![u128::from_ne_bytes([0xa5; 16]); (len * size_of::<T>()).div_ceil(16)];
-        Ok(HostBuffer { storage, len, element: PhantomData })
+        let words = (len * size_of::<T>()).div_ceil(16);
+        let wanted = 16 * words as u64;
+        let used = self.0.used.fetch_add(wanted, Ordering::Relaxed);
+        if used + wanted > self.0.memory {
+            self.0.used.fetch_sub(wanted, Ordering::Relaxed);
+            return Err(DeviceError::OutOfMemory { wanted, free: self.0.memory.saturating_sub(used) }.into());
+        }
+        let storage = vec![u128::from_ne_bytes([0xa5; 16]); words];
+        Ok(HostBuffer { storage, len, element: PhantomData, device: self.0.clone() })
     }
 
     fn zero<T: Plain>(&self, buffer: &mut HostBuffer<T>, from: usize, to: usize) -> Result<(), Error> {
@@ -98,6 +158,7 @@ impl Accelerator for Emulated {
     }
 
     fn upload<T: Plain>(&self, buffer: &mut HostBuffer<T>, at: usize, from: &[T]) -> Result<(), Error> {
+        self.0.largest_upload.fetch_max(size_of_val(from) as u64, Ordering::Relaxed);
         buffer.slice_mut()[at..at + from.len()].copy_from_slice(from);
         Ok(())
     }
@@ -132,6 +193,9 @@ impl Accelerator for Emulated {
 
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
         K::check(args).map_err(|error| Error::Internal(error.to_string()))?;
+        let mut kernels = self.0.kernels.lock().map_err(|_| Error::Internal("a launch panicked".into()))?;
+        *kernels.entry(K::NAME).or_default() += 1;
+        drop(kernels);
         let launch = Launch::new(K::blocks(args), BLOCK_THREADS as u32).schedule(self.schedule());
         let mut ran = false;
         macro_rules! run_it {

@@ -5,5 +5,6 @@ pub mod data;
 pub mod emulated;
 pub mod oracle;
 pub mod random;
+pub mod resident;
 pub mod results;
 pub mod suite;

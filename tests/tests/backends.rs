@@ -1,8 +1,12 @@
 //! Every backend that needs no GPU, held to the oracles.
 
+use std::sync::Arc;
+
 use warpath::Cpu;
+use warpath::backend::{Backend, Together};
 use warpath::device::Pipeline;
 use warpath_tests::emulated::Emulated;
+use warpath_tests::resident::Resident;
 use warpath_tests::suite;
 
 fn emulated() -> Pipeline<Emulated> {
@@ -39,4 +43,53 @@ on_both! {
     random_small: |backend, cpu| suite::random(backend, if cpu { 3000 } else { 150 }, 300, 1000);
     random_tiles: |backend, cpu| suite::random(backend, if cpu { 60 } else { 9 }, 40_000, 5000);
     many_tiles: |backend, cpu| suite::many_tiles(backend, if cpu { 20 << 20 } else { 5 << 20 });
+}
+
+/// What a backend keeps, asked again and again.
+mod kept {
+    use super::*;
+
+    fn cpu() -> Resident {
+        Resident::new(Arc::new(Cpu))
+    }
+
+    fn devices() -> Resident {
+        let device = || -> Arc<dyn Backend> { Arc::new(emulated()) };
+        Resident::new(Arc::new(Together::new(vec![device(), device()]).unwrap()))
+    }
+
+    /// Where cells are few, partitions that are kept are answered in parts.
+    fn of_few_cells() -> Resident {
+        Resident::new(Arc::new(emulated().most_cells(40)))
+    }
+
+    #[test]
+    fn on_the_cpu() -> anyhow::Result<()> {
+        suite::files(&cpu())?;
+        suite::sizes(&cpu())?;
+        suite::slide_across_words(&cpu(), 1)?;
+        suite::slide_across_tiles(&cpu(), 1)?;
+        suite::long_records(&cpu(), 100)?;
+        suite::random(&cpu(), 1000, 300, 7000)?;
+        suite::many_tiles(&cpu(), 5 << 20)
+    }
+
+    #[test]
+    fn on_devices() -> anyhow::Result<()> {
+        suite::files(&devices())?;
+        suite::random(&devices(), 60, 300, 8000)?;
+        suite::random(&devices(), 3, 40_000, 9000)
+    }
+
+    #[test]
+    fn on_devices_sizes() -> anyhow::Result<()> {
+        suite::sizes(&devices())?;
+        suite::many_tiles(&devices(), 2 << 20)
+    }
+
+    #[test]
+    fn in_parts() -> anyhow::Result<()> {
+        suite::files(&of_few_cells())?;
+        suite::random(&of_few_cells(), 30, 300, 8500)
+    }
 }

@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! bench-flow [--device cpu|N,N...] [--runs N] [--workers N] [--partition-size BYTES] [--copy]
-//!            [--columns | --column TYPE=PATH...] FILE [PATH...]
+//!            [--columns | --column TYPE=PATH...] [--resident] [--index FILE.wpi] FILE [PATH...]
 //! ```
 //!
 //! An engine is made once, and runs once before it is timed: set-up is what `warpath query --stats` shows. With `--copy`, the
-//! CUDA devices also take the file's bytes out of page-locked memory, with the kernels and without. With `--columns`, files
-//! (and page-locked memory) also become Arrow's typed columns: `$.user.lang` as strings, and that with
-//! `$.user.followers_count` as integers; with `--column`, such as are named. Counts, and how many rows, values and bytes
-//! columns have and what integers sum up to, are checked against the CPU's. Medians, and the fastest and slowest run; rates are of input, in 10⁹ bytes a second.
+//! CUDA devices also take the file's bytes out of page-locked memory, with the kernels and without; with `--resident`, an index
+//! is made that stays, and asked; with `--index`, answers come by an index file. With `--columns`, files (and page-locked
+//! memory) also become Arrow's typed columns: `$.user.lang` as strings, and that with `$.user.followers_count` as integers;
+//! with `--column`, such as are named. Counts, and how many rows, values and bytes columns have and what integers sum up to,
+//! are checked against the CPU's. Medians, and the fastest and slowest run; rates are of input, in 10⁹ bytes a second.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,12 +20,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use warpath::answer::Want;
+use warpath::answer::{TextForm, Want};
 use warpath::backend::{Backend, Buffer, Together};
 use warpath::columns::{Column, ColumnBatch, ColumnType, Schema, Values};
 use warpath::cuda::Cuda;
 use warpath::device::{Accelerator, Pipeline};
-use warpath::{Cpu, DeviceChoice, Engine, Program, Query};
+use warpath::{Answers, Cpu, DeviceChoice, Engine, IndexFile, Program, Query};
 
 /// Times the way from host memory and from files to matches on the host.
 #[derive(Parser)]
@@ -47,6 +48,12 @@ struct Args {
     /// Also to a column of this type (bool, int64, float64, utf8 or json); several go together.
     #[arg(long, value_name = "TYPE=PATH")]
     column: Vec<String>,
+    /// Also from an index that is resident, with the levels that the paths read.
+    #[arg(long)]
+    resident: bool,
+    /// Also by an index file of the input.
+    #[arg(long)]
+    index: Option<PathBuf>,
     file: PathBuf,
     #[arg(default_value = LANG)]
     paths: Vec<String>,
@@ -176,23 +183,39 @@ fn main() -> Result<()> {
         builder = builder.partition_size(size);
     }
     let engine = builder.build()?;
-    let matches = |want: Want| -> Result<u64> {
-        let mut found = 0;
-        for batch in engine.open(&args.file)?.answers(program.clone(), want) {
-            let batch = batch?;
-            found += (0..program.paths()).map(|path| batch.count(path)).sum::<u64>();
+    let flow = |from: &str, ask: &dyn Fn(Want) -> Result<Answers>| -> Result<()> {
+        let text = Want { text: Some(TextForm::Json), ..Want::default() };
+        let matches = Want { matches: true, ..Want::default() };
+        for (name, wanted) in [("counts", Want::default()), ("matches", matches), ("text", text)] {
+            let times = time(args.runs, || {
+                let mut found = 0;
+                for batch in ask(wanted)? {
+                    let batch = batch?;
+                    found += (0..program.paths()).map(|path| batch.count(path)).sum::<u64>();
+                }
+                ensure!(found == want, "{found} matches, the CPU has {want}");
+                Ok(())
+            })?;
+            show(&format!("{from} -> {name}"), &times, bytes);
         }
-        Ok(found)
+        Ok(())
     };
-    for (name, wanted) in
-        [("counts", Want::default()), ("matches", Want { matches: true, ..Want::default() })]
-    {
+    flow("file in the page cache", &|want| Ok(engine.open(&args.file)?.answers(program.clone(), want)))?;
+    if let Some(index) = &args.index {
+        flow("by an index file", &|want| {
+            let input = engine.open(&args.file)?.with_index(&IndexFile::open(index)?, false)?;
+            Ok(input.answers(program.clone(), want))
+        })?;
+    }
+    if args.resident {
         let times = time(args.runs, || {
-            let found = matches(wanted)?;
-            ensure!(found == want, "{found} matches, the CPU has {want}");
+            engine.open(&args.file)?.index(program.levels())?;
             Ok(())
         })?;
-        show(&format!("file in the page cache -> {name}"), &times, bytes);
+        show("file in the page cache -> resident index", &times, bytes);
+        let index = engine.open(&args.file)?.index(program.levels())?;
+        println!("    {} bytes of text, {} of index", index.text_bytes(), index.index_bytes());
+        flow("resident index", &|want| Ok(index.answers(program.clone(), want)?))?;
     }
     let sets = args.column_sets()?;
     for set in &sets {
@@ -270,7 +293,7 @@ fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[Column
         Ok(())
     })?;
     show("page-locked memory -> matches", &times, bytes);
-    let flow = times[times.len() / 2];
+    let flow = times.median();
 
     for set in sets {
         let (want, made) = (tally(text, set)?, Mutex::new(Tally::default()));
@@ -308,31 +331,57 @@ fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[Column
         Ok(())
     })?;
     show("the copies alone", &times, bytes);
-    println!("    matches take {:.3} times as long as the copies", flow / times[times.len() / 2]);
+    println!("    matches take {:.3} times as long as the copies", flow / times.median());
     Ok(())
 }
 
-/// The times of some runs, in order, of which the first is not counted.
-fn time(runs: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
-    let mut times = Vec::with_capacity(runs);
-    for number in 0..=runs.max(1) {
-        let start = Instant::now();
-        run()?;
-        if number > 0 {
-            times.push(start.elapsed().as_secs_f64());
-        }
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times)
+/// The times of some runs.
+struct Times {
+    /// Seconds that passed, in order.
+    wall: Vec<f64>,
+    /// Seconds of processors, of all threads, on average; where the system says so.
+    cpu: Option<f64>,
 }
 
-fn show(name: &str, times: &[f64], bytes: f64) {
-    let median = times[times.len() / 2];
+impl Times {
+    fn median(&self) -> f64 {
+        self.wall[self.wall.len() / 2]
+    }
+}
+
+/// Seconds that all threads of this process have been at work. Linux says it in hundredths.
+fn processor_seconds() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // Behind the program's name, which may hold anything, the twelfth and the thirteenth number.
+    let mut numbers = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || numbers.next()?.parse::<f64>().ok();
+    Some((ticks()? + ticks()?) / 100.0)
+}
+
+/// The times of some runs, after one that is not counted.
+fn time(runs: usize, mut run: impl FnMut() -> Result<()>) -> Result<Times> {
+    run()?;
+    let mut wall = Vec::with_capacity(runs);
+    let before = processor_seconds();
+    for _ in 0..runs.max(1) {
+        let start = Instant::now();
+        run()?;
+        wall.push(start.elapsed().as_secs_f64());
+    }
+    let spent = |after: f64| Some((after - before?) / wall.len() as f64);
+    let cpu = processor_seconds().and_then(spent);
+    wall.sort_by(f64::total_cmp);
+    Ok(Times { wall, cpu })
+}
+
+fn show(name: &str, times: &Times, bytes: f64) {
+    let (median, wall) = (times.median(), &times.wall);
+    let cpu = times.cpu.map_or_else(String::new, |cpu| format!(", {:.0} ms of processors", cpu * 1e3));
     println!(
-        "{name:<80} {:8.2} ms ({:.2} to {:.2}) {:8.2} GB/s",
+        "{name:<80} {:8.2} ms ({:.2} to {:.2}) {:8.2} GB/s{cpu}",
         median * 1e3,
-        times[0] * 1e3,
-        times[times.len() - 1] * 1e3,
+        wall[0] * 1e3,
+        wall[wall.len() - 1] * 1e3,
         bytes / median / 1e9
     );
 }

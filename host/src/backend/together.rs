@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::units::Level;
 
-use super::{Backend, Buffer, Stage, StructuralIndex, Worker};
+use super::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::error::Error;
 use crate::program::Program;
 
@@ -58,6 +58,36 @@ impl Backend for Together {
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
         self.backends[0].index(text, levels)
+    }
+
+    /// Neighbours are kept by different backends, so that all answer.
+    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+        let count = self.backends.len();
+        self.backends[number % count].keep(number / count, text, levels)
+    }
+
+    fn kept_partitions(&self) -> (usize, usize) {
+        let each = || self.backends.iter().map(|backend| backend.kept_partitions());
+        let size = each().map(|(size, _)| size).min().unwrap_or(1);
+        (size, self.backends.len() * each().map(|(_, workers)| workers).min().unwrap_or(1))
+    }
+
+    /// Each keeps as much as the others, so the one with the least room says how much there is.
+    fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
+        let count = self.backends.len() as u64;
+        let mut all: Option<Room> = None;
+        for backend in &self.backends {
+            let room = backend.room_to_keep(bytes.div_ceil(count), partition_size, levels)?;
+            if let Some(Room { needed, free }) = room {
+                let least = all.map_or(u64::MAX, |room| room.free).min(free.saturating_mul(count));
+                all = Some(Room { needed: needed.saturating_mul(count), free: least });
+            }
+        }
+        Ok(all)
+    }
+
+    fn uses_index_files(&self) -> bool {
+        self.backends.iter().all(|backend| backend.uses_index_files())
     }
 
     fn buffer(&self, len: usize) -> Result<Buffer, Error> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use warpath::index_file::DEFAULT_LEVELS;
 use warpath::{DeviceChoice, OnError};
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
 
@@ -59,7 +60,7 @@ pub enum Command {
     Query(QueryArgs),
     /// Print a row per record, with a column per query
     Select(SelectArgs),
-    /// Show the structural indexes of an input
+    /// Make, describe or show the structural index of an input
     Index {
         #[command(subcommand)]
         command: IndexCommand,
@@ -183,8 +184,56 @@ pub struct SelectArgs {
 
 #[derive(Subcommand)]
 pub enum IndexCommand {
+    /// Make the index file of a plain file, for `--index`
+    Build(BuildArgs),
+    /// Say what an index file is of, and check every byte of it
+    Info(InfoArgs),
     /// Print the structural indexes as text, the bitmaps aligned under the bytes that they speak of
     Dump(DumpArgs),
+}
+
+/// Make the index file of a plain file, for `--index`
+///
+/// It says where lines and structural characters stand, so that queries need not look for them, and which lines are malformed.
+/// It is bound to FILE as it is now: once that has been written to, `--index` refuses it. It is written beside its place and
+/// renamed when all of it is there.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath index build tweets.ndjson -o tweets.wpi
+  warpath index build tweets.ndjson -o tweets.wpi --for '$.user.lang' --for '$.entities.urls[*].url'
+  warpath query --index tweets.wpi '$.user.lang' tweets.ndjson")]
+pub struct BuildArgs {
+    /// A file of newline-delimited JSON, not compressed
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Where to write the index
+    #[arg(short, long, value_name = "FILE.wpi")]
+    pub output: PathBuf,
+
+    /// For queries of how many levels
+    ///
+    /// A path reads a level for each of its segments, those in its filters included; `warpath explain` says how many. Stretches of a
+    /// level without a bit take no room, so deep levels cost little.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LEVELS,
+          value_parser = clap::value_parser!(u32).range(0..=MAX_DEPTH as i64))]
+    pub levels: u32,
+
+    /// For these queries: the levels that they read, and no more
+    #[arg(long = "for", value_name = "PATH", conflicts_with = "levels")]
+    pub queries: Vec<String>,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Say what an index file is of, and check every byte of it
+#[derive(Args)]
+pub struct InfoArgs {
+    /// The index file
+    #[arg(value_name = "FILE.wpi")]
+    pub file: PathBuf,
 }
 
 /// Print the structural indexes as text, the bitmaps aligned under the bytes that they speak of
@@ -229,6 +278,10 @@ pub struct ExplainArgs {
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<String>,
 
+    /// Show what `--index FILE.wpi` changes
+    #[arg(long, value_name = "FILE.wpi")]
+    pub index: Option<PathBuf>,
+
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -253,6 +306,18 @@ pub struct RunArgs {
     /// 1024 levels deep.
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnErrorArg::Fail)]
     pub on_error: OnErrorArg,
+
+    /// Answer by the index of the input, which `warpath index build` made
+    ///
+    /// For one plain file. The index is refused where the input has another size or another time of its last change than when it
+    /// was made, or other bytes in one of 64 samples of 4 KiB; and where it is damaged. The CPU reads its bitmaps in place of making
+    /// them; a device makes them faster than they could be copied to it, so there the index is checked and no more.
+    #[arg(long, value_name = "FILE.wpi")]
+    pub index: Option<PathBuf>,
+
+    /// Compare all of the input with the index, not samples
+    #[arg(long, requires = "index")]
+    pub verify: bool,
 
     /// Write to FILE instead of standard output
     ///

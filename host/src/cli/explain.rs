@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use indicatif::BinaryBytes;
 use warpath::backend::Stage;
-use warpath::{DeviceChoice, Engine, Program, Query, jsonpath};
+use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, jsonpath};
 
 use super::args::{ExplainArgs, OnErrorArg};
 use super::failure::Failure;
@@ -16,13 +16,27 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let queries = args.paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let engine = run::engine(&args.engine, OnErrorArg::Fail)?;
+    let index = args.index.as_ref().map(IndexFile::open).transpose()?;
+    if let Some(index) = &index
+        && program.levels() > index.levels()
+    {
+        let (kept, needed) = (index.levels(), program.levels());
+        return Err(Error::from(IndexError::TooFewLevels { kept, needed }).into());
+    }
     let mut out = Out::new(None);
-    out.buffer.extend_from_slice(explain(&queries, &program, &engine, &args.engine.device).as_bytes());
+    let text = explain(&queries, &program, &engine, &args.engine.device, index.as_ref());
+    out.buffer.extend_from_slice(text.as_bytes());
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain(queries: &[Query], program: &Program, engine: &Engine, device: &DeviceChoice) -> String {
+fn explain(
+    queries: &[Query],
+    program: &Program,
+    engine: &Engine,
+    device: &DeviceChoice,
+    index: Option<&IndexFile>,
+) -> String {
     let mut text = String::from("paths\n");
     for (number, query) in queries.iter().enumerate() {
         let canonical =
@@ -42,9 +56,23 @@ fn explain(queries: &[Query], program: &Program, engine: &Engine, device: &Devic
     let mut stage = |place: &str, name: &str, what: &str| {
         line(&mut text, format_args!("  {place:<6}  {name:<8}  {what}"));
     };
-    stage("cpu", "read", "partitions of whole lines (plain files: every worker; others: one at a time)");
-    for Stage { place, name, what } in engine.stages(program) {
-        stage(place, name, &what);
+    if index.is_some() {
+        stage(
+            "cpu",
+            "check",
+            "the index against its input: size, time of the last change, 64 samples of 4 KiB",
+        );
+    }
+    if let Some(index) = index.filter(|_| engine.uses_index_files()) {
+        let (read, kept) = (program.levels(), index.levels());
+        let what = format!("partitions, with line starts, faults and {read} of {kept} levels of the index");
+        stage("cpu", "read", &(what + " (every worker)"));
+        stage("cpu", "query", "the program over each record (every core)");
+    } else {
+        stage("cpu", "read", "partitions of whole lines (plain files: every worker; others: one at a time)");
+        for Stage { place, name, what } in engine.stages(program) {
+            stage(place, name, &what);
+        }
     }
     stage("cpu", "print", "matches in record order (one thread)");
     text

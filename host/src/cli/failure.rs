@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-use warpath::{DeviceError, Error, InputError};
+use warpath::{DeviceError, Error, IndexError, InputError};
 
 use super::ui::Ui;
 
@@ -56,9 +56,13 @@ impl Failure {
             Self::BrokenPipe => 0,
             Self::Usage { .. } | Self::Output { .. } => 2,
             Self::Library(error, _) => match &**error {
-                Error::Usage(_) | Error::Input(InputError::Io { .. } | InputError::Directory(_)) => 2,
+                Error::Usage(_)
+                | Error::Input(InputError::Io { .. } | InputError::Directory(_))
+                | Error::Index(
+                    IndexError::Io { .. } | IndexError::TooFewLevels { .. } | IndexError::NotPlain { .. },
+                ) => 2,
                 Error::Query(_) | Error::Unsupported(_) => 3,
-                Error::Input(_) => 4,
+                Error::Input(_) | Error::Index(_) => 4,
                 _ => 5,
             },
         };
@@ -89,6 +93,9 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
         Error::Input(InputError::Io { name, source }) => {
             ui.error(format_args!("{name}: {}", reason(source)));
         }
+        Error::Index(IndexError::Io { name, source }) => {
+            ui.error(format_args!("{name}: {}", reason(source)));
+        }
         Error::Input(InputError::Compressed { name, format, source }) => {
             ui.error(format_args!("{name}: {format} data is damaged or ends early: {}", reason(source)));
         }
@@ -107,7 +114,22 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
                 "`--device auto` takes the CPU where there is no GPU; `warpath devices` lists what there is",
             );
         }
-        Error::Device(DeviceError::OutOfMemory { .. }) => {}
+        Error::Index(IndexError::TooFewLevels { needed, .. }) => {
+            ui.help(format_args!(
+                "make it with `warpath index build --levels {needed}`, or ask without `--index`"
+            ));
+        }
+        Error::Index(IndexError::NotAnIndex { .. }) => {
+            ui.help("`warpath index build FILE -o FILE.wpi` makes one");
+        }
+        Error::Index(
+            IndexError::Version { .. } | IndexError::Damaged { .. } | IndexError::OtherInput { .. },
+        ) => {
+            ui.help("make it again with `warpath index build`, or ask without `--index`");
+        }
+        Error::Index(IndexError::Unsettled { .. }) => ui.help("index it when nobody writes to it"),
+        Error::Index(IndexError::NotPlain { .. }) => ui.help("index the text, or ask without `--index`"),
+        Error::Device(DeviceError::OutOfMemory { .. } | DeviceError::IndexTooLarge { .. }) => {}
         Error::Device(_) => ui.help("`--device cpu` answers without it"),
         Error::Internal(_) => ui.help("this is a fault of warpath itself; please report it"),
         _ => {}

@@ -1,16 +1,77 @@
-//! `warpath index dump`.
+//! `warpath index build`, `info` and `dump`.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
-use warpath::{Program, Query, dump};
+use indicatif::BinaryBytes;
+use warpath::index_file::IndexInfo;
+use warpath::{IndexFile, Program, Query, dump as text};
 
-use super::args::{DumpArgs, OnErrorArg};
+use super::args::{BuildArgs, DumpArgs, InfoArgs, OnErrorArg};
 use super::failure::Failure;
 use super::out::Out;
 use super::ui::Ui;
 use super::{files, run};
 
-pub fn run(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
+/// Makes an index file.
+pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
+    let levels = if args.queries.is_empty() {
+        args.levels
+    } else {
+        let queries = args.queries.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
+        Program::new(&queries)?.levels()
+    };
+    let engine = run::engine(&args.engine, OnErrorArg::Skip)?;
+    IndexFile::build(&engine, &args.file, &args.output, levels)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what an index file is of.
+pub fn info(args: &InfoArgs) -> Result<ExitCode, Failure> {
+    let index = IndexFile::open(&args.file)?;
+    index.verify()?;
+    let mut out = Out::new(None);
+    out.buffer.extend_from_slice(described(&index.info()).as_bytes());
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(info: &IndexInfo) -> String {
+    let since = |time: SystemTime| match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => format!("{}.{:09}", after.as_secs(), after.subsec_nanos()),
+        Err(before) => format!("-{}.{:09}", before.duration().as_secs(), before.duration().subsec_nanos()),
+    };
+    let per_input = |bytes: u64| {
+        let share = bytes as f64 / (info.input_bytes.max(1)) as f64;
+        format!("{bytes} bytes ({:.1} % of the input)", 100.0 * share)
+    };
+    let mut rows = vec![
+        ("version".to_owned(), info.version.to_string()),
+        ("input".to_owned(), format!("{} bytes", info.input_bytes)),
+        ("modified".to_owned(), format!("{} s since 1970", since(info.input_modified))),
+        ("lines".to_owned(), info.lines.to_string()),
+        ("malformed".to_owned(), info.faulty.to_string()),
+        (
+            "partitions".to_owned(),
+            format!("{} of up to {}", info.partitions, BinaryBytes(info.longest_partition)),
+        ),
+        ("line starts".to_owned(), per_input(info.line_start_bytes)),
+    ];
+    let levels = info.level_bytes.iter().enumerate();
+    rows.extend(levels.map(|(level, bytes)| (format!("level {level}"), per_input(*bytes))));
+    rows.push(("all".to_owned(), per_input(info.bytes)));
+    rows.push(("checksums".to_owned(), "all of them hold".to_owned()));
+    let mut text = String::new();
+    for (name, value) in rows {
+        // A string takes everything.
+        let _ = writeln!(text, "{name:<11} {value}");
+    }
+    text
+}
+
+/// Prints indexes as text.
+pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let levels = match &args.query {
         Some(path) => Program::new(&[Query::compile(path)?])?.levels(),
         None => args.levels,
@@ -26,8 +87,8 @@ pub fn run(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
                 if several && partition.offset() == 0 {
                     out.buffer.extend_from_slice(format!("==> {} <==\n", partition.source()).as_bytes());
                 }
-                let (text, index) = (partition.text(), &partition.index);
-                dump::write(&mut out, text, index, partition.offset(), partition.first_line)
+                let (bytes, index) = (partition.text(), &partition.index);
+                text::write(&mut out, bytes, index, partition.offset(), partition.first_line)
                     .map_err(|error| out.failed(error))?;
                 out.pause()?;
             }

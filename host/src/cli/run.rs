@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
 use warpath::answer::Want;
-use warpath::{Answers, Batch, Engine, Error, InputError, Plan, Program, RecordError, Source, Stats};
+use warpath::{
+    Answers, Batch, Engine, Error, IndexFile, InputError, Plan, Program, RecordError, Source, Stats,
+};
 use warpath_shared::units::LineIx;
 
 use super::args::{EngineArgs, InputFormat, OnErrorArg, RunArgs};
@@ -80,7 +82,11 @@ pub fn consume(
     }
     let mut progress =
         Progress::new(args.progress, &sources, out.is_terminal() && consumer.want() != Want::default());
-    let mut answers = engine.input(sources).answers(program, consumer.want());
+    let mut input = engine.input(sources);
+    if let Some(index) = &args.index {
+        input = input.with_index(&IndexFile::open(index)?, args.verify)?;
+    }
+    let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();
     let mut skipped = Skipped::default();
     let done = consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut progress);
@@ -214,7 +220,7 @@ fn table(
     };
     let all = if stats.workers == 1 { "" } else { ", all workers together" };
     let partitions = format!("{} of {}", stats.partitions, BinaryBytes(plan.partition_size as u64));
-    let rows = [
+    let mut rows = vec![
         ("backend", plan.backend.clone()),
         ("chosen", plan.reason.clone().unwrap_or_else(|| "as asked for".to_owned())),
         ("workers", workers),
@@ -236,6 +242,9 @@ fn table(
         ("total", seconds(total)),
         ("speed", format!("{rate:.2} GB/s without setup")),
     ];
+    if let Some(index) = &plan.index {
+        rows.insert(2, ("index", index.clone()));
+    }
     let mut table = String::new();
     for (name, value) in rows {
         let _ = writeln!(table, "{name:<11} {value}");

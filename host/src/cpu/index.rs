@@ -127,8 +127,9 @@ pub(super) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    pub(super) fn new(text: &'a [u8], structure: &'a Structure) -> Self {
-        Self { text, levels: &structure.levels, words: structure.words }
+    /// A text and its leveled bitmaps, one after the other.
+    pub(super) fn new(text: &'a [u8], levels: &'a [u64]) -> Self {
+        Self { text, levels, words: words_for(text.len()) }
     }
 }
 

@@ -3,12 +3,12 @@
 use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
 use warpath_shared::kernel::Match;
-use warpath_shared::query::document::Node;
+use warpath_shared::query::document::{Document, Node};
 use warpath_shared::query::machine::{Machine, Sink};
 use warpath_shared::units::{LineIx, PartOffset, PathIx};
 
 use super::classify::{Isa, Simd, Work};
-use super::index::{Builder, Piece as Document, Structure};
+use super::index::{Builder, Piece as TextPiece, Structure};
 use super::plan::Plan;
 use super::scan::{Found, Scan};
 use crate::answer::{Answer, LineFault, Piece, Want};
@@ -32,6 +32,72 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
     }
     let plan = if has_long_lines(text) { Plan::of(&program.view()) } else { None };
     Isa::best().run(Query { text, program, plan: plan.as_ref(), want, scratch })
+}
+
+/// The lines of a text that is indexed.
+#[derive(Clone, Copy)]
+pub(crate) struct Lines<'a> {
+    /// The start of each, and at the end the length of the text.
+    pub starts: &'a [PartOffset],
+    /// The faulty ones, in order.
+    pub faults: &'a [LineFault],
+}
+
+/// Answers a program over a text that is indexed, with as many levels as the program reads: nothing of the text is looked at but
+/// what the program touches, and the ends of lines.
+pub(crate) fn answer_indexed<D: Document>(
+    doc: &D,
+    lines: Lines<'_>,
+    program: &Program,
+    want: Want,
+) -> Answer {
+    if lines.starts.len() < 2 {
+        return Answer::default();
+    }
+    Isa::best().run(OverIndex { doc, lines, program, want })
+}
+
+struct OverIndex<'a, D> {
+    doc: &'a D,
+    lines: Lines<'a>,
+    program: &'a Program,
+    want: Want,
+}
+
+impl<D: Document> Work for OverIndex<'_, D> {
+    type Output = Answer;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _simd: S) -> Answer {
+        let Self { doc, lines, program, want } = self;
+        let mut sink = Collector::new(program.paths(), want);
+        run_lines(&program.view(), &mut Machine::default(), doc, lines, &mut sink);
+        Answer { pieces: vec![sink.piece] }
+    }
+}
+
+/// Runs a program over the lines of a text that are records without a fault. The text stands at `sink.base`.
+#[inline(always)]
+fn run_lines<D: Document>(
+    program: &ProgramView<'_>,
+    machine: &mut Machine,
+    doc: &D,
+    lines: Lines<'_>,
+    sink: &mut Collector,
+) {
+    let first = sink.piece.lines;
+    let mut next_fault = lines.faults.iter().peekable();
+    for (line, bounds) in lines.starts.windows(2).enumerate() {
+        if let Some((start, end)) = trim(bounds[0], bounds[1], |at| doc.byte(at)) {
+            if let Some(fault) = next_fault.next_if(|fault| fault.line == line as LineIx) {
+                sink.fault(LineFault { line: first + fault.line, ..*fault });
+            } else {
+                sink.begin_record();
+                machine.run(program, doc, Node { start, end, level: 0 }, sink);
+            }
+        }
+        sink.piece.lines += 1;
+    }
 }
 
 /// Whether lines are so long, on average, that streaming pays. Where a text begins tells for all of it.
@@ -83,10 +149,7 @@ impl Work for Query<'_> {
     fn run<S: Simd>(self, simd: S) -> Answer {
         let Self { text, program, plan, want, scratch: Scratch { structure, machine, scan } } = self;
         let view = program.view();
-        let paths = program.paths();
-        let matches = vec![Vec::new(); if want.matches { paths } else { 0 }];
-        let piece = Piece { counts: vec![0; paths], matches, ..Piece::default() };
-        let sink = Collector { want, piece, line: 0, base: 0 };
+        let sink = Collector::new(program.paths(), want);
         let mut worker = Worker { simd, text, program: view, structure, machine, sink };
         match plan {
             Some(plan) => worker.stream(plan, scan),
@@ -172,7 +235,7 @@ impl<S: Simd> Worker<'_, S> {
         Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }
             .run(self.simd);
         self.sink.base = start;
-        let doc = Document::new(text, structure);
+        let doc = TextPiece::new(text, &structure.levels);
         let node = Node { start: 0, end: text.len() as PartOffset, level: 0 };
         self.machine.run_block(&self.program, pc, &doc, node, &mut self.sink);
     }
@@ -184,22 +247,10 @@ impl<S: Simd> Worker<'_, S> {
         let structure = &mut *self.structure;
         Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }
             .run(self.simd);
-        let first = self.sink.piece.lines;
-        let faults = structure.faults(text);
-        let mut next_fault = faults.iter().peekable();
+        let lines = Lines { starts: &structure.line_starts, faults: &structure.faults(text) };
         self.sink.base = start as PartOffset;
-        let doc = Document::new(text, structure);
-        for (line, bounds) in structure.line_starts.windows(2).enumerate() {
-            if let Some((start, end)) = trim(bounds[0], bounds[1], |at| text[at as usize]) {
-                if let Some(fault) = next_fault.next_if(|fault| fault.line == line as LineIx) {
-                    self.sink.fault(LineFault { line: first + fault.line, ..*fault });
-                } else {
-                    self.sink.begin_record();
-                    self.machine.run(&self.program, &doc, Node { start, end, level: 0 }, &mut self.sink);
-                }
-            }
-            self.sink.piece.lines += 1;
-        }
+        let doc = TextPiece::new(text, &structure.levels);
+        run_lines(&self.program, self.machine, &doc, lines, &mut self.sink);
     }
 }
 
@@ -213,6 +264,12 @@ struct Collector {
 }
 
 impl Collector {
+    fn new(paths: usize, want: Want) -> Self {
+        let matches = vec![Vec::new(); if want.matches { paths } else { 0 }];
+        let piece = Piece { counts: vec![0; paths], matches, ..Piece::default() };
+        Self { want, piece, line: 0, base: 0 }
+    }
+
     #[inline(always)]
     fn begin_record(&mut self) {
         self.line = self.piece.lines;

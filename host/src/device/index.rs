@@ -95,6 +95,35 @@ impl<A: Accelerator> Default for IndexStage<A> {
     }
 }
 
+/// What queries read of an indexed text. It can be taken from the stage that made it, and put into any of the same queue.
+pub(super) struct Arrays<A: Accelerator> {
+    text: Slot<A, u8>,
+    levels: Slot<A, u64>,
+    line_starts: Slot<A, PartOffset>,
+    faulty: Slot<A, u32>,
+    loose: Slot<A, u32>,
+}
+
+impl<A: Accelerator> Default for Arrays<A> {
+    fn default() -> Self {
+        Self {
+            text: Slot::default(),
+            levels: Slot::default(),
+            line_starts: Slot::default(),
+            faulty: Slot::default(),
+            loose: Slot::default(),
+        }
+    }
+}
+
+impl<A: Accelerator> Arrays<A> {
+    /// Bytes on the device.
+    pub fn bytes(&self) -> u64 {
+        let Self { text, levels, line_starts, faulty, loose } = self;
+        (text.bytes() + levels.bytes() + line_starts.bytes() + faulty.bytes() + loose.bytes()) as u64
+    }
+}
+
 /// A text on the device, indexed. Counts and sizes; the arrays are in [`IndexStage`].
 #[derive(Clone, Copy)]
 pub(super) struct IndexShape {
@@ -136,6 +165,15 @@ impl<A: Accelerator> IndexStage<A> {
         device.zero(buffer, end, padded)?;
         self.loaded = text.len();
         Ok(())
+    }
+
+    /// Exchanges the arrays that queries read for others of the same queue.
+    pub fn exchange(&mut self, other: &mut Arrays<A>) {
+        std::mem::swap(&mut self.text, &mut other.text);
+        std::mem::swap(&mut self.levels, &mut other.levels);
+        std::mem::swap(&mut self.line_starts, &mut other.line_starts);
+        std::mem::swap(&mut self.faulty, &mut other.faulty);
+        std::mem::swap(&mut self.loose, &mut other.loose);
     }
 
     /// Builds the whole index of the text on the device. Waits for it, to know how many lines there are.

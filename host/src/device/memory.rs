@@ -35,6 +35,11 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
         self.buffer.as_ref().map_or(0, |(_, capacity)| *capacity)
     }
 
+    /// Bytes of device memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.capacity() * size_of::<T>()
+    }
+
     /// The array, as [`room`](Self::room) left it.
     ///
     /// # Errors

@@ -12,10 +12,11 @@ use warpath_shared::units::{Level, LineIx, PartOffset};
 use super::Accelerator;
 use super::columns::{ColumnStage, Source};
 use super::index::{IndexShape, IndexStage};
+use super::kept::{KeptQueues, LARGEST_PARTITION, QUEUES, bytes_kept};
 use super::query::{Find, QueryStage};
 use super::results::Texts;
 use crate::answer::{Answer, LineFault, Piece, Want};
-use crate::backend::{Backend, Buffer, Stage, StructuralIndex, Worker};
+use crate::backend::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::columns::ColumnBatch;
 use crate::error::Error;
 use crate::program::Program;
@@ -34,6 +35,7 @@ pub struct Pipeline<A: Accelerator> {
     stages: Mutex<Stages<A>>,
     /// Queues whose workers are gone, to be used again with their buffers.
     idle: Mutex<Vec<Lane<A>>>,
+    kept: KeptQueues<A>,
     device: A,
     /// Bytes of memory that the device has.
     memory: u64,
@@ -41,15 +43,21 @@ pub struct Pipeline<A: Accelerator> {
 }
 
 /// A queue with the buffers of its partition.
-struct Lane<A: Accelerator> {
-    stages: Stages<A>,
-    queue: A,
+pub(super) struct Lane<A: Accelerator> {
+    pub stages: Stages<A>,
+    pub queue: A,
+}
+
+impl<A: Accelerator> Lane<A> {
+    pub fn new(queue: A) -> Self {
+        Self { stages: Stages::default(), queue }
+    }
 }
 
 /// What a partition goes through, with its buffers.
-struct Stages<A: Accelerator> {
-    index: IndexStage<A>,
-    query: QueryStage<A>,
+pub(super) struct Stages<A: Accelerator> {
+    pub index: IndexStage<A>,
+    pub query: QueryStage<A>,
     columns: ColumnStage<A>,
 }
 
@@ -93,7 +101,7 @@ impl<A: Accelerator> Pipeline<A> {
     pub fn new(device: A) -> Result<Self, Error> {
         let memory = device.memory()?;
         let (stages, idle) = (Mutex::default(), Mutex::default());
-        Ok(Self { stages, idle, device, memory, most_cells: MOST_CELLS })
+        Ok(Self { stages, idle, kept: KeptQueues::default(), device, memory, most_cells: MOST_CELLS })
     }
 
     /// How many cells, of a path and a line each, are answered at once; more are answered in parts. It changes what
@@ -137,31 +145,35 @@ impl<A: Accelerator> Pipeline<A> {
     fn idle(&self) -> MutexGuard<'_, Vec<Lane<A>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Answers a program over a partition on a queue.
-    fn answer_on(
-        &self,
-        queue: &A,
-        stages: &mut Stages<A>,
-        text: &[u8],
-        program: &Program,
-        want: Want,
-    ) -> Result<Answer, Error> {
-        let task = Task { program, most_cells: self.most_cells };
-        let mut pieces = Vec::new();
-        let _waits = Waits(queue);
-        let mut each = |part: Part<'_, A>| {
-            pieces.push(part.answer(queue, program, want)?);
-            Ok(())
-        };
-        // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
-        unsafe { stages.parts(queue, task, text, 0, &mut each) }?;
-        Ok(Answer { pieces })
-    }
+/// Answers a program over a partition on a queue, of so many cells at once.
+pub(super) fn answer_in_parts<A: Accelerator>(
+    queue: &A,
+    stages: &mut Stages<A>,
+    text: &[u8],
+    (program, most_cells): (&Program, usize),
+    want: Want,
+) -> Result<Answer, Error> {
+    let task = Task { program, most_cells };
+    let mut pieces = Vec::new();
+    let _waits = Waits(queue);
+    let mut each = |part: Part<'_, A>| {
+        pieces.push(part.answer(queue, program, want)?);
+        Ok(())
+    };
+    // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
+    unsafe { stages.parts(queue, task, text, 0, &mut each) }?;
+    Ok(Answer { pieces })
+}
+
+/// Whether a text of so many lines has no more cells than that. One line is never cut.
+pub(super) fn is_within(most_cells: usize, program: &Program, lines: usize) -> bool {
+    lines <= 1 || program.paths() * lines <= most_cells
 }
 
 /// Waits for a queue, whichever way a function that gave it a borrowed text is left.
-struct Waits<'a, A: Accelerator>(&'a A);
+pub(super) struct Waits<'a, A: Accelerator>(pub &'a A);
 
 impl<A: Accelerator> Drop for Waits<'_, A> {
     fn drop(&mut self) {
@@ -197,7 +209,7 @@ impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
             return Err(Error::Internal("a worker without a queue".into()));
         };
         prepare(queue, self.number, program, want)?;
-        self.pipeline.answer_on(queue, stages, text, program, want)
+        answer_in_parts(queue, stages, text, (program, self.pipeline.most_cells), want)
     }
 }
 
@@ -233,9 +245,25 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         let idle = self.idle().pop();
         let lane = match idle {
             Some(lane) => lane,
-            None => Lane { stages: Stages::default(), queue: self.device.queue()? },
+            None => Lane::new(self.device.queue()?),
         };
         Ok(Box::new(DeviceWorker { lane: Some(lane), number, pipeline: self }))
+    }
+
+    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+        self.kept.keep(&self.device, (number, self.most_cells), text, levels)
+    }
+
+    fn kept_partitions(&self) -> (usize, usize) {
+        // With scratch, the partitions that are at work at one time take an eighth of the memory.
+        let room = self.memory / (8 * DEVICE_BYTES_PER_BYTE * QUEUES as u64);
+        (room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_PARTITION) as usize, QUEUES)
+    }
+
+    fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
+        let scratch = DEVICE_BYTES_PER_BYTE * bytes.min((partition_size * QUEUES) as u64);
+        let needed = bytes_kept(bytes, partition_size, levels).saturating_add(scratch);
+        Ok(Some(Room { needed, free: self.device.free_memory()? }))
     }
 
     fn buffer(&self, len: usize) -> Result<Buffer, Error> {
@@ -273,7 +301,7 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        self.answer_on(&self.device, &mut self.stages(), text, program, want)
+        answer_in_parts(&self.device, &mut self.stages(), text, (program, self.most_cells), want)
     }
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
@@ -301,16 +329,17 @@ struct Task<'a> {
 }
 
 /// A part of a partition, indexed and judged on the device, where the program is, too.
-struct Part<'a, A: Accelerator> {
-    stages: &'a mut Stages<A>,
-    text: &'a [u8],
-    base: usize,
-    shape: IndexShape,
-    faults: Vec<LineFault>,
+pub(super) struct Part<'a, A: Accelerator> {
+    pub stages: &'a mut Stages<A>,
+    pub text: &'a [u8],
+    pub base: usize,
+    pub shape: IndexShape,
+    pub faults: Vec<LineFault>,
 }
 
 impl<A: Accelerator> Part<'_, A> {
-    fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
+    /// Runs the program that was sent.
+    pub fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
         let Self { stages: Stages { index, query, columns }, text, base, shape, faults } = self;
         let cut = faults.first().map(|fault| fault.line);
         let find = Find { matches: want.to_find().matches, any_loose: shape.any_loose, cut };
@@ -381,7 +410,7 @@ impl<A: Accelerator> Stages<A> {
         // SAFETY: the caller's promise is the same.
         unsafe { self.index.load(device, text) }?;
         let shape = self.index.build(device, task.program.levels())?;
-        if shape.lines > 1 && task.program.paths() * shape.lines > task.most_cells {
+        if !is_within(task.most_cells, task.program, shape.lines) {
             let (first, second) = text.split_at(line_near_the_middle(text));
             // SAFETY: they are parts of the text.
             return unsafe {

@@ -105,7 +105,8 @@ impl Stretch<'_> {
 
     /// The bytes of some lines.
     fn into_text(self, start: usize, end: usize) -> Text {
-        Text { offset: self.from + start as u64, buffer: Some(self.buffer), start, end }
+        let offset = self.from + start as u64;
+        Text::lent(self.buffer, (start, end), offset)
     }
 }
 
@@ -187,8 +188,7 @@ impl PlainFile {
             Ok(Some(end)) => match buffers.take_long(end - last) {
                 Ok(mut buffer) => {
                     buffer[..end - last].copy_from_slice(&stretch.bytes()[last..end]);
-                    let long =
-                        Text { buffer: Some(buffer), start: 0, end: end - last, offset: from + last as u64 };
+                    let long = Text::lent(buffer, (0, end - last), from + last as u64);
                     return Cut { texts: vec![stretch.into_text(start, last), long], error: None };
                 }
                 Err(error) => (last, Some(error)),
@@ -207,6 +207,20 @@ impl PlainFile {
         let texts = if end > start { vec![stretch.into_text(start, end)] } else { Vec::new() };
         Cut { texts, error }
     }
+}
+
+/// Fills a buffer with what stands in a file from `at` on.
+pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match read_at(file, &mut buffer[filled..], at + filled as u64) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -95,7 +95,7 @@ impl Sequence {
         let offset = self.offset + start as u64;
         self.offset += end as u64;
         if start < end {
-            return Ok(Some(Text { buffer: Some(buffer), start, end, offset }));
+            return Ok(Some(Text::lent(buffer, (start, end), offset)));
         }
         match std::mem::replace(&mut self.state, State::Done) {
             State::Failed(error) => Err(error.into()),

@@ -57,6 +57,11 @@ impl Compression {
     }
 }
 
+/// Whether a file that begins with these bytes is read as a compressed one.
+pub(crate) fn is_compressed(head: &[u8]) -> bool {
+    Compression::of(head) != Compression::None
+}
+
 /// An input that is open.
 pub(crate) enum Opened {
     /// Any part can be read at any time.

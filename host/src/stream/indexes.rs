@@ -34,7 +34,7 @@ struct Running {
 
 impl Indexes {
     pub(crate) fn new(input: Input, levels: Level) -> Self {
-        let Input { engine, sources } = input;
+        let Input { engine, sources, .. } = input;
         let (running, error) = match engine.choose(&sources) {
             Ok(chosen) => {
                 let jobs = Jobs::new(sources, chosen.partition_size);

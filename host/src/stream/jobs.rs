@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
+use super::Store;
 use crate::error::Error;
 use crate::input::{Buffers, Cut, Opened, PlainFile, Source, Text};
 
 /// Which input something is of.
 #[derive(Clone, Default)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     /// Its name.
     pub name: Arc<str>,
     /// Its number, from 1 on.
@@ -31,6 +32,51 @@ impl Job {
         match self {
             Self::Part { file, part, size } => file.read(part, size, MAX_PARTITION_BYTES, buffers),
             Self::Text(text) => Cut { texts: vec![text], error: None },
+        }
+    }
+}
+
+/// What is to be answered next.
+pub(super) enum Next {
+    /// To be read, indexed and answered.
+    Job(Job),
+    /// Indexed already: a partition of a store, by its number.
+    Stored(Arc<dyn Store>, usize),
+}
+
+/// Where partitions to answer come from.
+pub(super) enum Feed {
+    /// Inputs.
+    Jobs(Box<Jobs>),
+    /// A store, from this partition on.
+    Store(Arc<dyn Store>, usize),
+}
+
+impl Feed {
+    /// As for [`Jobs::next`].
+    pub fn next(
+        &mut self,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Option<(Origin, Result<Next, Error>)> {
+        match self {
+            Self::Jobs(jobs) => {
+                let (origin, job) = jobs.next(buffers, stop)?;
+                Some((origin, job.map(Next::Job)))
+            }
+            Self::Store(store, next) => {
+                let origin = store.origin(*next).filter(|_| !stop.load(Ordering::Relaxed))?;
+                *next += 1;
+                Some((origin, Ok(Next::Stored(store.clone(), *next - 1))))
+            }
+        }
+    }
+
+    /// As for [`Jobs::may_go_on`].
+    pub fn may_go_on(&self) -> bool {
+        match self {
+            Self::Jobs(jobs) => jobs.may_go_on(),
+            Self::Store(store, next) => store.origin(*next).is_some(),
         }
     }
 }

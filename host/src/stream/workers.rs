@@ -11,7 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::jobs::{Job, Jobs, Origin};
+use super::Stored;
+use super::jobs::{self, Feed, Job, Origin};
 use crate::answer::{Answer, Want};
 use crate::backend::{Backend, Worker};
 use crate::error::Error;
@@ -67,7 +68,7 @@ struct Shared {
 }
 
 struct Queue {
-    jobs: Jobs,
+    jobs: Feed,
     /// The number of the next job.
     next: u64,
 }
@@ -95,7 +96,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     /// The next job, with its number. Waits until the caller is near enough.
-    fn take(&self) -> Option<(u64, Origin, Result<Job, Error>, bool)> {
+    fn take(&self) -> Option<(u64, Origin, Result<jobs::Next, Error>, bool)> {
         let mut order = lock(&self.order);
         while order.out >= AHEAD * self.most_workers && !self.closing.load(Ordering::Relaxed) {
             order.waiting += 1;
@@ -162,6 +163,19 @@ impl Shared {
         (texts, cut.error)
     }
 
+    /// Answers a partition that is indexed.
+    fn answer_stored(&self, stored: Result<Stored, Error>) -> (VecDeque<(Text, Answer)>, Option<Error>) {
+        match stored {
+            Ok(Stored { text, answer, reading, answering }) => {
+                self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
+                self.reading.fetch_add(reading.as_nanos() as u64, Ordering::Relaxed);
+                self.answering.fetch_add(answering.as_nanos() as u64, Ordering::Relaxed);
+                (VecDeque::from([(text, answer)]), None)
+            }
+            Err(error) => (VecDeque::new(), Some(error)),
+        }
+    }
+
     fn put(&self, number: u64, done: Done) {
         let mut order = lock(&self.order);
         order.done.insert(number, done);
@@ -219,7 +233,10 @@ fn work(shared: &Arc<Shared>, number: usize) {
             trouble = spawn(shared, number + 1).err();
         }
         let (texts, error) = match job {
-            Ok(job) => shared.answer(number, &mut worker, job),
+            Ok(jobs::Next::Job(job)) => shared.answer(number, &mut worker, job),
+            Ok(jobs::Next::Stored(store, at)) => {
+                shared.answer_stored(store.answer(at, &shared.task.program, shared.task.want))
+            }
             Err(error) => (VecDeque::new(), Some(error)),
         };
         shared.put(at, Done { texts, error: error.or(trouble), origin });
@@ -231,7 +248,7 @@ pub(super) struct Workers(Arc<Shared>);
 
 impl Workers {
     /// Starts the first of at most so many workers.
-    pub fn start(task: Task, jobs: Jobs, most_workers: usize) -> Result<Self, Error> {
+    pub fn start(task: Task, jobs: Feed, most_workers: usize) -> Result<Self, Error> {
         let shared = Arc::new(Shared {
             task,
             most_workers: most_workers.max(1),

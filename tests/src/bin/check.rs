@@ -16,6 +16,7 @@ use warpath::backend::Backend;
 use warpath::device::Pipeline;
 use warpath::{DeviceChoice, Engine, Program, Query, Source};
 use warpath_tests::oracle;
+use warpath_tests::resident::Resident;
 use warpath_tests::results;
 use warpath_tests::suite::{self, Effort};
 
@@ -63,14 +64,17 @@ fn main() -> Result<()> {
             _ => Vec::new(),
         };
         for number in &numbers {
-            let pipeline: Arc<dyn Backend> = Arc::new(Pipeline::new(warpath::cuda::Cuda::new(*number)?)?);
+            let pipeline = Arc::new(Pipeline::new(warpath::cuda::Cuda::new(*number)?)?);
             whole_suite(&*pipeline)?;
             step("text of matches", || results::text(&*pipeline))?;
             step("columns", || results::columns(&*pipeline))?;
-            step("columns through streams", || results::streamed_columns(&pipeline, &[100, 1 << 20]))?;
+            let backend: Arc<dyn Backend> = pipeline.clone();
+            step("columns through streams", || results::streamed_columns(&backend, &[100, 1 << 20]))?;
+            kept(pipeline)?;
         }
         if numbers.is_empty() {
             whole_suite(&warpath::Cpu)?;
+            kept(Arc::new(warpath::Cpu))?;
         }
     }
     for (shape, path) in &files {
@@ -97,6 +101,16 @@ fn whole_suite(backend: &dyn Backend) -> Result<()> {
     step("random texts and paths", || suite::random(backend, effort.random.0, effort.random.1, 1))?;
     step("random texts of several tiles", || suite::random(backend, 120, 60_000, 9_000_000))?;
     step("200 MiB in one partition", || suite::many_tiles(backend, effort.large))
+}
+
+/// Partitions that stay where they are, asked again and again.
+fn kept(backend: Arc<dyn Backend>) -> Result<()> {
+    let resident = Resident::new(backend);
+    println!("{}", resident.name());
+    step("files of tests/data", || suite::files(&resident))?;
+    step("sizes around words and tiles", || suite::sizes(&resident))?;
+    step("random texts and paths", || suite::random(&resident, 2000, 400, 20_000))?;
+    step("64 MiB in one partition", || suite::many_tiles(&resident, 64 << 20))
 }
 
 /// Asks the field's queries of a file, in partitions of every size, and holds the answers to the oracle.

@@ -1,0 +1,128 @@
+//! Making index files.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warpath_shared::units::Level;
+
+use super::layout::{self, Entry, HEADER_BYTES, Header};
+use super::stamp::{Stamp, hash};
+use crate::cpu::HostIndex;
+use crate::engine::Engine;
+use crate::error::{Error, IndexError, InputError};
+use crate::input::{Source, Text, is_compressed, read_exact_at};
+use crate::stream::{Origin, each_part};
+
+/// A file that goes when it is left without a name.
+struct Temporary {
+    path: PathBuf,
+    renamed: bool,
+}
+
+impl Temporary {
+    /// A new file beside the one that it will become.
+    fn beside(output: &Path) -> io::Result<(Self, File)> {
+        let mut name = output.file_name().unwrap_or_default().to_owned();
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        name.push(format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+        let path = output.with_file_name(name);
+        // What a process of this number has left behind is nobody's.
+        let file = File::create(&path)?;
+        Ok((Self { path, renamed: false }, file))
+    }
+
+    fn rename(mut self, output: &Path) -> io::Result<()> {
+        fs::rename(&self.path, output)?;
+        self.renamed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.renamed {
+            // Nothing depends on it.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A plain file, open.
+fn open(input: &Path) -> Result<File, Error> {
+    let name = input.display().to_string();
+    let failed = |source| InputError::Io { name: name.clone(), source };
+    let not_plain = |why| IndexError::NotPlain { input: name.clone(), why };
+    let metadata = input.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(InputError::Directory(input.to_owned()).into());
+    }
+    if !metadata.is_file() {
+        return Err(not_plain("is no regular file").into());
+    }
+    let file = File::open(input).map_err(failed)?;
+    let mut head = [0; 4];
+    let there = head.len().min(usize::try_from(metadata.len()).unwrap_or(head.len()));
+    read_exact_at(&file, &mut head[..there], 0).map_err(failed)?;
+    if is_compressed(&head[..there]) {
+        return Err(not_plain("is compressed").into());
+    }
+    Ok(file)
+}
+
+/// Makes the index file of an input.
+pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level) -> Result<(), Error> {
+    let file = open(input)?;
+    let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
+    let failed = |source| Error::from(IndexError::Io { name: output.display().to_string(), source });
+    if let (Ok(from), Ok(to)) = (input.canonicalize(), output.canonicalize())
+        && from == to
+    {
+        return Err(Error::Usage(format!("{}: is the input, and the output too", input.display())));
+    }
+    let before = Stamp::of(&file).map_err(input_failed)?;
+    let sources = vec![Source::File(input.to_owned())];
+    let chosen = engine.choose_to_store(&sources)?;
+    let make = |_, _: &Origin, text: &Text| {
+        let index = if chosen.backend.uses_index_files() {
+            HostIndex::build(text.bytes(), levels)
+        } else {
+            HostIndex::from(chosen.backend.index(text.bytes(), levels)?)
+        };
+        layout::encode(text.bytes(), text.offset(), &index, levels).map_err(Error::Internal)
+    };
+    let (temporary, mut out) = Temporary::beside(output).map_err(failed)?;
+    out.write_all(&[0; HEADER_BYTES]).map_err(failed)?;
+    let mut place = HEADER_BYTES as u64;
+    let mut table: Vec<Entry> = Vec::new();
+    each_part(sources, &chosen, &make, &mut |(bytes, mut entry): (Vec<u8>, Entry)| {
+        out.write_all(&bytes).map_err(failed)?;
+        entry.place = place;
+        place += bytes.len() as u64;
+        let lines = entry.lines.into();
+        table.push(entry);
+        Ok(lines)
+    })?;
+    // What was indexed is what is there: a last line that has become longer meanwhile was read to its end. Nothing but a byte
+    // order mark has no partition.
+    let read = table.last().map_or(before.size.min(3), |last| last.offset + u64::from(last.len));
+    if Stamp::of(&file).map_err(input_failed)? != before || read != before.size {
+        return Err(IndexError::Unsettled { input: input.display().to_string() }.into());
+    }
+    let bytes = layout::encode_table(&table);
+    out.write_all(&bytes).map_err(failed)?;
+    let header = Header {
+        levels,
+        stamp: before,
+        partitions: u32::try_from(table.len())
+            .map_err(|_| Error::Usage("there are more partitions than 2³²; make them larger".into()))?,
+        lines: table.iter().map(|entry| u64::from(entry.lines)).sum(),
+        faulty: table.iter().map(|entry| u64::from(entry.faults)).sum(),
+        table_place: place,
+        file_bytes: place + bytes.len() as u64,
+        table_checksum: hash(&bytes),
+    };
+    let written = out.seek(SeekFrom::Start(0)).and_then(|_| out.write_all(&header.encode()));
+    written.and_then(|()| temporary.rename(output)).map_err(failed)
+}

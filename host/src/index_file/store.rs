@@ -1,0 +1,140 @@
+//! Partitions that are answered by an index file, on the CPU.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use super::layout::Entry;
+use super::sparse::{self, Sparse};
+use super::stamp::hash;
+use super::{CheckedIndex, IndexFile};
+use crate::answer::Want;
+use crate::auto::cores;
+use crate::backend::Kept;
+use crate::cpu::{HostIndex, finish};
+use crate::engine::Chosen;
+use crate::error::{Error, InputError};
+use crate::input::{Buffers, Text, read_exact_at};
+use crate::program::Program;
+use crate::stream::{Origin, Store, Stored};
+
+/// An index file with its input.
+pub(super) struct FileStore {
+    index: IndexFile,
+    input: Arc<File>,
+    origin: Origin,
+    buffers: Arc<Buffers>,
+    /// What nobody uses at the moment.
+    scratch: Mutex<Vec<Scratch>>,
+}
+
+/// What a partition's index is read into.
+#[derive(Default)]
+struct Scratch {
+    bytes: Vec<u8>,
+    index: HostIndex,
+}
+
+impl FileStore {
+    pub fn new(checked: &CheckedIndex, chosen: &Chosen) -> Self {
+        let CheckedIndex { index, input, input_name } = checked;
+        let origin = Origin { name: input_name.clone(), input: 1 };
+        let (index, input, buffers) = (index.clone(), input.clone(), chosen.buffers.clone());
+        Self { index, input, origin, buffers, scratch: Mutex::default() }
+    }
+
+    fn scratch(&self) -> Scratch {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, scratch: Scratch) {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+    }
+}
+
+impl FileStore {
+    /// An error of the input.
+    fn failed(&self, error: io::Error) -> Error {
+        let source = match error.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::other("the file became shorter while it was read"),
+            _ => error,
+        };
+        InputError::Io { name: self.origin.name.to_string(), source }.into()
+    }
+}
+
+impl Store for FileStore {
+    fn origin(&self, number: usize) -> Option<Origin> {
+        self.index.0.table.get(number).map(|_| self.origin.clone())
+    }
+
+    fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error> {
+        let since = Instant::now();
+        let entry = &self.index.0.table[number];
+        let mut scratch = self.scratch();
+        self.index.0.read(number, program.levels(), &mut scratch.bytes, &mut scratch.index)?;
+        let len = entry.len as usize;
+        let mut buffer = self.buffers.take(len)?;
+        let text = &mut buffer[..len];
+        // Whoever is given the text may look at all of it.
+        let is_given = want.matches || want.records || !scratch.index.faults.is_empty();
+        let (answer, reading);
+        if is_given || !sparse::pays(entry) {
+            read_exact_at(&self.input, text, entry.offset).map_err(|error| self.failed(error))?;
+            reading = since.elapsed();
+            answer = scratch.index.answer(text, program, want)?;
+        } else {
+            reading = since.elapsed();
+            let doc = Sparse::new(&self.input, entry.offset, text, &scratch.index.levels);
+            let found = scratch.index.find(&doc, program, want);
+            doc.read_matches(&found).map_err(|error| self.failed(error))?;
+            answer = finish(found, text, program, want)?;
+        }
+        self.give_back(scratch);
+        let mut text = Text::lent(buffer, (0, len), entry.offset);
+        if !is_given {
+            // The next read goes where the bytes are in the cache.
+            text.forget();
+        }
+        Ok(Stored { text, answer, reading, answering: since.elapsed().saturating_sub(reading) })
+    }
+}
+
+/// The first partition whose text has changed.
+pub(super) fn first_changed<'a>(input: &File, table: &'a [Entry]) -> io::Result<Option<&'a Entry>> {
+    let next = AtomicUsize::new(0);
+    let first = Mutex::new(usize::MAX);
+    let look = || -> io::Result<()> {
+        let mut bytes = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(entry) = table.get(at) else { return Ok(()) };
+            bytes.resize(entry.len as usize, 0);
+            let same = match read_exact_at(input, &mut bytes, entry.offset) {
+                Ok(()) => hash(&bytes) == entry.text,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
+                Err(error) => return Err(error),
+            };
+            if !same {
+                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+                *first = at.min(*first);
+                // Those before it are looked at by others.
+                return Ok(());
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (1..cores())
+            .map(|_| thread::Builder::new().spawn_scoped(scope, look))
+            .collect::<io::Result<_>>()?;
+        look()?;
+        threads.into_iter().try_for_each(|thread| {
+            let ended = thread.join();
+            ended.unwrap_or_else(|_| Err(io::Error::other("a thread that reads it ended before it had")))
+        })
+    })?;
+    Ok(table.get(first.into_inner().unwrap_or_else(PoisonError::into_inner)))
+}

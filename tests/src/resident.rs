@@ -1,0 +1,71 @@
+//! A backend that answers by what another one keeps, so that the suite holds kept partitions to the oracles, too.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use warpath::answer::{Answer, Want};
+use warpath::backend::{Backend, Kept, Stage, StructuralIndex, Worker};
+use warpath::{Error, Program};
+
+/// Keeps the text that was asked last, and asks it again as long as the text is the same.
+pub struct Resident {
+    backend: Arc<dyn Backend>,
+    /// The number of the next partition.
+    next: AtomicUsize,
+    last: Mutex<Option<Last>>,
+}
+
+struct Last {
+    text: Vec<u8>,
+    levels: u32,
+    kept: Box<dyn Kept>,
+}
+
+struct ResidentWorker<'a>(&'a Resident);
+
+impl Resident {
+    /// Partitions that a backend keeps.
+    #[must_use]
+    pub fn new(backend: Arc<dyn Backend>) -> Self {
+        Self { backend, next: AtomicUsize::new(0), last: Mutex::default() }
+    }
+}
+
+impl Backend for Resident {
+    fn name(&self) -> String {
+        format!("{}, kept", self.backend.name())
+    }
+    fn partition_size(&self) -> usize {
+        self.backend.partition_size()
+    }
+    fn workers(&self, size: usize) -> usize {
+        self.backend.workers(size)
+    }
+    fn stages(&self, program: &Program) -> Vec<Stage> {
+        self.backend.stages(program)
+    }
+    fn worker(&self, _: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        Ok(Box::new(ResidentWorker(self)))
+    }
+    fn index(&self, text: &[u8], levels: u32) -> Result<StructuralIndex, Error> {
+        self.backend.index(text, levels)
+    }
+}
+
+impl Worker for ResidentWorker<'_> {
+    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        let mut last = self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |last: &Last| last.text == text && last.levels >= program.levels();
+        if !last.as_ref().is_some_and(same) {
+            // More levels than are read, most of the time.
+            let levels = program.levels().max(4);
+            let number = self.0.next.fetch_add(1, Ordering::Relaxed);
+            let kept = self.0.backend.keep(number, text, levels)?;
+            *last = Some(Last { text: text.to_vec(), levels, kept });
+        }
+        match &*last {
+            Some(last) => last.kept.answer(&last.text, program, want),
+            None => Err(Error::Internal("nothing is kept".into())),
+        }
+    }
+}

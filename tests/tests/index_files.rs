@@ -1,0 +1,471 @@
+//! Index files: what is answered by one is what is answered without, and one that is not as it should be answers nothing.
+
+use std::fs::{self, File};
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, ensure};
+use warpath::answer::{Piece, RowForm, TextForm, Want};
+use warpath::backend::{Backend, Together};
+use warpath::device::Pipeline;
+use warpath::{Cpu, Engine, Error, IndexError, IndexFile, Input, OnError, Program, Query, Source};
+use warpath_tests::data::{BOUNDARY_LINES, FILES, file, paths_of};
+use warpath_tests::emulated::Emulated;
+use warpath_tests::random::{self, Rng};
+
+fn cpu() -> Arc<dyn Backend> {
+    Arc::new(Cpu)
+}
+
+fn emulated() -> Arc<dyn Backend> {
+    let device = || -> Arc<dyn Backend> { Arc::new(Pipeline::new(Emulated::default()).unwrap()) };
+    Arc::new(Together::new(vec![device(), device()]).unwrap())
+}
+
+fn engine(backend: &Arc<dyn Backend>, size: usize) -> Engine {
+    let builder = Engine::builder().backend(backend.clone()).partition_size(size);
+    builder.on_error(OnError::Skip).workers(3).build().unwrap()
+}
+
+/// A folder with an input and its index.
+struct Case {
+    folder: tempfile::TempDir,
+    input: PathBuf,
+    index: PathBuf,
+}
+
+impl Case {
+    fn new(text: &[u8]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (input, index) = (folder.path().join("text"), folder.path().join("text.wpi"));
+        fs::write(&input, text).unwrap();
+        Self { folder, input, index }
+    }
+
+    fn build(&self, backend: &Arc<dyn Backend>, size: usize, levels: u32) -> Result<IndexFile, Error> {
+        IndexFile::build(&engine(backend, size), &self.input, &self.index, levels)
+    }
+
+    /// The names in the folder.
+    fn names(&self) -> Vec<String> {
+        let names = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Writes to the input and leaves its time as it was.
+    fn change(&self, change: impl FnOnce(&mut Vec<u8>)) {
+        let modified = self.input.metadata().unwrap().modified().unwrap();
+        let mut text = fs::read(&self.input).unwrap();
+        change(&mut text);
+        fs::write(&self.input, text).unwrap();
+        File::options().write(true).open(&self.input).unwrap().set_modified(modified).unwrap();
+    }
+}
+
+fn program(paths: &[&str]) -> Program {
+    let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path).unwrap()).collect();
+    Program::new(&queries).unwrap()
+}
+
+/// A match: its line, bytes in the input, and text.
+type Found = (u64, u64, u64, Vec<u8>);
+
+/// What an input answers, as one text: pieces of an index and of a stream are cut at different places.
+#[derive(Debug, Default, PartialEq)]
+struct All {
+    matches: Vec<Vec<Found>>,
+    records: Vec<u64>,
+    texts: Vec<Vec<u8>>,
+    rows: Vec<u8>,
+    counts: Vec<u64>,
+    skipped: Vec<String>,
+    failed: Option<String>,
+}
+
+fn add<T: Clone + Default>(to: &mut Vec<T>, len: usize, mut each: impl FnMut(usize, &mut T)) {
+    to.resize(len.max(to.len()), T::default());
+    (0..len).for_each(|i| each(i, &mut to[i]));
+}
+
+fn ask(input: Input, program: &Program, want: Want) -> All {
+    let mut all = All::default();
+    for batch in input.answers(program.clone(), want) {
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(error) => {
+                all.failed = Some(error.to_string());
+                continue;
+            }
+        };
+        for (first, piece) in batch.pieces() {
+            let Piece { base, records, counts, matches, texts, rows, .. } = piece;
+            let at = batch.offset() + u64::from(*base);
+            add(&mut all.matches, matches.len(), |i, to: &mut Vec<_>| {
+                to.extend(matches[i].iter().map(|m| {
+                    let text = batch.match_text(piece, m).to_vec();
+                    (first + u64::from(m.line), at + u64::from(m.start), at + u64::from(m.end), text)
+                }));
+            });
+            add(&mut all.texts, texts.len(), |i, to| to.extend_from_slice(&texts[i]));
+            add(&mut all.counts, counts.len(), |i, to| *to += counts[i]);
+            all.records.extend(records.iter().map(|line| first + u64::from(*line)));
+            all.rows.extend_from_slice(rows);
+        }
+        all.skipped.extend(batch.skipped().map(|error| {
+            let line = String::from_utf8_lossy(batch.line_of(&error)).into_owned();
+            format!("{error}: {line}")
+        }));
+        if let Some(fault) = batch.fault() {
+            all.skipped.push(String::from_utf8_lossy(batch.line_of(fault)).into_owned());
+        }
+    }
+    all
+}
+
+const NOTHING: Want = Want { matches: false, records: false, text: None, rows: None, columns: None };
+const WANTS: [Want; 5] = [
+    NOTHING,
+    Want { matches: true, records: true, ..NOTHING },
+    Want { text: Some(TextForm::Json), ..NOTHING },
+    Want { matches: true, text: Some(TextForm::Raw), ..NOTHING },
+    Want { rows: Some(RowForm::Ndjson), ..NOTHING },
+];
+
+/// Holds what is answered by an index to what is answered without.
+fn compare(case: &Case, index: &IndexFile, paths: &[&str]) -> Result<()> {
+    let supported: Vec<&str> = paths.iter().copied().filter(|path| Query::compile(path).is_ok()).collect();
+    let programs = supported.iter().map(|path| program(&[path])).chain([program(&supported)]);
+    for program in programs {
+        for on_error in [OnError::Skip, OnError::Fail] {
+            let engine = Engine::builder().backend(cpu()).on_error(on_error).build()?;
+            for want in WANTS {
+                let streamed = ask(engine.open(&case.input)?, &program, want);
+                let input = engine.open(&case.input)?.with_index(index, false)?;
+                ensure!(ask(input, &program, want) == streamed, "{program} {want:?} {on_error:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn answers_are_those_without() -> Result<()> {
+    for (name, text) in FILES {
+        let case = Case::new(text);
+        let mut paths = paths_of(name);
+        paths.extend(["$", "$.*", "$.a", "$[*][*]"]);
+        for size in [1, 777, 1 << 20] {
+            let index = case.build(&cpu(), size, 8)?;
+            index.verify()?;
+            compare(&case, &index, &paths).with_context(|| format!("{name}, {size} bytes"))?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn lines_that_are_hard_to_cut() -> Result<()> {
+    for text in ["", "\n", "\u{feff}", "\u{feff}{\"a\":1}\n{\"a\":2}", "\r\n[1]\r\n", "1", "\n\n\n2"] {
+        let case = Case::new(text.as_bytes());
+        for size in [1, 3, 100] {
+            compare(&case, &case.build(&cpu(), size, 2)?, &["$", "$.a"]).with_context(|| text.to_owned())?;
+        }
+    }
+    let lines = BOUNDARY_LINES.join("\n");
+    for shift in 0..64 {
+        let case = Case::new(format!("{}{lines}", " ".repeat(shift)).as_bytes());
+        compare(&case, &case.build(&cpu(), 500, 4)?, &["$", "$.a.*", "$[1]"])?;
+    }
+    Ok(())
+}
+
+/// Of long records only what is looked at is read, and of short ones, or where the text is wanted, everything.
+#[test]
+fn long_records() -> Result<()> {
+    for round in 0..6 {
+        let rng = &mut Rng::new(round);
+        let mut text = String::new();
+        for _ in 0..5 {
+            let bytes = [70_000, 150_000, 300_000][rng.below(3)];
+            text.push_str(&random::long_record(rng, bytes, round % 2 == 1));
+            text.push('\n');
+            text.push_str(if round % 3 == 0 { "{\"a\":[1,\n" } else { "" });
+        }
+        let case = Case::new(&text.as_bytes()[..text.len() - (round as usize % 2)]);
+        for size in [1, 200_000, 1 << 20] {
+            let paths = ["$", "$.a", "$['ab','','b']", "$.*.a", "$[?@.lang == 'nl']", "$[-9]", "$[::-5].b.a"];
+            compare(&case, &case.build(&cpu(), size, 8)?, &paths)
+                .with_context(|| format!("{round} {size}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whoever makes it, with however many threads, an index is the same; and a device that is asked answers the same.
+#[test]
+fn backends_agree() -> Result<()> {
+    let text = [file("people.ndjson"), file("bad.ndjson"), file("edge.ndjson")].concat();
+    let case = Case::new(&text);
+    let index = case.build(&cpu(), 2000, 3)?;
+    let bytes = fs::read(&case.index)?;
+    for (backend, workers) in [(cpu(), 1), (cpu(), 8), (emulated(), 2)] {
+        let engine = Engine::builder().backend(backend).partition_size(2000).workers(workers).build()?;
+        IndexFile::build(&engine, &case.input, case.folder.path().join("other"), 3)?;
+        ensure!(fs::read(case.folder.path().join("other"))? == bytes);
+    }
+    let program = program(&["$.user.lang", "$.a"]);
+    let device = engine(&emulated(), 3000);
+    for want in WANTS {
+        let streamed = ask(device.open(&case.input)?, &program, want);
+        ensure!(ask(device.open(&case.input)?.with_index(&index, true)?, &program, want) == streamed);
+    }
+    // Both say what they do.
+    for (engine, said) in [(&device, "checked; the device makes"), (&engine(&cpu(), 9), "2 of 3 levels read")]
+    {
+        let answers =
+            engine.open(&case.input)?.with_index(&index, false)?.answers(program.clone(), Want::default());
+        let plan = answers.plan();
+        ensure!(plan.index.as_ref().is_some_and(|index| index.contains(said)), "{plan:?}");
+    }
+    // And both refuse more levels than there are.
+    let deep = self::program(&["$.a.b.c.d"]);
+    for engine in [&device, &engine(&cpu(), 9)] {
+        let mut answers =
+            engine.open(&case.input)?.with_index(&index, false)?.answers(deep.clone(), Want::default());
+        match answers.next().map(|answer| answer.map(drop)) {
+            Some(Err(Error::Index(IndexError::TooFewLevels { kept: 3, needed: 4 }))) => {}
+            other => panic!("{other:?}"),
+        }
+        ensure!(answers.next().is_none());
+    }
+    Ok(())
+}
+
+/// What is answered by an index file, or why nothing is.
+fn try_index(case: &Case, path: &Path, program: &Program) -> Result<All, Error> {
+    let index = IndexFile::open(path)?;
+    let engine = engine(&cpu(), 1 << 20);
+    let mut all = All::default();
+    for batch in engine.open(&case.input)?.with_index(&index, false)?.answers(program.clone(), WANTS[2]) {
+        let batch = batch?;
+        for (_, piece) in batch.pieces() {
+            add(&mut all.texts, piece.texts.len(), |i, to| to.extend_from_slice(&piece.texts[i]));
+        }
+    }
+    Ok(all)
+}
+
+/// Each byte of an index, altered, and the same index cut anywhere: an error; or, of what a query does not read, the same answer.
+#[test]
+fn an_altered_index_answers_nothing_else() -> Result<()> {
+    let text = b"{\"a\":{\"b\":[1,{\"c\":\"x\"}]}}\n{\"a\":1\n\n{\"a\":{\"b\":2}}\n[{\"a\":7}]\n";
+    let case = Case::new(text);
+    let index = case.build(&cpu(), 20, 3)?;
+    let bytes = fs::read(&case.index)?;
+    ensure!(index.info().partitions == 3 && bytes.len() < 1500, "{}", bytes.len());
+    let altered = case.folder.path().join("altered.wpi");
+    let (all_levels, two_levels) = (program(&["$.a.b[0]", "$.a"]), program(&["$.a.b"]));
+    let wants = [&all_levels, &two_levels].map(|program| try_index(&case, &case.index, program).unwrap());
+    let mut unread = 0;
+    for at in 0..bytes.len() {
+        for change in [1, 0x80, 0xff, bytes[at].max(1)] {
+            let mut other = bytes.clone();
+            other[at] ^= change;
+            fs::write(&altered, &other)?;
+            let checked = IndexFile::open(&altered).and_then(|index| index.verify());
+            ensure!(checked.is_err(), "byte {at} xor {change}: {checked:?}");
+            // It reads all there is, so it must notice.
+            ensure!(try_index(&case, &altered, &all_levels).is_err(), "byte {at} xor {change}");
+            match try_index(&case, &altered, &two_levels) {
+                Err(Error::Index(_)) => {}
+                Ok(all) if all == wants[1] => unread += 1,
+                other => panic!("byte {at} xor {change}: {other:?}"),
+            }
+        }
+    }
+    ensure!(unread > 0, "the third level is not read");
+    for len in 0..bytes.len() {
+        fs::write(&altered, &bytes[..len])?;
+        let Err(Error::Index(_)) = IndexFile::open(&altered) else { panic!("{len} bytes") };
+    }
+    for more in [&b"\0"[..], b"more", &bytes] {
+        fs::write(&altered, [&bytes, more].concat())?;
+        let Err(Error::Index(_)) = IndexFile::open(&altered) else { panic!("{} bytes more", more.len()) };
+    }
+    ensure!(try_index(&case, &case.index, &all_levels)? == wants[0]);
+    Ok(())
+}
+
+/// Other files, and other versions, are told from damaged ones.
+#[test]
+fn what_is_no_index_is_told_apart() -> Result<()> {
+    let case = Case::new(b"{\"a\":1}\n");
+    case.build(&cpu(), 100, 1)?;
+    let bytes = fs::read(&case.index)?;
+    let open = |bytes: &[u8]| -> Result<_> {
+        fs::write(&case.index, bytes)?;
+        Ok(IndexFile::open(&case.index).map(drop))
+    };
+    for other in [&b""[..], b"{\"a\":1}\n", &bytes[..7], &[0; 500]] {
+        let Err(Error::Index(IndexError::NotAnIndex { .. })) = open(other)? else { panic!("{other:?}") };
+    }
+    let mut newer = bytes.clone();
+    newer[8] += 1;
+    match open(&newer)? {
+        Err(Error::Index(IndexError::Version { found: 2, known: 1, .. })) => {}
+        other => panic!("{other:?}"),
+    }
+    let Err(Error::Index(IndexError::Damaged { .. })) = open(&bytes[..50])? else { panic!() };
+    let folder = IndexFile::open(case.folder.path());
+    let Err(Error::Index(IndexError::Io { .. })) = folder else { panic!("{folder:?}") };
+    let missing = IndexFile::open(case.folder.path().join("missing"));
+    let Err(Error::Index(IndexError::Io { .. })) = missing else { panic!("{missing:?}") };
+    Ok(())
+}
+
+/// What the check of an input says; nothing where it is the one.
+fn refused(case: &Case, index: &IndexFile, verify: bool) -> Option<String> {
+    match engine(&cpu(), 1 << 20).open(&case.input).unwrap().with_index(index, verify).map(drop) {
+        Ok(()) => None,
+        Err(Error::Index(IndexError::OtherInput { what, .. })) => Some(what),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_input_that_has_changed_is_refused() -> Result<()> {
+    let line = b"{\"a\":\"0123456789\"}\n";
+    let case = Case::new(&line.repeat(100_000));
+    let index = case.build(&cpu(), 1 << 18, 2)?;
+    ensure!(refused(&case, &index, false).is_none() && refused(&case, &index, true).is_none());
+
+    // Its time alone.
+    let modified = case.input.metadata()?.modified()?;
+    let set = |time: SystemTime| File::options().write(true).open(&case.input)?.set_modified(time);
+    set(modified + Duration::from_nanos(1000))?;
+    ensure!(refused(&case, &index, false).as_deref() == Some("it has been written to since"));
+    set(SystemTime::UNIX_EPOCH - Duration::from_millis(1500))?;
+    ensure!(refused(&case, &index, false).is_some());
+    set(modified)?;
+    ensure!(refused(&case, &index, false).is_none());
+
+    // Its size alone.
+    case.change(|text| text.extend_from_slice(b"\n"));
+    ensure!(
+        refused(&case, &index, false).is_some_and(|said| said.contains("1900001 bytes in place of 1900000"))
+    );
+    case.change(|text| text.truncate(1_900_000));
+
+    // Its bytes alone, where a sample sees them, and where only the whole does.
+    for at in [0, 5, 4095, 1_899_999 - 4000, 1_899_999] {
+        case.change(|text| text[at] ^= 1);
+        ensure!(refused(&case, &index, false).as_deref() == Some("its bytes have changed"), "{at}");
+        case.change(|text| text[at] ^= 1);
+    }
+    case.change(|text| text[10_000] ^= 1);
+    ensure!(refused(&case, &index, false).is_none());
+    ensure!(refused(&case, &index, true).is_some_and(|said| said.starts_with("bytes 0..262")));
+    case.change(|text| text[10_000] ^= 1);
+    ensure!(refused(&case, &index, true).is_none());
+
+    // Another file.
+    fs::write(&case.input, b"{\"a\":1}\n")?;
+    ensure!(refused(&case, &index, false).is_some());
+    Ok(())
+}
+
+/// Files of no more than the samples' bytes are compared whole.
+#[test]
+fn small_inputs_are_compared_whole() -> Result<()> {
+    let case = Case::new(&b"{\"a\":1}\n".repeat(100));
+    let index = case.build(&cpu(), 100, 2)?;
+    for at in 0..800 {
+        case.change(|text| text[at] ^= 4);
+        ensure!(refused(&case, &index, false).is_some(), "{at}");
+        case.change(|text| text[at] ^= 4);
+    }
+    ensure!(refused(&case, &index, true).is_none());
+    Ok(())
+}
+
+/// What becomes shorter after it was checked is an error, never another answer.
+#[test]
+fn files_that_shrink_meanwhile() -> Result<()> {
+    for line in [b"{\"a\":1}\n".to_vec(), format!("{{\"a\":\"{}\"}}\n", "x".repeat(100_000)).into_bytes()] {
+        let case = Case::new(&line.repeat(20));
+        let program = program(&["$.a"]);
+        let shrink = |path: &Path| File::options().write(true).open(path)?.set_len(40);
+        let index = case.build(&cpu(), 10, 1)?;
+        for want in WANTS {
+            let input = engine(&cpu(), 10).open(&case.input)?.with_index(&index, false)?;
+            let text = fs::read(&case.input)?;
+            let modified = case.input.metadata()?.modified()?;
+            shrink(&case.input)?;
+            let all = ask(input, &program, want);
+            ensure!(all.failed.is_some_and(|said| said.contains("became shorter")), "{want:?}");
+            fs::write(&case.input, &text)?;
+            File::options().write(true).open(&case.input)?.set_modified(modified)?;
+        }
+        let input = engine(&cpu(), 10).open(&case.input)?.with_index(&index, false)?;
+        shrink(&case.index)?;
+        let all = ask(input, &program, WANTS[0]);
+        ensure!(all.failed.is_some_and(|said| said.contains("damaged: it ends early")));
+    }
+    Ok(())
+}
+
+#[test]
+fn inputs_that_have_no_index_file() -> Result<()> {
+    let case = Case::new(b"{\"a\":1}\n");
+    let index = case.build(&cpu(), 100, 1)?;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(b"{\"a\":1}\n")?;
+    let packed_path = case.folder.path().join("packed");
+    fs::write(&packed_path, packed.finish()?)?;
+    let engine = engine(&cpu(), 100);
+    let before = case.names();
+    let build = |input: &Path, output: &Path| IndexFile::build(&engine, input, output, 1).map(drop);
+    let other = case.folder.path().join("other.wpi");
+    let Err(Error::Index(IndexError::NotPlain { .. })) = build(&packed_path, &other) else { panic!() };
+    for missing in [case.folder.path(), &case.folder.path().join("missing")] {
+        let Err(Error::Input(_)) = build(missing, &other) else { panic!("{missing:?}") };
+    }
+    let Err(Error::Usage(_)) = build(&case.input, &case.input) else { panic!() };
+    let nowhere = case.folder.path().join("no").join("where.wpi");
+    let Err(Error::Index(IndexError::Io { .. })) = build(&case.input, &nowhere) else { panic!() };
+    // Nothing is left of what was not finished, and nothing was overwritten.
+    assert_eq!(case.names(), before);
+    ensure!(fs::read(&case.input)? == b"{\"a\":1}\n");
+
+    let file = || Source::File(case.input.clone());
+    let pipe = || Source::Reader("pipe".into(), Box::new(Cursor::new(b"1")));
+    for sources in [vec![], vec![pipe()], vec![file(), file()], vec![Source::Stdin]] {
+        let Err(Error::Usage(_)) = engine.input(sources).with_index(&index, false).map(drop) else {
+            panic!()
+        };
+    }
+    let missing = vec![Source::File(case.folder.path().join("missing"))];
+    let Err(Error::Input(_)) = engine.input(missing).with_index(&index, false).map(drop) else { panic!() };
+    Ok(())
+}
+
+#[test]
+fn an_index_says_what_it_is() -> Result<()> {
+    let text = [file("people.ndjson"), file("bad.ndjson")].concat();
+    let case = Case::new(&text);
+    let index = case.build(&cpu(), 1000, 5)?;
+    let info = index.info();
+    let lines = text.split_inclusive(|byte| *byte == b'\n').count() as u64;
+    ensure!((info.version, info.input_bytes, info.lines) == (1, text.len() as u64, lines), "{info:?}");
+    ensure!(info.input_modified == case.input.metadata()?.modified()?);
+    ensure!(info.bytes == case.index.metadata()?.len() && info.level_bytes.len() == 5);
+    ensure!(info.longest_partition >= 1000 && info.partitions > 2);
+    let skipped = ask(engine(&cpu(), 100).open(&case.input)?, &program(&["$"]), Want::default()).skipped;
+    ensure!(info.faulty == skipped.len() as u64 && info.faulty > 5);
+    Ok(())
+}

@@ -1,0 +1,322 @@
+//! An index that is kept is asked again and again, and answers as its inputs do.
+
+use std::io::{Cursor, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use anyhow::{Result, ensure};
+use warpath::answer::{TextForm, Want};
+use warpath::backend::{Backend, Stage, StructuralIndex, Together, Worker};
+use warpath::device::Pipeline;
+use warpath::{Cpu, DeviceError, Engine, Error, Hits, IndexError, OnError, Program, Query, Source};
+use warpath_tests::data::{FILES, file, paths_of};
+use warpath_tests::emulated::Emulated;
+use warpath_tests::random::Rng;
+
+fn device(emulated: &Emulated) -> Arc<dyn Backend> {
+    Arc::new(Pipeline::new(emulated.clone()).unwrap())
+}
+
+fn backends() -> Vec<Arc<dyn Backend>> {
+    let several = || (0..3).map(|_| device(&Emulated::default())).collect();
+    vec![Arc::new(Cpu), device(&Emulated::default()), Arc::new(Together::new(several()).unwrap())]
+}
+
+fn engine(backend: &Arc<dyn Backend>, size: usize, on_error: OnError) -> Engine {
+    Engine::builder().backend(backend.clone()).partition_size(size).on_error(on_error).build().unwrap()
+}
+
+fn reader(name: &str, text: &[u8]) -> Source {
+    Source::Reader(name.into(), Box::new(Cursor::new(text.to_vec())))
+}
+
+/// A match: its input, line, bytes in the input, and text.
+type Found = (String, u64, (u64, u64), Vec<u8>);
+
+fn all(hits: Hits) -> (Vec<Found>, Option<String>) {
+    let (mut found, mut failed) = (Vec::new(), None);
+    for hit in hits {
+        match hit {
+            Ok(hit) => found.push((hit.source().into(), hit.line(), hit.offsets(), hit.bytes().to_vec())),
+            Err(error) => failed = Some(error.to_string()),
+        }
+    }
+    (found, failed)
+}
+
+/// Every file of the test data, in partitions of several sizes, asked in a random order, more than once.
+#[test]
+fn answers_are_those_of_the_input() -> Result<()> {
+    let rng = &mut Rng::new(5);
+    for (i, backend) in backends().iter().enumerate() {
+        for size in if i == 0 { &[1, 100, 5000, 1 << 20][..] } else { &[3000, 1 << 20] } {
+            for on_error in [OnError::Fail, OnError::Skip] {
+                let engine = engine(backend, *size, on_error);
+                let sources = || FILES.iter().map(|(name, text)| reader(name, text)).collect::<Vec<_>>();
+                let index = engine.input(sources()).index(8)?;
+                let mut paths: Vec<&str> = FILES.iter().flat_map(|(name, _)| paths_of(name)).collect();
+                paths.extend(["$", "$.*", "$.a", "$[*][*]"]);
+                for _ in 0..if i == 0 { 40 } else { 6 } {
+                    let path = paths[rng.below(paths.len())];
+                    // What is not run yet is refused before anything is asked.
+                    let Ok(query) = Query::compile(path) else { continue };
+                    let want = all(engine.input(sources()).query(&query)?);
+                    ensure!(all(index.query(&query)?) == want, "{path}: {size} bytes on {}", backend.name());
+                    if on_error == OnError::Skip {
+                        ensure!(index.count(&query)? == want.0.len() as u64, "{path}: count");
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Texts, rows, counts, records and what was skipped, of several paths in one pass.
+#[test]
+fn batches_are_those_of_the_input() -> Result<()> {
+    let queries = ["$", "$.*", "$.a"].map(|path| Query::compile(path).unwrap());
+    let program = Program::new(&queries)?;
+    let wants = [
+        Want::default(),
+        Want { matches: true, records: true, ..Want::default() },
+        Want { text: Some(TextForm::Json), ..Want::default() },
+        Want { text: Some(TextForm::Raw), rows: true, ..Want::default() },
+    ];
+    let text = [file("people.ndjson"), file("bad.ndjson"), b"\n\n{\"a\":[1,\"x\\n\"]}"].concat();
+    for backend in backends() {
+        for on_error in [OnError::Fail, OnError::Skip] {
+            let engine = engine(&backend, 700, on_error);
+            let input = || engine.reader("text", Cursor::new(text.clone()));
+            let index = input().index(program.levels())?;
+            ensure!(index.text_bytes() == text.len() as u64 && index.index_bytes() > 0);
+            for want in wants.iter().chain(&wants) {
+                let mut streamed = input().answers(program.clone(), *want);
+                let mut kept = index.answers(program.clone(), *want)?;
+                ensure!(
+                    kept.plan().index.as_deref() == Some("resident, 1 of 1 levels read"),
+                    "{:?}",
+                    kept.plan()
+                );
+                loop {
+                    let (mine, other) = (kept.next(), streamed.next());
+                    match (mine, other) {
+                        (None, None) => break,
+                        (Some(Ok(mine)), Some(Ok(other))) => {
+                            ensure!(mine.offset() == other.offset() && mine.source() == other.source());
+                            ensure!(mine.fault() == other.fault());
+                            ensure!(mine.skipped().eq(other.skipped()));
+                            ensure!(mine.pieces().eq(other.pieces()), "{want:?} on {}", backend.name());
+                        }
+                        (Some(Err(mine)), Some(Err(other))) => {
+                            ensure!(mine.to_string() == other.to_string());
+                        }
+                        _ => panic!("{want:?} on {}: one ends before the other", backend.name()),
+                    }
+                }
+                let (mine, other) = (kept.stats(), streamed.stats());
+                ensure!(
+                    (mine.lines, mine.matches, mine.skipped) == (other.lines, other.matches, other.skipped)
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Threads that ask at the same time get what each asked for, also where one leaves early.
+#[test]
+fn several_threads_may_ask() -> Result<()> {
+    let text: String = (0..600).map(|n| format!("{{\"a\":{n},\"b\":[{n},{n}]}}\n")).collect();
+    for backend in backends() {
+        let index =
+            engine(&backend, 900, OnError::Fail).reader("text", Cursor::new(text.clone())).index(3)?;
+        thread::scope(|scope| {
+            for (path, count) in [("$.a", 600), ("$.b[*]", 1200), ("$.c", 0), ("$", 600)] {
+                let index = &index;
+                scope.spawn(move || {
+                    let query = Query::compile(path).unwrap();
+                    for _ in 0..2 {
+                        assert_eq!(index.count(&query).unwrap(), count, "{path}");
+                        let some = index.query(&query).unwrap().take(5).filter(Result::is_ok);
+                        assert_eq!(some.count(), 5.min(count as usize), "{path}");
+                    }
+                });
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Says nothing of keeping.
+struct Silent;
+
+impl Backend for Silent {
+    fn name(&self) -> String {
+        "silent".into()
+    }
+    fn partition_size(&self) -> usize {
+        500
+    }
+    fn workers(&self, _: usize) -> usize {
+        2
+    }
+    fn stages(&self, _: &Program) -> Vec<Stage> {
+        Vec::new()
+    }
+    fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        Cpu.worker(number)
+    }
+    fn index(&self, text: &[u8], levels: u32) -> Result<StructuralIndex, Error> {
+        Cpu.index(text, levels)
+    }
+}
+
+#[test]
+fn a_backend_that_says_nothing_of_keeping_has_its_index_kept() -> Result<()> {
+    let engine = Engine::builder().backend(Arc::new(Silent)).on_error(OnError::Skip).build()?;
+    let text = [file("people.ndjson"), file("bad.ndjson")].concat();
+    let input = || engine.reader("text", Cursor::new(text.clone()));
+    let index = input().index(3)?;
+    for path in ["$.user.lang", "$.*", "$"] {
+        let query = Query::compile(path)?;
+        ensure!(query.levels() <= 3 && all(index.query(&query)?) == all(input().query(&query)?), "{path}");
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_may_be_kept() -> Result<()> {
+    let query = Query::compile("$")?;
+    for backend in backends() {
+        for (text, count) in [("", 0), ("\n\n", 0), ("1", 1)] {
+            let index = engine(&backend, 10, OnError::Fail).reader("text", Cursor::new(text)).index(0)?;
+            ensure!(index.count(&query)? == count && index.text_bytes() == text.len() as u64);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn more_levels_than_are_kept_are_refused() -> Result<()> {
+    for backend in backends() {
+        let index =
+            engine(&backend, 100, OnError::Fail).reader("text", Cursor::new("{\"a\":{\"b\":1}}")).index(1)?;
+        ensure!(index.count(&Query::compile("$.a")?)? == 1 && index.levels() == 1);
+        let deep = Query::compile("$.a.b")?;
+        match index.query(&deep).map(drop) {
+            Err(Error::Index(IndexError::TooFewLevels { kept: 1, needed: 2 })) => {}
+            other => panic!("{other:?}"),
+        }
+        ensure!(index.count(&deep).is_err());
+    }
+    Ok(())
+}
+
+/// What is asked again is not read again: the file may be gone.
+#[test]
+fn inputs_are_read_once() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let paths: Vec<PathBuf> = ["plain", "packed"].iter().map(|name| folder.path().join(name)).collect();
+    std::fs::write(&paths[0], file("tweets.ndjson"))?;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(b"{\"user\":{\"lang\":\"packed\"}}\n")?;
+    std::fs::write(&paths[1], packed.finish()?)?;
+    let query = Query::compile("$.user.lang")?;
+    for backend in backends() {
+        let engine = engine(&backend, 20_000, OnError::Fail);
+        let sources = || paths.iter().cloned().map(Source::File).collect();
+        let want = all(engine.input(sources()).query(&query)?);
+        let index = engine.input(sources()).index(2)?;
+        let renamed: Vec<PathBuf> = paths.iter().map(|path| path.with_extension("away")).collect();
+        for (path, away) in paths.iter().zip(&renamed) {
+            std::fs::rename(path, away)?;
+        }
+        for _ in 0..2 {
+            ensure!(all(index.query(&query)?) == want && want.0.len() == 59);
+        }
+        for (path, away) in paths.iter().zip(&renamed) {
+            std::fs::rename(away, path)?;
+        }
+        match engine.input(vec![Source::File(folder.path().join("missing"))]).index(2).map(drop) {
+            Err(Error::Input(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    Ok(())
+}
+
+/// On a device, asking again copies no text and launches no kernel of the index.
+#[test]
+fn a_device_is_sent_the_query_alone() -> Result<()> {
+    let emulated = Emulated::default();
+    let before = emulated.used();
+    let engine = engine(&device(&emulated), 30_000, OnError::Fail);
+    let index = engine.reader("text", Cursor::new(file("tweets.ndjson"))).index(4)?;
+    let (kernels, upload) = emulated.take_work();
+    ensure!(kernels.contains_key("structure_write") && upload > 20_000, "{kernels:?} {upload}");
+    let text = Want { text: Some(TextForm::Json), ..Want::default() };
+    for (path, want, expected) in [
+        ("$.user.lang", Want::default(), &["query_slots", "slot_compact"][..]),
+        ("$.user.lang", text, &["query_slots", "slot_compact", "text_gather", "text_scan"]),
+        ("$.entities.*", Want::default(), &["count_scan", "query_bounds", "query_count"]),
+    ] {
+        for _ in 0..2 {
+            let program = Program::new(&[Query::compile(path)?])?;
+            let mut answers = index.answers(program, want)?;
+            ensure!(answers.all(|batch| batch.is_ok()));
+            let (kernels, upload) = emulated.take_work();
+            let names: Vec<&str> = kernels.keys().copied().collect();
+            ensure!(names == expected, "{path}: {kernels:?}");
+            ensure!(upload < 1000, "{path}: {upload} bytes");
+        }
+    }
+    // All of it is given back.
+    let kept = index.index_bytes();
+    ensure!(emulated.used() >= before + kept && kept > file("tweets.ndjson").len() as u64);
+    let used = emulated.used();
+    drop(index);
+    ensure!(emulated.used() <= used - kept);
+    drop(engine);
+    ensure!(emulated.used() == before);
+    Ok(())
+}
+
+#[test]
+fn what_does_not_fit_a_device_says_so() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("text");
+    let text = file("tweets.ndjson").repeat(40);
+    std::fs::write(&path, &text)?;
+    let devices = |count: usize, memory: u64| -> Arc<dyn Backend> {
+        let device = || device(&Emulated::with_memory(memory));
+        Arc::new(Together::new((0..count).map(|_| device()).collect()).unwrap())
+    };
+    let size = text.len() as u64;
+    let keep = |backend: &Arc<dyn Backend>, levels| {
+        engine(backend, 100_000, OnError::Fail).open(&path).and_then(|input| input.index(levels))
+    };
+    // By its size, before anything is read.
+    match keep(&devices(1, size), 3).map(drop) {
+        Err(Error::Device(DeviceError::IndexTooLarge { needed, free })) => {
+            ensure!(needed > size && free == size, "{needed} {free}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // A pipe, of which nobody knows how long it is: when the memory is full.
+    let small = engine(&devices(1, size), 100_000, OnError::Fail);
+    match small.reader("pipe", Cursor::new(text.clone())).index(3).map(drop) {
+        Err(Error::Device(DeviceError::IndexTooLarge { needed, free })) => {
+            ensure!(needed > free && free <= size, "{needed} {free}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // Two such devices have twice the room.
+    let query = Query::compile("$.user.lang")?;
+    let want = Engine::builder().backend(Arc::new(Cpu)).build()?.open(&path)?.count(&query)?;
+    let memory = size + size / 2;
+    ensure!(keep(&devices(1, memory), 2).is_err() && keep(&devices(2, memory), 2)?.count(&query)? == want);
+    ensure!(keep(&devices(1, 3 * size), 2)?.count(&query)? == want);
+    Ok(())
+}
