@@ -20,6 +20,18 @@ pub struct Want {
     pub text: Option<TextForm>,
     /// The records as rows: a JSON object each, with a member for each path ([`Program::with_names`]).
     pub rows: bool,
+    /// What is enough, if that is known. Then no more is read and answered than is likely to be needed: an answer may end
+    /// behind the record with which it has this, and inputs are read little by little at first.
+    pub limit: Option<Limit>,
+}
+
+/// How much of something is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// So many matches of each path.
+    Matches(u64),
+    /// So many records without a fault.
+    Records(u64),
 }
 
 impl Want {

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::{Piece, TextForm, Want, text};
+use warpath::answer::{Limit, Piece, TextForm, Want, text};
 use warpath::{Batch, Program, Query};
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
@@ -33,8 +33,7 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         .collect();
     let sources = files::sources(&args.files, args.run.output.as_deref(), ui)?;
     let engine = run::engine(&args.engine, args.run.on_error)?;
-    let limit = args.limit.unwrap_or(u64::MAX);
-    let rows = Rows { columns, limit, rows: 0 };
+    let rows = Rows { columns, limit: args.limit, rows: 0 };
     match args.format {
         RowFormat::Ndjson if args.limit.is_none() => {
             run::consume(&engine, sources, program, &mut WholeRows, &args.run, ui, started)?;
@@ -86,13 +85,18 @@ struct Column {
 /// What both formats share: the walk over records.
 struct Rows {
     columns: Vec<Column>,
-    limit: u64,
+    limit: Option<u64>,
     rows: u64,
 }
 
 impl Rows {
+    fn want(&self) -> Want {
+        let limit = self.limit.map(Limit::Records);
+        Want { matches: true, records: true, limit, ..Want::default() }
+    }
+
     fn is_done(&self) -> bool {
-        self.rows >= self.limit
+        self.limit.is_some_and(|limit| self.rows >= limit)
     }
 
     /// Calls `row` for each record.
@@ -179,7 +183,7 @@ struct Ndjson(Rows);
 
 impl Consumer for Ndjson {
     fn want(&self) -> Want {
-        Want { matches: true, records: true, ..Want::default() }
+        self.0.want()
     }
 
     fn is_done(&self) -> bool {
@@ -212,7 +216,7 @@ struct Csv {
 
 impl Consumer for Csv {
     fn want(&self) -> Want {
-        Want { matches: true, records: true, ..Want::default() }
+        self.rows.want()
     }
 
     fn is_done(&self) -> bool {

@@ -11,7 +11,7 @@ use super::classify::{Isa, Simd, Work};
 use super::index::{Builder, Piece as Document, Structure};
 use super::plan::Plan;
 use super::scan::{Found, Scan};
-use crate::answer::{Answer, LineFault, Piece, Want};
+use crate::answer::{Answer, Limit, LineFault, Piece, Want};
 use crate::program::Program;
 
 /// Bytes that are indexed before they are queried: with three levels, well within an L2 cache.
@@ -93,6 +93,9 @@ impl Work for Query<'_> {
             None => {
                 for (start, end) in cut(text) {
                     worker.interpret(start, end);
+                    if worker.sink.has_enough() {
+                        break;
+                    }
                 }
             }
         }
@@ -115,7 +118,7 @@ impl<S: Simd> Worker<'_, S> {
     fn stream(&mut self, plan: &Plan, scan: &mut Scan) {
         scan.clear();
         let mut at = 0;
-        while at < self.text.len() {
+        while at < self.text.len() && !self.sink.has_enough() {
             let mut start = at;
             while matches!(self.text.get(start), Some(b' ' | b'\t' | b'\r')) {
                 start += 1;
@@ -199,6 +202,9 @@ impl<S: Simd> Worker<'_, S> {
                 }
             }
             self.sink.piece.lines += 1;
+            if self.sink.has_enough() {
+                break;
+            }
         }
     }
 }
@@ -213,6 +219,16 @@ struct Collector {
 }
 
 impl Collector {
+    /// Whether nothing behind the record at work is wanted.
+    #[inline(always)]
+    fn has_enough(&self) -> bool {
+        match self.want.limit {
+            None => false,
+            Some(Limit::Matches(limit)) => self.piece.counts.iter().all(|count| *count >= limit),
+            Some(Limit::Records(limit)) => self.piece.records.len() as u64 >= limit,
+        }
+    }
+
     #[inline(always)]
     fn begin_record(&mut self) {
         self.line = self.piece.lines;

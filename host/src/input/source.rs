@@ -150,7 +150,7 @@ impl Source {
         }
     }
 
-    pub(crate) fn open(self, size: usize) -> Result<Opened, InputError> {
+    pub(crate) fn open(self) -> Result<Opened, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
         let regular = match &self {
@@ -181,7 +181,7 @@ impl Source {
                 })?
             }
         };
-        Ok(Opened::Sequence(Sequence::new(name.into(), feed, size)))
+        Ok(Opened::Sequence(Sequence::new(name.into(), feed)))
     }
 }
 
