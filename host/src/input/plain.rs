@@ -231,8 +231,7 @@ mod tests {
     fn texts(file: &PlainFile, size: usize, limit: usize) -> (Vec<Text>, Option<Error>) {
         let buffers = Buffers::new(Arc::new(Cpu));
         let begins = (0..file.len() as usize).step_by(size).rev();
-        let mut cuts: Vec<Cut> =
-            begins.map(|begin| file.read(begin as u64, size, limit, &buffers)).collect();
+        let mut cuts: Vec<Cut> = begins.map(|begin| file.read(begin as u64, size, limit, &buffers)).collect();
         cuts.reverse();
         let mut all = Vec::new();
         for cut in cuts {
