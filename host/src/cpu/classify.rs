@@ -1,5 +1,7 @@
 //! Byte classes by SIMD: the fastest form that this processor has, each equal to [`Classes::of`].
 
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -42,13 +44,15 @@ pub(super) enum Isa {
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     Portable,
 }
 
 /// The best that this processor has.
 static BEST: LazyLock<Isa> = LazyLock::new(|| Isa::all()[0]);
 
-/// The name of the instruction set that the CPU backend uses here: `avx512`, `avx2` or `portable`.
+/// The name of the instruction set that the CPU backend uses here: `avx512`, `avx2`, `neon` or `portable`.
 #[must_use]
 pub fn simd_name() -> &'static str {
     BEST.name()
@@ -85,6 +89,10 @@ impl Isa {
                 all.push(Self::Avx2);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            all.push(Self::Neon);
+        }
         all.push(Self::Portable);
         all
     }
@@ -95,6 +103,8 @@ impl Isa {
             Self::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => "avx2",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => "neon",
             Self::Portable => "portable",
         }
     }
@@ -108,6 +118,9 @@ impl Isa {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { x86::run_avx2(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => unsafe { neon::run_neon(work) },
             Self::Portable => work.run(Portable),
         }
     }
@@ -180,15 +193,21 @@ unsafe impl Simd for Portable {
     }
 
     #[inline(always)]
-    fn gather(self, bits: u64, mut mask: u64) -> u64 {
-        let (mut gathered, mut to) = (0, 0);
-        while mask != 0 {
-            gathered |= (bits >> mask.trailing_zeros() & 1) << to;
-            to += 1;
-            mask &= mask - 1;
-        }
-        gathered
+    fn gather(self, bits: u64, mask: u64) -> u64 {
+        gather_each(bits, mask)
     }
+}
+
+/// [`Simd::gather`], a bit after the other.
+#[inline(always)]
+fn gather_each(bits: u64, mut mask: u64) -> u64 {
+    let (mut gathered, mut to) = (0, 0);
+    while mask != 0 {
+        gathered |= (bits >> mask.trailing_zeros() & 1) << to;
+        to += 1;
+        mask &= mask - 1;
+    }
+    gathered
 }
 
 #[cfg(test)]
@@ -218,6 +237,13 @@ mod tests {
         let places = (0..WORD_BYTES).filter(|i| (classes.quote | classes.open) >> i & 1 == 1);
         let gathered = places.enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to);
         (classes, prefix_xor(bits), equal, classes.open | classes.close | classes.newline, gathered)
+    }
+
+    /// Otherwise the tests hold only portable code to anything there.
+    #[cfg(target_arch = "aarch64")]
+    #[test]
+    fn neon_is_used() {
+        assert_eq!(simd_name(), "neon");
     }
 
     #[test]
