@@ -315,7 +315,7 @@ fn what_may_be_left_soon_is_read_little_by_little() -> Result<()> {
     let watched = Arc::new(Watched::default());
     let backend: Arc<dyn Backend> = watched.clone();
     let text = lines(20_000);
-    let folder = Folder::new(&[text.clone()]);
+    let folder = Folder::new(std::slice::from_ref(&text));
     let program = Program::new(&[Query::compile("$.a")?])?;
     let want = Want { matches: true, limit: Some(Limit::Matches(1_000_000)), ..Want::default() };
     for reader in [false, true] {
