@@ -3,6 +3,7 @@
 mod batch;
 mod classify;
 mod index;
+mod outline;
 mod plan;
 mod query;
 mod scan;

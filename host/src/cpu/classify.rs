@@ -11,12 +11,18 @@ use warpath_shared::index::class::Classes;
 use warpath_shared::index::string::prefix_xor;
 use warpath_shared::units::WORD_BYTES;
 
+use super::outline::{Outline, Planes, Stretch, escaped};
+
 /// What one word of text goes through on this processor.
 ///
 /// # Safety
 /// Implementations may need instructions beyond the target's baseline: their functions are called only
 /// within [`Isa::run`]'s arm for the set of features that they name.
 pub(super) unsafe trait Simd: Copy {
+    /// Whether all classes of a word cost little more than three.
+    const WHOLE: bool = false;
+    /// Outlines a stretch of text. It is compiled apart from what calls it, so that either has the registers for itself.
+    fn outline(self, words: &Stretch, outline: &mut Outline);
     /// The classes of a word.
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes;
     /// The places of one byte in a word.
@@ -27,6 +33,28 @@ pub(super) unsafe trait Simd: Copy {
     fn prefix_xor(self, bits: u64) -> u64;
     /// The bits of `bits` at the places of `mask`, side by side from bit 0.
     fn gather(self, bits: u64, mask: u64) -> u64;
+}
+
+/// [`Simd::outline`], a word after the other: three classes of each, and others where there may be brackets.
+#[inline(always)]
+fn outline_each<S: Simd>(simd: S, words: &Stretch, outline: &mut Outline) {
+    let Outline { string, quote, backslash, busy, planes, escape } = outline;
+    let (mut open, mut pending, mut matter) = ((string[0] as i64) >> 63, *escape, 0);
+    for (at, word) in words.iter().enumerate() {
+        let backslashes = simd.equal(word, b'\\');
+        let quotes = simd.equal(word, b'"') & !escaped(backslashes, &mut pending);
+        let inside = simd.prefix_xor(quotes) ^ open as u64;
+        (string[at + 1], quote[at + 1], backslash[at + 1]) = (inside, quotes, backslashes);
+        open = (inside as i64) >> 63;
+        matter |= ((simd.may_matter(word) != 0) as u64) << at;
+    }
+    (*busy, *escape) = (matter, pending);
+    while matter != 0 {
+        let at = matter.trailing_zeros() as usize;
+        matter &= matter - 1;
+        let Classes { open, close, brace, newline, .. } = simd.classify(&words[at]);
+        planes[at] = Planes { open, close, brace, newline, ..Planes::default() };
+    }
 }
 
 /// Work that is compiled once for each instruction set.
@@ -41,6 +69,8 @@ pub(super) trait Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isa {
     #[cfg(target_arch = "x86_64")]
+    Avx512Gfni,
+    #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -52,7 +82,7 @@ pub(super) enum Isa {
 /// The best that this processor has.
 static BEST: LazyLock<Isa> = LazyLock::new(|| Isa::all()[0]);
 
-/// The name of the instruction set that the CPU backend uses here: `avx512`, `avx2`, `neon` or `portable`.
+/// The name of the instruction set that the CPU backend uses here: `avx512 with gfni`, `avx512`, `avx2`, `neon` or `portable`.
 #[must_use]
 pub fn simd_name() -> &'static str {
     BEST.name()
@@ -77,6 +107,15 @@ impl Isa {
                 && is_x86_feature_detected!("popcnt")
                 && is_x86_feature_detected!("pclmulqdq")
             {
+                if is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("gfni")
+                    && is_x86_feature_detected!("vpclmulqdq")
+                {
+                    all.push(Self::Avx512Gfni);
+                }
                 all.push(Self::Avx512);
             }
             if is_x86_feature_detected!("avx2")
@@ -100,6 +139,8 @@ impl Isa {
     pub(super) fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
+            Self::Avx512Gfni => "avx512 with gfni",
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => "avx2",
@@ -113,6 +154,9 @@ impl Isa {
     pub(super) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
             // SAFETY: the set is one of `Isa::all`, which lists it only where its features were detected.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Gfni => unsafe { x86::run_avx512_gfni(work) },
+            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { x86::run_avx512(work) },
             // SAFETY: as above.
@@ -151,6 +195,11 @@ impl Portable {
 
 // SAFETY: needs no instructions beyond the baseline.
 unsafe impl Simd for Portable {
+    #[inline(never)]
+    fn outline(self, words: &Stretch, outline: &mut Outline) {
+        outline_each(self, words, outline);
+    }
+
     #[inline(always)]
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
         let mut c = Classes::default();
@@ -212,6 +261,9 @@ fn gather_each(bits: u64, mut mask: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use warpath_shared::index::escape;
+
+    use super::super::outline::WORDS;
     use super::*;
 
     struct Check([u8; WORD_BYTES], u64);
@@ -244,6 +296,74 @@ mod tests {
     #[test]
     fn neon_is_used() {
         assert_eq!(simd_name(), "neon");
+    }
+
+    /// Stretches, one behind the other.
+    struct Outlines<'a>(&'a [Stretch]);
+
+    impl Work for Outlines<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            let mut outline = Outline::default();
+            outline.begin();
+            let (mut pending, mut open) = (false, 0u64);
+            let mut before = (0, 0, 0);
+            for stretch in self.0 {
+                simd.outline(stretch, &mut outline);
+                let Outline { string, quote, backslash, busy, planes, escape } = &outline;
+                assert_eq!((string[0], quote[0], backslash[0]), before);
+                for (i, word) in stretch.iter().enumerate() {
+                    let c = Classes::of(word);
+                    let quotes = c.quote & !escape::escaped(c.backslash, &mut pending);
+                    let inside = prefix_xor(quotes) ^ open.wrapping_neg();
+                    open = inside >> 63;
+                    before = (inside, quotes, c.backslash);
+                    assert_eq!((string[i + 1], quote[i + 1], backslash[i + 1]), before, "word {i}");
+                    let of =
+                        |byte| (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] == byte) as u64) << i);
+                    if busy >> i & 1 == 0 {
+                        assert_eq!(c.open | c.close | c.newline, 0, "word {i}");
+                    } else {
+                        let Planes { open, close, brace, newline, .. } = planes[i];
+                        let got = Classes { open, close, brace, newline, ..c }.normalised();
+                        assert_eq!(got, c.normalised(), "word {i}");
+                    }
+                    if S::WHOLE {
+                        assert_eq!((planes[i].colon, planes[i].comma), (of(b':'), of(b',')), "word {i}");
+                    }
+                }
+                assert_eq!(*escape, pending as u64);
+                outline.advance();
+            }
+        }
+    }
+
+    #[test]
+    fn outlines_equal_the_rule() {
+        let mut seed = 5u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed >> 24
+        };
+        for round in 0..400 {
+            let mut stretches = vec![[[0u8; WORD_BYTES]; WORDS]; 3];
+            let mut left = 0;
+            let mut byte = b' ';
+            for each in stretches.as_flattened_mut().as_flattened_mut() {
+                // Runs of a byte, among them of backslashes over several words; or none.
+                if left == 0 {
+                    byte = b"\"\\\\\n{}[]:, ab\xff*;"[next() as usize % 16];
+                    left = if round % 4 == 0 && next() % 8 == 0 { next() % 300 } else { next() % 3 };
+                } else {
+                    left -= 1;
+                }
+                *each = byte;
+            }
+            for isa in Isa::all() {
+                isa.run(Outlines(&stretches));
+            }
+        }
     }
 
     #[test]

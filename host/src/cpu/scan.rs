@@ -210,7 +210,7 @@ impl Scan {
             let here = match &look {
                 Look::All => word,
                 Look::Names(lengths) if stack < 2 * inside => quiet_words(simd, batch, text, word, lengths),
-                _ => word + (batch.busy.checked_shr(word as u32).unwrap_or(0).trailing_zeros() as usize),
+                _ => word + (batch.busy().checked_shr(word as u32).unwrap_or(0).trailing_zeros() as usize),
             };
             if here >= batch.words {
                 batch.advance(simd, text);
@@ -226,7 +226,7 @@ impl Scan {
             let Brackets { mut open, mut close, brace, mut newline } = batch.brackets(here);
             (open, close, newline) = (open & keep, close & keep, newline & keep);
             loud |= newline;
-            if batch.busy >> here & 1 == 1 {
+            if batch.busy() >> here & 1 == 1 {
                 // A bracket and the next that closes it change nothing.
                 let pairs = open & close >> 1 & !(brace ^ brace >> 1);
                 let (opens, closes) = (open & !pairs, close & !(pairs << 1));
@@ -262,7 +262,7 @@ impl Scan {
             }
             let outside = !batch.string(here) & keep;
             let (colon, odd) = batch.colons(simd, text, here, &mut batch.may_be_spelt(here));
-            let comma = simd.equal(batch.text(text, here), b',') & outside;
+            let comma = batch.commas(simd, text, here) & outside;
             let masks = Masks { open, close, brace, newline, colon: colon & keep, comma, odd };
             match walk.word(text, plan, batch.place(here), stack, &masks) {
                 Walked::On(after) => stack = after,
@@ -281,7 +281,7 @@ fn quiet_words<S: Simd>(simd: S, batch: &Batch, text: &[u8], word: usize, length
     let mut spelt = batch.may_be_spelt(word);
     for here in word..batch.words {
         let (colon, odd) = batch.colons(simd, text, here, &mut spelt);
-        if batch.busy >> here & 1 | odd | colon & lengths.ends(simd, batch, text, here) != 0 {
+        if batch.busy() >> here & 1 | odd | colon & lengths.ends(simd, batch, text, here) != 0 {
             return here;
         }
     }

@@ -2,7 +2,7 @@
 
 use core::arch::aarch64::*;
 
-use super::{Classes, Simd, WORD_BYTES, Work, gather_each, prefix_xor};
+use super::{Classes, Outline, Simd, Stretch, WORD_BYTES, Work, gather_each, outline_each, prefix_xor};
 
 #[target_feature(enable = "neon")]
 pub(super) fn run_neon<W: Work>(work: W) -> W::Output {
@@ -63,6 +63,16 @@ struct Neon;
 
 // SAFETY: made only by `run_neon`.
 unsafe impl Simd for Neon {
+    fn outline(self, words: &Stretch, outline: &mut Outline) {
+        #[inline(never)]
+        #[target_feature(enable = "neon")]
+        fn outline_here(simd: Neon, words: &Stretch, outline: &mut Outline) {
+            outline_each(simd, words, outline);
+        }
+        // SAFETY: within `run_neon`, by the trait's contract.
+        unsafe { outline_here(self, words, outline) }
+    }
+
     #[inline(always)]
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
         #[inline]

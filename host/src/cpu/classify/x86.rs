@@ -2,7 +2,14 @@
 
 use core::arch::x86_64::*;
 
-use super::{Classes, Simd, WORD_BYTES, Work};
+use super::{Classes, Outline, Simd, Stretch, WORD_BYTES, Work, escaped, outline_each};
+
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+)]
+pub(super) fn run_avx512_gfni<W: Work>(work: W) -> W::Output {
+    work.run(Avx512Gfni)
+}
 
 #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
 pub(super) fn run_avx512<W: Work>(work: W) -> W::Output {
@@ -42,11 +49,233 @@ fn folded_by_low_nibble() -> __m128i {
     _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x2a, 0x7b, 0, 0x7d, 0, 0)
 }
 
+/// Looks up a byte's classes, a bit each, by its low and by its high four bits; then transposes the bits, first within each
+/// eight bytes.
+///
+/// ```text
+/// class        bit   low      high
+/// quote         0    2        2
+/// backslash     1    c        5
+/// open          2    b        5 7
+/// close         3    d        5 7
+/// brace         4    b d      7
+/// colon         5    a        3
+/// comma         6    c        2
+/// newline       7    a        0
+/// ```
+///
+/// A byte has the classes that both tables give it; the first gives none to bytes beyond ASCII.
+struct Transposer {
+    low: __m512i,
+    high: __m512i,
+}
+
+impl Transposer {
+    const QUOTE: i8 = 1;
+    const BACKSLASH: i8 = 1 << 1;
+    const OPEN: i8 = 1 << 2;
+    const CLOSE: i8 = 1 << 3;
+    const BRACE: i8 = 1 << 4;
+    const COLON: i8 = 1 << 5;
+    const COMMA: i8 = 1 << 6;
+    const NEWLINE: i8 = -1 << 7;
+    /// What makes a word busy.
+    const BUSY: i8 = Self::OPEN | Self::CLOSE | Self::NEWLINE;
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn new() -> Self {
+        let brackets = Self::OPEN | Self::CLOSE;
+        let (a, b) = (Self::COLON | Self::NEWLINE, Self::OPEN | Self::BRACE);
+        let (c, d) = (Self::BACKSLASH | Self::COMMA, Self::CLOSE | Self::BRACE);
+        let low = _mm_setr_epi8(0, 0, Self::QUOTE, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, 0, 0);
+        let (two, five) = (Self::QUOTE | Self::COMMA, Self::BACKSLASH | brackets);
+        let seven = Self::BRACE | brackets;
+        let high =
+            _mm_setr_epi8(Self::NEWLINE, 0, two, Self::COLON, 0, five, 0, seven, 0, 0, 0, 0, 0, 0, 0, 0);
+        Self { low: _mm512_broadcast_i32x4(low), high: _mm512_broadcast_i32x4(high) }
+    }
+
+    /// The classes of a word, as [`Planes`] lie in memory.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    fn planes(&self, word: &[u8; WORD_BYTES]) -> __m512i {
+        // SAFETY: a word is 64 bytes, and the load needs no alignment.
+        let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
+        // Each eight bytes from last to first, as the transposition takes them; once the bytes, and once from their bit 4 on.
+        // What stands above the high four bits then is not looked at: that table is there four times.
+        let bytes = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x0008_1018_2028_3038), v);
+        let shifted = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x040c_141c_242c_343c), v);
+        let low = _mm512_shuffle_epi8(self.low, bytes);
+        let classes = _mm512_and_si512(low, _mm512_permutexvar_epi8(shifted, self.high));
+        // Byte k of eight: their bits k.
+        let one_bit = _mm512_set1_epi64(0x8040_2010_0804_0201u64 as i64);
+        let planes = _mm512_gf2p8affine_epi64_epi8::<0>(one_bit, classes);
+        // Bytes k of all eights, side by side.
+        let [a, b, c, d, e, f, g, h] = PLACES.map(|places| places as i64);
+        _mm512_permutexvar_epi8(_mm512_setr_epi64(a, b, c, d, e, f, g, h), planes)
+    }
+}
+
+/// [`Simd::outline`]: the planes of each word, then strings for eight words at once.
+#[inline(never)]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt"
+)]
+fn outline_gfni(words: &Stretch, outline: &mut Outline) {
+    let Outline { string, quote, backslash, busy, planes, escape } = outline;
+    let transposer = Transposer::new();
+    let ones = _mm512_set1_epi64(-1);
+    let odd = _mm512_set1_epi64(0xaaaa_aaaa_aaaa_aaaau64 as i64);
+    // Of each word, which classes it has.
+    let mut kinds = [0u8; WORD_BYTES];
+    let mut open = (string[0] >> 63) as u32;
+    // 1 in each word behind which an escape is pending.
+    let mut pending = _mm512_set1_epi64(*escape as i64);
+    let (eights, _) = words.as_chunks::<8>();
+    for (eight, words) in eights.iter().enumerate() {
+        let at = 8 * eight;
+        let mut each = [_mm512_setzero_si512(); 8];
+        for (i, word) in words.iter().enumerate() {
+            each[i] = transposer.planes(word);
+            // SAFETY: the planes of a word are as large as a vector, and aligned as it.
+            unsafe { _mm512_store_si512((&raw mut planes[at + i]).cast(), each[i]) };
+            kinds[at + i] = _mm512_test_epi64_mask(each[i], each[i]);
+        }
+        // The first two planes of four words: those of words 0, 2, 4 and 6, and those between.
+        let four = |first: usize| {
+            let pair = |a: usize, b: usize| {
+                let low = _mm512_castsi512_si256(each[a]);
+                _mm256_inserti128_si256::<1>(low, _mm512_castsi512_si128(each[b]))
+            };
+            let low = _mm512_castsi256_si512(pair(first, first + 2));
+            _mm512_inserti64x4::<1>(low, pair(first + 4, first + 6))
+        };
+        let (even, uneven) = (four(0), four(1));
+        let (quotes, backslashes) =
+            (_mm512_unpacklo_epi64(even, uneven), _mm512_unpackhi_epi64(even, uneven));
+        let quotes = if _mm512_cmpeq_epi64_mask(backslashes, ones) != 0 {
+            let (mut all, runs) = (to_array(quotes), to_array(backslashes));
+            let mut before = to_array(pending)[7];
+            for (quotes, run) in all.iter_mut().zip(runs) {
+                *quotes &= !escaped(run, &mut before);
+            }
+            pending = _mm512_set1_epi64(before as i64);
+            from_array(all)
+        } else {
+            // As `escaped`: the run of backslashes at the end of a word tells what is pending.
+            let runs = _mm512_lzcnt_epi64(_mm512_xor_si512(backslashes, ones));
+            let after = _mm512_and_si512(runs, _mm512_set1_epi64(1));
+            let before = _mm512_alignr_epi64::<7>(after, pending);
+            pending = after;
+            let may_escape = _mm512_andnot_si512(before, backslashes);
+            let codes = _mm512_or_si512(_mm512_slli_epi64::<1>(may_escape), odd);
+            let codes = _mm512_xor_si512(_mm512_sub_epi64(codes, may_escape), odd);
+            let escaped = _mm512_xor_si512(codes, _mm512_or_si512(backslashes, before));
+            _mm512_andnot_si512(escaped, quotes)
+        };
+        let (low, high) =
+            (_mm512_clmulepi64_epi128::<0>(quotes, ones), _mm512_clmulepi64_epi128::<1>(quotes, ones));
+        let inside = _mm512_unpacklo_epi64(low, high);
+        // Where a word has an odd number of quotes, those behind it are inside out.
+        let mut odds = _mm512_movepi64_mask(inside) as u32;
+        odds ^= odds << 1;
+        odds ^= odds << 2;
+        odds ^= odds << 4;
+        let turned = odds << 1 ^ open.wrapping_neg();
+        open ^= odds >> 7 & 1;
+        let inside = _mm512_mask_xor_epi64(inside, turned as u8, inside, ones);
+        for (array, words) in [(&mut *string, inside), (&mut *quote, quotes), (&mut *backslash, backslashes)]
+        {
+            if let Some(eight) = array[1 + at..].first_chunk_mut::<8>() {
+                *eight = to_array(words);
+            }
+        }
+    }
+    *escape = to_array(pending)[7];
+    // SAFETY: it is as long as a vector, and the load needs no alignment.
+    let kinds = unsafe { _mm512_loadu_si512(kinds.as_ptr().cast()) };
+    *busy = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(Transposer::BUSY));
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn to_array(words: __m512i) -> [u64; 8] {
+    // SAFETY: both are eight words of 64 bits, in this order.
+    unsafe { core::mem::transmute(words) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn from_array(words: [u64; 8]) -> __m512i {
+    // SAFETY: both are eight words of 64 bits, in this order.
+    unsafe { core::mem::transmute(words) }
+}
+
+/// Every eighth byte of 64, from the first, from the second, and so on.
+const PLACES: [u64; 8] = {
+    let mut places = [0; 8];
+    let mut k = 0;
+    while k < 8 {
+        places[k as usize] = 0x3830_2820_1810_0800 + k * 0x0101_0101_0101_0101;
+        k += 1;
+    }
+    places
+};
+
+#[derive(Clone, Copy)]
+struct Avx512Gfni;
+
+// SAFETY: made only by `run_avx512_gfni`.
+unsafe impl Simd for Avx512Gfni {
+    const WHOLE: bool = true;
+
+    fn outline(self, words: &Stretch, outline: &mut Outline) {
+        // SAFETY: within `run_avx512_gfni`, by the trait's contract.
+        unsafe { outline_gfni(words, outline) }
+    }
+
+    #[inline(always)]
+    fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
+        Avx512.classify(word)
+    }
+
+    #[inline(always)]
+    fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64 {
+        Avx512.equal(word, byte)
+    }
+
+    #[inline(always)]
+    fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
+        Avx512.may_matter(word)
+    }
+
+    #[inline(always)]
+    fn prefix_xor(self, bits: u64) -> u64 {
+        Avx512.prefix_xor(bits)
+    }
+
+    #[inline(always)]
+    fn gather(self, bits: u64, mask: u64) -> u64 {
+        Avx512.gather(bits, mask)
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Avx512;
 
-// SAFETY: made only by `run_avx512`.
+// SAFETY: made only by `run_avx512`, and used where that one's features are.
 unsafe impl Simd for Avx512 {
+    fn outline(self, words: &Stretch, outline: &mut Outline) {
+        #[inline(never)]
+        #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        fn outline_here(simd: Avx512, words: &Stretch, outline: &mut Outline) {
+            outline_each(simd, words, outline);
+        }
+        // SAFETY: within `run_avx512`, by the trait's contract.
+        unsafe { outline_here(self, words, outline) }
+    }
+
     #[inline(always)]
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
         #[inline]
@@ -117,6 +346,16 @@ struct Avx2;
 
 // SAFETY: made only by `run_avx2`.
 unsafe impl Simd for Avx2 {
+    fn outline(self, words: &Stretch, outline: &mut Outline) {
+        #[inline(never)]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+        fn outline_here(simd: Avx2, words: &Stretch, outline: &mut Outline) {
+            outline_each(simd, words, outline);
+        }
+        // SAFETY: within `run_avx2`, by the trait's contract.
+        unsafe { outline_here(self, words, outline) }
+    }
+
     #[inline(always)]
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
         #[inline]
