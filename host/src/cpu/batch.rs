@@ -19,6 +19,8 @@ pub(super) struct Batch {
     at: usize,
     /// How many words there are.
     pub words: usize,
+    /// Whether names are looked for.
+    names: bool,
     outline: Outline,
     /// The last word of a text that does not fill it, with zeros behind it.
     tail: Tail,
@@ -46,9 +48,9 @@ pub(super) struct Brackets {
 }
 
 impl Batch {
-    /// Forgets everything: what follows may not begin where a line does.
-    pub(super) fn clear(&mut self) {
-        self.words = 0;
+    /// Forgets everything: what follows may not begin where a line does. From now on, `names` are looked for or not.
+    pub(super) fn clear(&mut self, names: bool) {
+        (self.words, self.names) = (0, names);
     }
 
     /// The word in which a byte stands, if it is one of the batch.
@@ -100,12 +102,12 @@ impl Batch {
         let rest = text.get(self.at..).unwrap_or_default();
         self.words = words_for(rest.len()).min(WORDS);
         if let Some(words) = rest.as_chunks().0.first_chunk::<WORDS>() {
-            simd.outline(words, &mut self.outline);
+            simd.outline(words, self.names, &mut self.outline);
         } else if self.words > 0 {
             // Once a text. What follows it is nothing.
             let mut words = [[0; WORD_BYTES]; WORDS];
             words.as_flattened_mut()[..rest.len()].copy_from_slice(rest);
-            simd.outline(&words, &mut self.outline);
+            simd.outline(&words, self.names, &mut self.outline);
             self.tail = Tail(words[self.words - 1]);
         }
     }
@@ -127,45 +129,28 @@ impl Batch {
         if S::WHOLE { self.outline.planes[word].comma } else { simd.equal(self.text(text, word), b',') }
     }
 
-    /// Whether the string that is open before a word may have a backslash in it, as 0 or 1.
+    /// The colons of a word outside strings, and those of them that follow no quote or follow a string in which there is a
+    /// backslash; none where no names are looked for.
     #[inline(always)]
-    pub(super) fn may_be_spelt(&self, word: usize) -> u64 {
-        // Where it began before the word that is before, nobody knows.
-        let string = self.outline.string[word];
-        ((string & self.outline.backslash[word] != 0) | (string == u64::MAX)) as u64 & string >> 63
+    pub(super) fn colons(&self, word: usize) -> (u64, u64) {
+        if self.names { (self.outline.colon[word], self.outline.odd[word]) } else { (0, 0) }
     }
 
-    /// The colons of a word outside strings, and those of them that follow no quote or may follow a string in which there is a
-    /// backslash. `spelt` is [`may_be_spelt`](Self::may_be_spelt) of this word and becomes that of the next.
-    ///
-    /// A backslash, added to the bits of the string that it is in, carries out of them at the closing quote, once:
-    ///
-    /// ```text
-    /// text         "a\\/b":1
-    /// string       ■■■■■■.        bits of the text's bytes, the first at the left
-    /// + backslash  ■■.■■■■        however many there are
-    /// ```
+    /// The words in which there is something odd, or a name may end that has one of these lengths between its quotes, up to 63.
     #[inline(always)]
-    pub(super) fn colons<S: Simd>(&self, simd: S, text: &[u8], word: usize, spelt: &mut u64) -> (u64, u64) {
-        let (string, quote) = (self.string(word), self.outline.quote[word + 1]);
-        let colon = match S::WHOLE {
-            true => self.outline.planes[word].colon,
-            false => simd.equal(self.text(text, word), b':'),
-        };
-        let colon = colon & !string;
-        let (sum, carry_1) = string.overflowing_add(self.outline.backslash[word + 1] & string);
-        let (sum, carry_2) = sum.overflowing_add(*spelt);
-        *spelt = (carry_1 | carry_2) as u64;
-        // A colon at the start of a word follows the word before.
-        let spelt_end = (sum & !string & quote) << 1 | 1;
-        let follows = quote << 1 | self.outline.quote[word] >> 63;
-        (colon, colon & (!follows | spelt_end))
+    pub(super) fn words_with_ends<S: Simd>(&self, simd: S, lengths: [u32; 2]) -> u64 {
+        simd.words_with_ends(&self.outline, lengths) | self.outline.odd_words
     }
 
-    /// Where a word has a colon before which a name between its quotes may have this length, up to 63.
+    /// The words in which there are colons.
+    pub(super) fn words_with_colons(&self) -> u64 {
+        let colon = self.outline.colon.iter().enumerate();
+        colon.fold(0, |words, (at, colon)| words | ((*colon != 0) as u64) << at)
+    }
+
+    /// Where a name ends in a word that has one of these lengths between its quotes, up to 63.
     #[inline(always)]
-    pub(super) fn ends(&self, word: usize, length: u32) -> u64 {
-        let quote = &self.outline.quote;
-        quote[word + 1] << (length & 63) | quote[word] >> ((64 - length) & 63)
+    pub(super) fn ends(&self, word: usize, lengths: [u32; 2]) -> u64 {
+        self.outline.ends(word, lengths)
     }
 }

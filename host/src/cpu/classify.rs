@@ -21,8 +21,11 @@ use super::outline::{Outline, Planes, Stretch, escaped};
 pub(super) unsafe trait Simd: Copy {
     /// Whether all classes of a word cost little more than three.
     const WHOLE: bool = false;
-    /// Outlines a stretch of text. It is compiled apart from what calls it, so that either has the registers for itself.
-    fn outline(self, words: &Stretch, outline: &mut Outline);
+    /// Outlines a stretch of text, for `names` or not. It is compiled apart from what calls it, so that either has the registers
+    /// for itself.
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline);
+    /// [`Outline::words_with_ends`].
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64;
     /// The classes of a word.
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes;
     /// The places of one byte in a word.
@@ -37,18 +40,24 @@ pub(super) unsafe trait Simd: Copy {
 
 /// [`Simd::outline`], a word after the other: three classes of each, and others where there may be brackets.
 #[inline(always)]
-fn outline_each<S: Simd>(simd: S, words: &Stretch, outline: &mut Outline) {
-    let Outline { string, quote, backslash, busy, planes, escape } = outline;
-    let (mut open, mut pending, mut matter) = ((string[0] as i64) >> 63, *escape, 0);
+fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outline: &mut Outline) {
+    let Outline { string, quote, backslash, busy, planes, colon, odd, odd_words, carry } = outline;
+    let (mut open, mut told, mut matter) = ((string[0] as i64) >> 63, *carry, 0);
+    *odd_words = 0;
     for (at, word) in words.iter().enumerate() {
         let backslashes = simd.equal(word, b'\\');
-        let quotes = simd.equal(word, b'"') & !escaped(backslashes, &mut pending);
+        let quotes = simd.equal(word, b'"') & !escaped(backslashes, &mut told.escape);
         let inside = simd.prefix_xor(quotes) ^ open as u64;
         (string[at + 1], quote[at + 1], backslash[at + 1]) = (inside, quotes, backslashes);
         open = (inside as i64) >> 63;
         matter |= ((simd.may_matter(word) != 0) as u64) << at;
+        if names {
+            colon[at] = simd.equal(word, b':') & !inside;
+            odd[at] = told.odd(colon[at], inside, backslashes, quotes, quote[at]);
+            *odd_words |= ((odd[at] != 0) as u64) << at;
+        }
     }
-    (*busy, *escape) = (matter, pending);
+    (*busy, *carry) = (matter, told);
     while matter != 0 {
         let at = matter.trailing_zeros() as usize;
         matter &= matter - 1;
@@ -196,8 +205,13 @@ impl Portable {
 // SAFETY: needs no instructions beyond the baseline.
 unsafe impl Simd for Portable {
     #[inline(never)]
-    fn outline(self, words: &Stretch, outline: &mut Outline) {
-        outline_each(self, words, outline);
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
+        outline_each(self, words, names, outline);
+    }
+
+    #[inline(never)]
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
+        outline.words_with_ends(lengths)
     }
 
     #[inline(always)]
@@ -263,7 +277,7 @@ fn gather_each(bits: u64, mut mask: u64) -> u64 {
 mod tests {
     use warpath_shared::index::escape;
 
-    use super::super::outline::WORDS;
+    use super::super::outline::{Carry, WORDS};
     use super::*;
 
     struct Check([u8; WORD_BYTES], u64);
@@ -309,10 +323,16 @@ mod tests {
             outline.begin();
             let (mut pending, mut open) = (false, 0u64);
             let mut before = (0, 0, 0);
+            let mut odd_carry = Carry::default();
             for stretch in self.0 {
-                simd.outline(stretch, &mut outline);
-                let Outline { string, quote, backslash, busy, planes, escape } = &outline;
+                simd.outline(stretch, true, &mut outline);
+                let Outline { string, quote, backslash, busy, planes, colon, odd, odd_words, carry } =
+                    &outline;
                 assert_eq!((string[0], quote[0], backslash[0]), before);
+                for lengths in [[1, 2], [6, 6], [2, 63]] {
+                    let want = outline.words_with_ends(lengths);
+                    assert_eq!(simd.words_with_ends(&outline, lengths), want);
+                }
                 for (i, word) in stretch.iter().enumerate() {
                     let c = Classes::of(word);
                     let quotes = c.quote & !escape::escaped(c.backslash, &mut pending);
@@ -329,11 +349,14 @@ mod tests {
                         let got = Classes { open, close, brace, newline, ..c }.normalised();
                         assert_eq!(got, c.normalised(), "word {i}");
                     }
+                    assert_eq!(colon[i], of(b':') & !inside, "word {i}");
+                    let odds = odd_carry.odd(colon[i], inside, c.backslash, quotes, quote[i]);
+                    assert_eq!((odd[i], odd_words >> i & 1), (odds, (odds != 0) as u64), "word {i}");
                     if S::WHOLE {
                         assert_eq!((planes[i].colon, planes[i].comma), (of(b':'), of(b',')), "word {i}");
                     }
                 }
-                assert_eq!(*escape, pending as u64);
+                assert_eq!(carry.escape, pending as u64);
                 outline.advance();
             }
         }

@@ -14,12 +14,12 @@ pub(super) type Stretch = [[u8; WORD_BYTES]; WORDS];
 pub(super) struct Planes {
     pub quote: u64,
     pub backslash: u64,
+    pub colon: u64,
+    pub comma: u64,
     pub open: u64,
     pub close: u64,
     /// Of the brackets those that are braces. Elsewhere the bits mean nothing.
     pub brace: u64,
-    pub colon: u64,
-    pub comma: u64,
     pub newline: u64,
 }
 
@@ -36,8 +36,25 @@ pub(super) struct Outline {
     /// The classes of the busy words, and of all where they cost no more ([`Simd::WHOLE`](super::classify::Simd::WHOLE)); else
     /// without separators.
     pub planes: [Planes; WORDS],
-    /// 1 where an escape is pending at the end.
+    /// The colons of each word outside strings. This and what follows only where names are looked for.
+    pub colon: [u64; WORDS],
+    /// Those of them that follow no quote, or a string in which there is a backslash.
+    pub odd: [u64; WORDS],
+    /// The words that have such, a bit each.
+    pub odd_words: u64,
+    /// What one stretch tells the next.
+    pub carry: Carry,
+}
+
+/// What a word tells the next, beside what stands in the arrays.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Carry {
+    /// 1 where an escape is pending.
     pub escape: u64,
+    /// 1 where a string is open in which there is a backslash.
+    pub spelt: u64,
+    /// The quotes that close strings in which there is one.
+    pub spelt_end: u64,
 }
 
 impl Default for Outline {
@@ -49,7 +66,10 @@ impl Default for Outline {
             backslash: none,
             busy: 0,
             planes: [Planes::default(); WORDS],
-            escape: 0,
+            colon: [0; WORDS],
+            odd: [0; WORDS],
+            odd_words: 0,
+            carry: Carry::default(),
         }
     }
 }
@@ -57,7 +77,7 @@ impl Default for Outline {
 impl Outline {
     /// What follows begins where a line does.
     pub fn begin(&mut self) {
-        (self.string[0], self.quote[0], self.backslash[0], self.escape) = (0, 0, 0, 0);
+        (self.string[0], self.quote[0], self.backslash[0], self.carry) = (0, 0, 0, Carry::default());
     }
 
     /// What follows comes behind the whole stretch.
@@ -65,6 +85,42 @@ impl Outline {
         for array in [&mut self.string, &mut self.quote, &mut self.backslash] {
             array[0] = array[WORDS];
         }
+    }
+
+    /// Where a word has a colon before which a name between its quotes may have one of these lengths, up to 63.
+    #[inline(always)]
+    pub fn ends(&self, word: usize, lengths: [u32; 2]) -> u64 {
+        let quote = &self.quote;
+        let end = |length| quote[word + 1] << (length & 63) | quote[word] >> ((64 - length) & 63);
+        self.colon[word] & (end(lengths[0]) | end(lengths[1]))
+    }
+
+    /// The words that have such, a bit each.
+    #[inline(always)]
+    pub fn words_with_ends(&self, lengths: [u32; 2]) -> u64 {
+        (0..WORDS).fold(0, |words, at| words | ((self.ends(at, lengths) != 0) as u64) << at)
+    }
+}
+
+impl Carry {
+    /// The odd ones of a word's colons. The word before has the quotes `before`.
+    ///
+    /// A backslash, added to the bits of the string that it is in, carries out of them at the closing quote, once:
+    ///
+    /// ```text
+    /// text         "a\\/b":1
+    /// string       ■■■■■■.        bits of the text's bytes, the first at the left
+    /// + backslash  ■■.■■■■        however many there are
+    /// ```
+    #[inline(always)]
+    pub fn odd(&mut self, colon: u64, string: u64, backslash: u64, quote: u64, before: u64) -> u64 {
+        let (sum, carry_1) = string.overflowing_add(backslash & string);
+        let (sum, carry_2) = sum.overflowing_add(self.spelt);
+        self.spelt = (carry_1 | carry_2) as u64;
+        let spelt_end = sum & !string & quote;
+        let odd = colon & (!(quote << 1 | before >> 63) | spelt_end << 1 | self.spelt_end >> 63);
+        self.spelt_end = spelt_end;
+        odd
     }
 }
 

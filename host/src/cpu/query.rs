@@ -116,7 +116,7 @@ impl<S: Simd> Worker<'_, S> {
     /// Answers the whole text, a record at a time.
     #[inline(always)]
     fn stream(&mut self, plan: &Plan, scan: &mut Scan) {
-        scan.clear();
+        scan.clear(plan);
         let mut at = 0;
         while at < self.text.len() && !self.sink.has_enough() {
             let mut start = at;
@@ -138,7 +138,7 @@ impl<S: Simd> Worker<'_, S> {
                 }
                 None => {
                     let end = line_end(self.text, start);
-                    scan.clear();
+                    scan.clear(plan);
                     self.interpret(at, end);
                     end
                 }
@@ -470,7 +470,9 @@ mod tests {
             #[inline(always)]
             fn run<S: Simd>(self, simd: S) -> Self::Output {
                 let start = self.0.iter().position(|byte| *byte != b' ')?;
-                Scan::default().record(simd, self.0, start, self.1)
+                let mut scan = Scan::default();
+                scan.clear(self.1);
+                scan.record(simd, self.0, start, self.1)
             }
         }
         let queries = ["$.user.lang", "$.lang"].map(|path| Path::compile(path).unwrap());

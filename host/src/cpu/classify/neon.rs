@@ -63,14 +63,19 @@ struct Neon;
 
 // SAFETY: made only by `run_neon`.
 unsafe impl Simd for Neon {
-    fn outline(self, words: &Stretch, outline: &mut Outline) {
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         #[inline(never)]
         #[target_feature(enable = "neon")]
-        fn outline_here(simd: Neon, words: &Stretch, outline: &mut Outline) {
-            outline_each(simd, words, outline);
+        fn outline_here(simd: Neon, words: &Stretch, names: bool, outline: &mut Outline) {
+            outline_each(simd, words, names, outline);
         }
         // SAFETY: within `run_neon`, by the trait's contract.
-        unsafe { outline_here(self, words, outline) }
+        unsafe { outline_here(self, words, names, outline) }
+    }
+
+    #[inline(never)]
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
+        outline.words_with_ends(lengths)
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 use core::arch::x86_64::*;
 
+use super::super::outline::WORDS;
 use super::{Classes, Outline, Simd, Stretch, WORD_BYTES, Work, escaped, outline_each};
 
 #[target_feature(
@@ -56,11 +57,11 @@ fn folded_by_low_nibble() -> __m128i {
 /// class        bit   low      high
 /// quote         0    2        2
 /// backslash     1    c        5
-/// open          2    b        5 7
-/// close         3    d        5 7
-/// brace         4    b d      7
-/// colon         5    a        3
-/// comma         6    c        2
+/// colon         2    a        3
+/// comma         3    c        2
+/// open          4    b        5 7
+/// close         5    d        5 7
+/// brace         6    b d      7
 /// newline       7    a        0
 /// ```
 ///
@@ -73,11 +74,11 @@ struct Transposer {
 impl Transposer {
     const QUOTE: i8 = 1;
     const BACKSLASH: i8 = 1 << 1;
-    const OPEN: i8 = 1 << 2;
-    const CLOSE: i8 = 1 << 3;
-    const BRACE: i8 = 1 << 4;
-    const COLON: i8 = 1 << 5;
-    const COMMA: i8 = 1 << 6;
+    const COLON: i8 = 1 << 2;
+    const COMMA: i8 = 1 << 3;
+    const OPEN: i8 = 1 << 4;
+    const CLOSE: i8 = 1 << 5;
+    const BRACE: i8 = 1 << 6;
     const NEWLINE: i8 = -1 << 7;
     /// What makes a word busy.
     const BUSY: i8 = Self::OPEN | Self::CLOSE | Self::NEWLINE;
@@ -122,16 +123,20 @@ impl Transposer {
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt"
 )]
-fn outline_gfni(words: &Stretch, outline: &mut Outline) {
-    let Outline { string, quote, backslash, busy, planes, escape } = outline;
+fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
+    let Outline { string, quote, backslash, busy, planes, colon, odd, odd_words, carry } = outline;
+    *odd_words = 0;
     let transposer = Transposer::new();
     let ones = _mm512_set1_epi64(-1);
-    let odd = _mm512_set1_epi64(0xaaaa_aaaa_aaaa_aaaau64 as i64);
+    let uneven_bits = _mm512_set1_epi64(0xaaaa_aaaa_aaaa_aaaau64 as i64);
     // Of each word, which classes it has.
     let mut kinds = [0u8; WORD_BYTES];
     let mut open = (string[0] >> 63) as u32;
     // 1 in each word behind which an escape is pending.
-    let mut pending = _mm512_set1_epi64(*escape as i64);
+    let mut pending = _mm512_set1_epi64(carry.escape as i64);
+    let mut spelt = carry.spelt as u32;
+    let mut ends_before = _mm512_set1_epi64(carry.spelt_end as i64);
+    let mut quotes_before = _mm512_set1_epi64(quote[0] as i64);
     let (eights, _) = words.as_chunks::<8>();
     for (eight, words) in eights.iter().enumerate() {
         let at = 8 * eight;
@@ -142,18 +147,14 @@ fn outline_gfni(words: &Stretch, outline: &mut Outline) {
             unsafe { _mm512_store_si512((&raw mut planes[at + i]).cast(), each[i]) };
             kinds[at + i] = _mm512_test_epi64_mask(each[i], each[i]);
         }
-        // The first two planes of four words: those of words 0, 2, 4 and 6, and those between.
-        let four = |first: usize| {
-            let pair = |a: usize, b: usize| {
-                let low = _mm512_castsi512_si256(each[a]);
-                _mm256_inserti128_si256::<1>(low, _mm512_castsi512_si128(each[b]))
-            };
-            let low = _mm512_castsi256_si512(pair(first, first + 2));
-            _mm512_inserti64x4::<1>(low, pair(first + 4, first + 6))
-        };
-        let (even, uneven) = (four(0), four(1));
-        let (quotes, backslashes) =
-            (_mm512_unpacklo_epi64(even, uneven), _mm512_unpackhi_epi64(even, uneven));
+        // The first four planes of two words, of four, of eight.
+        let two = |a: usize, b: usize| _mm512_inserti64x4::<1>(each[a], _mm512_castsi512_si256(each[b]));
+        let (even, uneven) = ([two(0, 2), two(4, 6)], [two(1, 3), two(5, 7)]);
+        let low = [_mm512_unpacklo_epi64(even[0], uneven[0]), _mm512_unpacklo_epi64(even[1], uneven[1])];
+        let high = [_mm512_unpackhi_epi64(even[0], uneven[0]), _mm512_unpackhi_epi64(even[1], uneven[1])];
+        let quotes = _mm512_shuffle_i64x2::<0b10_00_10_00>(low[0], low[1]);
+        let backslashes = _mm512_shuffle_i64x2::<0b10_00_10_00>(high[0], high[1]);
+        let colons = _mm512_shuffle_i64x2::<0b11_01_11_01>(low[0], low[1]);
         let quotes = if _mm512_cmpeq_epi64_mask(backslashes, ones) != 0 {
             let (mut all, runs) = (to_array(quotes), to_array(backslashes));
             let mut before = to_array(pending)[7];
@@ -169,8 +170,8 @@ fn outline_gfni(words: &Stretch, outline: &mut Outline) {
             let before = _mm512_alignr_epi64::<7>(after, pending);
             pending = after;
             let may_escape = _mm512_andnot_si512(before, backslashes);
-            let codes = _mm512_or_si512(_mm512_slli_epi64::<1>(may_escape), odd);
-            let codes = _mm512_xor_si512(_mm512_sub_epi64(codes, may_escape), odd);
+            let codes = _mm512_or_si512(_mm512_slli_epi64::<1>(may_escape), uneven_bits);
+            let codes = _mm512_xor_si512(_mm512_sub_epi64(codes, may_escape), uneven_bits);
             let escaped = _mm512_xor_si512(codes, _mm512_or_si512(backslashes, before));
             _mm512_andnot_si512(escaped, quotes)
         };
@@ -185,17 +186,60 @@ fn outline_gfni(words: &Stretch, outline: &mut Outline) {
         let turned = odds << 1 ^ open.wrapping_neg();
         open ^= odds >> 7 & 1;
         let inside = _mm512_mask_xor_epi64(inside, turned as u8, inside, ones);
-        for (array, words) in [(&mut *string, inside), (&mut *quote, quotes), (&mut *backslash, backslashes)]
-        {
-            if let Some(eight) = array[1 + at..].first_chunk_mut::<8>() {
+        let store = |array: &mut [u64], words: __m512i| {
+            if let Some(eight) = array.first_chunk_mut::<8>() {
                 *eight = to_array(words);
             }
+        };
+        store(&mut string[1 + at..], inside);
+        store(&mut quote[1 + at..], quotes);
+        store(&mut backslash[1 + at..], backslashes);
+        if names {
+            // As `Carry::odd`; the carries of eight sums are found as those of one sum of eight bits.
+            let colons = _mm512_andnot_si512(inside, colons);
+            let sums = _mm512_add_epi64(inside, _mm512_and_si512(inside, backslashes));
+            let carries = _mm512_cmplt_epu64_mask(sums, inside) as u32;
+            let full = _mm512_cmpeq_epi64_mask(sums, ones) as u32;
+            let carried = (carries << 1 | spelt).wrapping_add(full) ^ full;
+            spelt = carried >> 8 & 1;
+            let sums = _mm512_mask_sub_epi64(sums, carried as u8, sums, ones);
+            let ends = _mm512_andnot_si512(inside, _mm512_and_si512(sums, quotes));
+            let one_on = |words, before| {
+                let top = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(words, before));
+                _mm512_or_si512(_mm512_slli_epi64::<1>(words), top)
+            };
+            let follow = _mm512_andnot_si512(one_on(ends, ends_before), one_on(quotes, quotes_before));
+            (ends_before, quotes_before) = (ends, quotes);
+            let odds = _mm512_andnot_si512(follow, colons);
+            store(&mut colon[at..], colons);
+            store(&mut odd[at..], odds);
+            *odd_words |= (_mm512_test_epi64_mask(odds, odds) as u64) << at;
         }
     }
-    *escape = to_array(pending)[7];
+    (carry.spelt, carry.spelt_end) = (spelt as u64, to_array(ends_before)[7]);
+    carry.escape = to_array(pending)[7];
     // SAFETY: it is as long as a vector, and the load needs no alignment.
     let kinds = unsafe { _mm512_loadu_si512(kinds.as_ptr().cast()) };
     *busy = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(Transposer::BUSY));
+}
+
+/// [`Outline::words_with_ends`], eight words at once.
+#[inline(never)]
+#[target_feature(enable = "avx512f")]
+fn words_with_ends_avx512(outline: &Outline, lengths: [u32; 2]) -> u64 {
+    let mut found = 0;
+    let load = |words: &[u64]| words.first_chunk().map_or(_mm512_setzero_si512(), |eight| from_array(*eight));
+    // Shifts by 64 and more, of which a length of 0 has one, leave nothing.
+    let [(left_1, right_1), (left_2, right_2)] =
+        lengths.map(|length| (_mm_cvtsi64_si128(length as i64), _mm_cvtsi64_si128(64 - length as i64)));
+    for at in (0..WORDS).step_by(8) {
+        let (quotes, before) = (load(&outline.quote[1 + at..]), load(&outline.quote[at..]));
+        let one = _mm512_or_si512(_mm512_sll_epi64(quotes, left_1), _mm512_srl_epi64(before, right_1));
+        let two = _mm512_or_si512(_mm512_sll_epi64(quotes, left_2), _mm512_srl_epi64(before, right_2));
+        let ends = _mm512_test_epi64_mask(load(&outline.colon[at..]), _mm512_or_si512(one, two));
+        found |= (ends as u64) << at;
+    }
+    found
 }
 
 #[inline]
@@ -230,9 +274,14 @@ struct Avx512Gfni;
 unsafe impl Simd for Avx512Gfni {
     const WHOLE: bool = true;
 
-    fn outline(self, words: &Stretch, outline: &mut Outline) {
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         // SAFETY: within `run_avx512_gfni`, by the trait's contract.
-        unsafe { outline_gfni(words, outline) }
+        unsafe { outline_gfni(words, names, outline) }
+    }
+
+    #[inline(always)]
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
+        Avx512.words_with_ends(outline, lengths)
     }
 
     #[inline(always)]
@@ -266,14 +315,20 @@ struct Avx512;
 
 // SAFETY: made only by `run_avx512`, and used where that one's features are.
 unsafe impl Simd for Avx512 {
-    fn outline(self, words: &Stretch, outline: &mut Outline) {
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         #[inline(never)]
         #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn outline_here(simd: Avx512, words: &Stretch, outline: &mut Outline) {
-            outline_each(simd, words, outline);
+        fn outline_here(simd: Avx512, words: &Stretch, names: bool, outline: &mut Outline) {
+            outline_each(simd, words, names, outline);
         }
         // SAFETY: within `run_avx512`, by the trait's contract.
-        unsafe { outline_here(self, words, outline) }
+        unsafe { outline_here(self, words, names, outline) }
+    }
+
+    #[inline(always)]
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
+        // SAFETY: within `run_avx512`, by the trait's contract.
+        unsafe { words_with_ends_avx512(outline, lengths) }
     }
 
     #[inline(always)]
@@ -346,14 +401,25 @@ struct Avx2;
 
 // SAFETY: made only by `run_avx2`.
 unsafe impl Simd for Avx2 {
-    fn outline(self, words: &Stretch, outline: &mut Outline) {
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         #[inline(never)]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn outline_here(simd: Avx2, words: &Stretch, outline: &mut Outline) {
-            outline_each(simd, words, outline);
+        fn outline_here(simd: Avx2, words: &Stretch, names: bool, outline: &mut Outline) {
+            outline_each(simd, words, names, outline);
         }
         // SAFETY: within `run_avx2`, by the trait's contract.
-        unsafe { outline_here(self, words, outline) }
+        unsafe { outline_here(self, words, names, outline) }
+    }
+
+    #[inline(always)]
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
+        #[inline(never)]
+        #[target_feature(enable = "avx2")]
+        fn words_with_ends(outline: &Outline, lengths: [u32; 2]) -> u64 {
+            outline.words_with_ends(lengths)
+        }
+        // SAFETY: within `run_avx2`, by the trait's contract.
+        unsafe { words_with_ends(outline, lengths) }
     }
 
     #[inline(always)]
