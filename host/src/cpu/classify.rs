@@ -41,7 +41,7 @@ pub(super) unsafe trait Simd: Copy {
 /// [`Simd::outline`], a word after the other: three classes of each, and others where there may be brackets.
 #[inline(always)]
 fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outline: &mut Outline) {
-    let Outline { string, quote, backslash, busy, planes, colon, odd, odd_words, carry } = outline;
+    let Outline { string, quote, backslash, busy, colon, odd, odd_words, carry, .. } = &mut *outline;
     let (mut open, mut told, mut matter) = ((string[0] as i64) >> 63, *carry, 0);
     *odd_words = 0;
     for (at, word) in words.iter().enumerate() {
@@ -58,11 +58,18 @@ fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outline: &mut Ou
         }
     }
     (*busy, *carry) = (matter, told);
-    while matter != 0 {
-        let at = matter.trailing_zeros() as usize;
-        matter &= matter - 1;
+    classify_busy(simd, words, outline);
+}
+
+/// Finds the classes of the busy words.
+#[inline(always)]
+fn classify_busy<S: Simd>(simd: S, words: &Stretch, outline: &mut Outline) {
+    let mut left = outline.busy;
+    while left != 0 {
+        let at = left.trailing_zeros() as usize;
+        left &= left - 1;
         let Classes { open, close, brace, newline, .. } = simd.classify(&words[at]);
-        planes[at] = Planes { open, close, brace, newline, ..Planes::default() };
+        outline.planes[at] = Planes { open, close, brace, newline, ..Planes::default() };
     }
 }
 
@@ -110,16 +117,15 @@ impl Isa {
         {
             if is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512cd")
+                && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
                 && is_x86_feature_detected!("lzcnt")
                 && is_x86_feature_detected!("popcnt")
                 && is_x86_feature_detected!("pclmulqdq")
             {
-                if is_x86_feature_detected!("avx512cd")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512vbmi")
+                if is_x86_feature_detected!("avx512vbmi")
                     && is_x86_feature_detected!("gfni")
                     && is_x86_feature_detected!("vpclmulqdq")
                 {

@@ -2,17 +2,17 @@
 
 use core::arch::x86_64::*;
 
-use super::super::outline::WORDS;
-use super::{Classes, Outline, Simd, Stretch, WORD_BYTES, Work, escaped, outline_each};
+use super::super::outline::{Carry, WORDS};
+use super::{Classes, Outline, Simd, Stretch, WORD_BYTES, Work, classify_busy, escaped, outline_each};
 
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
 )]
 pub(super) fn run_avx512_gfni<W: Work>(work: W) -> W::Output {
     work.run(Avx512Gfni)
 }
 
-#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
 pub(super) fn run_avx512<W: Work>(work: W) -> W::Output {
     work.run(Avx512)
 }
@@ -120,23 +120,11 @@ impl Transposer {
 
 /// [`Simd::outline`]: the planes of each word, then strings for eight words at once.
 #[inline(never)]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt"
-)]
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,gfni,vpclmulqdq")]
 fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
-    let Outline { string, quote, backslash, busy, planes, colon, odd, odd_words, carry } = outline;
-    *odd_words = 0;
     let transposer = Transposer::new();
-    let ones = _mm512_set1_epi64(-1);
-    let uneven_bits = _mm512_set1_epi64(0xaaaa_aaaa_aaaa_aaaau64 as i64);
     // Of each word, which classes it has.
     let mut kinds = [0u8; WORD_BYTES];
-    let mut open = (string[0] >> 63) as u32;
-    // 1 in each word behind which an escape is pending.
-    let mut pending = _mm512_set1_epi64(carry.escape as i64);
-    let mut spelt = carry.spelt as u32;
-    let mut ends_before = _mm512_set1_epi64(carry.spelt_end as i64);
-    let mut quotes_before = _mm512_set1_epi64(quote[0] as i64);
     let (eights, _) = words.as_chunks::<8>();
     for (eight, words) in eights.iter().enumerate() {
         let at = 8 * eight;
@@ -144,7 +132,7 @@ fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
         for (i, word) in words.iter().enumerate() {
             each[i] = transposer.planes(word);
             // SAFETY: the planes of a word are as large as a vector, and aligned as it.
-            unsafe { _mm512_store_si512((&raw mut planes[at + i]).cast(), each[i]) };
+            unsafe { _mm512_store_si512((&raw mut outline.planes[at + i]).cast(), each[i]) };
             kinds[at + i] = _mm512_test_epi64_mask(each[i], each[i]);
         }
         // The first four planes of two words, of four, of eight.
@@ -155,7 +143,66 @@ fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
         let quotes = _mm512_shuffle_i64x2::<0b10_00_10_00>(low[0], low[1]);
         let backslashes = _mm512_shuffle_i64x2::<0b10_00_10_00>(high[0], high[1]);
         let colons = _mm512_shuffle_i64x2::<0b11_01_11_01>(low[0], low[1]);
+        store(quotes, &mut outline.quote[1 + at..]);
+        store(backslashes, &mut outline.backslash[1 + at..]);
+        store(colons, &mut outline.colon[at..]);
+    }
+    // SAFETY: it is as long as a vector, and the load needs no alignment.
+    let kinds = unsafe { _mm512_loadu_si512(kinds.as_ptr().cast()) };
+    outline.busy = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(Transposer::BUSY));
+    find_strings(names, outline, |quotes| {
+        let ones = _mm512_set1_epi64(-1);
+        let even = _mm512_clmulepi64_epi128::<0>(quotes, ones);
+        _mm512_unpacklo_epi64(even, _mm512_clmulepi64_epi128::<1>(quotes, ones))
+    });
+}
+
+/// [`Simd::outline`]: three or four classes of each word, then strings for eight words at once.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,bmi1,bmi2,lzcnt,popcnt")]
+fn outline_avx512(words: &Stretch, names: bool, outline: &mut Outline) {
+    let simd = Avx512;
+    outline.busy = 0;
+    for (at, word) in words.iter().enumerate() {
+        outline.quote[1 + at] = simd.equal(word, b'"');
+        outline.backslash[1 + at] = simd.equal(word, b'\\');
+        if names {
+            outline.colon[at] = simd.equal(word, b':');
+        }
+        outline.busy |= ((simd.may_matter(word) != 0) as u64) << at;
+    }
+    find_strings(names, outline, |quotes| {
+        let mut inside = quotes;
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<1>(inside));
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<2>(inside));
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<4>(inside));
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<8>(inside));
+        inside = _mm512_xor_si512(inside, _mm512_slli_epi64::<16>(inside));
+        _mm512_xor_si512(inside, _mm512_slli_epi64::<32>(inside))
+    });
+    classify_busy(simd, words, outline);
+}
+
+/// Finds strings, and odd colons, for eight words at once, where all quotes, backslashes and colons have been found. `prefix_xor`
+/// is that of each word.
+#[inline]
+#[target_feature(enable = "avx512f,avx512cd,avx512dq")]
+fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl Fn(__m512i) -> __m512i) {
+    let Outline { string, quote, backslash, colon, odd, odd_words, carry, .. } = outline;
+    let ones = _mm512_set1_epi64(-1);
+    let uneven = _mm512_set1_epi64(0xaaaa_aaaa_aaaa_aaaau64 as i64);
+    // What each eight words tell the next: whether a string is open; behind which words an escape is pending; the rest of
+    // `Carry`; and the quotes.
+    let mut open = (string[0] >> 63) as u32;
+    let mut pending = _mm512_set1_epi64(carry.escape as i64);
+    let mut spelt = carry.spelt as u32;
+    let mut spelt_ends_before = _mm512_set1_epi64(carry.spelt_end as i64);
+    let mut quotes_before = _mm512_set1_epi64(quote[0] as i64);
+    *odd_words = 0;
+    for at in (0..WORDS).step_by(8) {
+        let (quotes, backslashes) = (load(&quote[1 + at..]), load(&backslash[1 + at..]));
         let quotes = if _mm512_cmpeq_epi64_mask(backslashes, ones) != 0 {
+            // A word of nothing else: what is pending behind it is what was before it.
             let (mut all, runs) = (to_array(quotes), to_array(backslashes));
             let mut before = to_array(pending)[7];
             for (quotes, run) in all.iter_mut().zip(runs) {
@@ -164,21 +211,19 @@ fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
             pending = _mm512_set1_epi64(before as i64);
             from_array(all)
         } else {
-            // As `escaped`: the run of backslashes at the end of a word tells what is pending.
+            // As `escaped`.
             let runs = _mm512_lzcnt_epi64(_mm512_xor_si512(backslashes, ones));
             let after = _mm512_and_si512(runs, _mm512_set1_epi64(1));
             let before = _mm512_alignr_epi64::<7>(after, pending);
             pending = after;
             let may_escape = _mm512_andnot_si512(before, backslashes);
-            let codes = _mm512_or_si512(_mm512_slli_epi64::<1>(may_escape), uneven_bits);
-            let codes = _mm512_xor_si512(_mm512_sub_epi64(codes, may_escape), uneven_bits);
+            let codes = _mm512_or_si512(_mm512_slli_epi64::<1>(may_escape), uneven);
+            let codes = _mm512_xor_si512(_mm512_sub_epi64(codes, may_escape), uneven);
             let escaped = _mm512_xor_si512(codes, _mm512_or_si512(backslashes, before));
             _mm512_andnot_si512(escaped, quotes)
         };
-        let (low, high) =
-            (_mm512_clmulepi64_epi128::<0>(quotes, ones), _mm512_clmulepi64_epi128::<1>(quotes, ones));
-        let inside = _mm512_unpacklo_epi64(low, high);
         // Where a word has an odd number of quotes, those behind it are inside out.
+        let inside = prefix_xor(quotes);
         let mut odds = _mm512_movepi64_mask(inside) as u32;
         odds ^= odds << 1;
         odds ^= odds << 2;
@@ -186,41 +231,33 @@ fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
         let turned = odds << 1 ^ open.wrapping_neg();
         open ^= odds >> 7 & 1;
         let inside = _mm512_mask_xor_epi64(inside, turned as u8, inside, ones);
-        let store = |array: &mut [u64], words: __m512i| {
-            if let Some(eight) = array.first_chunk_mut::<8>() {
-                *eight = to_array(words);
-            }
-        };
-        store(&mut string[1 + at..], inside);
-        store(&mut quote[1 + at..], quotes);
-        store(&mut backslash[1 + at..], backslashes);
-        if names {
-            // As `Carry::odd`; the carries of eight sums are found as those of one sum of eight bits.
-            let colons = _mm512_andnot_si512(inside, colons);
-            let sums = _mm512_add_epi64(inside, _mm512_and_si512(inside, backslashes));
-            let carries = _mm512_cmplt_epu64_mask(sums, inside) as u32;
-            let full = _mm512_cmpeq_epi64_mask(sums, ones) as u32;
-            let carried = (carries << 1 | spelt).wrapping_add(full) ^ full;
-            spelt = carried >> 8 & 1;
-            let sums = _mm512_mask_sub_epi64(sums, carried as u8, sums, ones);
-            let ends = _mm512_andnot_si512(inside, _mm512_and_si512(sums, quotes));
-            let one_on = |words, before| {
-                let top = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(words, before));
-                _mm512_or_si512(_mm512_slli_epi64::<1>(words), top)
-            };
-            let follow = _mm512_andnot_si512(one_on(ends, ends_before), one_on(quotes, quotes_before));
-            (ends_before, quotes_before) = (ends, quotes);
-            let odds = _mm512_andnot_si512(follow, colons);
-            store(&mut colon[at..], colons);
-            store(&mut odd[at..], odds);
-            *odd_words |= (_mm512_test_epi64_mask(odds, odds) as u64) << at;
+        store(inside, &mut string[1 + at..]);
+        store(quotes, &mut quote[1 + at..]);
+        if !names {
+            continue;
         }
+        // As `Carry::odd`; the carries of eight sums are found as those of one sum of eight bits.
+        let colons = _mm512_andnot_si512(inside, load(&colon[at..]));
+        let sums = _mm512_add_epi64(inside, _mm512_and_si512(inside, backslashes));
+        let carries = _mm512_cmplt_epu64_mask(sums, inside) as u32;
+        let full = _mm512_cmpeq_epi64_mask(sums, ones) as u32;
+        let carried = (carries << 1 | spelt).wrapping_add(full) ^ full;
+        spelt = carried >> 8 & 1;
+        let sums = _mm512_mask_sub_epi64(sums, carried as u8, sums, ones);
+        let spelt_ends = _mm512_andnot_si512(inside, _mm512_and_si512(sums, quotes));
+        let one_on = |words, before| {
+            let top = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(words, before));
+            _mm512_or_si512(_mm512_slli_epi64::<1>(words), top)
+        };
+        let usual = _mm512_andnot_si512(one_on(spelt_ends, spelt_ends_before), one_on(quotes, quotes_before));
+        (spelt_ends_before, quotes_before) = (spelt_ends, quotes);
+        let odds = _mm512_andnot_si512(usual, colons);
+        store(colons, &mut colon[at..]);
+        store(odds, &mut odd[at..]);
+        *odd_words |= (_mm512_test_epi64_mask(odds, odds) as u64) << at;
     }
-    (carry.spelt, carry.spelt_end) = (spelt as u64, to_array(ends_before)[7]);
-    carry.escape = to_array(pending)[7];
-    // SAFETY: it is as long as a vector, and the load needs no alignment.
-    let kinds = unsafe { _mm512_loadu_si512(kinds.as_ptr().cast()) };
-    *busy = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(Transposer::BUSY));
+    let last = |words| to_array(words)[7];
+    *carry = Carry { escape: last(pending), spelt: spelt as u64, spelt_end: last(spelt_ends_before) };
 }
 
 /// [`Outline::words_with_ends`], eight words at once.
@@ -228,7 +265,6 @@ fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
 #[target_feature(enable = "avx512f")]
 fn words_with_ends_avx512(outline: &Outline, lengths: [u32; 2]) -> u64 {
     let mut found = 0;
-    let load = |words: &[u64]| words.first_chunk().map_or(_mm512_setzero_si512(), |eight| from_array(*eight));
     // Shifts by 64 and more, of which a length of 0 has one, leave nothing.
     let [(left_1, right_1), (left_2, right_2)] =
         lengths.map(|length| (_mm_cvtsi64_si128(length as i64), _mm_cvtsi64_si128(64 - length as i64)));
@@ -240,6 +276,22 @@ fn words_with_ends_avx512(outline: &Outline, lengths: [u32; 2]) -> u64 {
         found |= (ends as u64) << at;
     }
     found
+}
+
+/// The first eight of some words; there must be as many.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(words: &[u64]) -> __m512i {
+    words.first_chunk().map_or(_mm512_setzero_si512(), |eight| from_array(*eight))
+}
+
+/// Writes the first eight of some words; there must be as many.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store(eight: __m512i, words: &mut [u64]) {
+    if let Some(words) = words.first_chunk_mut() {
+        *words = to_array(eight);
+    }
 }
 
 #[inline]
@@ -316,13 +368,8 @@ struct Avx512;
 // SAFETY: made only by `run_avx512`, and used where that one's features are.
 unsafe impl Simd for Avx512 {
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
-        #[inline(never)]
-        #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn outline_here(simd: Avx512, words: &Stretch, names: bool, outline: &mut Outline) {
-            outline_each(simd, words, names, outline);
-        }
         // SAFETY: within `run_avx512`, by the trait's contract.
-        unsafe { outline_here(self, words, names, outline) }
+        unsafe { outline_avx512(words, names, outline) }
     }
 
     #[inline(always)]
