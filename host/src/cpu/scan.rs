@@ -251,7 +251,8 @@ impl Scan {
                 Look::Names(lengths) if lowest < 2 * inside => {
                     let (_, odd) = batch.colons(here);
                     let colons = lengths.ends(batch, here);
-                    loud |= odd & keep | walk.names_at(text, plan, batch.place(here), colons & keep);
+                    loud |= walk.names_at(text, plan, batch.place(here), colons & keep);
+                    loud |= walk.odd_names_at(text, plan, batch.place(here), odd & keep);
                 }
                 // No member of the top frame's container ends its name in this word.
                 Look::Nothing | Look::Names(_) => {}
@@ -339,6 +340,26 @@ impl Walk {
                 left &= left - 1;
             }
             colons &= colons - 1;
+        }
+        0
+    }
+
+    /// The same for odd colons: such as follow white space, or a name in which something is escaped.
+    #[inline(always)]
+    fn odd_names_at(&self, text: &[u8], plan: &Plan, at: usize, mut colons: u64) -> u64 {
+        while colons != 0 {
+            let colon = at + colons.trailing_zeros() as usize;
+            colons &= colons - 1;
+            let space = text[..colon].iter().rev().take_while(|byte| is_whitespace(**byte)).count();
+            let end = colon - space;
+            if !text[..end].ends_with(b"\"") {
+                continue;
+            }
+            // What is escaped is left to the walk.
+            let before = text[..end - 1].iter().rev().find(|byte| matches!(byte, b'"' | b'\\'));
+            if before != Some(&b'"') || self.names_at(text, plan, end, 1) != 0 {
+                return 1;
+            }
         }
         0
     }
