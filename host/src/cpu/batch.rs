@@ -3,9 +3,10 @@
 //! A branch on what a word holds is often predicted wrongly, and can be decided only when all that leads to it is known:
 //! classes, escapes, strings. So these are found ahead, for 64 words, and [`super::scan`] then looks at few of them.
 //!
-//! What is found for every word is what every program needs: three classes and the strings. Where a class costs a comparison and
-//! a move from a mask register, two cycles together, the others are found where they are wanted: brackets in the words that have
-//! any, a fifth of tweets' words, and colons where names are looked for. Where a processor can transpose bits, it finds all.
+//! What is found for every word is what every program needs: the strings, and whether there may be brackets, which a fifth of
+//! tweets' words have; and colons for programs that look for names. A class costs a comparison and a move from a mask register,
+//! two cycles together, so brackets are told apart where there are any; but a processor that can transpose bits finds all at
+//! once.
 
 use warpath_shared::units::{WORD_BYTES, words_for};
 
@@ -126,7 +127,7 @@ impl Batch {
     /// The commas of a word, in strings too.
     #[inline(always)]
     pub(super) fn commas<S: Simd>(&self, simd: S, text: &[u8], word: usize) -> u64 {
-        if S::WHOLE { self.outline.planes[word].comma } else { simd.equal(self.text(text, word), b',') }
+        simd.equal(self.text(text, word), b',')
     }
 
     /// The colons of a word outside strings, and those of them that follow no quote or follow a string in which there is a

@@ -19,8 +19,6 @@ use super::outline::{Outline, Planes, Stretch, escaped};
 /// Implementations may need instructions beyond the target's baseline: their functions are called only
 /// within [`Isa::run`]'s arm for the set of features that they name.
 pub(super) unsafe trait Simd: Copy {
-    /// Whether all classes of a word cost little more than three.
-    const WHOLE: bool = false;
     /// Outlines a stretch of text, for `names` or not. It is compiled apart from what calls it, so that either has the registers
     /// for itself.
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline);
@@ -38,7 +36,7 @@ pub(super) unsafe trait Simd: Copy {
     fn gather(self, bits: u64, mask: u64) -> u64;
 }
 
-/// [`Simd::outline`], a word after the other: three classes of each, and others where there may be brackets.
+/// [`Simd::outline`], a word after the other: three classes of each or four, and others where there may be brackets.
 #[inline(always)]
 fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outline: &mut Outline) {
     let Outline { string, quote, backslash, busy, colon, odd, odd_words, carry, .. } = &mut *outline;
@@ -358,9 +356,6 @@ mod tests {
                     assert_eq!(colon[i], of(b':') & !inside, "word {i}");
                     let odds = odd_carry.odd(colon[i], inside, c.backslash, quotes, quote[i]);
                     assert_eq!((odd[i], odd_words >> i & 1), (odds, (odds != 0) as u64), "word {i}");
-                    if S::WHOLE {
-                        assert_eq!((planes[i].colon, planes[i].comma), (of(b':'), of(b',')), "word {i}");
-                    }
                 }
                 assert_eq!(carry.escape, pending as u64);
                 outline.advance();

@@ -8,7 +8,8 @@ pub(super) const WORDS: usize = 64;
 /// So much text is outlined at once.
 pub(super) type Stretch = [[u8; WORD_BYTES]; WORDS];
 
-/// The classes of a word, like [`Classes`](warpath_shared::index::class::Classes), but separators are told apart.
+/// The classes of a word as bits transposed give them, like [`Classes`](warpath_shared::index::class::Classes), but separators
+/// are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub(super) struct Planes {
@@ -33,8 +34,8 @@ pub(super) struct Outline {
     pub backslash: [u64; 1 + WORDS],
     /// The words in which there may be brackets or line feeds, a bit each.
     pub busy: u64,
-    /// The classes of the busy words, and of all where they cost no more ([`Simd::WHOLE`](super::classify::Simd::WHOLE)); else
-    /// without separators.
+    /// The classes of the busy words: their brackets and line feeds, and perhaps others. What stands here of other words means
+    /// nothing.
     pub planes: [Planes; WORDS],
     /// The colons of each word outside strings. This and what follows only where names are looked for.
     pub colon: [u64; WORDS],

@@ -124,7 +124,7 @@ struct Masks {
     newline: u64,
     colon: u64,
     comma: u64,
-    /// Colons that do not follow a quote, or may follow a string in which there is a backslash.
+    /// Colons that do not follow a quote, or follow a string in which there is a backslash.
     odd: u64,
 }
 

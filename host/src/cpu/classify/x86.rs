@@ -324,8 +324,6 @@ struct Avx512Gfni;
 
 // SAFETY: made only by `run_avx512_gfni`.
 unsafe impl Simd for Avx512Gfni {
-    const WHOLE: bool = true;
-
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         // SAFETY: within `run_avx512_gfni`, by the trait's contract.
         unsafe { outline_gfni(words, names, outline) }
