@@ -131,6 +131,16 @@ impl PlainFile {
         Ok(head[..filled].to_vec())
     }
 
+    /// Whether it has as many bytes as the operating system says, which some files have not: those in `/sys` say 4,096.
+    pub fn is_as_long_as_said(&self) -> io::Result<bool> {
+        loop {
+            match read_at(&self.file, &mut [0], self.base + self.len - 1) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return Ok(read? == 1),
+            }
+        }
+    }
+
     /// The file.
     pub fn into_file(self) -> File {
         self.file
