@@ -25,6 +25,18 @@ pub struct Want {
     pub rows: Option<RowForm>,
     /// The records as typed columns ([`Program::with_types`]), with offsets of this width.
     pub columns: Option<OffsetWidth>,
+    /// What is enough, if that is known. Then no more is read and answered than is likely to be needed: an answer may end
+    /// behind the record with which it has this, and inputs are read little by little at first.
+    pub limit: Option<Limit>,
+}
+
+/// How much of something is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// So many matches of each path.
+    Matches(u64),
+    /// So many records without a fault.
+    Records(u64),
 }
 
 impl Want {

@@ -4,6 +4,7 @@ mod batch;
 mod classify;
 mod index;
 mod kept;
+mod outline;
 mod plan;
 mod query;
 mod scan;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath_shared::units::{Level, MAX_PARTITION_BYTES};
 
-use crate::answer::Want;
+use crate::answer::{Limit, Want};
 use crate::auto::{self, Choice};
 use crate::backend::{Backend, Stage, Together};
 #[cfg(feature = "arrow")]
@@ -373,7 +373,9 @@ impl Input {
     /// [`Error::Unsupported`] for a query that cannot be run; errors of the input come from the iterator.
     pub fn query(self, query: &Query) -> Result<Hits, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
-        Ok(Hits::new(self.answers(program, Want { matches: true, ..Want::default() })))
+        // Who takes matches one by one may stop at any of them.
+        let limit = Some(Limit::Matches(u64::MAX));
+        Ok(Hits::new(self.answers(program, Want { matches: true, limit, ..Want::default() })))
     }
 
     /// How many matches a query has.

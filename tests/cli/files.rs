@@ -109,6 +109,25 @@ fn standard_input_may_be_a_file() {
     }
 }
 
+/// Files that the system makes as they are read have no length, or one that is not theirs.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_length_of_a_file_may_not_be_what_the_system_says() {
+    let folder = Folder::new(&[]);
+    for path in ["/proc/sys/kernel/pid_max", "/sys/class/net/lo/mtu"] {
+        // Not every container has the second.
+        let Ok(content) = std::fs::read_to_string(path) else { continue };
+        assert_ne!(std::fs::metadata(path).unwrap().len(), content.len() as u64);
+        for flags in [&["--limit", "1"][..], &["--partition-size", "1"], &[]] {
+            assert_eq!(folder.run(&[&["query", "$", path][..], flags].concat()).ok(), content);
+            let stdin = std::fs::File::open(path).unwrap();
+            let output =
+                Command::new(PROGRAM).args(["query", "$"]).args(flags).stdin(stdin).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), content);
+        }
+    }
+}
+
 /// Who has enough does not wait for an input that nobody opens.
 #[cfg(unix)]
 #[test]

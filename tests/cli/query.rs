@@ -83,6 +83,49 @@ fn limit_stops_early() {
     assert_eq!(folder.run(&["query", "--limit", "1", "$", "a", "missing"]).ok(), "1\n");
 }
 
+/// A fault behind the last match that is wanted is not told, one before it is; wherever partitions end.
+#[test]
+fn a_limit_ends_at_a_match() {
+    let mut text = "{\"a\":[1,2]}\n".repeat(100) + "{\"a\":\n";
+    text += &text.clone();
+    let text = text.as_bytes();
+    for size in ["1", "30", "500", "1MiB"] {
+        for flags in [&["--count"][..], &["--offsets"], &[]] {
+            let run = |more: &[&str]| {
+                let args = ["query", "--partition-size", size, "$.a[*]"];
+                pipe(&[&args[..], flags, more].concat(), text)
+            };
+            for limit in ["1", "20", "199", "200"] {
+                let ran = run(&["--limit", limit]);
+                let lines = ran.ok().lines().count();
+                match flags {
+                    ["--count"] => assert_eq!(ran.ok(), format!("{limit}\n"), "{size}"),
+                    _ => assert_eq!(lines.to_string(), limit, "{size} {flags:?}"),
+                }
+                assert_eq!(run(&["--limit", limit, "--on-error", "skip"]).ok(), ran.ok());
+            }
+            let failed = run(&["--limit", "201"]);
+            assert_eq!(failed.code, 4, "{size} {flags:?}");
+            assert!(failed.stderr.starts_with("error: <stdin>:101:1: "), "{}", failed.stderr);
+            for limit in ["201", "400"] {
+                let skipped = run(&["--limit", limit, "--on-error", "skip"]);
+                assert_eq!(skipped.code, 0);
+                assert!(
+                    skipped.stderr.starts_with("warning: 1 malformed record skipped; "),
+                    "{}",
+                    skipped.stderr
+                );
+            }
+            let skipped = run(&["--limit", "401", "--on-error", "skip"]);
+            assert!(
+                skipped.stderr.starts_with("warning: 2 malformed records skipped; "),
+                "{}",
+                skipped.stderr
+            );
+        }
+    }
+}
+
 #[test]
 fn exit_status_tells_whether_something_matched() {
     for flag in ["-e", "--exit-status"] {

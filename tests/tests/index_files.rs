@@ -127,7 +127,8 @@ fn ask(input: Input, program: &Program, want: Want) -> All {
     all
 }
 
-const NOTHING: Want = Want { matches: false, records: false, text: None, rows: None, columns: None };
+const NOTHING: Want =
+    Want { matches: false, records: false, text: None, rows: None, columns: None, limit: None };
 const WANTS: [Want; 5] = [
     NOTHING,
     Want { matches: true, records: true, ..NOTHING },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use anyhow::{Result, ensure};
-use warpath::answer::{TextForm, Want};
+use warpath::answer::{RowForm, TextForm, Want};
 use warpath::backend::{Backend, Stage, StructuralIndex, Together, Worker};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceError, Engine, Error, Hits, IndexError, OnError, Program, Query, Source};
@@ -82,7 +82,7 @@ fn batches_are_those_of_the_input() -> Result<()> {
         Want::default(),
         Want { matches: true, records: true, ..Want::default() },
         Want { text: Some(TextForm::Json), ..Want::default() },
-        Want { text: Some(TextForm::Raw), rows: true, ..Want::default() },
+        Want { text: Some(TextForm::Raw), rows: Some(RowForm::Ndjson), ..Want::default() },
     ];
     let text = [file("people.ndjson"), file("bad.ndjson"), b"\n\n{\"a\":[1,\"x\\n\"]}"].concat();
     for backend in backends() {

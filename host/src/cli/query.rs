@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::{TextForm, Want, text};
+use warpath::answer::{Limit, TextForm, Want, text};
 use warpath::{Batch, Program, Query};
 
 use super::args::QueryArgs;
@@ -20,15 +20,14 @@ pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
     let program = Program::new(std::slice::from_ref(&query))?;
     let sources = files::sources(&args.files.files, args.run.output.as_deref(), ui)?;
     let engine = run::engine(&args.engine, args.run.on_error)?;
-    let limit = args.limit.unwrap_or(u64::MAX);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let found = if args.count {
-        let mut count = Count { limit, found: 0 };
+        let mut count = Count { limit: args.limit, found: 0 };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
         count.found
     } else if args.offsets || args.limit.is_some() {
         let offsets = args.offsets.then_some(sources.len() > 1);
-        let mut lines = Lines { form, offsets, limit, found: 0 };
+        let mut lines = Lines { form, offsets, limit: args.limit, found: 0 };
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
         lines.found
     } else {
@@ -41,27 +40,31 @@ pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
 
 /// Prints the number of matches.
 struct Count {
-    limit: u64,
+    limit: Option<u64>,
     found: u64,
 }
 
 impl Consumer for Count {
     fn want(&self) -> Want {
-        Want::default()
+        // A limit ends at a match, whose line the matches tell.
+        Want { matches: self.limit.is_some(), limit: self.limit.map(Limit::Matches), ..Want::default() }
     }
 
     fn is_done(&self) -> bool {
-        self.found >= self.limit
+        self.limit.is_some_and(|limit| self.found >= limit)
     }
 
     fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
         for (at, (_, piece)) in batch.pieces().enumerate() {
-            self.found += piece.counts.first().copied().unwrap_or(0);
-            if self.is_done() {
-                self.found = self.limit;
-                // In which line is not known.
-                return Ok(Flow::Stop { piece: at, line: piece.lines });
+            let count = piece.counts.first().copied().unwrap_or(0);
+            if let Some(left) = self.limit.map(|limit| limit - self.found)
+                && left <= count
+                && let Some(last) = piece.matches.first().and_then(|list| list.get(left as usize - 1))
+            {
+                self.found += left;
+                return Ok(Flow::Stop { piece: at, line: last.line });
             }
+            self.found += count;
         }
         Ok(Flow::Continue)
     }
@@ -101,17 +104,17 @@ struct Lines {
     form: TextForm,
     /// Whether to print where a match stands, and whether in which file.
     offsets: Option<bool>,
-    limit: u64,
+    limit: Option<u64>,
     found: u64,
 }
 
 impl Consumer for Lines {
     fn want(&self) -> Want {
-        Want { matches: true, ..Want::default() }
+        Want { matches: true, limit: self.limit.map(Limit::Matches), ..Want::default() }
     }
 
     fn is_done(&self) -> bool {
-        self.found >= self.limit
+        self.limit.is_some_and(|limit| self.found >= limit)
     }
 
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {

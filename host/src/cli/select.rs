@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use arrow_schema::SchemaRef;
-use warpath::answer::{Piece, RowForm, Want};
+use warpath::answer::{Limit, Piece, RowForm, Want};
 use warpath::columns::{ColumnType, Schema};
 use warpath::{Batch, Error, Query};
 use warpath_shared::units::LineIx;
@@ -44,7 +44,7 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     }
     let sources = files::sources(&args.files, output, ui)?;
     let engine = run::engine(&args.engine, args.run.on_error)?;
-    let limit = Limit { rows: 0, most: args.limit };
+    let limit = Rest { rows: 0, most: args.limit };
     let format = match (args.format, text) {
         (_, Some(form)) => {
             let mut rows = Rows { form, header: form.header(&program), limit };
@@ -120,15 +120,15 @@ fn column(arg: &str, text: bool) -> Result<Column<'_>, Failure> {
 }
 
 /// How many rows have been written, of how many that are wanted at most.
-struct Limit {
+struct Rest {
     rows: u64,
     most: Option<u64>,
 }
 
-impl Limit {
-    /// Whether there is one: then it must be known which lines are rows.
-    fn is_set(&self) -> bool {
-        self.most.is_some()
+impl Rest {
+    /// Wants what is wanted, and no more of it. With a limit it must be known which lines are rows.
+    fn of(&self, want: Want) -> Want {
+        Want { records: self.most.is_some(), limit: self.most.map(Limit::Records), ..want }
     }
 
     fn is_reached(&self) -> bool {
@@ -148,12 +148,12 @@ impl Limit {
 struct Rows {
     form: RowForm,
     header: Vec<u8>,
-    limit: Limit,
+    limit: Rest,
 }
 
 impl Consumer for Rows {
     fn want(&self) -> Want {
-        Want { rows: Some(self.form), records: self.limit.is_set(), ..Want::default() }
+        self.limit.of(Want { rows: Some(self.form), ..Want::default() })
     }
 
     fn is_done(&self) -> bool {
@@ -182,12 +182,12 @@ struct Table {
     schema: Schema,
     arrow: SchemaRef,
     writer: TableWriter,
-    limit: Limit,
+    limit: Rest,
 }
 
 impl Consumer for Table {
     fn want(&self) -> Want {
-        Want { columns: Some(self.schema.width()), records: self.limit.is_set(), ..Want::default() }
+        self.limit.of(Want { columns: Some(self.schema.width()), ..Want::default() })
     }
 
     fn is_done(&self) -> bool {

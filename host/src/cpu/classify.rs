@@ -1,10 +1,17 @@
 //! Byte classes by SIMD: the fastest form that this processor has, each equal to [`Classes::of`].
 
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
 use std::sync::LazyLock;
 
 use warpath_shared::index::class::Classes;
 use warpath_shared::index::string::prefix_xor;
 use warpath_shared::units::WORD_BYTES;
+
+use super::outline::{Outline, Planes, Stretch, escaped};
 
 /// What one word of text goes through on this processor.
 ///
@@ -12,6 +19,11 @@ use warpath_shared::units::WORD_BYTES;
 /// Implementations may need instructions beyond the target's baseline: their functions are called only
 /// within [`Isa::run`]'s arm for the set of features that they name.
 pub(super) unsafe trait Simd: Copy {
+    /// Outlines a stretch of text, for `names` or not. It is compiled apart from what calls it, so that either has the registers
+    /// for itself.
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline);
+    /// [`Outline::words_with_ends`].
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64;
     /// The classes of a word.
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes;
     /// The places of one byte in a word.
@@ -22,6 +34,41 @@ pub(super) unsafe trait Simd: Copy {
     fn prefix_xor(self, bits: u64) -> u64;
     /// The bits of `bits` at the places of `mask`, side by side from bit 0.
     fn gather(self, bits: u64, mask: u64) -> u64;
+}
+
+/// [`Simd::outline`], a word after the other: three classes of each or four, and others where there may be brackets.
+#[inline(always)]
+fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outline: &mut Outline) {
+    let Outline { string, quote, backslash, busy, colon, odd, odd_words, carry, .. } = &mut *outline;
+    let (mut open, mut told, mut matter) = ((string[0] as i64) >> 63, *carry, 0);
+    *odd_words = 0;
+    for (at, word) in words.iter().enumerate() {
+        let backslashes = simd.equal(word, b'\\');
+        let quotes = simd.equal(word, b'"') & !escaped(backslashes, &mut told.escape);
+        let inside = simd.prefix_xor(quotes) ^ open as u64;
+        (string[at + 1], quote[at + 1], backslash[at + 1]) = (inside, quotes, backslashes);
+        open = (inside as i64) >> 63;
+        matter |= ((simd.may_matter(word) != 0) as u64) << at;
+        if names {
+            colon[at] = simd.equal(word, b':') & !inside;
+            odd[at] = told.odd(colon[at], inside, backslashes, quotes, quote[at]);
+            *odd_words |= ((odd[at] != 0) as u64) << at;
+        }
+    }
+    (*busy, *carry) = (matter, told);
+    classify_busy(simd, words, outline);
+}
+
+/// Finds the classes of the busy words.
+#[inline(always)]
+fn classify_busy<S: Simd>(simd: S, words: &Stretch, outline: &mut Outline) {
+    let mut left = outline.busy;
+    while left != 0 {
+        let at = left.trailing_zeros() as usize;
+        left &= left - 1;
+        let Classes { open, close, brace, newline, .. } = simd.classify(&words[at]);
+        outline.planes[at] = Planes { open, close, brace, newline, ..Planes::default() };
+    }
 }
 
 /// Work that is compiled once for each instruction set.
@@ -36,16 +83,20 @@ pub(super) trait Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isa {
     #[cfg(target_arch = "x86_64")]
+    Avx512Gfni,
+    #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     Portable,
 }
 
 /// The best that this processor has.
 static BEST: LazyLock<Isa> = LazyLock::new(|| Isa::all()[0]);
 
-/// The name of the instruction set that the CPU backend uses here: `avx512`, `avx2` or `portable`.
+/// The name of the instruction set that the CPU backend uses here: `avx512 with gfni`, `avx512`, `avx2`, `neon` or `portable`.
 #[must_use]
 pub fn simd_name() -> &'static str {
     BEST.name()
@@ -64,12 +115,20 @@ impl Isa {
         {
             if is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512cd")
+                && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("bmi2")
                 && is_x86_feature_detected!("lzcnt")
                 && is_x86_feature_detected!("popcnt")
                 && is_x86_feature_detected!("pclmulqdq")
             {
+                if is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("gfni")
+                    && is_x86_feature_detected!("vpclmulqdq")
+                {
+                    all.push(Self::Avx512Gfni);
+                }
                 all.push(Self::Avx512);
             }
             if is_x86_feature_detected!("avx2")
@@ -82,6 +141,10 @@ impl Isa {
                 all.push(Self::Avx2);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            all.push(Self::Neon);
+        }
         all.push(Self::Portable);
         all
     }
@@ -89,9 +152,13 @@ impl Isa {
     pub(super) fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
+            Self::Avx512Gfni => "avx512 with gfni",
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => "avx2",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => "neon",
             Self::Portable => "portable",
         }
     }
@@ -101,10 +168,16 @@ impl Isa {
         match self {
             // SAFETY: the set is one of `Isa::all`, which lists it only where its features were detected.
             #[cfg(target_arch = "x86_64")]
+            Self::Avx512Gfni => unsafe { x86::run_avx512_gfni(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => unsafe { x86::run_avx512(work) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { x86::run_avx2(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => unsafe { neon::run_neon(work) },
             Self::Portable => work.run(Portable),
         }
     }
@@ -135,6 +208,16 @@ impl Portable {
 
 // SAFETY: needs no instructions beyond the baseline.
 unsafe impl Simd for Portable {
+    #[inline(never)]
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
+        outline_each(self, words, names, outline);
+    }
+
+    #[inline(never)]
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
+        outline.words_with_ends(lengths)
+    }
+
     #[inline(always)]
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
         let mut c = Classes::default();
@@ -177,222 +260,28 @@ unsafe impl Simd for Portable {
     }
 
     #[inline(always)]
-    fn gather(self, bits: u64, mut mask: u64) -> u64 {
-        let (mut gathered, mut to) = (0, 0);
-        while mask != 0 {
-            gathered |= (bits >> mask.trailing_zeros() & 1) << to;
-            to += 1;
-            mask &= mask - 1;
-        }
-        gathered
+    fn gather(self, bits: u64, mask: u64) -> u64 {
+        gather_each(bits, mask)
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use core::arch::x86_64::*;
-
-    use super::{Classes, Simd, WORD_BYTES, Work};
-
-    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    pub(super) fn run_avx512<W: Work>(work: W) -> W::Output {
-        work.run(Avx512)
+/// [`Simd::gather`], a bit after the other.
+#[inline(always)]
+fn gather_each(bits: u64, mut mask: u64) -> u64 {
+    let (mut gathered, mut to) = (0, 0);
+    while mask != 0 {
+        gathered |= (bits >> mask.trailing_zeros() & 1) << to;
+        to += 1;
+        mask &= mask - 1;
     }
-
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    pub(super) fn run_avx2<W: Work>(work: W) -> W::Output {
-        work.run(Avx2)
-    }
-
-    /// A carry-less product with all ones is a prefix exclusive or.
-    #[inline]
-    #[target_feature(enable = "pclmulqdq")]
-    fn prefix_xor_clmul(bits: u64) -> u64 {
-        let product = _mm_clmulepi64_si128::<0>(_mm_set_epi64x(0, bits as i64), _mm_set1_epi8(-1));
-        _mm_cvtsi128_si64(product) as u64
-    }
-
-    #[inline]
-    #[target_feature(enable = "bmi2")]
-    fn gather(bits: u64, mask: u64) -> u64 {
-        _pext_u64(bits, mask)
-    }
-
-    /// What a byte must be, with bit 5 set, to matter: by its low four bits, and 0 where none does. A shuffle looks it up; it
-    /// gives 0 for bytes beyond ASCII.
-    ///
-    /// ```text
-    /// a   2a   line feed; also *
-    /// b   7b   { and [
-    /// d   7d   } and ]
-    /// ```
-    #[inline]
-    #[target_feature(enable = "sse2")]
-    fn folded_by_low_nibble() -> __m128i {
-        _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x2a, 0x7b, 0, 0x7d, 0, 0)
-    }
-
-    #[derive(Clone, Copy)]
-    struct Avx512;
-
-    // SAFETY: made only by `run_avx512`.
-    unsafe impl Simd for Avx512 {
-        #[inline(always)]
-        fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
-            #[inline]
-            #[target_feature(enable = "avx512f,avx512bw")]
-            fn classify(word: &[u8; WORD_BYTES]) -> Classes {
-                // SAFETY: a word is 64 bytes, and the load needs no alignment.
-                let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
-                let find = |v, byte: u8| _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(byte as i8));
-                // [ and ] differ from { and } in bit 5 alone, and nothing else becomes { or } by setting it.
-                let folded = _mm512_or_si512(v, _mm512_set1_epi8(0x20));
-                Classes {
-                    quote: find(v, b'"'),
-                    backslash: find(v, b'\\'),
-                    newline: find(v, b'\n'),
-                    open: find(folded, b'{'),
-                    close: find(folded, b'}'),
-                    brace: _mm512_test_epi8_mask(v, _mm512_set1_epi8(0x20)),
-                    separator: find(v, b':') | find(v, b','),
-                }
-            }
-            // SAFETY: within `run_avx512`, by the trait's contract.
-            unsafe { classify(word) }
-        }
-
-        #[inline(always)]
-        fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64 {
-            #[inline]
-            #[target_feature(enable = "avx512f,avx512bw")]
-            fn equal(word: &[u8; WORD_BYTES], byte: u8) -> u64 {
-                // SAFETY: a word is 64 bytes, and the load needs no alignment.
-                let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
-                _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(byte as i8))
-            }
-            // SAFETY: within `run_avx512`, by the trait's contract.
-            unsafe { equal(word, byte) }
-        }
-
-        #[inline(always)]
-        fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
-            #[inline]
-            #[target_feature(enable = "avx512f,avx512bw")]
-            fn may_matter(word: &[u8; WORD_BYTES]) -> u64 {
-                // SAFETY: a word is 64 bytes, and the load needs no alignment.
-                let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
-                let folded = _mm512_or_si512(v, _mm512_set1_epi8(0x20));
-                let table = _mm512_broadcast_i32x4(folded_by_low_nibble());
-                _mm512_cmpeq_epi8_mask(folded, _mm512_shuffle_epi8(table, v))
-            }
-            // SAFETY: within `run_avx512`, by the trait's contract.
-            unsafe { may_matter(word) }
-        }
-
-        #[inline(always)]
-        fn prefix_xor(self, bits: u64) -> u64 {
-            // SAFETY: within `run_avx512`, by the trait's contract.
-            unsafe { prefix_xor_clmul(bits) }
-        }
-
-        #[inline(always)]
-        fn gather(self, bits: u64, mask: u64) -> u64 {
-            // SAFETY: within `run_avx512`, by the trait's contract.
-            unsafe { gather(bits, mask) }
-        }
-    }
-
-    #[derive(Clone, Copy)]
-    struct Avx2;
-
-    // SAFETY: made only by `run_avx2`.
-    unsafe impl Simd for Avx2 {
-        #[inline(always)]
-        fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
-            #[inline]
-            #[target_feature(enable = "avx2")]
-            fn classify(word: &[u8; WORD_BYTES]) -> Classes {
-                let half = |at: usize| {
-                    // SAFETY: both halves lie within the word, and the load needs no alignment.
-                    unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) }
-                };
-                let (low, high) = (half(0), half(32));
-                let join = |low: __m256i, high: __m256i| {
-                    _mm256_movemask_epi8(low) as u32 as u64 | (_mm256_movemask_epi8(high) as u32 as u64) << 32
-                };
-                let find = |(low, high): (__m256i, __m256i), byte: u8| {
-                    let byte = _mm256_set1_epi8(byte as i8);
-                    join(_mm256_cmpeq_epi8(low, byte), _mm256_cmpeq_epi8(high, byte))
-                };
-                let bit5 = _mm256_set1_epi8(0x20);
-                let folded = (_mm256_or_si256(low, bit5), _mm256_or_si256(high, bit5));
-                let v = (low, high);
-                Classes {
-                    quote: find(v, b'"'),
-                    backslash: find(v, b'\\'),
-                    newline: find(v, b'\n'),
-                    open: find(folded, b'{'),
-                    close: find(folded, b'}'),
-                    // Bit 5 of each byte moves to its top; what crosses bytes does not reach a top bit.
-                    brace: join(_mm256_slli_epi16::<2>(low), _mm256_slli_epi16::<2>(high)),
-                    separator: find(v, b':') | find(v, b','),
-                }
-            }
-            // SAFETY: within `run_avx2`, by the trait's contract.
-            unsafe { classify(word) }
-        }
-
-        #[inline(always)]
-        fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64 {
-            #[inline]
-            #[target_feature(enable = "avx2")]
-            fn equal(word: &[u8; WORD_BYTES], byte: u8) -> u64 {
-                let half = |at: usize| {
-                    // SAFETY: both halves lie within the word, and the load needs no alignment.
-                    let half = unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) };
-                    _mm256_movemask_epi8(_mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8))) as u32 as u64
-                };
-                half(0) | half(32) << 32
-            }
-            // SAFETY: within `run_avx2`, by the trait's contract.
-            unsafe { equal(word, byte) }
-        }
-
-        #[inline(always)]
-        fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
-            #[inline]
-            #[target_feature(enable = "avx2")]
-            fn may_matter(word: &[u8; WORD_BYTES]) -> u64 {
-                let half = |at: usize| {
-                    // SAFETY: both halves lie within the word, and the load needs no alignment.
-                    let v = unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) };
-                    let folded = _mm256_or_si256(v, _mm256_set1_epi8(0x20));
-                    let table = _mm256_broadcastsi128_si256(folded_by_low_nibble());
-                    _mm256_movemask_epi8(_mm256_cmpeq_epi8(folded, _mm256_shuffle_epi8(table, v))) as u32
-                        as u64
-                };
-                half(0) | half(32) << 32
-            }
-            // SAFETY: within `run_avx2`, by the trait's contract.
-            unsafe { may_matter(word) }
-        }
-
-        #[inline(always)]
-        fn prefix_xor(self, bits: u64) -> u64 {
-            // SAFETY: within `run_avx2`, by the trait's contract.
-            unsafe { prefix_xor_clmul(bits) }
-        }
-
-        #[inline(always)]
-        fn gather(self, bits: u64, mask: u64) -> u64 {
-            // SAFETY: within `run_avx2`, by the trait's contract.
-            unsafe { gather(bits, mask) }
-        }
-    }
+    gathered
 }
 
 #[cfg(test)]
 mod tests {
+    use warpath_shared::index::escape;
+
+    use super::super::outline::{Carry, WORDS};
     use super::*;
 
     struct Check([u8; WORD_BYTES], u64);
@@ -418,6 +307,87 @@ mod tests {
         let places = (0..WORD_BYTES).filter(|i| (classes.quote | classes.open) >> i & 1 == 1);
         let gathered = places.enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to);
         (classes, prefix_xor(bits), equal, classes.open | classes.close | classes.newline, gathered)
+    }
+
+    /// Otherwise the tests hold only portable code to anything there.
+    #[cfg(target_arch = "aarch64")]
+    #[test]
+    fn neon_is_used() {
+        assert_eq!(simd_name(), "neon");
+    }
+
+    /// Stretches, one behind the other.
+    struct Outlines<'a>(&'a [Stretch]);
+
+    impl Work for Outlines<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            let mut outline = Outline::default();
+            outline.begin();
+            let (mut pending, mut open) = (false, 0u64);
+            let mut before = (0, 0, 0);
+            let mut odd_carry = Carry::default();
+            for stretch in self.0 {
+                simd.outline(stretch, true, &mut outline);
+                let Outline { string, quote, backslash, busy, planes, colon, odd, odd_words, carry } =
+                    &outline;
+                assert_eq!((string[0], quote[0], backslash[0]), before);
+                for lengths in [[1, 2], [6, 6], [2, 63]] {
+                    let want = outline.words_with_ends(lengths);
+                    assert_eq!(simd.words_with_ends(&outline, lengths), want);
+                }
+                for (i, word) in stretch.iter().enumerate() {
+                    let c = Classes::of(word);
+                    let quotes = c.quote & !escape::escaped(c.backslash, &mut pending);
+                    let inside = prefix_xor(quotes) ^ open.wrapping_neg();
+                    open = inside >> 63;
+                    before = (inside, quotes, c.backslash);
+                    assert_eq!((string[i + 1], quote[i + 1], backslash[i + 1]), before, "word {i}");
+                    let of =
+                        |byte| (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] == byte) as u64) << i);
+                    if busy >> i & 1 == 0 {
+                        assert_eq!(c.open | c.close | c.newline, 0, "word {i}");
+                    } else {
+                        let Planes { open, close, brace, newline, .. } = planes[i];
+                        let got = Classes { open, close, brace, newline, ..c }.normalised();
+                        assert_eq!(got, c.normalised(), "word {i}");
+                    }
+                    assert_eq!(colon[i], of(b':') & !inside, "word {i}");
+                    let odds = odd_carry.odd(colon[i], inside, c.backslash, quotes, quote[i]);
+                    assert_eq!((odd[i], odd_words >> i & 1), (odds, (odds != 0) as u64), "word {i}");
+                }
+                assert_eq!(carry.escape, pending as u64);
+                outline.advance();
+            }
+        }
+    }
+
+    #[test]
+    fn outlines_equal_the_rule() {
+        let mut seed = 5u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed >> 24
+        };
+        for round in 0..400 {
+            let mut stretches = vec![[[0u8; WORD_BYTES]; WORDS]; 3];
+            let mut left = 0;
+            let mut byte = b' ';
+            for each in stretches.as_flattened_mut().as_flattened_mut() {
+                // Runs of a byte, among them of backslashes over several words; or none.
+                if left == 0 {
+                    byte = b"\"\\\\\n{}[]:, ab\xff*;"[next() as usize % 16];
+                    left = if round % 4 == 0 && next() % 8 == 0 { next() % 300 } else { next() % 3 };
+                } else {
+                    left -= 1;
+                }
+                *each = byte;
+            }
+            for isa in Isa::all() {
+                isa.run(Outlines(&stretches));
+            }
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::classify::{Isa, Simd, Work};
 use super::index::{Builder, Piece as TextPiece, Structure};
 use super::plan::Plan;
 use super::scan::{Found, Scan};
-use crate::answer::{Answer, LineFault, Piece, Want};
+use crate::answer::{Answer, Limit, LineFault, Piece, Want};
 use crate::program::Program;
 
 /// Bytes that are indexed before they are queried: with three levels, well within an L2 cache.
@@ -97,6 +97,9 @@ fn run_lines<D: Document>(
             }
         }
         sink.piece.lines += 1;
+        if sink.has_enough() {
+            break;
+        }
     }
 }
 
@@ -156,6 +159,9 @@ impl Work for Query<'_> {
             None => {
                 for (start, end) in cut(text) {
                     worker.interpret(start, end);
+                    if worker.sink.has_enough() {
+                        break;
+                    }
                 }
             }
         }
@@ -176,9 +182,9 @@ impl<S: Simd> Worker<'_, S> {
     /// Answers the whole text, a record at a time.
     #[inline(always)]
     fn stream(&mut self, plan: &Plan, scan: &mut Scan) {
-        scan.clear();
+        scan.clear(plan);
         let mut at = 0;
-        while at < self.text.len() {
+        while at < self.text.len() && !self.sink.has_enough() {
             let mut start = at;
             while matches!(self.text.get(start), Some(b' ' | b'\t' | b'\r')) {
                 start += 1;
@@ -198,7 +204,7 @@ impl<S: Simd> Worker<'_, S> {
                 }
                 None => {
                     let end = line_end(self.text, start);
-                    scan.clear();
+                    scan.clear(plan);
                     self.interpret(at, end);
                     end
                 }
@@ -268,6 +274,16 @@ impl Collector {
         let matches = vec![Vec::new(); if want.matches { paths } else { 0 }];
         let piece = Piece { counts: vec![0; paths], matches, ..Piece::default() };
         Self { want, piece, line: 0, base: 0 }
+    }
+
+    /// Whether nothing behind the record at work is wanted.
+    #[inline(always)]
+    fn has_enough(&self) -> bool {
+        match self.want.limit {
+            None => false,
+            Some(Limit::Matches(limit)) => self.piece.counts.iter().all(|count| *count >= limit),
+            Some(Limit::Records(limit)) => self.piece.records.len() as u64 >= limit,
+        }
     }
 
     #[inline(always)]
@@ -511,7 +527,9 @@ mod tests {
             #[inline(always)]
             fn run<S: Simd>(self, simd: S) -> Self::Output {
                 let start = self.0.iter().position(|byte| *byte != b' ')?;
-                Scan::default().record(simd, self.0, start, self.1)
+                let mut scan = Scan::default();
+                scan.clear(self.1);
+                scan.record(simd, self.0, start, self.1)
             }
         }
         let queries = ["$.user.lang", "$.lang"].map(|path| Path::compile(path).unwrap());

@@ -124,7 +124,7 @@ struct Masks {
     newline: u64,
     colon: u64,
     comma: u64,
-    /// Colons that do not follow a quote, or may follow a string in which there is a backslash.
+    /// Colons that do not follow a quote, or follow a string in which there is a backslash.
     odd: u64,
 }
 
@@ -141,8 +141,6 @@ enum Look {
 /// The lengths of the names that are looked for, between their quotes.
 struct Lengths {
     lengths: [u32; 2],
-    /// The last bytes of these names.
-    last: [u8; 2],
     /// There are more than that, or longer ones than are told from others.
     any: bool,
 }
@@ -168,8 +166,8 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
 
 impl Scan {
     /// Forgets what was seen of the text: another text follows, or a line that was not passed over.
-    pub(super) fn clear(&mut self) {
-        self.batch.clear();
+    pub(super) fn clear(&mut self, plan: &Plan) {
+        self.batch.clear(!plan.blocks[0].names.is_empty());
     }
 
     /// What was found in the last record, in the order in which it ended.
@@ -204,13 +202,14 @@ impl Scan {
         let mut first = (word, u64::MAX << (start - batch.place(word)) << 1);
         let mut stack = 0b10 | brace as u64;
         let mut look = walk.look(plan);
+        let mut named = look.words(simd, batch);
         let mut inside = 1u64 << walk.frames.len();
         loop {
             // Names are looked for at the depth of the top frame's members, so everywhere but below it where no bracket is.
             let here = match &look {
                 Look::All => word,
-                Look::Names(lengths) if stack < 2 * inside => quiet_words(simd, batch, text, word, lengths),
-                _ => word + (batch.busy.checked_shr(word as u32).unwrap_or(0).trailing_zeros() as usize),
+                Look::Names(_) if stack < 2 * inside => after(named | batch.busy(), word),
+                _ => after(batch.busy(), word),
             };
             if here >= batch.words {
                 batch.advance(simd, text);
@@ -218,6 +217,7 @@ impl Scan {
                     return None;
                 }
                 (word, first.0) = (0, usize::MAX);
+                named = look.words(simd, batch);
                 continue;
             }
             word = here + 1;
@@ -226,7 +226,7 @@ impl Scan {
             let Brackets { mut open, mut close, brace, mut newline } = batch.brackets(here);
             (open, close, newline) = (open & keep, close & keep, newline & keep);
             loud |= newline;
-            if batch.busy >> here & 1 == 1 {
+            if batch.busy() >> here & 1 == 1 {
                 // A bracket and the next that closes it change nothing.
                 let pairs = open & close >> 1 & !(brace ^ brace >> 1);
                 let (opens, closes) = (open & !pairs, close & !(pairs << 1));
@@ -249,9 +249,10 @@ impl Scan {
             match &look {
                 Look::All => loud = 1,
                 Look::Names(lengths) if lowest < 2 * inside => {
-                    let (colon, odd) = batch.colons(simd, text, here, &mut batch.may_be_spelt(here));
-                    let colons = colon & lengths.ends(simd, batch, text, here);
-                    loud |= odd & keep | walk.names_at(text, plan, batch.place(here), colons & keep);
+                    let (_, odd) = batch.colons(here);
+                    let colons = lengths.ends(batch, here);
+                    loud |= walk.names_at(text, plan, batch.place(here), colons & keep);
+                    loud |= walk.odd_names_at(text, plan, batch.place(here), odd & keep);
                 }
                 // No member of the top frame's container ends its name in this word.
                 Look::Nothing | Look::Names(_) => {}
@@ -261,8 +262,8 @@ impl Scan {
                 continue;
             }
             let outside = !batch.string(here) & keep;
-            let (colon, odd) = batch.colons(simd, text, here, &mut batch.may_be_spelt(here));
-            let comma = simd.equal(batch.text(text, here), b',') & outside;
+            let (colon, odd) = batch.colons(here);
+            let comma = batch.commas(simd, text, here) & outside;
             let masks = Masks { open, close, brace, newline, colon: colon & keep, comma, odd };
             match walk.word(text, plan, batch.place(here), stack, &masks) {
                 Walked::On(after) => stack = after,
@@ -270,40 +271,35 @@ impl Scan {
                 Walked::GivenUp => return None,
             }
             look = walk.look(plan);
+            named = look.words(simd, batch);
             inside = 1 << walk.frames.len();
         }
     }
 }
 
-/// The first word from `word` on in which there may be a bracket, a line feed, a name that is looked for or an odd colon.
+/// The first of some words from `word` on, or one that there is not.
 #[inline(always)]
-fn quiet_words<S: Simd>(simd: S, batch: &Batch, text: &[u8], word: usize, lengths: &Lengths) -> usize {
-    let mut spelt = batch.may_be_spelt(word);
-    for here in word..batch.words {
-        let (colon, odd) = batch.colons(simd, text, here, &mut spelt);
-        if batch.busy >> here & 1 | odd | colon & lengths.ends(simd, batch, text, here) != 0 {
-            return here;
+fn after(words: u64, word: usize) -> usize {
+    word + words.checked_shr(word as u32).unwrap_or(0).trailing_zeros() as usize
+}
+
+impl Look {
+    /// The words in which a name that is looked for may end, or something is odd.
+    #[inline(always)]
+    fn words<S: Simd>(&self, simd: S, batch: &Batch) -> u64 {
+        match self {
+            Self::Names(names) if names.any => batch.words_with_colons(),
+            Self::Names(names) => batch.words_with_ends(simd, names.lengths),
+            Self::Nothing | Self::All => 0,
         }
     }
-    batch.words
 }
 
 impl Lengths {
-    /// Where a word has a colon before which a name that is looked for may end.
+    /// The colons of a word before which a name that is looked for may end.
     #[inline(always)]
-    fn ends<S: Simd>(&self, simd: S, batch: &Batch, text: &[u8], word: usize) -> u64 {
-        if self.any {
-            return u64::MAX;
-        }
-        let [one, two] = self.lengths.map(|length| batch.ends(word, length));
-        let text = batch.text(text, word);
-        let [last, other] = self.last;
-        let mut lasts = simd.equal(text, last);
-        if last != other {
-            lasts |= simd.equal(text, other);
-        }
-        // Between the last byte and the colon is a quote.
-        (one | two) & (lasts << 2 | 0b11)
+    fn ends(&self, batch: &Batch, word: usize) -> u64 {
+        if self.any { batch.colons(word).0 } else { batch.ends(word, self.lengths) }
     }
 }
 
@@ -324,10 +320,9 @@ impl Walk {
             // Where there is one name, it is asked for twice.
             let name = &names[left.trailing_zeros() as usize].quoted;
             left &= if left.is_power_of_two() { left } else { left - 1 };
-            (name.len() as u32, name[name.len() - 2])
+            name.len() as u32
         });
-        let any = count > 2 || one.0.max(two.0) >= WORD_BYTES as u32;
-        Look::Names(Lengths { lengths: [one.0, two.0], last: [one.1, two.1], any })
+        Look::Names(Lengths { lengths: [one, two], any: count > 2 || one.max(two) >= WORD_BYTES as u32 })
     }
 
     /// Whether a name that is looked for may end before one of the colons of the word at `at`: not 0 where it may.
@@ -345,6 +340,26 @@ impl Walk {
                 left &= left - 1;
             }
             colons &= colons - 1;
+        }
+        0
+    }
+
+    /// The same for odd colons: such as follow white space, or a name in which something is escaped.
+    #[inline(always)]
+    fn odd_names_at(&self, text: &[u8], plan: &Plan, at: usize, mut colons: u64) -> u64 {
+        while colons != 0 {
+            let colon = at + colons.trailing_zeros() as usize;
+            colons &= colons - 1;
+            let space = text[..colon].iter().rev().take_while(|byte| is_whitespace(**byte)).count();
+            let end = colon - space;
+            if !text[..end].ends_with(b"\"") {
+                continue;
+            }
+            // What is escaped is left to the walk.
+            let before = text[..end - 1].iter().rev().find(|byte| matches!(byte, b'"' | b'\\'));
+            if before != Some(&b'"') || self.names_at(text, plan, end, 1) != 0 {
+                return 1;
+            }
         }
         0
     }

@@ -1,10 +1,10 @@
 //! A plain file, in parts that are each read on their own: any thread may read any part at any time.
 //!
-//! Part *i* owns the lines that *start* in bytes `i*size..(i+1)*size` of the file as long as it was when it was opened.
-//! Where the part before ended need not be known: the byte before the part says whether a line starts with it.
+//! Parts are stretches of the file as long as it was when it was opened. One owns the lines that *start* in its bytes. Where
+//! the part before ended need not be known: the byte before the part says whether a line starts with it.
 //!
 //! ```text
-//!             i*size                           (i+1)*size
+//!             begin                            begin + size
 //! ...,"x":1}\n|{"id":2}\n{"id":3}\n{"id":4,"tex|t":"..."}\n{"id":5}...
 //!             |-------- the lines of part i ------------->|
 //!
@@ -132,6 +132,16 @@ impl PlainFile {
         Ok(head[..filled].to_vec())
     }
 
+    /// Whether it has as many bytes as the operating system says, which some files have not: those in `/sys` say 4,096.
+    pub fn is_as_long_as_said(&self) -> io::Result<bool> {
+        loop {
+            match read_at(&self.file, &mut [0], self.base + self.len - 1) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return Ok(read? == 1),
+            }
+        }
+    }
+
     /// The file.
     pub fn into_file(self) -> File {
         self.file
@@ -142,21 +152,16 @@ impl PlainFile {
         self.len
     }
 
-    /// How many parts of a size it has.
-    pub fn parts(&self, size: usize) -> u64 {
-        self.len.div_ceil(size as u64)
-    }
-
     fn failed(&self, source: io::Error) -> Error {
         InputError::Io { name: self.name.to_string(), source }.into()
     }
 
-    /// Reads the lines of a part. No text gets more than `limit` bytes, of which a part has no more either.
+    /// Reads the lines of the part of `size` bytes, or of those that there are, from `begin` on. No text gets more than `limit`
+    /// bytes, of which a part has no more either.
     ///
     /// A read that fails loses nothing before it: whole lines come first, then the error. So does a file that has become
     /// shorter. One that has become longer ends with the line that held its last byte when it was opened.
-    pub fn read(&self, part: u64, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut {
-        let begin = part * size as u64;
+    pub fn read(&self, begin: u64, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut {
         let from = begin.saturating_sub(1);
         // The part's end, counted from `from`.
         let own = (self.len.min(begin + size as u64) - from) as usize;
@@ -249,8 +254,8 @@ mod tests {
     /// All parts' texts, from the last part to the first, so that none can lean on an earlier one.
     fn texts(file: &PlainFile, size: usize, limit: usize) -> (Vec<Text>, Option<Error>) {
         let buffers = Buffers::new(Arc::new(Cpu));
-        let mut cuts: Vec<Cut> =
-            (0..file.parts(size)).rev().map(|part| file.read(part, size, limit, &buffers)).collect();
+        let begins = (0..file.len() as usize).step_by(size).rev();
+        let mut cuts: Vec<Cut> = begins.map(|begin| file.read(begin as u64, size, limit, &buffers)).collect();
         cuts.reverse();
         let mut all = Vec::new();
         for cut in cuts {

@@ -15,7 +15,6 @@ use crate::error::{Error, InputError};
 pub(crate) struct Sequence {
     name: Arc<str>,
     feed: Feed,
-    size: usize,
     /// What was read beyond the last partition's end: less than a line, but for a line that grows.
     carry: Vec<u8>,
     /// Where the next partition begins.
@@ -31,23 +30,27 @@ enum State {
 }
 
 impl Sequence {
-    /// Partitions of a feed of about `size` bytes; more only where one line has; and fewer where an input that may wait has
-    /// brought whole lines and then nothing for a while.
-    pub(super) fn new(name: Arc<str>, feed: Feed, size: usize) -> Self {
-        Self { name, feed, size, carry: Vec::new(), offset: 0, state: State::Reading }
+    pub(super) fn new(name: Arc<str>, feed: Feed) -> Self {
+        Self { name, feed, carry: Vec::new(), offset: 0, state: State::Reading }
     }
 
-    /// The next partition, or `None` at the end, or once `stop` is set.
+    /// The next partition, or `None` at the end, or once `stop` is set. It has about `size` bytes; more only where one line has;
+    /// and fewer where an input that may wait has brought whole lines and then nothing for a while.
     ///
     /// A read that fails loses nothing before it: the whole lines that were read come first, then the error.
-    pub fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Result<Option<Text>, Error> {
+    pub fn next(
+        &mut self,
+        size: usize,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Text>, Error> {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Reading => {}
             State::Failed(error) => return Err(error.into()),
             State::Done => return Ok(None),
         }
         let mut filled = self.carry.len();
-        let mut target = self.size.max(filled);
+        let mut target = size.max(filled);
         // Bytes of the buffer that are known to hold no newline.
         let mut searched = 0;
         let mut buffer = buffers.take(target)?;
@@ -112,18 +115,18 @@ mod tests {
     use super::*;
     use crate::{Cpu, Source};
 
-    fn open(reader: Box<dyn Read + Send>, size: usize) -> Sequence {
-        match Source::Reader("test".into(), reader).open(size).unwrap() {
+    fn open(reader: Box<dyn Read + Send>) -> Sequence {
+        match Source::Reader("test".into(), reader).open().unwrap() {
             Opened::Sequence(sequence) => sequence,
             Opened::Plain(_) => panic!("a reader is no file"),
         }
     }
 
     fn partitions(text: &[u8], size: usize) -> Vec<Vec<u8>> {
-        let mut sequence = open(Box::new(io::Cursor::new(text.to_vec())), size);
+        let mut sequence = open(Box::new(io::Cursor::new(text.to_vec())));
         let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
         let mut all = Vec::new();
-        while let Some(text) = sequence.next(&buffers, &stop).unwrap() {
+        while let Some(text) = sequence.next(size, &buffers, &stop).unwrap() {
             assert_eq!(text.offset(), all.iter().map(|part: &Vec<u8>| part.len() as u64).sum::<u64>());
             all.push(text.bytes().to_vec());
         }
@@ -154,11 +157,11 @@ mod tests {
                 }
             }
         }
-        let mut sequence = open(Box::new(Failing(io::Cursor::new(b"1\n22\n333".to_vec()))), 100);
+        let mut sequence = open(Box::new(Failing(io::Cursor::new(b"1\n22\n333".to_vec()))));
         let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
-        assert_eq!(sequence.next(&buffers, &stop).unwrap().unwrap().bytes(), b"1\n22\n");
-        assert!(matches!(sequence.next(&buffers, &stop), Err(Error::Input(InputError::Io { .. }))));
-        assert!(sequence.next(&buffers, &stop).unwrap().is_none());
+        assert_eq!(sequence.next(100, &buffers, &stop).unwrap().unwrap().bytes(), b"1\n22\n");
+        assert!(matches!(sequence.next(100, &buffers, &stop), Err(Error::Input(InputError::Io { .. }))));
+        assert!(sequence.next(100, &buffers, &stop).unwrap().is_none());
     }
 
     #[test]
@@ -171,7 +174,8 @@ mod tests {
                 }
             }
         }
-        let mut sequence = open(Box::new(Silent), 100);
-        assert!(sequence.next(&Buffers::new(Arc::new(Cpu)), &AtomicBool::new(true)).unwrap().is_none());
+        let mut sequence = open(Box::new(Silent));
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(true));
+        assert!(sequence.next(100, &buffers, &stop).unwrap().is_none());
     }
 }

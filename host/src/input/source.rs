@@ -155,7 +155,7 @@ impl Source {
         }
     }
 
-    pub(crate) fn open(self, size: usize) -> Result<Opened, InputError> {
+    pub(crate) fn open(self) -> Result<Opened, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
         let regular = match &self {
@@ -186,14 +186,14 @@ impl Source {
                 })?
             }
         };
-        Ok(Opened::Sequence(Sequence::new(name.into(), feed, size)))
+        Ok(Opened::Sequence(Sequence::new(name.into(), feed)))
     }
 }
 
 /// A regular file.
 enum Regular {
     Plain(PlainFile),
-    /// Compressed, or empty by what the operating system says, which some files are not.
+    /// Compressed; or of a length that is not what the operating system says, as perhaps where it says 0.
     Other(File),
 }
 
@@ -204,7 +204,7 @@ fn plain_file(mut file: File, name: &str) -> io::Result<Regular> {
     }
     let file = PlainFile::new(file, name.into(), base)?;
     Ok(match Compression::of(&file.head()?) {
-        Compression::None => Regular::Plain(file),
+        Compression::None if file.is_as_long_as_said()? => Regular::Plain(file),
         _ => {
             let mut file = file.into_file();
             // On some systems a positional read moves it.
@@ -234,13 +234,19 @@ fn buffered(raw: impl Read) -> impl BufRead {
 
 /// The first bytes, as many as it takes to know what they are, and the rest.
 ///
-/// A pipe may have but a short line so far, so no more is waited for than has to be.
+/// A pipe may have but a short line so far, so no more is waited for than has to be. And some of the files that the system makes
+/// as they are read give nothing to a second read, so much is asked for at once.
 fn peek<R: Read>(mut raw: R) -> io::Result<(Vec<u8>, R)> {
-    let mut head = Vec::with_capacity(4);
-    while head.len() < 4 && Compression::may_begin_with(&head) {
-        if raw.by_ref().take(1).read_to_end(&mut head)? == 0 {
-            break;
+    let mut head = vec![0; 64 << 10];
+    let mut filled = 0;
+    while filled < 4 && Compression::may_begin_with(&head[..filled]) {
+        match raw.read(&mut head[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
+    head.truncate(filled);
     Ok((head, raw))
 }

@@ -20,8 +20,8 @@ pub(crate) struct Origin {
 
 /// A part of an input.
 pub(super) enum Job {
-    /// To be read.
-    Part { file: Arc<PlainFile>, part: u64, size: usize },
+    /// To be read: so many bytes from there on.
+    Part { file: Arc<PlainFile>, begin: u64, size: usize },
     /// Read already: of an input that is read in order.
     Text(Text),
 }
@@ -30,7 +30,7 @@ impl Job {
     /// Its lines.
     pub fn read(self, buffers: &Arc<Buffers>) -> Cut {
         match self {
-            Self::Part { file, part, size } => file.read(part, size, MAX_PARTITION_BYTES, buffers),
+            Self::Part { file, begin, size } => file.read(begin, size, MAX_PARTITION_BYTES, buffers),
             Self::Text(text) => Cut { texts: vec![text], error: None },
         }
     }
@@ -72,6 +72,14 @@ impl Feed {
         }
     }
 
+    /// As for [`Jobs::growing`]. The partitions of a store are as they are.
+    pub fn growing(self) -> Self {
+        match self {
+            Self::Jobs(jobs) => Self::Jobs(Box::new(jobs.growing())),
+            store @ Self::Store(..) => store,
+        }
+    }
+
     /// As for [`Jobs::may_go_on`].
     pub fn may_go_on(&self) -> bool {
         match self {
@@ -80,25 +88,37 @@ impl Feed {
         }
     }
 }
+/// How many times shorter the first part is where parts grow, a power of two: 64 KiB where they become 1 MiB, which are read
+/// and answered while a thread starts.
+pub(super) const GROWTH: usize = 16;
 
 /// Goes through inputs, one after the other. Each is opened when its turn comes.
 pub(super) struct Jobs {
     sources: std::vec::IntoIter<Source>,
     open: Option<Parts>,
     origin: Origin,
+    /// Bytes of the next part, and how many they may become.
     size: usize,
+    most: usize,
     failed: bool,
 }
 
 enum Parts {
-    Plain { file: Arc<PlainFile>, next: u64, count: u64 },
+    Plain { file: Arc<PlainFile>, next: u64 },
     Sequence(crate::input::Sequence),
 }
 
 impl Jobs {
     /// Parts of about `size` bytes.
     pub fn new(sources: Vec<Source>, size: usize) -> Self {
-        Self { sources: sources.into_iter(), open: None, origin: Origin::default(), size, failed: false }
+        let sources = sources.into_iter();
+        Self { sources, open: None, origin: Origin::default(), size, most: size, failed: false }
+    }
+
+    /// The first part is [`GROWTH`] times shorter than the others, and each is twice as long as the one before until they are as
+    /// long as those.
+    pub fn growing(self) -> Self {
+        Self { size: (self.most / GROWTH).max(1), ..self }
     }
 
     /// The next part, or why there is none; `None` at the end, behind an error, and once `stop` is set.
@@ -111,15 +131,13 @@ impl Jobs {
     ) -> Option<(Origin, Result<Job, Error>)> {
         // A sequence that was stopped looks as if it had ended: nothing behind it is to be opened.
         while !self.failed && !stop.load(Ordering::Relaxed) {
-            let size = self.size;
             let next = match &mut self.open {
                 None => {
                     let source = self.sources.next()?;
                     self.origin = Origin { name: source.name().into(), input: self.origin.input + 1 };
-                    match source.open(size) {
+                    match source.open() {
                         Ok(Opened::Plain(file)) => {
-                            let count = file.parts(size);
-                            self.open = Some(Parts::Plain { file: Arc::new(file), next: 0, count });
+                            self.open = Some(Parts::Plain { file: Arc::new(file), next: 0 });
                             continue;
                         }
                         Ok(Opened::Sequence(sequence)) => {
@@ -129,13 +147,14 @@ impl Jobs {
                         Err(error) => Err(error.into()),
                     }
                 }
-                Some(Parts::Plain { file, next, count }) if *next < *count => {
-                    *next += 1;
-                    Ok(Some(Job::Part { file: file.clone(), part: *next - 1, size }))
+                Some(Parts::Plain { file, next }) if *next < file.len() => {
+                    let (begin, size) = (*next, self.size);
+                    *next += size as u64;
+                    Ok(Some(Job::Part { file: file.clone(), begin, size }))
                 }
                 Some(Parts::Plain { .. }) => Ok(None),
                 Some(Parts::Sequence(sequence)) => {
-                    sequence.next(buffers, stop).map(|text| text.map(Job::Text))
+                    sequence.next(self.size, buffers, stop).map(|text| text.map(Job::Text))
                 }
             };
             let job = match next {
@@ -143,7 +162,10 @@ impl Jobs {
                     self.open = None;
                     continue;
                 }
-                Ok(Some(job)) => Ok(job),
+                Ok(Some(job)) => {
+                    self.size = (2 * self.size).min(self.most);
+                    Ok(job)
+                }
                 Err(error) => {
                     self.failed = true;
                     Err(error)
@@ -157,7 +179,7 @@ impl Jobs {
     /// Whether there may be another part.
     pub fn may_go_on(&self) -> bool {
         let open = match &self.open {
-            Some(Parts::Plain { next, count, .. }) => next < count,
+            Some(Parts::Plain { file, next }) => *next < file.len(),
             Some(Parts::Sequence(_)) => true,
             None => false,
         };

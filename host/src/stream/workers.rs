@@ -4,6 +4,15 @@
 //! No worker takes a part that is [`AHEAD`] parts a worker ahead of the caller, so memory is bounded.
 //!
 //! A thread is started when the one before it has found a part, and something may come behind it.
+//!
+//! # Slow start
+//! A caller who may stop soon gets parts that grow, and no part is taken before the one that it has is used up; once parts
+//! have grown, one more may be taken ahead with each that it uses. So about as much is ahead as has been used, and no more:
+//!
+//! ```text
+//! used, bytes     0    64 K  192 K  448 K  960 K   2 M    3 M   ...
+//! parts ahead   64 K  128 K  256 K  512 K    1 M  2 × 1 M  3 × 1 M
+//! ```
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +21,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::Stored;
-use super::jobs::{self, Feed, Job, Origin};
+use super::jobs::{self, Feed, GROWTH, Job, Origin};
 use crate::answer::{Answer, Want};
 use crate::backend::{Backend, Worker};
 use crate::error::Error;
@@ -51,6 +60,7 @@ pub(super) enum Next {
 struct Shared {
     task: Task,
     most_workers: usize,
+    slow_start: bool,
     jobs: Mutex<Queue>,
     order: Mutex<Order>,
     /// Something of `order` has changed that the caller waits for.
@@ -78,8 +88,10 @@ struct Order {
     done: BTreeMap<u64, Done>,
     /// The number of what the caller gets next.
     next: u64,
-    /// Jobs, or leaves to look for one, that are out.
+    /// Jobs, or leaves to look for one, that are out; in a slow start what the caller has is one, too.
     out: usize,
+    /// Whether it has one.
+    held: bool,
     /// How many jobs there are, once that is known.
     end: Option<u64>,
     /// How many workers wait.
@@ -95,15 +107,27 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// The next job, with its number. Waits until the caller is near enough.
+    /// How many jobs may be out.
+    fn window(&self, order: &Order) -> usize {
+        let most = AHEAD * self.most_workers;
+        if !self.slow_start {
+            return most;
+        }
+        // `GROWTH` is a power of two, and so many parts are shorter than the others.
+        let long = order.next.saturating_sub(GROWTH.trailing_zeros() as u64 + order.held as u64);
+        most.min(1 + usize::try_from(long).unwrap_or(most))
+    }
+
+    /// The next job, with its number, and whether there may be one for another worker. Waits until the caller is near enough.
     fn take(&self) -> Option<(u64, Origin, Result<jobs::Next, Error>, bool)> {
         let mut order = lock(&self.order);
-        while order.out >= AHEAD * self.most_workers && !self.closing.load(Ordering::Relaxed) {
+        while order.out >= self.window(&order) && !self.closing.load(Ordering::Relaxed) {
             order.waiting += 1;
             order = self.room.wait(order).unwrap_or_else(PoisonError::into_inner);
             order.waiting -= 1;
         }
         order.out += 1;
+        let room = order.out < self.window(&order);
         drop(order);
         let mut queue = lock(&self.jobs);
         let since = Instant::now();
@@ -122,7 +146,7 @@ impl Shared {
             return None;
         };
         queue.next += 1;
-        Some((queue.next - 1, origin, job, queue.jobs.may_go_on()))
+        Some((queue.next - 1, origin, job, room && queue.jobs.may_go_on()))
     }
 
     /// Reads and answers a job.
@@ -182,6 +206,17 @@ impl Shared {
         // Telling nobody is a system call, too.
         if order.called && number == order.next {
             self.ready.notify_all();
+        }
+    }
+
+    /// The caller has used up what it had.
+    fn used(&self, order: &mut Order) {
+        order.out -= 1;
+        match order.waiting {
+            0 => {}
+            // There may be room for one more than that.
+            2.. if self.slow_start => self.room.notify_all(),
+            _ => self.room.notify_one(),
         }
     }
 
@@ -249,9 +284,12 @@ pub(super) struct Workers(Arc<Shared>);
 impl Workers {
     /// Starts the first of at most so many workers.
     pub fn start(task: Task, jobs: Feed, most_workers: usize) -> Result<Self, Error> {
+        let slow_start = task.want.limit.is_some();
+        let jobs = if slow_start { jobs.growing() } else { jobs };
         let shared = Arc::new(Shared {
             task,
             most_workers: most_workers.max(1),
+            slow_start,
             jobs: Mutex::new(Queue { jobs, next: 0 }),
             order: Mutex::default(),
             ready: Condvar::new(),
@@ -270,13 +308,17 @@ impl Workers {
     /// What comes next, in order. Waits for it.
     pub fn next(&self) -> Next {
         let mut order = lock(&self.0.order);
+        if std::mem::take(&mut order.held) {
+            self.0.used(&mut order);
+        }
         loop {
             let at = order.next;
             if let Some(done) = order.done.remove(&at) {
                 order.next += 1;
-                order.out -= 1;
-                if order.waiting > 0 {
-                    self.0.room.notify_one();
+                if self.0.slow_start {
+                    order.held = true;
+                } else {
+                    self.0.used(&mut order);
                 }
                 return Next::Done(done);
             }

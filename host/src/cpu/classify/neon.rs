@@ -1,0 +1,136 @@
+//! NEON, four vectors a word.
+
+use core::arch::aarch64::*;
+
+use super::{Classes, Outline, Simd, Stretch, WORD_BYTES, Work, gather_each, outline_each, prefix_xor};
+
+#[target_feature(enable = "neon")]
+pub(super) fn run_neon<W: Work>(work: W) -> W::Output {
+    work.run(Neon)
+}
+
+/// A word.
+type Vectors = [uint8x16_t; 4];
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn load(word: &[u8; WORD_BYTES]) -> Vectors {
+    // SAFETY: each quarter lies within the word, and the load needs no alignment.
+    [0, 16, 32, 48].map(|at| unsafe { vld1q_u8(word.as_ptr().add(at)) })
+}
+
+/// Ones in the bytes that are equal to `byte`.
+#[inline]
+#[target_feature(enable = "neon")]
+fn find(v: Vectors, byte: u8) -> Vectors {
+    v.map(|v| vceqq_u8(v, vdupq_n_u8(byte)))
+}
+
+/// With bit 5 set: `[` and `]` differ from `{` and `}` in it alone, and nothing else becomes `{` or `}` by setting it.
+#[inline]
+#[target_feature(enable = "neon")]
+fn folded(v: Vectors) -> Vectors {
+    v.map(|v| vorrq_u8(v, vdupq_n_u8(0x20)))
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn or([a, b, c, d]: Vectors, [e, f, g, h]: Vectors) -> Vectors {
+    [vorrq_u8(a, e), vorrq_u8(b, f), vorrq_u8(c, g), vorrq_u8(d, h)]
+}
+
+/// A bit a byte, each of which is all ones or all zeros. NEON has no such instruction: each byte keeps the bit of its place
+/// among eight, and three times neighbours are added.
+///
+/// ```text
+/// bytes            ff 00 ff ff 00 00 00 ff | ...
+/// & their places   01 00 04 08 00 00 00 80 | ...
+/// + neighbours     01    0c    00    80    | ...    16 bytes of two vectors become 16 of one
+/// + neighbours     0d          80          | ...    those of four
+/// + neighbours     8d                      | ...    eight, a byte for each eight bytes of the word
+/// ```
+#[inline]
+#[target_feature(enable = "neon")]
+fn bits([a, b, c, d]: Vectors) -> u64 {
+    let places = vreinterpretq_u8_u64(vdupq_n_u64(0x8040_2010_0804_0201));
+    let [a, b, c, d] = [a, b, c, d].map(|v| vandq_u8(v, places));
+    let sum = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
+    vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(sum, sum)))
+}
+
+#[derive(Clone, Copy)]
+struct Neon;
+
+// SAFETY: made only by `run_neon`.
+unsafe impl Simd for Neon {
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
+        #[inline(never)]
+        #[target_feature(enable = "neon")]
+        fn outline_here(simd: Neon, words: &Stretch, names: bool, outline: &mut Outline) {
+            outline_each(simd, words, names, outline);
+        }
+        // SAFETY: within `run_neon`, by the trait's contract.
+        unsafe { outline_here(self, words, names, outline) }
+    }
+
+    #[inline(never)]
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
+        outline.words_with_ends(lengths)
+    }
+
+    #[inline(always)]
+    fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
+        #[inline]
+        #[target_feature(enable = "neon")]
+        fn classify(word: &[u8; WORD_BYTES]) -> Classes {
+            let v = load(word);
+            let folded = folded(v);
+            Classes {
+                quote: bits(find(v, b'"')),
+                backslash: bits(find(v, b'\\')),
+                newline: bits(find(v, b'\n')),
+                open: bits(find(folded, b'{')),
+                close: bits(find(folded, b'}')),
+                brace: bits(v.map(|v| vtstq_u8(v, vdupq_n_u8(0x20)))),
+                separator: bits(or(find(v, b':'), find(v, b','))),
+            }
+        }
+        // SAFETY: within `run_neon`, by the trait's contract.
+        unsafe { classify(word) }
+    }
+
+    #[inline(always)]
+    fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64 {
+        #[inline]
+        #[target_feature(enable = "neon")]
+        fn equal(word: &[u8; WORD_BYTES], byte: u8) -> u64 {
+            bits(find(load(word), byte))
+        }
+        // SAFETY: within `run_neon`, by the trait's contract.
+        unsafe { equal(word, byte) }
+    }
+
+    #[inline(always)]
+    fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
+        #[inline]
+        #[target_feature(enable = "neon")]
+        fn may_matter(word: &[u8; WORD_BYTES]) -> u64 {
+            let v = load(word);
+            let folded = folded(v);
+            bits(or(or(find(folded, b'{'), find(folded, b'}')), find(v, b'\n')))
+        }
+        // SAFETY: within `run_neon`, by the trait's contract.
+        unsafe { may_matter(word) }
+    }
+
+    #[inline(always)]
+    fn prefix_xor(self, bits: u64) -> u64 {
+        // The carry-less product is an extension that not every such processor has.
+        prefix_xor(bits)
+    }
+
+    #[inline(always)]
+    fn gather(self, bits: u64, mask: u64) -> u64 {
+        gather_each(bits, mask)
+    }
+}
