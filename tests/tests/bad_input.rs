@@ -162,6 +162,62 @@ fn odd_bytes_pass_through() {
     }
 }
 
+#[test]
+fn a_colon_behind_a_colon_belongs_to_no_name() {
+    let cases: [(&str, &str, &[&str]); 9] = [
+        (r#"{"a":"b":2}"#, "$.b", &[]),
+        (r#"{"a":"b":2}"#, "$.a", &[r#""b""#]),
+        (r#"{"a":1:"b":2,"c":3}"#, "$.b", &[]),
+        (r#"{"a":1:"b":2,"c":3}"#, "$.c", &["3"]),
+        (r#"{"a":1:"b":2,"c":3}"#, "$.*", &["1", "3"]),
+        (r#"{"a":1:"nl","c":"nl"}"#, "$[?@ == 'nl']", &[r#""nl""#]),
+        (r#"{"a" :1 :"b":2, "c":3}"#, "$.b", &[]),
+        (r#"{"a" :1 :"b":2, "c":3}"#, "$.*", &["1", "3"]),
+        (r#"["a":"nl","nl"]"#, "$[?@ == 'nl']", &[r#""nl""#, r#""nl""#]),
+    ];
+    for backend in backends() {
+        for (line, path, expected) in cases {
+            let (found, failed) = ask(&engine(&backend, OnError::Fail), line.as_bytes(), path);
+            assert!(failed.is_none(), "{line} {path}");
+            let found: Vec<String> =
+                found.into_iter().map(|(_, bytes)| String::from_utf8(bytes).unwrap()).collect();
+            assert_eq!(found, expected, "{}: {line} {path}", backend.name());
+        }
+    }
+}
+
+/// Names and strings are looked for by how long they are, where the way in which a line is written allows it.
+#[test]
+fn names_of_any_length_and_spelling_are_found() {
+    let long = "n".repeat(200);
+    let most = "m".repeat(58);
+    for name in ["", "a", "\"", "\\", "é", "a b", "a:b,c", most.as_str(), long.as_str(), "name\nname"] {
+        let plain = name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let escaped: String = name.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        let path = format!("$['{}']", name.replace('\\', "\\\\").replace('\n', "\\n"));
+        for spelt in [&plain, &escaped] {
+            for (before, between, behind) in [("", "", ""), (" ", "", " "), ("  ", " ", ""), ("", "\t", "  ")]
+            {
+                let line = format!(
+                    r#"{{"other":["x"],{before}"{spelt}"{between}:{behind}17,"{spelt}":18,"x{spelt}":19}}"#
+                );
+                for backend in backends() {
+                    let (found, failed) = ask(&engine(&backend, OnError::Fail), line.as_bytes(), &path);
+                    assert!(failed.is_none(), "{line}");
+                    assert_eq!(found, [(1, b"17".to_vec())], "{}: {line} {path}", backend.name());
+                }
+            }
+        }
+    }
+    // The bytes of a long name with quotes in it, but two members.
+    let line = format!(r#"{{"a":"{long}","b":1}}"#);
+    let path = format!(r#"$['a":"{long}","b']"#);
+    for backend in backends() {
+        let (found, failed) = ask(&engine(&backend, OnError::Fail), line.as_bytes(), &path);
+        assert!(failed.is_none() && found.is_empty(), "{}: {found:?}", backend.name());
+    }
+}
+
 /// A name or a string with an escape that stands for no character equals nothing, and is passed on as it is.
 #[test]
 fn a_broken_escape_equals_nothing() -> Result<()> {

@@ -1,7 +1,7 @@
 //! Partitions that stay on a device: asked again with the query, compaction and text kernels alone.
 //!
 //! ```text
-//! queue 0   partitions 0, 4, 8, ...     text, levels, line starts and faulty lines each, in arrays of this queue
+//! queue 0   partitions 0, 4, 8, ...     text, levels, line starts, faulty and loose lines each, in arrays of this queue
 //! queue 1   partitions 1, 5, 9, ...
 //! ...       ...                         one set of scratch a queue, whoever asks
 //! ```
