@@ -8,15 +8,16 @@ use std::num::NonZero;
 use std::thread;
 
 // The figures are of docs/performance.md.
-/// Seconds to set a device up. Seen on an H200's host: 0.21 for driver, context and module, and 0.14 more for memory, some of
-/// it page-locked.
-const DEVICE_SETUP: f64 = 0.35;
-/// Bytes a second from the page cache through a device. Seen on an H200: 43e9 for counts, 38e9 and more for matches.
-const DEVICE_RATE: f64 = 40e9;
-/// Bytes a second from the page cache through one core. Seen: 4.2e9 on two, 34e9 on 16.
-const CORE_RATE: f64 = 2.1e9;
-/// Bytes a second from the page cache through all cores, however many. Seen on 16.
-const CPU_RATE: f64 = 16.0 * CORE_RATE;
+/// Seconds to set a device up, and to be done with it. Seen on an H200's host: 0.23 for driver and context, 0.04 more for
+/// memory, some of it page-locked, and 0.1 at the process's end.
+const DEVICE_SETUP: f64 = 0.37;
+/// Bytes a second from the page cache through a device. Seen on an H200: 38e9 for counts, 33e9 for matches; before, 43e9
+/// and 38e9.
+const DEVICE_RATE: f64 = 38e9;
+/// Bytes a second from the page cache through one core. Seen: 5.4e9 to 6.4e9 on two.
+const CORE_RATE: f64 = 2.9e9;
+/// Bytes a second from the page cache through all cores, however many. Seen on 16 when one took 2.1e9, and not since.
+const CPU_RATE: f64 = 34e9;
 
 /// What is answered by, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
