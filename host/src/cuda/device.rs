@@ -122,7 +122,7 @@ const SPINNING_CORES: usize = 16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextMemory {
     /// It is this process's own, and is page-locked by the first copy from it: texts are read while the context is made. Where
-    /// a device does not allow that, as [`Allocated`](Self::Allocated).
+    /// a device says that it cannot, as [`Allocated`](Self::Allocated); where it says it can and fails, that is an error.
     #[default]
     Registered,
     /// The driver makes it, once there is a context.

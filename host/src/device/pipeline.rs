@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use warpath_shared::kernel::{
-    CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds, QueryCount, QueryFill,
-    QuerySlots, SlotCompact, StructureWrite,
+    CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds, QueryCount, QueryCountLoose,
+    QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact, StructureWrite,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -285,10 +285,12 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         let index =
             format!("{}: string bitmap, {bitmaps}; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
         let query = if program.is_singular() {
-            format!("{}, {}", QuerySlots::NAME, SlotCompact::NAME)
+            let (plain, loose) = (QuerySlots::NAME, QuerySlotsLoose::NAME);
+            format!("{plain}, for loose lines {loose}, {}", SlotCompact::NAME)
         } else {
-            let counts = [QueryCount::NAME, CountScan::NAME, QueryBounds::NAME].join(", ");
-            format!("{counts}, and for the matches {}", QueryFill::NAME)
+            let (plain, loose) = (QueryCount::NAME, QueryCountLoose::NAME);
+            let counts = [CountScan::NAME, QueryBounds::NAME].join(", ");
+            format!("{plain}, for loose lines {loose}, {counts}, and for the matches {}", QueryFill::NAME)
         };
         let suspects = "the lines that the kernels suspect, if there are any";
         vec![

@@ -41,8 +41,8 @@ pub struct Strings {
 /// other bits mean nothing.
 ///
 /// ```text
-/// bit 31  before the last byte's place ends        bit 29  closes
-/// bit 30  the same of the last byte but one        bit 28  closes one with an escape
+/// bit 31  the last byte may stand before a string       bit 29  the last byte closes a string
+/// bit 30  the last but one may                          bit 28  and there is an escape in that
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge(pub u32);
