@@ -3,8 +3,7 @@
 mod explain;
 mod lower;
 
-use warpath_shared::ir::{Instr, Op, Program as ProgramView, Test};
-use warpath_shared::query::document::MAX_GAP;
+use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
@@ -138,13 +137,6 @@ impl Program {
     #[must_use]
     pub fn levels(&self) -> Level {
         self.levels
-    }
-
-    /// Whether a name is too long to be known by its length, which kernels for plain lines take it by: the bytes of a name with
-    /// quotes in it may stand elsewhere, too.
-    pub(crate) fn has_long_names(&self) -> bool {
-        let is_long = |instr: &Instr| instr.op == Op::Name as u32 && instr.quoted().1 > MAX_GAP;
-        self.instrs.iter().any(is_long)
     }
 
     /// Whether every path selects one value of a record at most.

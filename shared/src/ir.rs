@@ -38,7 +38,8 @@ pub enum Op {
     /// The node is a match of path `target`.
     Emit = 1,
     /// The member whose name is literal `(a, b)` = (offset, length): the first, where names repeat. The lower half of `c` is
-    /// where the name stands once more, with quotes and a colon, at a multiple of four, and the upper half how long that is.
+    /// where the name stands once more, with quotes and a colon, at a multiple of four, and the upper half how long that is: 0
+    /// if it cannot be written without an escape.
     Name = 2,
     /// Element `a` of an array; from its end where negative.
     Index = 3,
@@ -46,7 +47,8 @@ pub enum Op {
     Slice = 4,
     /// Every child.
     Wildcard = 5,
-    /// Every child of which test `a` holds.
+    /// Every child of which test `a` holds. `b` filters, this one and those behind it, may be asked at once: each is for a string,
+    /// and no two for the same.
     Filter = 6,
 }
 
@@ -76,7 +78,7 @@ impl Instr {
         (self.a as u32, self.b as u32)
     }
 
-    /// Of [`Op::Name`]: where it stands with quotes and a colon, and how long that is.
+    /// Of [`Op::Name`]: where it stands with quotes and a colon, and how long that is; 0 if it cannot be written so.
     #[inline(always)]
     pub const fn quoted(&self) -> (u32, u32) {
         (self.c as u32, (self.c >> 32) as u32)
@@ -99,7 +101,7 @@ pub enum LiteralKind {
     String = 4,
 }
 
-/// A filter's test: the value that a singular path finds from the child equals a literal. 40 bytes.
+/// A filter's test: the value that a singular path finds from the child equals a literal. 48 bytes.
 ///
 /// Numbers are equal if their exact decimal values are, whatever their size and spelling
 /// (`1`, `1.0` and `10e-1` are), strings if their decoded code points are.
@@ -116,6 +118,10 @@ pub struct Test {
     pub len: u32,
     /// For numbers, 1 where negative.
     pub negative: u32,
+    /// For strings, where it stands once more with its quotes, at a multiple of four, ...
+    pub raw: u32,
+    /// ... and how long that is: 0 if it cannot be written without an escape.
+    pub raw_len: u32,
     /// Zero.
     pub reserved: u32,
     /// For numbers, the exponent.
@@ -143,6 +149,6 @@ pub struct Program<'a> {
 
 const _: () = {
     assert!(size_of::<Instr>() == 32);
-    assert!(size_of::<Test>() == 40);
+    assert!(size_of::<Test>() == 48);
     assert!(size_of::<Program<'_>>() == 56);
 };

@@ -317,6 +317,8 @@ pub struct StructureWriteArgs<'a> {
     pub string: ViewMut<'a, u64>,
     /// The leveled bitmaps, one after the other, each as long as `string`.
     pub levels: ViewMut<'a, u64>,
+    /// A bit for each word of 64 bytes: whether there is a backslash in it.
+    pub escapes: ViewMut<'a, u32>,
     /// The tiles' lines.
     pub lines: TileLines<'a>,
     /// The tiles' bracket kinds.
@@ -389,6 +391,7 @@ unsafe impl Kernel for StructureWrite {
         check_tiles(Self::NAME, args.text.len(), tiles, STATUS_WORDS)?;
         sizes.at_least("text ≥ length + 1", args.text.len(), args.len as usize + 1)?;
         sizes.equal("64 × string words = text", args.string.len() * WORD_BYTES, args.text.len())?;
+        sizes.equal("32 × escape words = string words", args.escapes.len() * 32, args.string.len())?;
         sizes.equal(
             "levels = count × string",
             args.levels.len(),
@@ -544,8 +547,12 @@ pub struct Span {
 pub struct Indexed<'a> {
     /// As for [`LineStatesArgs::text`].
     pub text: View<'a, u8>,
+    /// As for [`StructureWriteArgs::string`].
+    pub string: View<'a, u64>,
     /// As for [`StructureWriteArgs::levels`].
     pub levels: View<'a, u64>,
+    /// As for [`StructureWriteArgs::escapes`].
+    pub escapes: View<'a, u32>,
     /// The start of each line, and at the end the length of the text.
     pub line_starts: View<'a, PartOffset>,
     /// The faulty lines, a bit each: they match nothing.
@@ -569,6 +576,10 @@ impl Indexed<'_> {
 
     fn check(&self, kernel: &'static str, program: &Program<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(kernel);
+        sizes.at_least("text ≥ a tile", self.text.len(), TILE_BYTES)?;
+        sizes.equal("text = whole tiles", self.text.len() % TILE_BYTES, 0)?;
+        sizes.equal("string = a bit a byte", self.string.len(), self.words())?;
+        sizes.equal("escapes = a bit a word", 32 * self.escapes.len(), self.words())?;
         sizes.at_least("line starts ≥ 2", self.line_starts.len(), 2)?;
         sizes.at_least("32 × faulty bits ≥ lines", 32 * self.faulty.len(), self.lines())?;
         sizes.equal("loose bits = faulty bits", self.loose.len(), self.faulty.len())?;

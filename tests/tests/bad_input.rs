@@ -209,12 +209,35 @@ fn names_of_any_length_and_spelling_are_found() {
             }
         }
     }
-    // The bytes of a long name with quotes in it, but two members.
-    let line = format!(r#"{{"a":"{long}","b":1}}"#);
-    let path = format!(r#"$['a":"{long}","b']"#);
-    for backend in backends() {
-        let (found, failed) = ask(&engine(&backend, OnError::Fail), line.as_bytes(), &path);
-        assert!(failed.is_none() && found.is_empty(), "{}: {found:?}", backend.name());
+    // The bytes of a name with quotes in it, but two members.
+    for value in ["7", "\"x\"", &format!("\"{long}\"")] {
+        let line = format!(r#"{{"a":{value},"b":1}}"#);
+        let path = format!(r#"$['a":{value},"b']"#);
+        for backend in backends() {
+            let (found, failed) = ask(&engine(&backend, OnError::Fail), line.as_bytes(), &path);
+            assert!(failed.is_none() && found.is_empty(), "{}: {found:?}", backend.name());
+        }
+    }
+}
+
+/// A value that begins and ends with braces that do not belong together: what stands between quotes and a colon in it is a member
+/// on every backend, whatever is before.
+#[test]
+fn a_member_stands_behind_any_separator_or_bracket() {
+    let lines: [(&str, &[&str]); 5] = [
+        (r#"[{}["b":2]{}]"#, &["2"]),
+        (r#"[{}[ "b":2]{}]"#, &["2"]),
+        (r#"[{}{"b":2}{}]"#, &["2"]),
+        (r#"[{"c":"b":2}]"#, &[]),
+        (r#"[{"c":1,"b":2}]"#, &["2"]),
+    ];
+    for (line, want) in lines {
+        let want: Vec<Found> = want.iter().map(|value| (1, value.as_bytes().to_vec())).collect();
+        for backend in backends() {
+            let (found, failed) = ask(&engine(&backend, OnError::Fail), line.as_bytes(), "$[0].b");
+            assert!(failed.is_none(), "{line}: {failed:?}");
+            assert_eq!(found, want, "{}: {line}", backend.name());
+        }
     }
 }
 

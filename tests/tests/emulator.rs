@@ -245,7 +245,9 @@ fn a_kernel_that_reads_out_of_bounds_is_found() {
     let args = QuerySlotsArgs {
         indexed: Indexed {
             text: View::from_slice(&text),
+            string: View::from_slice(&[0; TILE_BYTES / WORD_BYTES]),
             levels: View::from_slice(&[]),
+            escapes: View::from_slice(&[0; TILE_BYTES / WORD_BYTES / 32]),
             line_starts: View::from_slice(&[0, TILE_BYTES as u32 + 1]),
             faulty: View::from_slice(&[0]),
             loose: View::from_slice(&[0]),
@@ -280,6 +282,7 @@ fn lines_beyond_their_arrays_are_counted_and_not_written() {
     let mut aligned = device.alloc::<u8>(TILE_BYTES).unwrap();
     device.upload(&mut aligned, 0, &text).unwrap();
     let (mut string, mut levels) = (vec![0u64; words], [0u64; 0]);
+    let mut escapes = vec![0u32; words / 32];
     let (mut counts, mut ends, mut faults) = ([0u32; 1], [0u32; ROOM], [0u32; 2]);
     let mut tile_loose = [0u32; 2];
     let mut kinds = [TileKinds::default(); 1];
@@ -290,6 +293,7 @@ fn lines_beyond_their_arrays_are_counted_and_not_written() {
             states: View::from_slice(&[LineSummary::LINE_START]),
             string: ViewMut::from_raw(string.as_mut_ptr(), words),
             levels: ViewMut::from_raw(levels.as_mut_ptr(), 0),
+            escapes: ViewMut::from_raw(escapes.as_mut_ptr(), words / 32),
             lines: TileLines {
                 counts: ViewMut::from_raw(counts.as_mut_ptr(), 1),
                 ends: ViewMut::from_raw(ends.as_mut_ptr(), ROOM),

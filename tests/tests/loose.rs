@@ -34,6 +34,7 @@ fn by_kernels(text: &[u8], lines: usize) -> Vec<bool> {
     device.upload(&mut bytes, 0, text).unwrap();
     let (mut states, mut kinds) = (filled::<LineSummary>(device, tiles), filled::<TileKinds>(device, tiles));
     let (mut string, mut levels) = (filled::<u64>(device, words), filled::<u64>(device, 0));
+    let mut escapes = filled::<u32>(device, words / 32);
     let (mut counts, mut ends) = (filled::<u32>(device, tiles), filled::<u32>(device, tiles * ROOM));
     let (mut faults, mut tile_loose) = (filled::<u32>(device, marks), filled::<u32>(device, marks));
     let (mut first_lines, mut starts) = (filled::<u32>(device, tiles), filled::<u32>(device, lines + 1));
@@ -56,6 +57,7 @@ fn by_kernels(text: &[u8], lines: usize) -> Vec<bool> {
             states: device.view(&states, tiles),
             string: all(device, &mut string, words),
             levels: all(device, &mut levels, 0),
+            escapes: all(device, &mut escapes, words / 32),
             lines: TileLines {
                 counts: all(device, &mut counts, tiles),
                 ends: all(device, &mut ends, tiles * ROOM),

@@ -210,6 +210,15 @@ impl Words {
         Self { lane, classes, quotes, newline_lanes: lanes_that(classes.newline != 0) }
     }
 
+    /// The lanes whose words have a backslash.
+    ///
+    /// # Safety
+    /// All 32 lanes call it together.
+    #[inline(always)]
+    pub unsafe fn with_backslashes(&self) -> u32 {
+        lanes_that(self.classes.backslash != 0)
+    }
+
     /// Whether a string is open before this lane's word, if `at_left` (0 or 1) says whether one is open before the first.
     #[inline(always)]
     fn string_before(&self, at_left: u32) -> u32 {

@@ -33,13 +33,30 @@ use cuda_std::kernel;
 use cuda_std::shared::{self, Shared, shared_array};
 use cuda_std::thread::{index_1d, sync_threads, thread_idx_x};
 use cuda_std::warp::{activemask, warp_vote_any};
-use cuda_std::wide::{load_readonly_8, load_readonly_32, load_readonly_64};
+use cuda_std::wide::{U64x2, load_readonly_8, load_readonly_16, load_readonly_32, load_readonly_64};
 use warpath_shared::check::trim;
 use warpath_shared::kernel::{Indexed, KEPT, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
-use warpath_shared::query::document::{Document, Node};
+use warpath_shared::query::document::{Document, Node, next_bit_in_words};
 use warpath_shared::query::machine::{Machine, Sink};
 use warpath_shared::units::{BLOCK_THREADS, Level, LineIx, PartOffset, PathIx};
 use warpath_shared::view::{View, ViewMut};
+
+/// Words of a level that are read at once where a value's end is looked for.
+const END_WORDS: usize = 4;
+
+/// `N` words of a bitmap.
+#[inline(always)]
+fn words<const N: usize>(bitmap: View<'_, u64>, first: usize) -> [u64; N] {
+    let mut words = [0; N];
+    let mut i = 0;
+    while i < N {
+        // SAFETY: the range is checked; bitmaps are aligned, and no query kernel writes to one.
+        let U64x2(two) = unsafe { load_readonly_16(bitmap.at(first + i, 2).cast()) }.into();
+        [words[i], words[i + 1]] = two;
+        i += 2;
+    }
+    words
+}
 
 /// A record as one thread sees it.
 #[derive(Clone, Copy)]
@@ -60,6 +77,28 @@ impl Document for Record<'_> {
         let index = level as usize * self.indexed.words() + word as usize;
         // SAFETY: the index is checked, and no query kernel writes to a bitmap.
         unsafe { load_readonly_64(self.indexed.levels.at(index, 1)) }
+    }
+
+    #[inline(always)]
+    fn level_words<const N: usize>(&self, level: Level, first: u32) -> [u64; N] {
+        words(self.indexed.levels, level as usize * self.indexed.words() + first as usize)
+    }
+
+    #[inline(always)]
+    fn string_words<const N: usize>(&self, first: u32) -> [u64; N] {
+        words(self.indexed.string, first as usize)
+    }
+
+    #[inline(always)]
+    fn words_with_escapes<const N: usize>(&self, first: u32) -> u32 {
+        // SAFETY: the index is checked, and no query kernel writes to them.
+        let words = unsafe { load_readonly_32(self.indexed.escapes.at(first as usize / 32, 1)) };
+        words >> (first % 32) & ((1 << N) - 1)
+    }
+
+    #[inline(always)]
+    fn next_bit(&self, level: Level, from: PartOffset, end: PartOffset) -> PartOffset {
+        next_bit_in_words::<END_WORDS, _>(self, level, from, end)
     }
 
     #[inline(always)]
@@ -299,7 +338,7 @@ fn slots(args: QuerySlotsArgs<'_>, line: usize, plain: bool) {
 ///
 /// # Safety
 /// Launched as [`QuerySlots`](warpath_shared::kernel::QuerySlots) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 4))]
+#[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
     if let Some(line) = plain_line(&args.indexed) {
         slots(args, line, true);

@@ -70,14 +70,18 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         // It arrives while this stretch is worked on. The last is loaded once more: without a branch.
         next = load(args.text, at(stretch.min(STRETCHES - 1)), lane);
         // SAFETY: all lanes are here, with the same arguments but for what is each lane's own; the staging is this warp's.
-        let (classes, found, loosely) = unsafe {
+        let (classes, found, loosely, escapes) = unsafe {
             let classes = classify(loaded, staging, lane);
             let words = Words::new(classes, left.escape, lane);
             let found = words.resolve(left);
-            (classes, found, words.loose(found.string, &mut strings))
+            (classes, found, words.loose(found.string, &mut strings), words.with_backslashes())
         };
         // SAFETY: one writer a word.
         unsafe { args.string.set(word, found.string) };
+        if lane == 0 {
+            // SAFETY: one writer a word.
+            unsafe { args.escapes.set(word / LANES as usize, escapes) };
+        }
         marks.newlines(classes.newline, word, lines + found.before);
 
         let line = lines + found.before;

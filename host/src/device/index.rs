@@ -62,6 +62,7 @@ pub(super) struct IndexStage<A: Accelerator> {
     room: LineRoom,
     string: Slot<A, u64>,
     levels: Slot<A, u64>,
+    escapes: Slot<A, u32>,
     line_starts: Slot<A, PartOffset>,
     kind_scan: ScanScratch<A, KindWrites>,
     faulty: Slot<A, u32>,
@@ -86,6 +87,7 @@ impl<A: Accelerator> Default for IndexStage<A> {
             room: LineRoom::default(),
             string: Slot::default(),
             levels: Slot::default(),
+            escapes: Slot::default(),
             line_starts: Slot::default(),
             kind_scan: ScanScratch::default(),
             faulty: Slot::default(),
@@ -98,7 +100,9 @@ impl<A: Accelerator> Default for IndexStage<A> {
 /// What queries read of an indexed text. It can be taken from the stage that made it, and put into any of the same queue.
 pub(super) struct Arrays<A: Accelerator> {
     text: Slot<A, u8>,
+    string: Slot<A, u64>,
     levels: Slot<A, u64>,
+    escapes: Slot<A, u32>,
     line_starts: Slot<A, PartOffset>,
     faulty: Slot<A, u32>,
     loose: Slot<A, u32>,
@@ -108,7 +112,9 @@ impl<A: Accelerator> Default for Arrays<A> {
     fn default() -> Self {
         Self {
             text: Slot::default(),
+            string: Slot::default(),
             levels: Slot::default(),
+            escapes: Slot::default(),
             line_starts: Slot::default(),
             faulty: Slot::default(),
             loose: Slot::default(),
@@ -119,8 +125,9 @@ impl<A: Accelerator> Default for Arrays<A> {
 impl<A: Accelerator> Arrays<A> {
     /// Bytes on the device.
     pub fn bytes(&self) -> u64 {
-        let Self { text, levels, line_starts, faulty, loose } = self;
-        (text.bytes() + levels.bytes() + line_starts.bytes() + faulty.bytes() + loose.bytes()) as u64
+        let Self { text, string, levels, escapes, line_starts, faulty, loose } = self;
+        let bitmaps = string.bytes() + levels.bytes() + escapes.bytes();
+        (text.bytes() + bitmaps + line_starts.bytes() + faulty.bytes() + loose.bytes()) as u64
     }
 }
 
@@ -170,7 +177,9 @@ impl<A: Accelerator> IndexStage<A> {
     /// Exchanges the arrays that queries read for others of the same queue.
     pub fn exchange(&mut self, other: &mut Arrays<A>) {
         std::mem::swap(&mut self.text, &mut other.text);
+        std::mem::swap(&mut self.string, &mut other.string);
         std::mem::swap(&mut self.levels, &mut other.levels);
+        std::mem::swap(&mut self.escapes, &mut other.escapes);
         std::mem::swap(&mut self.line_starts, &mut other.line_starts);
         std::mem::swap(&mut self.faulty, &mut other.faulty);
         std::mem::swap(&mut self.loose, &mut other.loose);
@@ -239,6 +248,7 @@ impl<A: Accelerator> IndexStage<A> {
 
         self.string.room(device, words)?;
         self.levels.room(device, words * levels as usize)?;
+        self.escapes.room(device, words / 32)?;
         self.counts.room(device, tiles)?;
         self.ends.room(device, ends)?;
         self.tile_faults.room(device, tile_faults)?;
@@ -251,6 +261,7 @@ impl<A: Accelerator> IndexStage<A> {
                 states: device.view(self.states.get()?, tiles),
                 string: device.view_mut(self.string.get_mut()?, words),
                 levels: device.view_mut(self.levels.get_mut()?, words * levels as usize),
+                escapes: device.view_mut(self.escapes.get_mut()?, words / 32),
                 lines: TileLines {
                     counts: device.view_mut(self.counts.get_mut()?, tiles),
                     ends: device.view_mut(self.ends.get_mut()?, ends),
@@ -339,7 +350,9 @@ impl<A: Accelerator> IndexStage<A> {
     pub fn indexed(&self, device: &A, shape: IndexShape) -> Result<Indexed<'_>, Error> {
         Ok(Indexed {
             text: device.view(self.text.get()?, shape.padded),
+            string: device.view(self.string.get()?, shape.words()),
             levels: device.view(self.levels.get()?, shape.words() * shape.levels as usize),
+            escapes: device.view(self.escapes.get()?, shape.words() / 32),
             line_starts: device.view(self.line_starts.get()?, shape.lines + 1),
             faulty: device.view(self.faulty.get()?, line_words(shape.lines)),
             loose: device.view(self.loose.get()?, line_words(shape.lines)),

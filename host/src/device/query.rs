@@ -38,8 +38,6 @@ impl<A: Accelerator> Sent<A> {
 /// A program on the device and what it found, in buffers that are kept from partition to partition.
 pub(super) struct QueryStage<A: Accelerator> {
     program: Sent<A>,
-    /// A bit a line, all set.
-    all_loose: Slot<A, u32>,
     slots: Slot<A, Span>,
     slot_scan: ScanScratch<A, u64>,
     counts: Slot<A, u64>,
@@ -53,7 +51,6 @@ impl<A: Accelerator> Default for QueryStage<A> {
     fn default() -> Self {
         Self {
             program: Sent { instrs: Slot::default(), tests: Slot::default(), literals: Slot::default() },
-            all_loose: Slot::default(),
             slots: Slot::default(),
             slot_scan: ScanScratch::default(),
             counts: Slot::default(),
@@ -88,26 +85,6 @@ impl<A: Accelerator> QueryStage<A> {
 
     /// Runs the program that was sent, and leaves its matches on the device if they are wanted.
     pub fn find(
-        &mut self,
-        device: &A,
-        indexed: Indexed<'_>,
-        program: &Program,
-        find: Find,
-    ) -> Result<Bounds, Error> {
-        if !program.has_long_names() {
-            return self.find_in(device, indexed, program, find);
-        }
-        // As if all lines were loose.
-        let words = indexed.loose.len();
-        let mut all_loose = std::mem::take(&mut self.all_loose);
-        device.upload(all_loose.room(device, words)?, 0, &vec![!0; words])?;
-        let indexed = Indexed { loose: device.view(all_loose.get()?, words), ..indexed };
-        let found = self.find_in(device, indexed, program, Find { any_loose: true, ..find });
-        self.all_loose = all_loose;
-        found
-    }
-
-    fn find_in(
         &mut self,
         device: &A,
         indexed: Indexed<'_>,

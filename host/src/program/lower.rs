@@ -44,11 +44,19 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
         for path in &point.ends {
             lowering.emit(Op::Emit, *path, 0, 0, 0);
         }
-        for (segment, target) in &point.next {
+        // Filters that ask for strings come last, side by side, to be asked together.
+        let (strings, others): (Vec<_>, Vec<_>) =
+            point.next.iter().copied().partition(|(segment, _)| asks_for_a_string(segment));
+        for (segment, target) in others {
             for selector in &segment.selectors {
-                lowering.selector(selector, starts[*target]);
+                lowering.selector(selector, starts[target]);
             }
         }
+        let first = lowering.instrs.len();
+        for (segment, target) in strings {
+            lowering.selector(&segment.selectors[0], starts[target]);
+        }
+        lowering.join_filters(first);
         lowering.emit(Op::Return, 0, 0, 0, 0);
     }
     let waiting = trie[0].waiting;
@@ -98,6 +106,15 @@ fn check(query: &Query) -> Result<(), PathError> {
         return Err(PathError::unsupported(query.ast.span, what));
     }
     Ok(())
+}
+
+/// Whether all that a segment selects is the children that equal a string.
+fn asks_for_a_string(segment: &Segment) -> bool {
+    let [Selector { kind: SelectorKind::Filter(expr), .. }] = segment.selectors.as_slice() else {
+        return false;
+    };
+    test_of(expr)
+        .is_ok_and(|(query, literal)| query.steps.is_empty() && matches!(literal.kind, AstLiteral::String(_)))
 }
 
 /// The one form of filter that there is: a singular path from the child equals a literal.
@@ -231,9 +248,13 @@ impl Lowering {
         (offset as i64, bytes.len() as i64)
     }
 
-    /// Where a name stands among the literals with quotes and a colon, and how long that is.
-    fn quoted(&mut self, name: &[u8]) -> (u32, u32) {
-        let quoted = [b"\"", name, b"\":"].concat();
+    /// Where a string stands among the literals with quotes and what is `behind` it, and how long that is; 0 if it cannot be
+    /// written without an escape.
+    fn quoted(&mut self, string: &[u8], behind: &[u8]) -> (u32, u32) {
+        if string.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
+            return (0, 0);
+        }
+        let quoted = [b"\"", string, b"\"", behind].concat();
         let len = quoted.len() as u32;
         let aligned = self.literals.len().next_multiple_of(4);
         let offset = *self.quoted.entry(quoted).or_insert_with_key(|quoted| {
@@ -247,8 +268,29 @@ impl Lowering {
     /// What [`Op::Name`] says of a name: `a`, `b` and `c`.
     fn name(&mut self, name: &[u8]) -> (i64, i64, i64) {
         let (offset, len) = self.literal(name);
-        let (quoted, quoted_len) = self.quoted(name);
+        let (quoted, quoted_len) = self.quoted(name, b":");
         (offset, len, (quoted_len as i64) << 32 | quoted as i64)
+    }
+
+    /// Joins the filters from an instruction on, each of which asks for a string, where they can be: says of each how many may be
+    /// asked at once. Their strings differ, so a child is found by one of them at most; and their targets do, so no path's
+    /// matches come in another order.
+    fn join_filters(&mut self, first: usize) {
+        let Self { instrs, tests, .. } = self;
+        let filters = &mut instrs[first..];
+        for i in (0..filters.len().saturating_sub(1)).rev() {
+            let joined = filters[i + 1].b;
+            let (these, test) = (&filters[i + 1..=i + joined as usize], &tests[filters[i].a as usize]);
+            let joins = |other: &Instr| {
+                let asked = &tests[other.a as usize];
+                asked.gaps != 0
+                    && (asked.offset, asked.len) != (test.offset, test.len)
+                    && other.target != filters[i].target
+            };
+            if test.gaps != 0 && these.iter().all(joins) {
+                filters[i].b = joined + 1;
+            }
+        }
     }
 
     fn selector(&mut self, selector: &Selector, target: u32) {
@@ -271,7 +313,7 @@ impl Lowering {
             SelectorKind::Filter(expr) => {
                 if let Ok((query, literal)) = test_of(expr) {
                     let test = self.test(query, literal);
-                    self.emit(Op::Filter, target, test, 0, 0);
+                    self.emit(Op::Filter, target, test, 1, 0);
                 }
             }
         }
@@ -306,6 +348,7 @@ impl Lowering {
                 let (offset, len) = self.literal(text.as_bytes());
                 (test.offset, test.len) = (offset as u32, len as u32);
                 test.gaps = if query.steps.is_empty() { gaps_of(text) } else { 0 };
+                (test.raw, test.raw_len) = self.quoted(text.as_bytes(), b"");
                 LiteralKind::String
             }
         };

@@ -26,6 +26,29 @@ pub trait Document {
     fn is_plain(&self) -> bool {
         false
     }
+    /// `N` words of a leveled bitmap, as many as a device's memory gives at once: from word `first` on, a multiple of `N`. Asked of
+    /// plain records only.
+    #[inline(always)]
+    fn level_words<const N: usize>(&self, level: Level, first: u32) -> [u64; N] {
+        core::array::from_fn(|i| self.level_word(level, first + i as u32))
+    }
+    /// As many words of a bitmap that has every byte of a string but its closing quote, and perhaps others. Asked of plain records
+    /// only.
+    #[inline(always)]
+    fn string_words<const N: usize>(&self, _first: u32) -> [u64; N] {
+        [!0; N]
+    }
+    /// As many bits as there are words, of which bit *i* says whether there may be a backslash in word `first + i`. Asked of plain
+    /// records only.
+    #[inline(always)]
+    fn words_with_escapes<const N: usize>(&self, _first: u32) -> u32 {
+        (1 << N) - 1
+    }
+    /// The first bit of a level in `from..end`, or `end`.
+    #[inline(always)]
+    fn next_bit(&self, level: Level, from: PartOffset, end: PartOffset) -> PartOffset {
+        nth_bit(self, level, from, end, 0)
+    }
     /// Whether `len` bytes of `literals` from `offset` on, a multiple of four, stand at `at`.
     #[inline(always)]
     fn stands_at(&self, at: PartOffset, literals: View<'_, u8>, offset: u32, len: u32) -> bool {
@@ -51,15 +74,9 @@ pub struct Node {
 
 const WORD: u32 = WORD_BYTES as u32;
 
-/// The first bit of a level in `from..end`, or `end`.
-#[inline(always)]
-pub fn next_bit<D: Document>(doc: &D, level: Level, from: PartOffset, end: PartOffset) -> PartOffset {
-    nth_bit(doc, level, from, end, 0)
-}
-
 /// Bit number `n` of a level, counted from 0, in `from..end`, or `end` where there are not as many.
 #[inline(always)]
-pub fn nth_bit<D: Document>(
+pub fn nth_bit<D: Document + ?Sized>(
     doc: &D,
     level: Level,
     from: PartOffset,
@@ -139,115 +156,217 @@ pub fn count_bits<D: Document>(doc: &D, level: Level, from: PartOffset, end: Par
     count
 }
 
-/// The longest distance that [`Gaps`] can be asked for.
+/// As [`Document::next_bit`], `N` words at a time.
+#[inline(always)]
+pub fn next_bit_in_words<const N: usize, D: Document>(
+    doc: &D,
+    level: Level,
+    from: PartOffset,
+    end: PartOffset,
+) -> PartOffset {
+    if from >= end {
+        return end;
+    }
+    let (mut first, last) = (first_of_words::<N>(from), first_of_words::<N>(end - 1));
+    let mut words: [u64; N] = doc.level_words(level, first);
+    clear_before(&mut words, from - first * WORD);
+    loop {
+        let at = lowest(&words);
+        if at.is_some() || first == last {
+            return at.map_or(end, |at| (first * WORD + at).min(end));
+        }
+        first += N as u32;
+        words = doc.level_words(level, first);
+    }
+}
+
+/// The first of the `N` words that have the bit of a byte among them.
+#[inline(always)]
+const fn first_of_words<const N: usize>(at: PartOffset) -> u32 {
+    at / (N as u32 * WORD) * N as u32
+}
+
+/// Clears all bits before a bit.
+#[inline(always)]
+fn clear_before<const N: usize>(words: &mut [u64; N], bit: u32) {
+    let mut i = 0;
+    while i < N {
+        let bit = bit.saturating_sub(i as u32 * WORD);
+        words[i] &= if bit < WORD { !0 << bit } else { 0 };
+        i += 1;
+    }
+}
+
+/// The lowest bit of some words.
+#[inline(always)]
+fn lowest<const N: usize>(words: &[u64; N]) -> Option<u32> {
+    let (mut word, mut base) = (0, 0);
+    let mut i = N;
+    while i > 0 {
+        i -= 1;
+        if words[i] != 0 {
+            (word, base) = (words[i], i as u32 * WORD);
+        }
+    }
+    (word != 0).then(|| base + word.trailing_zeros())
+}
+
+/// Takes the lowest bit out of some words.
+#[inline(always)]
+fn take_lowest<const N: usize>(words: &mut [u64; N]) -> Option<u32> {
+    let at = lowest(words)?;
+    let mut i = 0;
+    while i < N {
+        if i as u32 == at / WORD {
+            words[i] &= words[i] - 1;
+        }
+        i += 1;
+    }
+    Some(at)
+}
+
+/// The longest distance that [`find_gap`] can be asked for.
 pub const MAX_GAP: u32 = 61;
 
-/// Goes through the bits of a level that are as far from the bit before them as is wanted.
+/// Which bits of a level [`find_gap`] looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Gaps {
+    /// The level.
+    pub level: Level,
+    /// The first of its bits, from which on there are others, and one past the last. Not empty.
+    pub range: (PartOffset, PartOffset),
+    /// Bit *g*, from 1 to [`MAX_GAP`], asks for bits that are *g* from one before them, or a byte further, which leaves room for a
+    /// space. There may be others between. None is set, here and in `escaped`, where all bits are asked for.
+    pub wanted: u64,
+    /// The same, for bits that have an escape between them.
+    pub escaped: u64,
+}
+
+/// The words of a level, `N` at a time, and those of their bits that are yet to be looked at.
+struct Search<const N: usize> {
+    gaps: Gaps,
+    /// The words that come next, and, of the search for strings, of the string bitmap. They are asked for one step ahead.
+    next: [u64; N],
+    next_strings: [u64; N],
+    /// The first of them, and the first of the last ones.
+    first: u32,
+    last: u32,
+    /// The word before them, of the level and of the string bitmap, and whether there may be an escape in it.
+    before: u64,
+    string_before: u64,
+    escape_before: u32,
+    /// Bits of the words before them.
+    left: [u64; N],
+}
+
+impl<const N: usize> Search<N> {
+    #[inline(always)]
+    fn new<D: Document, const STRINGS: bool>(doc: &D, gaps: Gaps) -> Self {
+        let (start, end) = gaps.range;
+        let (first, last) = (first_of_words::<N>(start), first_of_words::<N>(end - 1));
+        let mut next = doc.level_words(gaps.level, first);
+        clear_before(&mut next, start - first * WORD);
+        let next_strings = if STRINGS { doc.string_words(first) } else { [0; N] };
+        Self {
+            gaps,
+            next,
+            next_strings,
+            first,
+            last,
+            before: 0,
+            string_before: 0,
+            escape_before: 0,
+            left: [0; N],
+        }
+    }
+
+    /// Goes on to the next words, if there are any.
+    #[inline(always)]
+    fn advance<D: Document, const STRINGS: bool>(&mut self, doc: &D) -> bool {
+        if self.first > self.last {
+            return false;
+        }
+        let (words, strings) = (self.next, self.next_strings);
+        // They arrive while these are looked at.
+        if self.first != self.last {
+            self.next = doc.level_words(self.gaps.level, self.first + N as u32);
+            if STRINGS {
+                self.next_strings = doc.string_words(self.first + N as u32);
+            }
+        }
+        self.left = far_enough(&words, self.before, self.gaps.wanted);
+        if STRINGS {
+            let escapes = doc.words_with_escapes::<N>(self.first) << 1 | self.escape_before;
+            self.escape_before = escapes >> N;
+            if escapes != 0 && self.gaps.escaped != 0 {
+                let escaped = far_enough(&words, self.before, self.gaps.escaped);
+                let mut i = 0;
+                while i < N {
+                    self.left[i] |= if escapes >> i & 0b11 != 0 { escaped[i] } else { 0 };
+                    i += 1;
+                }
+            }
+            // The last byte of a string but its closing quote; of an empty one, its opening quote.
+            let mut i = 0;
+            while i < N {
+                self.left[i] &= strings[i] << 2 | self.string_before >> (WORD - 2);
+                self.string_before = strings[i];
+                i += 1;
+            }
+        }
+        self.before = words[N - 1];
+        self.first += N as u32;
+        true
+    }
+}
+
+/// The first of such bits of a plain record of which `holds` is true; with `STRINGS`, only of those that end a string. Goes through
+/// `N` words at a time, with all threads that are here: without `LOCKSTEP`, each to the next of its bits, and then all look at
+/// theirs; with it, all to the next words, and then each looks at all bits of its own.
 ///
 /// ```text
 /// text       {"id":7,"user":{"lang":"en"},"n":[1,2]}
 /// level 0    ■    ■ ■      ■              ■   ■     ■
 /// distance        5 2      7             15   4     6      `"user":` is 7 bytes long
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Gaps {
-    level: Level,
-    /// One past the last bit that counts.
-    end: PartOffset,
-    /// The one distance that is wanted, or 0.
-    only: u32,
-    /// Bit *g* asks for the distance *g*.
-    wanted: u64,
-    /// The number of the word that is looked at, and of the last.
-    index: u32,
-    last: u32,
-    /// It, and the one before it.
-    word: u64,
-    before: u64,
-    /// Its bits that are yet to be looked at.
-    left: u64,
-}
-
-impl Gaps {
-    /// Looks at the bits of a level in `range`, which is not empty. With `only`, from 1 to [`MAX_GAP`], asks for that distance,
-    /// and for one more, which leaves room for a space; without, for each distance *g* of which bit *g* of `wanted` is set,
-    /// from 1 to [`MAX_GAP`], and for one more; and for all bits where all are set.
-    #[inline(always)]
-    pub fn new<D: Document>(
-        doc: &D,
-        level: Level,
-        range: (PartOffset, PartOffset),
-        only: u32,
-        wanted: u64,
-    ) -> Self {
-        let (start, end) = range;
-        let (index, last) = (start / WORD, (end - 1) / WORD);
-        let wanted = if only != 0 { 0b11 << only } else { wanted | wanted << 1 };
-        let mut gaps = Self { level, end, only, wanted, index, last, word: 0, before: 0, left: 0 };
-        gaps.take(doc, !0u64 << (start % WORD));
-        gaps
-    }
-
-    /// Looks at a word, as far as the mask goes.
-    #[inline(always)]
-    fn take<D: Document>(&mut self, doc: &D, mask: u64) {
-        let mut word = doc.level_word(self.level, self.index) & mask;
-        if self.index == self.last {
-            word &= !0u64 >> (WORD - 1 - (self.end - 1) % WORD);
-        }
-        self.before = self.word;
-        self.word = word;
-        self.left = if self.only != 0 { word & behind(self.before, word, self.only) } else { word };
-    }
-
-    /// The next such bit, and the one before it. Where all are asked for, that is not known of the first.
-    #[inline(always)]
-    pub fn next<D: Document>(&mut self, doc: &D) -> Option<(PartOffset, PartOffset)> {
-        loop {
-            if let Some(found) = self.next_of_word() {
-                return Some(found);
-            }
-            while self.left == 0 {
-                if !self.advance(doc) {
-                    return None;
+#[inline(always)]
+pub fn find_gap<const N: usize, const STRINGS: bool, const LOCKSTEP: bool, D: Document>(
+    doc: &D,
+    gaps: Gaps,
+    mut holds: impl FnMut(PartOffset) -> bool,
+) -> Option<PartOffset> {
+    let end = gaps.range.1;
+    let mut search = Search::<N>::new::<D, STRINGS>(doc, gaps);
+    let together = doc.together();
+    let (mut found, mut more) = (end, true);
+    while doc.any(together, more) {
+        if LOCKSTEP {
+            more = more && search.advance::<D, STRINGS>(doc);
+        } else {
+            while doc.any(together, more && lowest(&search.left).is_none()) {
+                if more && lowest(&search.left).is_none() {
+                    more = search.advance::<D, STRINGS>(doc);
                 }
             }
         }
-    }
-
-    /// Goes on to the next word, if there is one.
-    #[inline(always)]
-    pub fn advance<D: Document>(&mut self, doc: &D) -> bool {
-        if self.index == self.last {
-            return false;
-        }
-        self.index += 1;
-        self.take(doc, !0);
-        true
-    }
-
-    /// As [`next`](Self::next), in this word alone.
-    #[inline(always)]
-    pub fn next_of_word(&mut self) -> Option<(PartOffset, PartOffset)> {
-        while self.left != 0 {
-            let bit = self.left.trailing_zeros();
-            self.left &= self.left - 1;
-            let lower = self.word & ((1u64 << bit) - 1);
-            let gap = if lower != 0 {
-                bit + lower.leading_zeros() - (WORD - 1)
-            } else {
-                bit + 1 + self.before.leading_zeros()
-            };
-            let at = self.index * WORD + bit;
-            if self.wanted >> (gap & 63) & 1 == 1 && gap < WORD || self.wanted == !0 {
-                return Some((at.saturating_sub(gap), at));
+        while doc.any(together, more && lowest(&search.left).is_some()) {
+            if more && let Some(at) = take_lowest(&mut search.left) {
+                let at = (search.first - N as u32) * WORD + at;
+                if at >= end {
+                    more = false;
+                } else if holds(at) {
+                    (found, more) = (at, false);
+                }
+            }
+            if !LOCKSTEP {
+                break;
             }
         }
-        None
     }
+    (found != end).then_some(found)
 }
 
-/// Where in a word there is a bit that far behind one of these, or a byte further. There may be others between.
+/// Those bits of some words that are as far as is wanted from a bit before them, or a byte further; all if nothing is wanted.
 ///
 /// ```text
 /// before, word      ■..■.... ....■...
@@ -255,7 +374,21 @@ impl Gaps {
 /// 6:                ......■■ .■■.....       all of them moved by 6
 /// ```
 #[inline(always)]
-const fn behind(before: u64, word: u64, gap: u32) -> u64 {
-    let (low, high) = (before | before << 1, word | word << 1 | before >> (WORD - 1));
-    high << gap | low >> (WORD - gap)
+fn far_enough<const N: usize>(words: &[u64; N], before: u64, mut wanted: u64) -> [u64; N] {
+    if wanted == 0 {
+        return *words;
+    }
+    let mut found = [0; N];
+    while wanted != 0 {
+        let gap = wanted.trailing_zeros();
+        wanted &= wanted - 1;
+        let (mut before, mut i) = (before, 0);
+        while i < N {
+            let (low, high) = (before | before << 1, words[i] | words[i] << 1 | before >> (WORD - 1));
+            found[i] |= words[i] & (high << gap | low >> (WORD - gap));
+            before = words[i];
+            i += 1;
+        }
+    }
+    found
 }

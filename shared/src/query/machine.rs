@@ -153,18 +153,28 @@ fn step<D: Document, S: Sink, const SINGULAR: bool>(
         INDEX => element(doc, node, instr.a),
         _ if SINGULAR => None,
         _ => {
-            let mut visit = top.visit;
+            let (mut visit, mut from) = (top.visit, top.pc);
+            let (mut behind, plain) = (top.pc + 1, doc.is_plain());
             let child = match instr.op {
                 SLICE => next_in_slice(doc, node, &instr, &mut visit),
                 WILDCARD => next_child(doc, node, &mut visit),
+                _ if plain && program.tests.get(instr.a as usize).gaps != 0 => {
+                    behind = top.pc + instr.b as u32;
+                    next_plain_string(doc, node, program, (top.pc, instr.b as u32), &mut visit).map(
+                        |(child, filter)| {
+                            from = filter;
+                            child
+                        },
+                    )
+                }
                 _ => next_that_passes(program, doc, node, &instr, &mut visit),
             };
             let Some(child) = child else {
-                top.pc += 1;
-                top.visit = Visit::default();
+                (top.pc, top.visit) = (behind, Visit::default());
                 return Step::Stay(top);
             };
-            let frame = Frame { pc: instr.target, node: child, visit: Visit::default() };
+            let target = program.instrs.get(from as usize).target;
+            let frame = Frame { pc: target, node: child, visit: Visit::default() };
             return Step::Enter(frame, Frame { visit, ..top });
         }
     };
@@ -193,9 +203,6 @@ fn next_that_passes<D: Document>(
     visit: &mut Visit,
 ) -> Option<Node> {
     let test = program.tests.get(filter.a as usize);
-    if test.gaps != 0 && doc.is_plain() {
-        return next_plain_string(doc, node, program.literals, &test, visit);
-    }
     while let Some(child) = next_child(doc, node, visit) {
         let mut found = Some(child);
         let mut pc = test.path as usize;

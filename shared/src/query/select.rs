@@ -10,11 +10,11 @@
 //!            region ↑      ↑ colon        ↑ end of the value
 //! ```
 
-use super::document::{Document, Gaps, MAX_GAP, Node, count_bits, next_bit, nth_bit, previous_bit};
+use super::document::{Document, Gaps, MAX_GAP, Node, count_bits, find_gap, nth_bit, previous_bit};
 use super::value::{equals, string_equals};
 use crate::check::trim;
 use crate::index::class::is_whitespace;
-use crate::ir::{ABSENT, Instr, Test};
+use crate::ir::{ABSENT, Instr, Program, Test};
 use crate::units::{Level, PartOffset};
 use crate::view::View;
 
@@ -55,7 +55,7 @@ fn next_colon<D: Document>(
     end: PartOffset,
 ) -> (PartOffset, PartOffset) {
     loop {
-        let at = next_bit(doc, level, region, end);
+        let at = doc.next_bit(level, region, end);
         if at == end || doc.byte(at) == b':' {
             return (region, at);
         }
@@ -98,7 +98,7 @@ pub fn member<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, name: (u
         if colon == end {
             return None;
         }
-        let value_end = next_bit(doc, node.level, colon + 1, end);
+        let value_end = doc.next_bit(node.level, colon + 1, end);
         if name_equals(doc, name_start, colon, literals, name) {
             return value_in(doc, colon + 1, value_end, node.level + 1);
         }
@@ -113,10 +113,13 @@ pub fn member<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, name: (u
 #[inline(always)]
 fn member_end<D: Document>(doc: &D, level: Level, mut at: PartOffset, end: PartOffset) -> PartOffset {
     while at < end && doc.byte(at) == b':' {
-        at = next_bit(doc, level, at + 1, end);
+        at = doc.next_bit(level, at + 1, end);
     }
     at
 }
+
+/// Words of a level that are read at once where names and strings of plain records are looked for.
+const WORDS: usize = 4;
 
 /// As [`member`], in a plain record; `name` is the literal as it then stands in the text, with quotes and a colon.
 #[inline(always)]
@@ -126,31 +129,22 @@ pub fn plain_member<D: Document>(
     literals: View<'_, u8>,
     name: (u32, u32),
 ) -> Option<Node> {
-    if !is_object(doc, node) {
+    // A name that cannot be written without an escape is in no plain record.
+    if name.1 == 0 || !is_object(doc, node) {
         return None;
     }
-    let end = node.end - 1;
     // A name that is too long to be looked for by its length is compared wherever one may end.
-    let only = if name.1 <= MAX_GAP { name.1 } else { 0 };
-    let mut gaps = Gaps::new(doc, node.level, (node.start, end), only, !0);
-    let (together, mut found) = (doc.together(), end);
-    while let Some((_, colon)) = gaps.next(doc) {
-        if ends_plain_name(doc, colon, literals, name) {
-            found = colon;
-            break;
-        }
-    }
-    // What follows takes long, too.
-    if !doc.any(together, found != end) || found == end {
-        return None;
-    }
-    value_behind(doc, node, found)
+    let wanted = if name.1 <= MAX_GAP { 1 << name.1 } else { 0 };
+    let gaps = Gaps { level: node.level, range: (node.start, node.end - 1), wanted, escaped: 0 };
+    let colon =
+        find_gap::<WORDS, false, false, _>(doc, gaps, |colon| ends_plain_name(doc, colon, literals, name))?;
+    value_behind(doc, node, colon)
 }
 
 /// The value behind a colon of an object.
 #[inline(always)]
 fn value_behind<D: Document>(doc: &D, node: Node, colon: PartOffset) -> Option<Node> {
-    let end = next_bit(doc, node.level, colon + 1, node.end - 1);
+    let end = doc.next_bit(node.level, colon + 1, node.end - 1);
     value_in(doc, colon + 1, end, node.level + 1)
 }
 
@@ -170,49 +164,65 @@ fn ends_plain_name<D: Document>(
     if at > 0 && is_whitespace(doc.byte(at)) {
         at -= 1;
     }
-    matches!(doc.byte(at), b',' | b'{')
+    matches!(doc.byte(at), b',' | b'{' | b'[')
 }
 
-/// The next child of a plain record's node that equals a string, which is short enough to be looked for by how far apart the
-/// separators around it are.
+/// Whether a value of a plain record, which ends as a string does, equals a string.
+#[inline(always)]
+fn equals_plain_string<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
+    let len = node.end - node.start;
+    if test.raw_len != 0 && len <= test.raw_len {
+        return len == test.raw_len && doc.stands_at(node.start, literals, test.raw, len);
+    }
+    equals(doc, node, literals, test)
+}
+
+/// The next child of a plain record's node that equals the string of one of some filters, and which of them. All strings are short
+/// enough to be looked for by how far apart the separators around them are.
 #[inline(always)]
 pub fn next_plain_string<D: Document>(
     doc: &D,
     node: Node,
-    literals: View<'_, u8>,
-    test: &Test,
+    program: &Program<'_>,
+    (filter, count): (u32, u32),
     visit: &mut Visit,
-) -> Option<Node> {
+) -> Option<(Node, u32)> {
     let object = is_object(doc, node);
     if !object && !is_array(doc, node) || visit.cursor >= node.end {
         return None;
     }
     let start = if visit.cursor == 0 { node.start } else { visit.cursor - 1 };
-    let mut gaps = Gaps::new(doc, node.level, (start, node.end), 0, test.gaps);
-    let is_equal = |before: PartOffset, at: PartOffset| {
-        let child = value_in(doc, before + 1, at, node.level + 1)?;
+    let test = |i: u32| program.tests.get(program.instrs.get((filter + i) as usize).a as usize);
+    let (mut wanted, mut escaped, mut i) = (0, 0, 0);
+    while i < count {
+        let test = test(i);
+        let raw = if test.raw_len == 0 { 0 } else { 1 << (test.raw_len + 1) };
+        wanted |= raw;
+        escaped |= test.gaps & !raw;
+        i += 1;
+    }
+    let gaps = Gaps { level: node.level, range: (start, node.end), wanted, escaped };
+    let mut found = None;
+    let at = find_gap::<WORDS, true, true, _>(doc, gaps, |at| {
+        let Some(before) = previous_bit(doc, node.level, start, at) else { return false };
+        let child = before + 1 + is_whitespace(doc.byte(before + 1)) as PartOffset;
+        let child = Node { start: child, end: at, level: node.level + 1 };
+        let mut i = 0;
+        while i < count && !equals_plain_string(doc, child, program.literals, &test(i)) {
+            i += 1;
+        }
         // In an object it is a value if it stands behind a colon, and that behind no other.
         let follows_colon = || {
             let second = previous_bit(doc, node.level, node.start, before);
             doc.byte(before) == b':' && second.is_none_or(|at| doc.byte(at) != b':')
         };
-        (equals(doc, child, literals, test) && (!object || follows_colon())).then_some(child)
-    };
-    // Word by word, all that are here together: each would else be in another word, and alone there.
-    let (together, mut found, mut more) = (doc.together(), None, true);
-    visit.cursor = node.end;
-    while doc.any(together, more) {
-        if more {
-            while let Some((before, at)) = gaps.next_of_word() {
-                found = is_equal(before, at);
-                if found.is_some() {
-                    visit.cursor = at + 1;
-                    break;
-                }
-            }
-            more = found.is_none() && gaps.advance(doc);
+        let holds = i < count && (!object || follows_colon());
+        if holds {
+            found = Some((child, filter + i));
         }
-    }
+        holds
+    });
+    visit.cursor = at.map_or(node.end, |at| at + 1);
     found
 }
 
@@ -244,7 +254,7 @@ pub fn element<D: Document>(doc: &D, node: Node, index: i64) -> Option<Node> {
         }
         comma + 1
     };
-    value_in(doc, from, next_bit(doc, node.level, from, end), node.level + 1)
+    value_in(doc, from, doc.next_bit(node.level, from, end), node.level + 1)
 }
 
 /// Where the visit of a container's children stands. `cursor` 0 is "not begun": no child begins there.
@@ -277,7 +287,7 @@ pub fn next_child<D: Document>(doc: &D, node: Node, visit: &mut Visit) -> Option
             }
             from = colon + 1;
         }
-        let value_end = next_bit(doc, node.level, from, end);
+        let value_end = doc.next_bit(node.level, from, end);
         visit.cursor = 1 + if object { member_end(doc, node.level, value_end, end) } else { value_end };
         if let Some(child) = value_in(doc, from, value_end, node.level + 1) {
             return Some(child);
@@ -305,7 +315,7 @@ pub fn next_in_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mu
                 visit.left = 0;
                 return None;
             }
-            let to = next_bit(doc, node.level, from, end);
+            let to = doc.next_bit(node.level, from, end);
             // The next element begins `step` commas on, of which this one's own is the first.
             let comma = if step == 1 { to } else { nth_bit(doc, node.level, to, end, step as u64 - 1) };
             visit.cursor = comma + 1;
