@@ -114,6 +114,9 @@ const STAGED_UPLOADS: usize = 16 << 10;
 /// the driver's own way to memory that is not page-locked is one for all queues.
 const STAGED_DOWNLOADS: (usize, usize) = (64 << 10, 1 << 20);
 
+/// Where arrays begin in that memory: at a multiple of this.
+const STAGED_ALIGNMENT: usize = 64;
+
 /// From so many cores on, all workers of a device may spin and leave some for others. By that reasoning: on 16 cores with twelve
 /// workers it did no harm (docs/performance.md), and the other way is not measured.
 const SPINNING_CORES: usize = 16;
@@ -323,16 +326,43 @@ impl Cuda {
         check("cuMemcpyHtoDAsync", result)
     }
 
-    /// Copies from a device's memory, and waits for it.
+    /// Adds a copy from a device's memory to the stream.
     ///
     /// # Safety
-    /// `from` has as many bytes as `to`.
+    /// `from` has as many bytes as `to`. They stay where they are, and nobody reads or writes them, until the stream has been
+    /// waited for.
     unsafe fn copy_from(&self, from: u64, to: &mut [u8]) -> Result<(), Error> {
         let stream = self.stream()?.as_inner();
-        // SAFETY: the slice is writable, and borrowed alone until the copy is done; the caller vouches for the device's side.
+        // SAFETY: the slice is writable, and the caller vouches for the rest.
         let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream) };
-        check("cuMemcpyDtoHAsync", result)?;
-        self.synchronize()
+        check("cuMemcpyDtoHAsync", result)
+    }
+
+    /// Copies arrays back through staging memory, one behind the other, and waits where that is full and at the end. When it
+    /// returns without an error, no copy is under way.
+    fn copy_all_from(&self, downloads: Vec<CudaDownload<'_>>, staged: &mut [u8]) -> Result<(), Error> {
+        let (mut under_way, mut used) = (Vec::with_capacity(downloads.len()), 0);
+        for CudaDownload { mut from, mut to } in downloads {
+            while !to.is_empty() {
+                if used >= staged.len() {
+                    self.synchronize()?;
+                    take_staged(&mut under_way, staged);
+                    used = 0;
+                }
+                let (part, rest) = to.split_at_mut(to.len().min(staged.len() - used));
+                // SAFETY: the array is borrowed and has these bytes, as `to_download` has found. This part of the staging memory
+                // is touched next when the stream has been waited for: here, or by the caller after an error.
+                unsafe { self.copy_from(from, &mut staged[used..used + part.len()]) }?;
+                from += part.len() as u64;
+                let begin = used;
+                used += part.len().next_multiple_of(STAGED_ALIGNMENT);
+                under_way.push((begin, part));
+                to = rest;
+            }
+        }
+        self.synchronize()?;
+        take_staged(&mut under_way, staged);
+        Ok(())
     }
 
     /// From now on, takes the time of every launch.
@@ -436,6 +466,19 @@ impl Staging {
     }
 }
 
+/// Gives out what has been copied to the staging memory: from where each begins there.
+fn take_staged(under_way: &mut Vec<(usize, &mut [u8])>, staged: &[u8]) {
+    for (begin, to) in under_way.drain(..) {
+        to.copy_from_slice(&staged[begin..begin + to.len()]);
+    }
+}
+
+/// Bytes of an array in a CUDA device's memory, which is borrowed as long as they are to go to the host.
+pub struct CudaDownload<'a> {
+    from: u64,
+    to: &'a mut [u8],
+}
+
 /// An array in a CUDA device's memory.
 pub struct CudaBuffer<T> {
     bytes: DeviceBytes,
@@ -467,6 +510,7 @@ fn bytes_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
 
 impl Accelerator for Cuda {
     type Buffer<T: Plain> = CudaBuffer<T>;
+    type Download<'a> = CudaDownload<'a>;
 
     fn queue(&self) -> Result<Self, Error> {
         Ok(Self::on(self.device.clone()))
@@ -586,24 +630,30 @@ impl Accelerator for Cuda {
         Ok(())
     }
 
-    fn download<T: Plain>(&self, buffer: &CudaBuffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
+    fn to_download<'a, T: Plain>(
+        &self,
+        buffer: &'a CudaBuffer<T>,
+        at: usize,
+        to: &'a mut [T],
+    ) -> Result<CudaDownload<'a>, Error> {
         let range = buffer.range(at, at + to.len())?;
-        if range.is_empty() {
+        Ok(CudaDownload { from: buffer.bytes.start() + range.start as u64, to: bytes_mut(to) })
+    }
+
+    fn download_all(&self, downloads: Vec<CudaDownload<'_>>) -> Result<(), Error> {
+        let len = downloads.iter().map(|one| one.to.len().next_multiple_of(STAGED_ALIGNMENT)).sum();
+        if len == 0 {
             return Ok(());
         }
         let context = &self.enter()?.context;
-        let from = buffer.bytes.start() + range.start as u64;
         let mut staging = self.staging();
-        let staged = staging.download(context, range.len())?;
-        let mut at = from;
-        for part in bytes_mut(to).chunks_mut(staged.len()) {
-            // SAFETY: `range` lies within the buffer, and all parts together are as long.
-            unsafe { self.copy_from(at, &mut staged[..part.len()]) }?;
-            part.copy_from_slice(&staged[..part.len()]);
-            at += part.len() as u64;
+        let copied = self.copy_all_from(downloads, staging.download(context, len)?);
+        if copied.is_err() {
+            // A copy may be under way to memory that is used again. If that fails too, the first error says more.
+            let _ = self.synchronize();
         }
         staging.used = 0;
-        Ok(())
+        copied
     }
 
     fn view<'a, T: Plain>(&self, buffer: &'a CudaBuffer<T>, len: usize) -> View<'a, T> {
