@@ -80,6 +80,11 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
         Vec::new()
     }
 
+    /// What went otherwise than it should, and was made good.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// When the device was ready, if it had to be opened and is.
     fn ready(&self) -> Option<Instant> {
         None

@@ -125,7 +125,9 @@ const SPINNING_CORES: usize = 16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextMemory {
     /// It is this process's own, and is page-locked by the first copy from it: texts are read while the context is made. Where
-    /// a device says that it cannot, as [`Allocated`](Self::Allocated); where it says it can and fails, that is an error.
+    /// a device says that it cannot, as [`Allocated`](Self::Allocated). Where it says it can and fails, that text is copied as it
+    /// is, more slowly; later ones are as [`Allocated`](Self::Allocated), if the driver has such memory; and
+    /// [`Setup::notes`](crate::Setup::notes) says so.
     #[default]
     Registered,
     /// The driver makes it, once there is a context.
@@ -173,6 +175,8 @@ struct Device {
     /// How long it took to load the driver, and to see what the device is.
     driver: Duration,
     settings: Settings,
+    /// Why some text could not be page-locked: the first time.
+    unlocked: OnceLock<Error>,
     opened: OnceLock<Result<Opened, DeviceError>>,
     /// Who makes the context, until somebody waits for it.
     opening: Mutex<Option<JoinHandle<Result<Opened, Error>>>>,
@@ -285,8 +289,8 @@ impl Cuda {
             .name(format!("cuda:{number}"))
             .spawn(move || Opened::new(device, settings))
             .map_err(|error| Error::Internal(format!("no thread could be started: {error}")))?;
-        let (opened, opening) = (OnceLock::new(), Mutex::new(Some(thread)));
-        Ok(Self::on(Arc::new(Device { name, memory, driver, settings, opened, opening })))
+        let (unlocked, opened, opening) = (OnceLock::new(), OnceLock::new(), Mutex::new(Some(thread)));
+        Ok(Self::on(Arc::new(Device { name, memory, driver, settings, unlocked, opened, opening })))
     }
 
     /// A queue on a device.
@@ -517,10 +521,22 @@ impl Accelerator for Cuda {
     }
 
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
+        let allocated = || Ok(Buffer::new(Allocated::new(&self.device.opened()?.context, len)?));
         match self.device.settings.texts {
-            TextMemory::Registered => Ok(Buffer::new(Pages::new(len)?)),
-            TextMemory::Allocated => Ok(Buffer::new(Allocated::new(&self.device.opened()?.context, len)?)),
+            TextMemory::Registered if self.device.unlocked.get().is_none() => {
+                Ok(Buffer::new(Pages::new(len)?))
+            }
+            // What the driver cannot page-lock it may not have, either.
+            TextMemory::Registered => allocated().or_else(|_: Error| Ok(Buffer::new(Pages::new(len)?))),
+            TextMemory::Allocated => allocated(),
         }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let said = |error| {
+            format!("{}: some text was copied from memory that is not page-locked: {error}", self.device.name)
+        };
+        self.device.unlocked.get().map(said).into_iter().collect()
     }
 
     fn setup(&self) -> Vec<(&'static str, Duration)> {
@@ -616,7 +632,10 @@ impl Accelerator for Cuda {
         if range.is_empty() {
             return Ok(());
         }
-        lock(&self.enter()?.context, bytes(from))?;
+        if let Err(error) = lock(&self.enter()?.context, bytes(from)) {
+            // The driver copies from any memory. If it is the device that failed, the copy says so, too.
+            let _ = self.device.unlocked.set(error);
+        }
         let to = buffer.bytes.start() + range.start as u64;
         // SAFETY: `range` lies within the buffer, and the caller vouches for the slice.
         unsafe { self.copy_to(to, bytes(from)) }

@@ -280,6 +280,10 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         self.device.setup()
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.device.notes()
+    }
+
     fn ready(&self) -> Option<Instant> {
         self.device.ready()
     }
