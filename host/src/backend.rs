@@ -90,6 +90,11 @@ pub trait Backend: Send + Sync {
         Vec::new()
     }
 
+    /// What went otherwise than it should, and was made good: `--stats` shows it.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// When the backend was ready to answer, if it had to be made and is: that may be after it was first asked.
     fn ready(&self) -> Option<Instant> {
         None

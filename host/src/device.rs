@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::kernel::Kernel;
 
-pub use memory::{ScanScratch, Slot};
+pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 
 use crate::backend::Buffer;
@@ -53,11 +53,15 @@ plain!(
 /// One queue on a device: memory, copies and typed launches, all in one order.
 ///
 /// Work that was asked for later sees the effects of work asked for earlier, of the same queue; what another queue does
-/// may happen at any time, and at the same time. All may be asynchronous; [`download`](Self::download) and
-/// [`wait`](Self::wait) wait for this queue alone. An array is used by the queue that made it.
+/// may happen at any time, and at the same time. All may be asynchronous; [`download`](Self::download),
+/// [`download_all`](Self::download_all) and [`wait`](Self::wait) wait for this queue alone. An array is used by the queue that
+/// made it.
 pub trait Accelerator: Send + Sync + Sized + 'static {
     /// An array in device memory.
     type Buffer<T: Plain>: Send;
+
+    /// Elements of an array, and where on the host they are to go.
+    type Download<'a>;
 
     /// Makes another queue on the same device.
     ///
@@ -73,6 +77,11 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
 
     /// How long each part of opening the device took, of those that are done.
     fn setup(&self) -> Vec<(&'static str, Duration)> {
+        Vec::new()
+    }
+
+    /// What went otherwise than it should, and was made good.
+    fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
@@ -119,7 +128,7 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// Copies elements to the device, from element `at` on, at some time before the queue has been waited for.
     ///
     /// # Safety
-    /// The elements stay where they are, and as they are, until [`wait`](Self::wait) or [`download`](Self::download) has
+    /// The elements stay where they are, and as they are, until [`wait`](Self::wait), or a download of one element at least, has
     /// returned.
     ///
     /// # Errors
@@ -137,11 +146,31 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// [`Error::Device`] where something has failed. Nothing runs on the queue after that.
     fn wait(&self) -> Result<(), Error>;
 
-    /// Copies elements from the device, from element `at` on, when all earlier work is done.
+    /// Names elements, from element `at` on, for [`download_all`](Self::download_all). Nothing is copied yet.
+    ///
+    /// # Errors
+    /// As for [`zero`](Self::zero).
+    fn to_download<'a, T: Plain>(
+        &self,
+        buffer: &'a Self::Buffer<T>,
+        at: usize,
+        to: &'a mut [T],
+    ) -> Result<Self::Download<'a>, Error>;
+
+    /// Copies elements of any number of arrays from the device, when all earlier work is done. A wait costs as much as a copy of
+    /// many bytes, so this waits once, or once for each part where they are too many for one copy.
     ///
     /// # Errors
     /// As for [`zero`](Self::zero); errors of earlier launches come out here too.
-    fn download<T: Plain>(&self, buffer: &Self::Buffer<T>, at: usize, to: &mut [T]) -> Result<(), Error>;
+    fn download_all(&self, downloads: Vec<Self::Download<'_>>) -> Result<(), Error>;
+
+    /// Copies elements of one array, from element `at` on, as [`download_all`](Self::download_all) does.
+    ///
+    /// # Errors
+    /// As for [`download_all`](Self::download_all).
+    fn download<T: Plain>(&self, buffer: &Self::Buffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
+        self.download_all(vec![self.to_download(buffer, at, to)?])
+    }
 
     /// The first `len` elements, as a kernel's argument.
     ///

@@ -76,6 +76,8 @@ pub struct Setup {
     pub parts: Vec<(&'static str, Duration)>,
     /// When it was ready to answer, if it had to be made.
     pub ready: Option<Instant>,
+    /// What went otherwise than it should, and was made good: it may have cost time.
+    pub notes: Vec<String>,
 }
 
 /// What answers, and why.
@@ -253,7 +255,7 @@ impl Answers {
     pub fn setup(&self) -> Setup {
         let Some(workers) = &self.workers else { return Setup::default() };
         let backend = workers.backend();
-        Setup { parts: backend.setup(), ready: backend.ready() }
+        Setup { parts: backend.setup(), ready: backend.ready(), notes: backend.notes() }
     }
 
     /// Decompressed bytes read so far. Another thread may ask while this one waits.

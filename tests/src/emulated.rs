@@ -29,6 +29,8 @@ struct Device {
     kernels: Mutex<BTreeMap<&'static str, u64>>,
     /// Bytes of the largest array that has been copied to the device.
     largest_upload: AtomicU64,
+    /// How often a queue has been waited for.
+    waits: AtomicU64,
     memory: u64,
     /// Bytes of arrays.
     used: AtomicU64,
@@ -41,6 +43,7 @@ impl Default for Device {
             queues: AtomicU64::new(0),
             kernels: Mutex::default(),
             largest_upload: AtomicU64::new(0),
+            waits: AtomicU64::new(0),
             memory: 1 << 30,
             used: AtomicU64::new(0),
         }
@@ -64,6 +67,12 @@ impl Emulated {
         (kernels, self.0.largest_upload.swap(0, Ordering::Relaxed))
     }
 
+    /// How often a queue would have been waited for since this was asked last: downloads together are one wait.
+    #[must_use]
+    pub fn take_waits(&self) -> u64 {
+        self.0.waits.swap(0, Ordering::Relaxed)
+    }
+
     /// Bytes of all arrays that there are.
     #[must_use]
     pub fn used(&self) -> u64 {
@@ -85,6 +94,12 @@ impl Emulated {
             seed => Schedule::Shuffled { seed },
         }
     }
+}
+
+/// Elements of such an array, and where they are to go: bytes of any type's.
+pub struct HostDownload<'a> {
+    from: &'a [u8],
+    to: &'a mut [u8],
 }
 
 /// An array that stands for one in device memory: 16-byte aligned, poisoned before its first use.
@@ -117,6 +132,7 @@ impl<T: Plain> HostBuffer<T> {
 
 impl Accelerator for Emulated {
     type Buffer<T: Plain> = HostBuffer<T>;
+    type Download<'a> = HostDownload<'a>;
 
     fn queue(&self) -> Result<Self, Error> {
         self.0.queues.fetch_add(1, Ordering::Relaxed);
@@ -173,12 +189,31 @@ impl Accelerator for Emulated {
     }
 
     fn wait(&self) -> Result<(), Error> {
+        self.0.waits.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    fn download<T: Plain>(&self, buffer: &HostBuffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
-        to.copy_from_slice(&buffer.slice()[at..at + to.len()]);
-        Ok(())
+    fn to_download<'a, T: Plain>(
+        &self,
+        buffer: &'a HostBuffer<T>,
+        at: usize,
+        to: &'a mut [T],
+    ) -> Result<HostDownload<'a>, Error> {
+        let (from, len) = (&buffer.slice()[at..at + to.len()], size_of_val(to));
+        // SAFETY: both slices have so many bytes, and are borrowed as long as these; `Plain` types have no padding, and every
+        // bit pattern is a value of one.
+        let (from, to) = unsafe {
+            let from = std::slice::from_raw_parts(from.as_ptr().cast(), len);
+            (from, std::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), len))
+        };
+        Ok(HostDownload { from, to })
+    }
+
+    fn download_all(&self, downloads: Vec<HostDownload<'_>>) -> Result<(), Error> {
+        for HostDownload { from, to } in downloads {
+            to.copy_from_slice(from);
+        }
+        self.wait()
     }
 
     fn view<'a, T: Plain>(&self, buffer: &'a HostBuffer<T>, len: usize) -> View<'a, T> {

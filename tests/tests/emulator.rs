@@ -25,7 +25,7 @@ use warpath_shared::kernel::{
 use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
 use warpath_tests::data;
-use warpath_tests::emulated::{Emulated, HostBuffer};
+use warpath_tests::emulated::{Emulated, HostBuffer, HostDownload};
 use warpath_tests::random::Rng;
 
 /// The emulator, and the names of the kernels that ran.
@@ -37,6 +37,7 @@ struct Recording {
 
 impl Accelerator for Recording {
     type Buffer<T: Plain> = HostBuffer<T>;
+    type Download<'a> = HostDownload<'a>;
 
     fn queue(&self) -> Result<Self, Error> {
         Ok(Self { emulated: self.emulated.queue()?, ran: self.ran.clone() })
@@ -71,8 +72,16 @@ impl Accelerator for Recording {
     fn wait(&self) -> Result<(), Error> {
         self.emulated.wait()
     }
-    fn download<T: Plain>(&self, buffer: &HostBuffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
-        self.emulated.download(buffer, at, to)
+    fn to_download<'a, T: Plain>(
+        &self,
+        buffer: &'a HostBuffer<T>,
+        at: usize,
+        to: &'a mut [T],
+    ) -> Result<HostDownload<'a>, Error> {
+        self.emulated.to_download(buffer, at, to)
+    }
+    fn download_all(&self, downloads: Vec<HostDownload<'_>>) -> Result<(), Error> {
+        self.emulated.download_all(downloads)
     }
     fn view<'a, T: Plain>(&self, buffer: &'a HostBuffer<T>, len: usize) -> View<'a, T> {
         self.emulated.view(buffer, len)

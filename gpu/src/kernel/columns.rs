@@ -227,7 +227,7 @@ pub unsafe fn column_read(args: ColumnReadArgs<'_>) {
 ///
 /// *Threads*: as [`crate::coop::gather`] says. A string with escapes is shorter than its text: what is copied of it is
 /// written over by [`column_finish`]. *Overflow*: the offsets were scanned from lengths, none of which is longer than its
-/// row's text. *Cost*: the bytes read once and written once; 20 bytes a row.
+/// row's text; what there is no room for is not copied. *Cost*: the bytes read once and written once; 20 bytes a row.
 ///
 /// # Safety
 /// Launched as [`ColumnGather`](warpath_shared::kernel::ColumnGather) says, with sizes that its check accepts.
@@ -252,8 +252,8 @@ pub unsafe fn column_gather(args: ColumnBytesArgs<'_>) {
 
 /// Writes what strings with escapes say, narrows offsets, and looks up bounds.
 ///
-/// *Threads*: a thread a row. *Overflow*: what a string says is as long as it was measured to be, by the same rule.
-/// *Cost*: 24 bytes a row, and the bytes of strings with escapes once more.
+/// *Threads*: a thread a row. *Overflow*: what a string says is as long as it was measured to be, by the same rule; strings
+/// that end where there is no room are left. *Cost*: 24 bytes a row, and the bytes of strings with escapes once more.
 ///
 /// # Safety
 /// Launched as [`ColumnFinish`](warpath_shared::kernel::ColumnFinish) says, with sizes that its check accepts.
@@ -277,9 +277,10 @@ pub unsafe fn column_finish(args: ColumnBytesArgs<'_>) {
     }
     let raw = rows.are(Kind::Raw);
     let (mut at, end, is_string) = source(&rows, rows.rows.get(rows.first as usize + this));
-    let len = (args.offsets.get(this + 1) - offset) as u32;
+    let after = args.offsets.get(this + 1);
+    let len = (after - offset) as u32;
     // Nulls have no bytes.
-    if !is_string || len == 0 || len - raw as u32 == end - at {
+    if !is_string || len == 0 || len - raw as u32 == end - at || after > args.bytes.len() as u64 {
         return;
     }
     let byte = reader(rows.text);

@@ -98,6 +98,10 @@ impl Backend for Together {
         self.backends.iter().flat_map(|backend| backend.setup()).collect()
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.backends.iter().flat_map(|backend| backend.notes()).collect()
+    }
+
     fn ready(&self) -> Option<Instant> {
         self.backends.iter().filter_map(|backend| backend.ready()).max()
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::BinaryBytes;
 use warpath::answer::Want;
 use warpath::{
-    Answers, Batch, Engine, Error, IndexFile, InputError, Plan, Program, RecordError, Source, Stats,
+    Answers, Batch, Engine, Error, IndexFile, InputError, Plan, Program, RecordError, Setup, Source, Stats,
 };
 use warpath_shared::units::LineIx;
 
@@ -104,7 +104,7 @@ pub fn consume(
         // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
         let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
         let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
-        let table = table(answers.plan(), &answers.stats(), (setup, &made.parts), total);
+        let table = table(answers.plan(), &answers.stats(), (setup, &made), total);
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
     done
@@ -204,16 +204,12 @@ fn excerpt(line: &[u8], fault: &RecordError) -> String {
     format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
 }
 
-fn table(
-    plan: &Plan,
-    stats: &Stats,
-    (setup, parts): (Duration, &[(&str, Duration)]),
-    total: Duration,
-) -> String {
+fn table(plan: &Plan, stats: &Stats, (setup, made): (Duration, &Setup), total: Duration) -> String {
     let running = total.saturating_sub(setup);
     let rate = stats.bytes as f64 / running.as_secs_f64().max(1e-9) / 1e9;
     let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
-    let parts: Vec<String> = parts.iter().map(|(part, time)| format!("{part} {}", seconds(*time))).collect();
+    let part = |(part, time): &(&str, Duration)| format!("{part} {}", seconds(*time));
+    let parts: Vec<String> = made.parts.iter().map(part).collect();
     let workers = match stats.workers {
         1 => "1".to_owned(),
         workers => format!("{workers} at the same time"),
@@ -245,6 +241,7 @@ fn table(
     if let Some(index) = &plan.index {
         rows.insert(2, ("index", index.clone()));
     }
+    rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
     let mut table = String::new();
     for (name, value) in rows {
         let _ = writeln!(table, "{name:<11} {value}");
@@ -269,6 +266,16 @@ mod tests {
         assert_eq!(shown("{\"☺\": \"x}".as_bytes(), 9), "  {\"☺\": \"x}\n        ^");
         assert_eq!(shown(b"\t\0\xff]", 4), "  \u{fffd}\u{fffd}\u{fffd}]\n     ^");
         assert_eq!(shown(b"", 1), "  \n  ^");
+    }
+
+    #[test]
+    fn notes_are_shown_if_there_are_any() {
+        let shown = |notes: Vec<String>| {
+            let made = Setup { notes, ..Setup::default() };
+            table(&Plan::default(), &Stats::default(), (Duration::ZERO, &made), Duration::ZERO)
+        };
+        assert!(!shown(Vec::new()).contains("note"));
+        assert!(shown(vec!["slower".into()]).ends_with("\nnote        slower\n"));
     }
 
     #[test]

@@ -114,6 +114,9 @@ const STAGED_UPLOADS: usize = 16 << 10;
 /// the driver's own way to memory that is not page-locked is one for all queues.
 const STAGED_DOWNLOADS: (usize, usize) = (64 << 10, 1 << 20);
 
+/// Where arrays begin in that memory: at a multiple of this.
+const STAGED_ALIGNMENT: usize = 64;
+
 /// From so many cores on, all workers of a device may spin and leave some for others. By that reasoning: on 16 cores with twelve
 /// workers it did no harm (docs/performance.md), and the other way is not measured.
 const SPINNING_CORES: usize = 16;
@@ -122,7 +125,9 @@ const SPINNING_CORES: usize = 16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextMemory {
     /// It is this process's own, and is page-locked by the first copy from it: texts are read while the context is made. Where
-    /// a device says that it cannot, as [`Allocated`](Self::Allocated); where it says it can and fails, that is an error.
+    /// a device says that it cannot, as [`Allocated`](Self::Allocated). Where it says it can and fails, that text is copied as it
+    /// is, more slowly; later ones are as [`Allocated`](Self::Allocated), if the driver has such memory; and
+    /// [`Setup::notes`](crate::Setup::notes) says so.
     #[default]
     Registered,
     /// The driver makes it, once there is a context.
@@ -170,6 +175,8 @@ struct Device {
     /// How long it took to load the driver, and to see what the device is.
     driver: Duration,
     settings: Settings,
+    /// Why some text could not be page-locked: the first time.
+    unlocked: OnceLock<Error>,
     opened: OnceLock<Result<Opened, DeviceError>>,
     /// Who makes the context, until somebody waits for it.
     opening: Mutex<Option<JoinHandle<Result<Opened, Error>>>>,
@@ -282,8 +289,8 @@ impl Cuda {
             .name(format!("cuda:{number}"))
             .spawn(move || Opened::new(device, settings))
             .map_err(|error| Error::Internal(format!("no thread could be started: {error}")))?;
-        let (opened, opening) = (OnceLock::new(), Mutex::new(Some(thread)));
-        Ok(Self::on(Arc::new(Device { name, memory, driver, settings, opened, opening })))
+        let (unlocked, opened, opening) = (OnceLock::new(), OnceLock::new(), Mutex::new(Some(thread)));
+        Ok(Self::on(Arc::new(Device { name, memory, driver, settings, unlocked, opened, opening })))
     }
 
     /// A queue on a device.
@@ -323,16 +330,43 @@ impl Cuda {
         check("cuMemcpyHtoDAsync", result)
     }
 
-    /// Copies from a device's memory, and waits for it.
+    /// Adds a copy from a device's memory to the stream.
     ///
     /// # Safety
-    /// `from` has as many bytes as `to`.
+    /// `from` has as many bytes as `to`. They stay where they are, and nobody reads or writes them, until the stream has been
+    /// waited for.
     unsafe fn copy_from(&self, from: u64, to: &mut [u8]) -> Result<(), Error> {
         let stream = self.stream()?.as_inner();
-        // SAFETY: the slice is writable, and borrowed alone until the copy is done; the caller vouches for the device's side.
+        // SAFETY: the slice is writable, and the caller vouches for the rest.
         let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream) };
-        check("cuMemcpyDtoHAsync", result)?;
-        self.synchronize()
+        check("cuMemcpyDtoHAsync", result)
+    }
+
+    /// Copies arrays back through staging memory, one behind the other, and waits where that is full and at the end. When it
+    /// returns without an error, no copy is under way.
+    fn copy_all_from(&self, downloads: Vec<CudaDownload<'_>>, staged: &mut [u8]) -> Result<(), Error> {
+        let (mut under_way, mut used) = (Vec::with_capacity(downloads.len()), 0);
+        for CudaDownload { mut from, mut to } in downloads {
+            while !to.is_empty() {
+                if used >= staged.len() {
+                    self.synchronize()?;
+                    take_staged(&mut under_way, staged);
+                    used = 0;
+                }
+                let (part, rest) = to.split_at_mut(to.len().min(staged.len() - used));
+                // SAFETY: the array is borrowed and has these bytes, as `to_download` has found. This part of the staging memory
+                // is touched next when the stream has been waited for: here, or by the caller after an error.
+                unsafe { self.copy_from(from, &mut staged[used..used + part.len()]) }?;
+                from += part.len() as u64;
+                let begin = used;
+                used += part.len().next_multiple_of(STAGED_ALIGNMENT);
+                under_way.push((begin, part));
+                to = rest;
+            }
+        }
+        self.synchronize()?;
+        take_staged(&mut under_way, staged);
+        Ok(())
     }
 
     /// From now on, takes the time of every launch.
@@ -436,6 +470,19 @@ impl Staging {
     }
 }
 
+/// Gives out what has been copied to the staging memory: from where each begins there.
+fn take_staged(under_way: &mut Vec<(usize, &mut [u8])>, staged: &[u8]) {
+    for (begin, to) in under_way.drain(..) {
+        to.copy_from_slice(&staged[begin..begin + to.len()]);
+    }
+}
+
+/// Bytes of an array in a CUDA device's memory, which is borrowed as long as they are to go to the host.
+pub struct CudaDownload<'a> {
+    from: u64,
+    to: &'a mut [u8],
+}
+
 /// An array in a CUDA device's memory.
 pub struct CudaBuffer<T> {
     bytes: DeviceBytes,
@@ -467,16 +514,29 @@ fn bytes_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
 
 impl Accelerator for Cuda {
     type Buffer<T: Plain> = CudaBuffer<T>;
+    type Download<'a> = CudaDownload<'a>;
 
     fn queue(&self) -> Result<Self, Error> {
         Ok(Self::on(self.device.clone()))
     }
 
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
+        let allocated = || Ok(Buffer::new(Allocated::new(&self.device.opened()?.context, len)?));
         match self.device.settings.texts {
-            TextMemory::Registered => Ok(Buffer::new(Pages::new(len)?)),
-            TextMemory::Allocated => Ok(Buffer::new(Allocated::new(&self.device.opened()?.context, len)?)),
+            TextMemory::Registered if self.device.unlocked.get().is_none() => {
+                Ok(Buffer::new(Pages::new(len)?))
+            }
+            // What the driver cannot page-lock it may not have, either.
+            TextMemory::Registered => allocated().or_else(|_: Error| Ok(Buffer::new(Pages::new(len)?))),
+            TextMemory::Allocated => allocated(),
         }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let said = |error| {
+            format!("{}: some text was copied from memory that is not page-locked: {error}", self.device.name)
+        };
+        self.device.unlocked.get().map(said).into_iter().collect()
     }
 
     fn setup(&self) -> Vec<(&'static str, Duration)> {
@@ -572,7 +632,10 @@ impl Accelerator for Cuda {
         if range.is_empty() {
             return Ok(());
         }
-        lock(&self.enter()?.context, bytes(from))?;
+        if let Err(error) = lock(&self.enter()?.context, bytes(from)) {
+            // The driver copies from any memory. If it is the device that failed, the copy says so, too.
+            let _ = self.device.unlocked.set(error);
+        }
         let to = buffer.bytes.start() + range.start as u64;
         // SAFETY: `range` lies within the buffer, and the caller vouches for the slice.
         unsafe { self.copy_to(to, bytes(from)) }
@@ -586,24 +649,30 @@ impl Accelerator for Cuda {
         Ok(())
     }
 
-    fn download<T: Plain>(&self, buffer: &CudaBuffer<T>, at: usize, to: &mut [T]) -> Result<(), Error> {
+    fn to_download<'a, T: Plain>(
+        &self,
+        buffer: &'a CudaBuffer<T>,
+        at: usize,
+        to: &'a mut [T],
+    ) -> Result<CudaDownload<'a>, Error> {
         let range = buffer.range(at, at + to.len())?;
-        if range.is_empty() {
+        Ok(CudaDownload { from: buffer.bytes.start() + range.start as u64, to: bytes_mut(to) })
+    }
+
+    fn download_all(&self, downloads: Vec<CudaDownload<'_>>) -> Result<(), Error> {
+        let len = downloads.iter().map(|one| one.to.len().next_multiple_of(STAGED_ALIGNMENT)).sum();
+        if len == 0 {
             return Ok(());
         }
         let context = &self.enter()?.context;
-        let from = buffer.bytes.start() + range.start as u64;
         let mut staging = self.staging();
-        let staged = staging.download(context, range.len())?;
-        let mut at = from;
-        for part in bytes_mut(to).chunks_mut(staged.len()) {
-            // SAFETY: `range` lies within the buffer, and all parts together are as long.
-            unsafe { self.copy_from(at, &mut staged[..part.len()]) }?;
-            part.copy_from_slice(&staged[..part.len()]);
-            at += part.len() as u64;
+        let copied = self.copy_all_from(downloads, staging.download(context, len)?);
+        if copied.is_err() {
+            // A copy may be under way to memory that is used again. If that fails too, the first error says more.
+            let _ = self.synchronize();
         }
         staging.used = 0;
-        Ok(())
+        copied
     }
 
     fn view<'a, T: Plain>(&self, buffer: &'a CudaBuffer<T>, len: usize) -> View<'a, T> {

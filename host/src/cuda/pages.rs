@@ -126,8 +126,23 @@ impl Pages {
     }
 }
 
-/// Page-locks the memory that the text is in, if it is [`Pages`] and has not been yet. The context is this thread's.
+/// Page-locks the memory that the text is in, if it is [`Pages`] and that has not been tried yet. The context is this thread's.
+/// Where it fails, the memory is as good as any other of this process, and is not tried again.
 pub(super) fn lock(context: &Arc<Context>, text: &[u8]) -> Result<(), Error> {
+    lock_by(text, |from, len| {
+        // SAFETY: the range is of whole pages that are mapped: the text is in them, and borrowed.
+        match unsafe { sys::cuMemHostRegister_v2(from, len, sys::CU_MEMHOSTREGISTER_PORTABLE) } {
+            sys::CUresult::CUDA_SUCCESS => Ok(context.clone()),
+            other => Err(other),
+        }
+    })
+}
+
+/// As [`lock`], by a call on whole pages that are mapped.
+fn lock_by(
+    text: &[u8],
+    register: impl FnOnce(*mut std::ffi::c_void, usize) -> Result<Arc<Context>, sys::CUresult>,
+) -> Result<(), Error> {
     if WAITING_COUNT.load(Ordering::Acquire) == 0 {
         return Ok(());
     }
@@ -140,14 +155,7 @@ pub(super) fn lock(context: &Arc<Context>, text: &[u8]) -> Result<(), Error> {
     WAITING_COUNT.store(waiting.len(), Ordering::Release);
     // Others lock theirs meanwhile.
     drop(waiting);
-    let locked = pages.context.get_or_init(|| {
-        let start = pages.from as *mut std::ffi::c_void;
-        // SAFETY: the range is of whole pages that are mapped: the text is in them, and borrowed.
-        match unsafe { sys::cuMemHostRegister_v2(start, pages.len, sys::CU_MEMHOSTREGISTER_PORTABLE) } {
-            sys::CUresult::CUDA_SUCCESS => Ok(context.clone()),
-            other => Err(other),
-        }
-    });
+    let locked = pages.context.get_or_init(|| register(pages.from as *mut std::ffi::c_void, pages.len));
     locked.as_ref().map_or_else(|error| check("cuMemHostRegister", *error), |_| Ok(()))
 }
 
@@ -202,5 +210,16 @@ mod tests {
             drop(pages);
             assert!(!waiting().iter().any(|one| Arc::ptr_eq(one, &locking)));
         }
+    }
+    #[test]
+    fn what_cannot_be_locked_is_told_once() {
+        let mut pages = Pages::new(PAGE).unwrap();
+        let short = |_, _| Err(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        let said = lock_by(&pages[7..9], short).unwrap_err().to_string();
+        assert!(said.contains("cuMemHostRegister") && said.contains("OUT_OF_MEMORY"), "{said}");
+        lock_by(&pages[7..9], |_, _| panic!("tried again")).unwrap();
+        // It is memory all the same.
+        pages.fill(7);
+        assert!(pages.iter().all(|byte| *byte == 7));
     }
 }

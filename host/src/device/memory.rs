@@ -30,6 +30,21 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
         self.get_mut()
     }
 
+    /// As [`room`](Self::room), for what is copied back in part before it is known how much a kernel has written: all zero bytes
+    /// where it has to grow.
+    ///
+    /// # Errors
+    /// As for [`room`](Self::room).
+    pub fn room_zeroed(&mut self, device: &A, len: usize) -> Result<&mut A::Buffer<T>, Error> {
+        let before = self.capacity();
+        self.room(device, len)?;
+        let now = self.capacity();
+        if now > before {
+            device.zero(self.get_mut()?, 0, now)?;
+        }
+        self.get_mut()
+    }
+
     /// How many elements there is room for.
     pub fn capacity(&self) -> usize {
         self.buffer.as_ref().map_or(0, |(_, capacity)| *capacity)
@@ -56,6 +71,38 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
     pub fn get_mut(&mut self) -> Result<&mut A::Buffer<T>, Error> {
         let missing = || Error::Internal("a device buffer is used before it is made".into());
         self.buffer.as_mut().map(|(buffer, _)| buffer).ok_or_else(missing)
+    }
+}
+
+/// Elements of several arrays that are to be copied back with one wait.
+pub struct Downloads<'a, A: Accelerator> {
+    device: &'a A,
+    all: Vec<A::Download<'a>>,
+}
+
+impl<'a, A: Accelerator> Downloads<'a, A> {
+    /// None yet.
+    pub fn new(device: &'a A) -> Self {
+        Self { device, all: Vec::new() }
+    }
+
+    /// Adds elements, from element `at` on: none, if there is no room for any.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if they are not all in the array, or there is none and there ought to be.
+    pub fn add<T: Plain>(&mut self, from: &'a Slot<A, T>, at: usize, to: &'a mut [T]) -> Result<(), Error> {
+        if !to.is_empty() {
+            self.all.push(self.device.to_download(from.get()?, at, to)?);
+        }
+        Ok(())
+    }
+
+    /// Copies them. Waits for nothing if there are none.
+    ///
+    /// # Errors
+    /// As for [`Accelerator::download_all`].
+    pub fn run(self) -> Result<(), Error> {
+        if self.all.is_empty() { Ok(()) } else { self.device.download_all(self.all) }
     }
 }
 

@@ -10,7 +10,7 @@ use warpath_shared::kernel::{
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::Accelerator;
-use super::columns::{ColumnStage, Source};
+use super::columns::{ColumnsStage, ItemStage, Source};
 use super::index::{IndexShape, IndexStage};
 use super::kept::{KeptQueues, LARGEST_PARTITION, QUEUES, bytes_kept};
 use super::query::{Find, QueryStage};
@@ -58,12 +58,18 @@ impl<A: Accelerator> Lane<A> {
 pub(super) struct Stages<A: Accelerator> {
     pub index: IndexStage<A>,
     pub query: QueryStage<A>,
-    columns: ColumnStage<A>,
+    columns: ColumnsStage<A>,
+    raw: ItemStage<A>,
 }
 
 impl<A: Accelerator> Default for Stages<A> {
     fn default() -> Self {
-        Self { index: IndexStage::default(), query: QueryStage::default(), columns: ColumnStage::default() }
+        Self {
+            index: IndexStage::default(),
+            query: QueryStage::default(),
+            columns: ColumnsStage::default(),
+            raw: ItemStage::default(),
+        }
     }
 }
 
@@ -274,6 +280,10 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         self.device.setup()
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.device.notes()
+    }
+
     fn ready(&self) -> Option<Instant> {
         self.device.ready()
     }
@@ -342,14 +352,15 @@ pub(super) struct Part<'a, A: Accelerator> {
 impl<A: Accelerator> Part<'_, A> {
     /// Runs the program that was sent.
     pub fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
-        let Self { stages: Stages { index, query, columns }, text, base, shape, faults } = self;
+        let Self { stages: Stages { index, query, columns, raw }, text, base, shape, faults } = self;
         let cut = faults.first().map(|fault| fault.line);
-        let find = Find { matches: want.to_find().matches, any_loose: shape.any_loose, cut };
+        let Want { matches, records, .. } = want.to_find();
+        let find = Find { matches, records, any_loose: shape.any_loose, cut };
         let indexed = index.indexed(device, shape)?;
         let bounds = query.find(device, indexed, program, find)?;
         let found = query.found();
         let texts = match want.text {
-            Some(form) => found.texts(device, indexed, &bounds, form, columns)?,
+            Some(form) => found.texts(device, indexed, &bounds, form, raw)?,
             None => Texts::default(),
         };
         let mut piece = Piece {
@@ -367,17 +378,16 @@ impl<A: Accelerator> Part<'_, A> {
             faults,
             ..Piece::default()
         };
-        if want.to_find().records {
-            let rows = found.list_records(device, indexed)?;
+        if find.records {
+            let rows = bounds.records;
             // Who wants columns alone needs their numbers only to cut columns off before a fault.
             if want.records || want.rows.is_some() || !piece.faults.is_empty() {
                 piece.records = found.records(device, rows)?;
             }
             if let Some(width) = want.columns {
                 let source = Source { text, indexed, found, bounds: &bounds };
-                let column = |asked| columns.column(device, &source, asked, rows, width);
-                let made = program.columns().iter().enumerate().map(column).collect::<Result<_, _>>()?;
-                piece.columns = ColumnBatch { rows, columns: made };
+                let columns = columns.columns(device, &source, program.columns(), rows, width)?;
+                piece.columns = ColumnBatch { rows, columns };
                 piece.columns_before_fault = piece.records_before_fault();
             }
         }

@@ -67,6 +67,8 @@ impl<A: Accelerator> Default for QueryStage<A> {
 pub(super) struct Find {
     /// Whether matches are left on the device, or only counted.
     pub matches: bool,
+    /// Whether the lines that are records without a fault are listed on the device.
+    pub records: bool,
     /// Whether some line is loose.
     pub any_loose: bool,
     /// The first faulty line: matches before it are counted apart.
@@ -91,6 +93,9 @@ impl<A: Accelerator> QueryStage<A> {
         program: &Program,
         find: Find,
     ) -> Result<Bounds, Error> {
+        if find.records {
+            self.found.list_records(device, indexed)?;
+        }
         if program.is_singular() {
             self.slots(device, indexed, program, find)
         } else {
@@ -134,7 +139,7 @@ impl<A: Accelerator> QueryStage<A> {
                 cut: find.cut.unwrap_or(0),
             };
             launch::<A, SlotCompact>(device, &args)?;
-            let bounds = found.bounds(device, program.paths(), find.cut.is_some())?;
+            let bounds = found.bounds(device, program.paths(), find)?;
             if !find.matches || bounds.total()? <= room {
                 return Ok(bounds);
             }
@@ -175,7 +180,7 @@ impl<A: Accelerator> QueryStage<A> {
             cut: find.cut.unwrap_or(0),
         };
         launch::<A, QueryBounds>(device, &args)?;
-        let bounds = found.bounds(device, program.paths(), find.cut.is_some())?;
+        let bounds = found.bounds(device, program.paths(), find)?;
         let total = bounds.total()?;
         if find.matches && total > 0 {
             let args = QueryFillArgs {

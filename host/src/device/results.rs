@@ -6,9 +6,10 @@ use warpath_shared::kernel::{
 };
 use warpath_shared::units::LineIx;
 
-use super::columns::ColumnStage;
+use super::columns::ItemStage;
 use super::index::scan;
-use super::{Accelerator, ScanScratch, Slot, launch};
+use super::query::Find;
+use super::{Accelerator, Downloads, Plain, ScanScratch, Slot, launch};
 use crate::answer::TextForm;
 use crate::error::{DeviceError, Error};
 
@@ -50,6 +51,8 @@ impl<A: Accelerator> Default for ResultsStage<A> {
 pub(super) struct Bounds {
     values: Vec<u64>,
     cut: bool,
+    /// How many lines are records without a fault, if they were listed.
+    pub records: usize,
 }
 
 impl Bounds {
@@ -91,25 +94,21 @@ pub(super) struct Texts {
 }
 
 impl<A: Accelerator> ResultsStage<A> {
-    /// The bounds that a kernel has written.
-    pub fn bounds(&self, device: &A, paths: usize, cut: bool) -> Result<Bounds, Error> {
-        let mut values = vec![0; bounds_for(paths)];
-        device.download(self.bounds.get()?, 0, &mut values)?;
-        Ok(Bounds { values, cut })
+    /// The bounds that a kernel has written, and with them how many records have been listed.
+    pub fn bounds(&self, device: &A, paths: usize, find: Find) -> Result<Bounds, Error> {
+        let (mut values, mut records) = (vec![0; bounds_for(paths)], vec![0; usize::from(find.records)]);
+        let mut downloads = Downloads::new(device);
+        downloads.add(&self.bounds, 0, &mut values)?;
+        downloads.add(&self.record_count, 0, &mut records)?;
+        downloads.run()?;
+        // They are fewer than the bytes of a text on this host.
+        let records = records.first().map_or(0, |count| *count as usize);
+        Ok(Bounds { values, cut: find.cut.is_some(), records })
     }
 
     /// Copies the matches back, path by path.
     pub fn matches(&self, device: &A, bounds: &Bounds) -> Result<Vec<Vec<Match>>, Error> {
-        let mut lists = Vec::with_capacity(bounds.paths());
-        for path in 0..bounds.paths() {
-            let (from, to) = (bounds.end(path)?, bounds.end(path + 1)?);
-            let mut list = vec![Match::default(); to - from];
-            if to > from {
-                device.download(self.matches.get()?, from, &mut list)?;
-            }
-            lists.push(list);
-        }
-        Ok(lists)
+        paths_of(device, bounds, &self.matches)
     }
 
     /// Makes the text of the matches on the device, and copies it back, path by path.
@@ -119,7 +118,7 @@ impl<A: Accelerator> ResultsStage<A> {
         indexed: Indexed<'_>,
         bounds: &Bounds,
         form: TextForm,
-        columns: &mut ColumnStage<A>,
+        raw: &mut ItemStage<A>,
     ) -> Result<Texts, Error> {
         let (paths, total) = (bounds.paths(), bounds.total()?);
         if total == 0 {
@@ -127,21 +126,15 @@ impl<A: Accelerator> ResultsStage<A> {
             return Ok(Texts { texts: vec![Vec::new(); paths], before_fault });
         }
         let (bounds, text) = match form {
-            TextForm::Json => (self.make_text(device, indexed, bounds)?, self.text.get()?),
+            TextForm::Json => (self.make_text(device, indexed, bounds)?, &self.text),
             TextForm::Raw => {
                 let len = bounds_for(paths);
                 let (matches, ends) = ((self.matches.get()?, total), (self.bounds.get()?, len));
-                let values = columns.make_raw_text(device, indexed, matches, ends)?;
-                (Bounds { values, cut: bounds.cut }, columns.text()?)
+                let values = raw.make_raw_text(device, indexed, matches, ends)?;
+                (Bounds { values, ..*bounds }, raw.text())
             }
         };
-        let mut texts = Vec::with_capacity(paths);
-        for path in 0..paths {
-            let (from, to) = (bounds.end(path)?, bounds.end(path + 1)?);
-            let mut bytes = vec![0; to - from];
-            device.download(text, from, &mut bytes)?;
-            texts.push(bytes);
-        }
+        let texts = paths_of(device, &bounds, text)?;
         // They are fewer than the bytes of a text on this host.
         let before_fault =
             bounds.counts_before_cut().map(|cuts| cuts.into_iter().map(|cut| cut as usize).collect());
@@ -167,7 +160,7 @@ impl<A: Accelerator> ResultsStage<A> {
             launch::<A, TextGather>(device, &args)?;
             let mut values = vec![0; len];
             device.download(text_bounds.get()?, 0, &mut values)?;
-            let bounds = Bounds { values, cut: bounds.cut };
+            let bounds = Bounds { values, ..*bounds };
             if bounds.total()? <= room {
                 return Ok(bounds);
             }
@@ -175,8 +168,8 @@ impl<A: Accelerator> ResultsStage<A> {
         }
     }
 
-    /// Lists the lines that are records without a fault, on the device, and says how many there are.
-    pub fn list_records(&mut self, device: &A, indexed: Indexed<'_>) -> Result<usize, Error> {
+    /// Lists the lines that are records without a fault, on the device. [`bounds`](Self::bounds) says how many there are.
+    pub fn list_records(&mut self, device: &A, indexed: Indexed<'_>) -> Result<(), Error> {
         let lines = indexed.lines();
         let args = RecordCompactArgs {
             indexed,
@@ -184,10 +177,7 @@ impl<A: Accelerator> ResultsStage<A> {
             count: device.view_mut(self.record_count.room(device, 1)?, 1),
             look_back: self.record_scan.start_tiles(device, compact_tiles(lines))?,
         };
-        launch::<A, RecordCompact>(device, &args)?;
-        let mut count = [0];
-        device.download(self.record_count.get()?, 0, &mut count)?;
-        Ok(count[0] as usize)
+        launch::<A, RecordCompact>(device, &args)
     }
 
     /// The lines that [`list_records`](Self::list_records) has listed, so many.
@@ -196,4 +186,22 @@ impl<A: Accelerator> ResultsStage<A> {
         device.download(self.records.get()?, 0, &mut records)?;
         Ok(records)
     }
+}
+
+/// Copies results back, path by path.
+fn paths_of<A: Accelerator, T: Plain>(
+    device: &A,
+    bounds: &Bounds,
+    from: &Slot<A, T>,
+) -> Result<Vec<Vec<T>>, Error> {
+    let ranges: Vec<_> = (0..bounds.paths())
+        .map(|path| Ok(bounds.end(path)?..bounds.end(path + 1)?))
+        .collect::<Result<_, Error>>()?;
+    let mut lists: Vec<_> = ranges.iter().map(|range| vec![T::default(); range.len()]).collect();
+    let mut downloads = Downloads::new(device);
+    for (range, list) in ranges.iter().zip(&mut lists) {
+        downloads.add(from, range.start, list)?;
+    }
+    downloads.run()?;
+    Ok(lists)
 }

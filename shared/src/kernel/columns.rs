@@ -225,7 +225,8 @@ pub struct ColumnBytesArgs<'a> {
     pub rows: Rows<'a>,
     /// Where the bytes of each row go, and at the end how many there are (from [`CountScan`](super::CountScan)).
     pub offsets: View<'a, u64>,
-    /// The bytes. 16-byte aligned, whole tiles.
+    /// The bytes, if there is room for all; else nothing that is of use, and the offsets say how much room it takes. 16-byte
+    /// aligned, whole tiles.
     pub bytes: ViewMut<'a, u8>,
     /// The same offsets, if they fit; or empty.
     pub narrow: ViewMut<'a, i32>,

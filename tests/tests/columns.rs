@@ -1,0 +1,111 @@
+//! Columns that a device makes: as the CPU does, whatever the partitions before let it expect, and with few waits.
+
+use std::fmt::Write;
+
+use warpath::answer::{Piece, TextForm, Want};
+use warpath::backend::Backend;
+use warpath::columns::{ColumnType, OffsetWidth, Schema};
+use warpath::device::Pipeline;
+use warpath::{Cpu, Program, Query};
+use warpath_tests::emulated::Emulated;
+
+const COLUMNS: [(&str, ColumnType); 8] = [
+    ("$.s", ColumnType::Utf8),
+    ("$.s", ColumnType::Json),
+    ("$.n", ColumnType::Float64),
+    ("$.n", ColumnType::Int64),
+    ("$.on", ColumnType::Boolean),
+    ("$.tags[*]", ColumnType::Utf8),
+    ("$.tags[*]", ColumnType::Float64),
+    ("$.none", ColumnType::Utf8),
+];
+
+fn schema(columns: &[(&str, ColumnType)], width: OffsetWidth) -> Schema {
+    let column = |(path, kind): &(&str, ColumnType)| (Query::compile(path).unwrap(), *kind);
+    Schema::new(&columns.iter().map(column).collect::<Vec<_>>()).unwrap().with_offsets(width)
+}
+
+/// Records with a string of so many escapes and so many other letters, and with numbers that the host has to finish.
+fn text(records: usize, escapes: usize, letters: usize) -> String {
+    let (string, mut text) = ("\\u00e9".repeat(escapes) + &"x".repeat(letters), String::new());
+    for i in 0..records {
+        let on = i % 3 == 0;
+        let _ = writeln!(
+            text,
+            r#"{{"s":"{i}{string}","n":0.{i}1234567890123456789,"on":{on},"tags":["{i}",{i}e40,"\n"]}}"#
+        );
+    }
+    text
+}
+
+fn answer(backend: &dyn Backend, text: &str, program: &Program, want: Want) -> Piece {
+    let mut answer = backend.answer(text.as_bytes(), program, want).unwrap();
+    assert_eq!(answer.pieces.len(), 1);
+    answer.pieces.remove(0)
+}
+
+/// There is room for what was found before. Where more is found, it is found to be more.
+#[test]
+fn what_was_expected_changes_nothing() {
+    let texts = [
+        text(3, 1, 0),
+        text(4, 9000, 40_000),
+        // The sixth string begins in what was expected, 9/8 of the bytes before, and ends beyond the room, 5/4 of them.
+        text(8, 9000, 32_000),
+        text(200, 300, 3000),
+        text(400, 0, 1),
+        // A line without anything, so that there are no items.
+        "{}\n".to_owned(),
+        "\n".to_owned(),
+        text(1000, 1, 0),
+        // So short that scratch is more than text: the columns are not made together.
+        "7\n".repeat(500),
+        text(900, 2, 1),
+    ];
+    for width in [OffsetWidth::Small, OffsetWidth::Large] {
+        let pipeline = Pipeline::new(Emulated::default()).unwrap();
+        let schema = schema(&COLUMNS, width);
+        let program = schema.program();
+        for text in &texts {
+            let columns = Want { columns: Some(width), ..Want::default() };
+            assert!(
+                answer(&pipeline, text, program, columns).columns
+                    == answer(&Cpu, text, program, columns).columns,
+                "{} bytes",
+                text.len()
+            );
+            let raw = Want { text: Some(TextForm::Raw), ..Want::default() };
+            assert!(
+                answer(&pipeline, text, program, raw).texts == answer(&Cpu, text, program, raw).texts,
+                "{} bytes",
+                text.len()
+            );
+        }
+        // Fewer columns, of other kinds.
+        let fewer = self::schema(&[("$.n", ColumnType::Float64), ("$.s", ColumnType::Json)], width);
+        let want = Want { columns: Some(width), ..Want::default() };
+        let made = answer(&pipeline, &texts[3], fewer.program(), want).columns;
+        assert!(made == answer(&Cpu, &texts[3], fewer.program(), want).columns);
+    }
+}
+
+/// One for the index, one for what was found, one for all columns, and one when the text is given back.
+#[test]
+fn all_columns_are_one_wait() {
+    // So much text that all columns are made together.
+    let text = text(40, 2, 1000);
+    for width in [OffsetWidth::Small, OffsetWidth::Large] {
+        for count in [1, 3, COLUMNS.len()] {
+            let schema = schema(&COLUMNS[..count], width);
+            let pipeline = Pipeline::new(Emulated::default()).unwrap();
+            let waits = || {
+                let want = Want { columns: Some(width), ..Want::default() };
+                answer(&pipeline, &text, schema.program(), want);
+                pipeline.device().take_waits()
+            };
+            // How much there is of the first partition's is not known: of matches, of bytes, of unfinished numbers.
+            assert!(waits() <= 6, "{count} columns");
+            assert_eq!((waits(), waits()), (4, 4), "{count} columns");
+        }
+    }
+}
