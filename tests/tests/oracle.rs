@@ -1,5 +1,5 @@
-//! The oracle of queries itself: held to the JSONPath compliance test suite, to the examples of RFC 9535, and to
-//! `serde_json_path`.
+//! The oracle of queries itself: held to the JSONPath compliance test suite and to the examples of RFC 9535. (`rfc9535.rs` holds it
+//! to `serde_json_path`.)
 
 use std::ops::Range;
 

@@ -26,7 +26,7 @@ pub fn matches(pattern: &[u8], subject: &[u8]) -> bool {
 /// Whether any part of a string matches a pattern; false if that is no I-Regexp.
 ///
 /// # Panics
-/// As [`matches`].
+/// As [`matches()`].
 pub fn finds(pattern: &[u8], subject: &[u8]) -> bool {
     translate(pattern).is_some_and(|pattern| compile(&pattern).is_match(subject))
 }
