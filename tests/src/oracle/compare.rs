@@ -27,8 +27,9 @@ fn equal_or_nothing(left: Option<&Kind>, right: Option<&Kind>) -> bool {
 
 /// Whether two values are equal: numbers by value, strings by code points, arrays and objects deeply.
 ///
-/// RFC 9535 supposes that no name is repeated in an object. Where one is, its first member counts and the others do not, as
-/// where a member is selected by name: `{"a":1,"a":2}` equals `{"a":1}`.
+/// Of objects the RFC speaks only where no name is repeated. Where one is, its first member counts and the others do not, as where
+/// a member is selected by name: `{"a":1,"a":2}` equals `{"a":1}`. So what is selected by the same names is equal, and a value
+/// equals itself.
 pub fn equal(left: &Kind, right: &Kind) -> bool {
     match (left, right) {
         (Kind::Null, Kind::Null) => true,
