@@ -1,4 +1,9 @@
-//! Random text, from a seed: JSON, JSON with a byte changed here and there, and bytes with structure in them.
+//! Random text, from a seed: JSON, JSON with a byte changed here and there, and bytes with structure in them; and queries, of what
+//! is supported ([`path`]) and of the whole grammar ([`query()`]).
+
+mod query;
+
+pub use query::query;
 
 /// A small generator (SplitMix64), so that a failure is repeated by its seed alone.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! JSON by recursive descent, to a tree that knows where everything stands.
 
+use std::cmp::Ordering;
+
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub struct Value {
@@ -18,31 +20,68 @@ pub enum Kind {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number, as digits without leading and trailing zeros, and the power of ten of the last digit.
+    /// A number.
     Number(Number),
-    /// A string, decoded; `None` where an escape is a lone surrogate.
-    String(Option<Vec<u8>>),
+    /// A string, decoded: its code points in UTF-8. An escape that is a lone surrogate is the three bytes that UTF-8 would
+    /// have for it if it had any, so that the order of bytes is the order of code points; bytes that are not UTF-8 are kept.
+    String(Vec<u8>),
     /// Its elements.
     Array(Vec<Value>),
-    /// Its members, in order, repeated names too.
-    Object(Vec<(Option<Vec<u8>>, Value)>),
+    /// Its members, in order, repeated names too. Names are decoded as strings are.
+    Object(Vec<(Vec<u8>, Value)>),
 }
 
-/// An exact decimal number.
+impl Value {
+    /// The children, in the order of the text: elements, or the values of all members, those of repeated names too.
+    pub fn children(&self) -> Vec<&Value> {
+        match &self.kind {
+            Kind::Array(elements) => elements.iter().collect(),
+            Kind::Object(members) => members.iter().map(|(_, value)| value).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The value of the first member of this name, if this is an object that has one.
+    pub fn member(&self, name: &[u8]) -> Option<&Value> {
+        let Kind::Object(members) = &self.kind else { return None };
+        member(members, name)
+    }
+
+    /// The element at an index, from the end where negative, if this is an array that has one.
+    pub fn element(&self, index: i64) -> Option<&Value> {
+        let Kind::Array(elements) = &self.kind else { return None };
+        let index = if index < 0 { elements.len() as i64 + index } else { index };
+        usize::try_from(index).ok().and_then(|index| elements.get(index))
+    }
+}
+
+/// The value of the first of some members that has this name.
+pub fn member<'a>(members: &'a [(Vec<u8>, Value)], name: &[u8]) -> Option<&'a Value> {
+    members.iter().find(|(have, _)| have == name).map(|(_, value)| value)
+}
+
+/// An exact decimal number. Two are equal, or one is less, as their values are: `1.0`, `1` and `10e-1` are one number.
+///
+/// There is no limit to the digits. A written exponent beyond ±2^62 counts as ±2^62, as on all backends
+/// (`MAX_EXPONENT` in `shared/src/query/value.rs`), so that `1e9999999999999999999` equals `1e99999999999999999999`; exponents
+/// within that are exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number {
+    /// Whether it is below zero; false for `-0`.
     negative: bool,
+    /// Without leading and trailing zeros; none for zero.
     digits: String,
+    /// The power of ten of the last digit; 0 for zero.
     exponent: i128,
 }
 
 impl Number {
     /// The value of a JSON number.
     pub fn parse(text: &str) -> Self {
-        let (mantissa, exponent) = match text.find(['e', 'E']) {
-            Some(at) => (&text[..at], text[at + 1..].parse::<i128>().unwrap_or(i128::MAX / 4)),
-            None => (text, 0),
-        };
+        const MAX_EXPONENT: i128 = 1 << 62;
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let beyond = if exponent.starts_with('-') { -MAX_EXPONENT } else { MAX_EXPONENT };
+        let exponent = exponent.parse::<i128>().unwrap_or(beyond).clamp(-MAX_EXPONENT, MAX_EXPONENT);
         let negative = mantissa.starts_with('-');
         let mantissa = mantissa.trim_start_matches('-');
         let fraction = mantissa.find('.').map_or(0, |at| mantissa.len() - at - 1);
@@ -54,6 +93,33 @@ impl Number {
             return Self { negative: false, digits: String::new(), exponent: 0 };
         }
         Self { negative, digits: trimmed.into(), exponent }
+    }
+
+    /// The order of the distances from zero.
+    fn cmp_magnitude(&self, other: &Self) -> Ordering {
+        if self.digits.is_empty() || other.digits.is_empty() {
+            return self.digits.len().min(1).cmp(&other.digits.len().min(1));
+        }
+        // 0.digits × 10^scale
+        let scale = |number: &Self| number.exponent + number.digits.len() as i128;
+        scale(self).cmp(&scale(other)).then_with(|| self.digits.cmp(&other.digits))
+    }
+}
+
+impl PartialOrd for Number {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Number {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.negative, other.negative) {
+            (false, false) => self.cmp_magnitude(other),
+            (true, true) => other.cmp_magnitude(self),
+            (false, true) => Ordering::Greater,
+            (true, false) => Ordering::Less,
+        }
     }
 }
 
@@ -143,7 +209,9 @@ impl Parser<'_> {
                     // Any spelling of digits, sign, point and exponent that `f64` takes is near enough.
                     number
                         if number.parse::<f64>().is_ok()
-                            && !number.starts_with(['+', 'i', 'n', 'N', 'I']) =>
+                            && number
+                                .trim_start_matches('-')
+                                .starts_with(|c: char| c.is_ascii_digit() || c == '.') =>
                     {
                         Kind::Number(Number::parse(number))
                     }
@@ -154,7 +222,7 @@ impl Parser<'_> {
         Some(Value { start, end: self.at, kind })
     }
 
-    fn string(&mut self) -> Option<Option<Vec<u8>>> {
+    fn string(&mut self) -> Option<Vec<u8>> {
         self.take(b'"')?;
         let mut units: Vec<Unit> = Vec::new();
         loop {
@@ -192,23 +260,28 @@ enum Unit {
     Code(u16),
 }
 
-fn decode(units: &[Unit]) -> Option<Vec<u8>> {
+fn decode(units: &[Unit]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut i = 0;
     while i < units.len() {
-        match &units[i] {
-            Unit::Byte(byte) => out.push(*byte),
-            Unit::Code(high) => {
-                let mut codes = vec![*high];
-                if let (0xd800..0xdc00, Some(Unit::Code(low))) = (high, units.get(i + 1)) {
-                    codes.push(*low);
-                    i += 1;
-                }
-                let text = String::from_utf16(&codes).ok()?;
-                out.extend_from_slice(text.as_bytes());
+        match (&units[i], units.get(i + 1)) {
+            (Unit::Byte(byte), _) => out.push(*byte),
+            (Unit::Code(high @ 0xd800..0xdc00), Some(Unit::Code(low @ 0xdc00..0xe000))) => {
+                push(0x10000 + (u32::from(high - 0xd800) << 10) + u32::from(low - 0xdc00), &mut out);
+                i += 1;
             }
+            (Unit::Code(code), _) => push(u32::from(*code), &mut out),
         }
         i += 1;
     }
-    Some(out)
+    out
+}
+
+/// Adds a code point in UTF-8, or what that would be of a surrogate.
+fn push(code: u32, out: &mut Vec<u8>) {
+    match char::from_u32(code) {
+        Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => out
+            .extend([0xe0 | code >> 12, 0x80 | code >> 6 & 0x3f, 0x80 | code & 0x3f].map(|byte| byte as u8)),
+    }
 }

@@ -1,12 +1,17 @@
 //! RFC 9535 as it is written: a list of nodes, and each segment maps it to the next list.
+//!
+//! Where the RFC leaves the order free, it is that of the text: children in the order in which they are written. Where it
+//! says nothing, since objects have no two members of a name there: a name selects the first of them, and `*`, `..` and filters
+//! visit all.
 
-use warpath::jsonpath::{
-    self, ComparableKind, ComparisonOp, LiteralKind, LogicalExprKind, Query, SegmentKind, SelectorKind,
-    SingularStepKind,
-};
+use std::ops::Range;
+
+use warpath::jsonpath::{self, Segment, SegmentKind, SelectorKind};
 use warpath_shared::check::trim;
 
-use super::json::{Kind, Number, Value, parse};
+use super::filter;
+use super::json::{Kind, Value, parse};
+use super::path;
 
 /// A match: line, start, end.
 pub type Found = (u32, u32, u32);
@@ -37,7 +42,7 @@ pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Answered {
             match parse(text, from as usize, to as usize) {
                 Some(root) => {
                     let place = |node: &&Value| (line as u32, node.start as u32, node.end as u32);
-                    answered.found.extend(select(&ast, &root).iter().map(place));
+                    answered.found.extend(select(&ast.segments, &root, &root).iter().map(place));
                 }
                 None => answered.not_json.push(line as u32),
             }
@@ -47,14 +52,27 @@ pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Answered {
     answered
 }
 
-fn select<'a>(query: &Query, root: &'a Value) -> Vec<&'a Value> {
-    let mut nodes = vec![root];
-    for segment in &query.segments {
-        assert_eq!(segment.kind, SegmentKind::Child, "the oracle knows child segments only");
+/// The nodes that a path selects of a text that is one record, on one line or several: where each stands in the text, and its
+/// normalised path ([`path::normalised`]).
+///
+/// # Panics
+/// If the path is not one, or the text is not JSON.
+pub fn nodes(text: &[u8], path: &str) -> Vec<(Range<usize>, String)> {
+    let ast = jsonpath::parse(path).expect("a path");
+    let root = parse(text, 0, text.len()).expect("JSON");
+    let nodes = select(&ast.segments, &root, &root);
+    nodes.into_iter().map(|node| (node.start..node.end, path::normalised(&root, node))).collect()
+}
+
+/// The nodes that segments select, beginning at `start`, in a record whose root is `root` (section 2.1.2).
+pub fn select<'a>(segments: &[Segment], root: &'a Value, start: &'a Value) -> Vec<&'a Value> {
+    let mut nodes = vec![start];
+    for segment in segments {
         let mut next = Vec::new();
         for node in nodes {
-            for selector in &segment.selectors {
-                apply(&selector.kind, node, &mut next);
+            match segment.kind {
+                SegmentKind::Child => child_segment(segment, root, node, &mut next),
+                SegmentKind::Descendant => descendant_segment(segment, root, node, &mut next),
             }
         }
         nodes = next;
@@ -62,30 +80,27 @@ fn select<'a>(query: &Query, root: &'a Value) -> Vec<&'a Value> {
     nodes
 }
 
-fn children(node: &Value) -> Vec<&Value> {
-    match &node.kind {
-        Kind::Array(elements) => elements.iter().collect(),
-        Kind::Object(members) => members.iter().map(|(_, value)| value).collect(),
-        _ => Vec::new(),
+/// Section 2.5.1.2: what the first selector selects, then what the second does, and so on.
+fn child_segment<'a>(segment: &Segment, root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
+    for selector in &segment.selectors {
+        apply(&selector.kind, root, node, out);
     }
 }
 
-fn member<'a>(node: &'a Value, name: &str) -> Option<&'a Value> {
-    let Kind::Object(members) = &node.kind else { return None };
-    members.iter().find(|(have, _)| have.as_deref() == Some(name.as_bytes())).map(|(_, value)| value)
+/// Section 2.5.2.2: the child segment, applied to the node itself and then to all below it, parents before children.
+fn descendant_segment<'a>(segment: &Segment, root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
+    child_segment(segment, root, node, out);
+    for child in node.children() {
+        descendant_segment(segment, root, child, out);
+    }
 }
 
-fn element(node: &Value, index: i64) -> Option<&Value> {
-    let Kind::Array(elements) = &node.kind else { return None };
-    let index = if index < 0 { elements.len() as i64 + index } else { index };
-    usize::try_from(index).ok().and_then(|index| elements.get(index))
-}
-
-fn apply<'a>(selector: &SelectorKind, node: &'a Value, out: &mut Vec<&'a Value>) {
+/// Section 2.3.
+fn apply<'a>(selector: &SelectorKind, root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
     match selector {
-        SelectorKind::Name(name) => out.extend(member(node, name)),
-        SelectorKind::Wildcard => out.extend(children(node)),
-        SelectorKind::Index(index) => out.extend(element(node, *index)),
+        SelectorKind::Name(name) => out.extend(node.member(name.as_bytes())),
+        SelectorKind::Wildcard => out.extend(node.children()),
+        SelectorKind::Index(index) => out.extend(node.element(*index)),
         SelectorKind::Slice { start, end, step } => {
             let Kind::Array(elements) = &node.kind else { return };
             let len = elements.len() as i64;
@@ -115,31 +130,7 @@ fn apply<'a>(selector: &SelectorKind, node: &'a Value, out: &mut Vec<&'a Value>)
             }
         }
         SelectorKind::Filter(expr) => {
-            let LogicalExprKind::Comparison(comparison) = &expr.kind else {
-                panic!("unsupported by the oracle")
-            };
-            assert_eq!(comparison.op, ComparisonOp::Eq);
-            let (query, literal) = match (&comparison.left.kind, &comparison.right.kind) {
-                (ComparableKind::Query(query), ComparableKind::Literal(literal))
-                | (ComparableKind::Literal(literal), ComparableKind::Query(query)) => (query, literal),
-                _ => panic!("unsupported by the oracle"),
-            };
-            for child in children(node) {
-                let value = query.steps.iter().try_fold(child, |at, step| match &step.kind {
-                    SingularStepKind::Name(name) => member(at, name),
-                    SingularStepKind::Index(index) => element(at, *index),
-                });
-                let equal = value.is_some_and(|value| match (&value.kind, &literal.kind) {
-                    (Kind::Null, LiteralKind::Null) => true,
-                    (Kind::Bool(a), LiteralKind::Bool(b)) => a == b,
-                    (Kind::Number(a), LiteralKind::Number(b)) => *a == Number::parse(b),
-                    (Kind::String(a), LiteralKind::String(b)) => a.as_deref() == Some(b.as_bytes()),
-                    _ => false,
-                });
-                if equal {
-                    out.push(child);
-                }
-            }
+            out.extend(node.children().into_iter().filter(|child| filter::holds(expr, root, child)));
         }
     }
 }

@@ -1,0 +1,61 @@
+//! Comparisons of values (RFC 9535 section 2.3.5.2.2). `None` is `Nothing`.
+
+use warpath::jsonpath::ComparisonOp;
+
+use super::json::{Kind, Value, member};
+
+/// Whether the comparison holds.
+pub fn holds(left: Option<&Kind>, op: ComparisonOp, right: Option<&Kind>) -> bool {
+    match op {
+        ComparisonOp::Eq => equal_or_nothing(left, right),
+        ComparisonOp::Ne => !equal_or_nothing(left, right),
+        ComparisonOp::Lt => less(left, right),
+        ComparisonOp::Le => less(left, right) || equal_or_nothing(left, right),
+        ComparisonOp::Gt => less(right, left),
+        ComparisonOp::Ge => less(right, left) || equal_or_nothing(left, right),
+    }
+}
+
+/// `==`: nothing equals nothing, and no value.
+fn equal_or_nothing(left: Option<&Kind>, right: Option<&Kind>) -> bool {
+    match (left, right) {
+        (None, None) => true,
+        (Some(left), Some(right)) => equal(left, right),
+        _ => false,
+    }
+}
+
+/// Whether two values are equal: numbers by value, strings by code points, arrays and objects deeply.
+///
+/// Of objects the RFC speaks only where no name is repeated. Where one is, its first member counts and the others do not, as where
+/// a member is selected by name: `{"a":1,"a":2}` equals `{"a":1}`. So what is selected by the same names is equal, and a value
+/// equals itself.
+pub fn equal(left: &Kind, right: &Kind) -> bool {
+    match (left, right) {
+        (Kind::Null, Kind::Null) => true,
+        (Kind::Bool(left), Kind::Bool(right)) => left == right,
+        (Kind::Number(left), Kind::Number(right)) => left == right,
+        (Kind::String(left), Kind::String(right)) => left == right,
+        (Kind::Array(left), Kind::Array(right)) => {
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| equal(&left.kind, &right.kind))
+        }
+        (Kind::Object(left), Kind::Object(right)) => {
+            let same = |left: Option<&Value>, right: Option<&Value>| {
+                equal_or_nothing(left.map(|value| &value.kind), right.map(|value| &value.kind))
+            };
+            left.iter().chain(right).all(|(name, _)| same(member(left, name), member(right, name)))
+        }
+        _ => false,
+    }
+}
+
+/// `<`: of two numbers or two strings; nothing else is less than anything. The order of strings is that of their code points,
+/// which is that of their bytes in UTF-8.
+fn less(left: Option<&Kind>, right: Option<&Kind>) -> bool {
+    match (left, right) {
+        (Some(Kind::Number(left)), Some(Kind::Number(right))) => left < right,
+        (Some(Kind::String(left)), Some(Kind::String(right))) => left < right,
+        _ => false,
+    }
+}

@@ -1,0 +1,46 @@
+//! The functions of RFC 9535 (section 2.4). `None` is `Nothing`.
+
+use warpath::jsonpath::PatternKind;
+
+use super::json::{Kind, Number, Value};
+use super::regexp;
+
+/// `length` (section 2.4.4): the code points of a string, the elements of an array, the members of an object.
+///
+/// A lone surrogate counts as one; where a string is not UTF-8, each byte but a continuation byte (`0x80..0xc0`) does. Members
+/// of a repeated name count each, as they do for `count(@.*)`.
+pub fn length(value: Option<&Kind>) -> Option<Kind> {
+    let length = match value? {
+        Kind::String(text) => text.iter().filter(|byte| !(0x80..0xc0).contains(*byte)).count(),
+        Kind::Array(elements) => elements.len(),
+        Kind::Object(members) => members.len(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => return None,
+    };
+    Some(number(length))
+}
+
+/// `count` (section 2.4.5): how many nodes there are, the same one as often as it is in the list.
+pub fn count(nodes: &[&Value]) -> Kind {
+    number(nodes.len())
+}
+
+/// `value` (section 2.4.8): the value of the only node.
+pub fn value<'a>(nodes: &[&'a Value]) -> Option<&'a Value> {
+    match nodes {
+        [node] => Some(node),
+        _ => None,
+    }
+}
+
+/// `match` and `search` (sections 2.4.6 and 2.4.7): false if either argument is no string, or the second no I-Regexp.
+pub fn pattern(kind: PatternKind, subject: Option<&Kind>, pattern: Option<&Kind>) -> bool {
+    let (Some(Kind::String(subject)), Some(Kind::String(pattern))) = (subject, pattern) else { return false };
+    match kind {
+        PatternKind::Match => regexp::matches(pattern, subject),
+        PatternKind::Search => regexp::finds(pattern, subject),
+    }
+}
+
+fn number(n: usize) -> Kind {
+    Kind::Number(Number::parse(&n.to_string()))
+}
