@@ -1,8 +1,8 @@
 //! Which kernels there are, with which arguments and launch shapes.
 //!
-//! Each kernel takes one `#[repr(C)]` struct by value and runs in a one-dimensional grid of blocks of
-//! [`BLOCK_THREADS`] threads. Its [`Kernel`] implementation says how many blocks its arguments need and
-//! which sizes must agree; the host checks that before every launch, so a kernel need not.
+//! Each kernel takes one `#[repr(C)]` struct by value and runs in a one-dimensional grid of blocks. Its [`Kernel`]
+//! implementation says how many threads a block has, how many blocks its arguments need and which sizes must agree; the host
+//! checks that before every launch, so a kernel need not.
 //!
 //! The stages of one partition, in order:
 //!
@@ -37,7 +37,7 @@ use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
 use crate::index::line::LineSummary;
 use crate::ir::Program;
-use crate::units::{BLOCK_THREADS, LineIx, PartOffset, SCAN_TILE, TILE_BYTES, WORD_BYTES};
+use crate::units::{BLOCK_THREADS, LineIx, PartOffset, QUERY_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use crate::view::{View, ViewMut};
 
 /// Two sizes of a launch that should agree and do not: a mistake of the host, never of the input.
@@ -72,6 +72,8 @@ pub unsafe trait Kernel {
     type Args<'a>: Copy;
     /// The name of the PTX entry, and of the function in the `gpu` crate.
     const NAME: &'static str;
+    /// The threads of a block.
+    const THREADS: usize = BLOCK_THREADS;
     /// The number of blocks. Never zero for arguments that [`check`](Self::check) accepts.
     fn blocks(args: &Self::Args<'_>) -> u32;
     /// Whether the sizes agree.
@@ -669,15 +671,16 @@ impl QueryFillArgs<'_> {
 }
 
 macro_rules! query {
-    ($($(#[$doc:meta])* $kernel:ident, $name:literal, $args:ident;)*) => {$(
+    ($($(#[$doc:meta])* $kernel:ident, $name:literal, $args:ident, $threads:ident;)*) => {$(
         $(#[$doc])*
         pub struct $kernel;
         // SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
         unsafe impl Kernel for $kernel {
             type Args<'a> = $args<'a>;
             const NAME: &'static str = $name;
+            const THREADS: usize = $threads;
             fn blocks(args: &Self::Args<'_>) -> u32 {
-                blocks_for(args.indexed.lines())
+                args.indexed.lines().div_ceil($threads) as u32
             }
             fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
                 args.check(Self::NAME)
@@ -688,15 +691,15 @@ macro_rules! query {
 
 query! {
     /// Runs a singular program over plain lines: one match a path and line at most. A thread a line.
-    QuerySlots, "query_slots", QuerySlotsArgs;
+    QuerySlots, "query_slots", QuerySlotsArgs, QUERY_THREADS;
     /// The same over loose lines.
-    QuerySlotsLoose, "query_slots_loose", QuerySlotsArgs;
+    QuerySlotsLoose, "query_slots_loose", QuerySlotsArgs, BLOCK_THREADS;
     /// Counts a program's matches in plain lines. A thread a line.
-    QueryCount, "query_count", QueryCountArgs;
+    QueryCount, "query_count", QueryCountArgs, QUERY_THREADS;
     /// The same in loose lines.
-    QueryCountLoose, "query_count_loose", QueryCountArgs;
+    QueryCountLoose, "query_count_loose", QueryCountArgs, BLOCK_THREADS;
     /// Writes the matches that [`QueryCount`] counted: those that it kept, or all that it finds again. A thread a line.
-    QueryFill, "query_fill", QueryFillArgs;
+    QueryFill, "query_fill", QueryFillArgs, QUERY_THREADS;
 }
 
 /// Copies, 16 bytes a thread: what the card can move, for benches to compare with.

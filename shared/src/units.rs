@@ -15,8 +15,10 @@ pub type PathIx = u32;
 
 /// Bytes that one bitmap word speaks of.
 pub const WORD_BYTES: usize = 64;
-/// Threads of a block, in every kernel.
+/// Threads of a block, in most kernels.
 pub const BLOCK_THREADS: usize = 256;
+/// Threads of a block that asks plain lines, each of its own: few, since a block is replaced when its last thread has ended.
+pub const QUERY_THREADS: usize = 64;
 /// Bytes of text that one warp reads together: a word a lane.
 pub const STRETCH_BYTES: usize = 32 * WORD_BYTES;
 /// Bytes that one warp indexes from start to end, a stretch after the other.

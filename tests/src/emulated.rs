@@ -11,7 +11,6 @@ use warpath::device::{Accelerator, Plain};
 use warpath::{DeviceError, Error};
 use warpath_shared::for_each_kernel;
 use warpath_shared::kernel::{self, Kernel};
-use warpath_shared::units::BLOCK_THREADS;
 use warpath_shared::view::{View, ViewMut};
 
 /// Runs kernels in the emulator, each launch in another order of blocks and threads. Queues run at the same time, each in
@@ -231,7 +230,7 @@ impl Accelerator for Emulated {
         let mut kernels = self.0.kernels.lock().map_err(|_| Error::Internal("a launch panicked".into()))?;
         *kernels.entry(K::NAME).or_default() += 1;
         drop(kernels);
-        let launch = Launch::new(K::blocks(args), BLOCK_THREADS as u32).schedule(self.schedule());
+        let launch = Launch::new(K::blocks(args), K::THREADS as u32).schedule(self.schedule());
         let mut ran = false;
         macro_rules! run_it {
             ($(($kernel:ident, $function:ident, $module:ident)),* $(,)?) => {

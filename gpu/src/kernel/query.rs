@@ -338,7 +338,7 @@ fn slots(args: QuerySlotsArgs<'_>, line: usize, plain: bool) {
 ///
 /// # Safety
 /// Launched as [`QuerySlots`](warpath_shared::kernel::QuerySlots) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 3))]
+#[kernel(launch_bounds(64, 12))]
 pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
     if let Some(line) = plain_line(&args.indexed) {
         slots(args, line, true);
@@ -372,7 +372,7 @@ fn count(args: QueryCountArgs<'_>, line: usize, plain: bool) {
 ///
 /// # Safety
 /// Launched as [`QueryCount`](warpath_shared::kernel::QueryCount) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 3))]
+#[kernel(launch_bounds(64, 8))]
 pub unsafe fn query_count(args: QueryCountArgs<'_>) {
     if let Some(line) = plain_line(&args.indexed) {
         count(args, line, true);
@@ -396,7 +396,7 @@ pub unsafe fn query_count_loose(args: QueryCountArgs<'_>) {
 ///
 /// # Safety
 /// Launched as [`QueryFill`](warpath_shared::kernel::QueryFill) says, with sizes that its check accepts.
-#[kernel(launch_bounds(256, 3))]
+#[kernel(launch_bounds(64, 12))]
 pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {

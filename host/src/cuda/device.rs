@@ -15,7 +15,6 @@ use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 use warpath_shared::kernel::Kernel;
-use warpath_shared::units::BLOCK_THREADS;
 use warpath_shared::view::{View, ViewMut};
 
 use super::driver::{DriverError, driver_available};
@@ -703,7 +702,7 @@ impl Accelerator for Cuda {
         // for what they point to.
         unsafe {
             let parameters = [parameter.cast_mut().cast::<c_void>()];
-            self.stream()?.launch(&function, K::blocks(args), BLOCK_THREADS as u32, 0, &parameters)
+            self.stream()?.launch(&function, K::blocks(args), K::THREADS as u32, 0, &parameters)
         }
         .map_err(failed(K::NAME))?;
         if let Some(start) = start {
