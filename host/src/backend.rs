@@ -62,6 +62,13 @@ pub trait Backend: Send + Sync {
         (size, self.workers(size))
     }
 
+    /// The size, in bytes, that suits parts of a text that is in [buffers](Self::buffer) already, and how many workers should take
+    /// them at the same time.
+    fn buffered_partitions(&self) -> (usize, usize) {
+        let size = self.partition_size();
+        (size, self.workers(size))
+    }
+
     /// About how many bytes of the backend's own memory an index of so many bytes of text, in partitions of a size, takes while it
     /// is made and asked, and how many are free; `None` where it is in the memory of the host.
     ///

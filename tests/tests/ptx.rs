@@ -125,7 +125,7 @@ fn no_collective_is_duplicated() {
     const COLLECTIVES: [(&str, usize, usize, usize); 21] = [
         ("line_states", 10, 0, 6),
         ("line_scan", 68, 3, 2),
-        ("structure_write", 33, 0, 17),
+        ("structure_write", 33, 0, 18),
         ("line_index", 44, 3, 2),
         ("kind_check", 34, 3, 2),
         ("count_scan", 34, 3, 2),
@@ -139,9 +139,9 @@ fn no_collective_is_duplicated() {
         ("column_read", 0, 0, 2),
         ("column_gather", 0, 1, 1),
         ("column_finish", 0, 0, 0),
-        ("query_slots", 0, 0, 2),
-        ("query_count", 0, 0, 4),
-        ("query_fill", 0, 0, 4),
+        ("query_slots", 0, 0, 4),
+        ("query_count", 0, 0, 9),
+        ("query_fill", 0, 0, 9),
         ("query_slots_loose", 0, 2, 1),
         ("query_count_loose", 0, 2, 1),
     ];

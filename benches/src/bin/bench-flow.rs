@@ -249,8 +249,9 @@ fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[Column
         devices.push(Arc::new(pipeline));
     }
     let pipeline = Together::new(devices)?;
-    let size = args.partition_size.unwrap_or(pipeline.partition_size());
-    let threads = args.workers.unwrap_or(pipeline.workers(size));
+    let (size, threads) = pipeline.buffered_partitions();
+    let size = args.partition_size.unwrap_or(size);
+    let threads = args.workers.unwrap_or(threads);
     let mut parts: Vec<(Buffer, usize)> = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {

@@ -30,6 +30,13 @@ impl Together {
     fn workers_of_each(&self, partition_size: usize) -> usize {
         self.backends.iter().map(|backend| backend.workers(partition_size)).min().unwrap_or(1)
     }
+
+    /// A size of partitions that suits all, and how many are at work at the same time.
+    fn of_all(&self, partitions: impl Fn(&dyn Backend) -> (usize, usize)) -> (usize, usize) {
+        let each = || self.backends.iter().map(|backend| partitions(&**backend));
+        let size = each().map(|(size, _)| size).min().unwrap_or(1);
+        (size, self.backends.len() * each().map(|(_, workers)| workers).min().unwrap_or(1))
+    }
 }
 
 impl Backend for Together {
@@ -67,9 +74,11 @@ impl Backend for Together {
     }
 
     fn kept_partitions(&self) -> (usize, usize) {
-        let each = || self.backends.iter().map(|backend| backend.kept_partitions());
-        let size = each().map(|(size, _)| size).min().unwrap_or(1);
-        (size, self.backends.len() * each().map(|(_, workers)| workers).min().unwrap_or(1))
+        self.of_all(|backend| backend.kept_partitions())
+    }
+
+    fn buffered_partitions(&self) -> (usize, usize) {
+        self.of_all(|backend| backend.buffered_partitions())
     }
 
     /// Each keeps as much as the others, so the one with the least room says how much there is.

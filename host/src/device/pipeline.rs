@@ -80,6 +80,10 @@ const DEVICE_BYTES_PER_BYTE: u64 = 4;
 const WORKERS: usize = 12;
 /// A larger partition fills the device no better, and each worker needs page-locked memory for one, which takes long to get.
 const LARGEST_DEFAULT_PARTITION: u64 = 8 << 20;
+/// The same where the text is in page-locked memory already: how many workers there are, and how large their partitions
+/// (docs/performance.md).
+const BUFFERED_WORKERS: usize = 6;
+const LARGEST_BUFFERED: u64 = 16 << 20;
 /// A smaller one is all launches.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
 /// The part of a device's memory that is little of it: who wants no more does not ask what others use.
@@ -264,6 +268,12 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         // With scratch, the partitions that are at work at one time take an eighth of the memory.
         let room = self.memory / (8 * DEVICE_BYTES_PER_BYTE * QUEUES as u64);
         (room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_PARTITION) as usize, QUEUES)
+    }
+
+    fn buffered_partitions(&self) -> (usize, usize) {
+        // Nobody reads, so fewer workers keep copies and kernels busy, and get in each other's way less.
+        let room = self.memory / (DEVICE_BYTES_PER_BYTE * WORKERS as u64);
+        (room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_BUFFERED) as usize, BUFFERED_WORKERS)
     }
 
     fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
