@@ -45,8 +45,10 @@ impl Backend for Together {
         names.join(", ")
     }
 
+    /// Less than one alone would have, so that the texts of all workers stay in the processors' caches (docs/performance.md).
     fn partition_size(&self) -> usize {
-        self.backends.iter().map(|backend| backend.partition_size()).min().unwrap_or(1)
+        let least = self.backends.iter().map(|backend| backend.partition_size()).min().unwrap_or(1);
+        if self.backends.len() > 1 { (least / 3 * 2).max(1) } else { least }
     }
 
     fn workers(&self, partition_size: usize) -> usize {
