@@ -1,7 +1,8 @@
 //! What `bench-gpu` prints, as components with times.
 //!
 //! Its lines end in prose; what is taken of each is the name at its start and the milliseconds that follow. A line that
-//! names a query (`$.user.lang: [178675] matches`) begins a group, whose lines are indented.
+//! names a query or a column (`$.user.lang: [178675] matches`, `$.user.lang as Utf8: 178675 values`) begins a group, whose lines
+//! are indented.
 
 /// A component of the work on a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,10 +20,10 @@ pub fn parse(text: &str) -> Vec<Component> {
     let mut group = None;
     let mut components = Vec::new();
     for line in text.lines() {
-        if let Some((query, _)) =
-            line.trim_end().strip_suffix(" matches").and_then(|line| line.rsplit_once(": ["))
-        {
-            group = Some(query.trim().to_owned());
+        let matches = line.trim_end().strip_suffix(" matches").and_then(|line| line.rsplit_once(": ["));
+        let values = || line.trim_end().strip_suffix(" values").and_then(|line| line.rsplit_once(": "));
+        if let Some((subject, _)) = matches.or_else(values) {
+            group = Some(subject.trim().to_owned());
             continue;
         }
         if !line.starts_with(char::is_whitespace) {
@@ -63,6 +64,8 @@ $.user[?@ == \"a: [b\"]: [482] matches
     query_fill                                   0.558 ms
 2 paths together: [178675, 178675] matches
     query_slots                                  0.300 ms
+$.user.lang as Utf8: 178675 values
+    column_read                                  0.010 ms
 all in all 12.5 msec
 ";
         let component = |group: Option<&str>, name: &str, milliseconds| Component {
@@ -81,6 +84,7 @@ all in all 12.5 msec
                 component(filter, "query_count", 0.56),
                 component(filter, "query_fill", 0.558),
                 component(Some("2 paths together"), "query_slots", 0.3),
+                component(Some("$.user.lang as Utf8"), "column_read", 0.01),
             ]
         );
         assert_eq!(parse(""), []);
