@@ -1,20 +1,23 @@
 //! Running a program over every record.
 //!
 //! *Threads*: a thread a line, first the plain lines ([`warpath_shared::index::loose`]), whose names are found by how long
-//! they are; then, in a kernel of its own and only if there are any, the loose ones, side by side. Four blocks of 256 on a
-//! multiprocessor for `query_slots`, 64 registers, and three for the others, 80.
+//! they are; then, in a kernel of its own and only if there are any, the loose ones, side by side. Plain lines have blocks of 64
+//! threads, of which a multiprocessor has 12 in `query_slots`, 80 registers a thread, and 8 in `query_count`, 128.
 //! *Convergence*: threads that leave a loop at different times go on alone, for as long as what comes next is not the same for
-//! all. So they meet behind loops ([`Document::any`]): without, `$.user.lang` took 0.275 ms in place of 0.166.
+//! all. So they meet within loops and behind them ([`Document::any`]): without, names took half as long again.
 //! *Memory*: frames of the interpreter in local memory, touched only by programs that branch. *Overflow*: slots are one a
 //! path and line; matches are counted, in 64 bits, by the same interpreter that writes them. The first two of each path and
 //! line are kept while they are counted, so that the writing runs the program again on lines only that have more.
 //! White space around a record is walked a byte at a time by its thread.
-//! *Cost*: 32 bytes, the least that the memory moves, for every four bitmap words stepped over and for every candidate of a
-//! name. Neighbouring threads read far apart.
+//! *Cost*: 32 bytes, the least that the memory moves, for every four bitmap words, which are read at once and a step ahead, and for
+//! every candidate of a name. Neighbouring threads read far apart, so at each step one of a warp's misses the caches: what takes
+//! long is the number of steps.
 //!
 //! *Tried*, over 842 MB of tweets (178,675 records of 4.7 kB) on an H200 unless something else is said:
 //!
-//! * Names by their bytes, all of them, in one kernel for all lines: `$.user.lang` 0.26 ms, `$.lang` 0.35.
+//! * Names by their bytes, all of them, in one kernel for all lines: `$.user.lang` 0.26 ms, `$.lang` 0.35. By their length, a word
+//!   at a time: 0.17 to 0.19 and 0.23 to 0.26; four at a time: 0.11 and 0.18; and asked for a step ahead: 0.11 and 0.13. Eight at a
+//!   time: 0.18 and 0.23. All threads in lockstep: 0.13 and 0.21; for filters on strings that won, 0.31 in place of 0.37.
 //! * A group of 8, 16 or 32 lanes a record, which searched windows of 2 words a lane together and looked at four names at once:
 //!   1.20 ms and 1.09 ms with a warp; over products of 1.2 kB, 0.69 ms for `$.name` with 8 lanes. Few of a record's words are
 //!   looked at, and 32 lanes run the interpreter to do it. The same search by one thread: 0.32 and 0.84 ms. A word of a level

@@ -1,7 +1,7 @@
 //! Which lines are not *plain*.
 //!
 //! In a plain line every string stands close to what is around it, and no name has an escape: then a name that is looked
-//! for is known by the distance of the bits of its level, before a byte of it is read ([`crate::query::document::Gaps`]). In
+//! for is known by the distance of the bits of its level, before a byte of it is read ([`crate::query::document::find_gap`]). In
 //! most lines this is so, whoever wrote them: `{"a":1}`, `{"a": 1, "b": [2]}`. A line is *loose* if
 //!
 //! * a string does not begin one byte, or two, behind a separator or an opening bracket; or
