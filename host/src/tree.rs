@@ -1,4 +1,4 @@
-//! Documents as trees, made without a stack: the reference for the kernels.
+//! Documents as trees, made without a stack: by scans, scatters and a stable sort, on one thread.
 //!
 //! [`Tree::of_json`] takes one JSON text, [`Tree::of_brackets`] a string of brackets. `docs/trees.md` draws a tree and each step.
 //!

@@ -73,3 +73,22 @@ fn trees_of_the_test_data() {
         assert_eq!(format!("{trees}\n"), records.ok(), "{file}");
     }
 }
+
+/// What docs/trees.md shows is what is printed.
+#[test]
+fn the_documents_examples_are_so() {
+    let document = include_str!("../../docs/trees.md");
+    let shown = pipe(&["tree"], b"{\"a\":[1,true]}\n");
+    assert!(document.contains(shown.ok()), "{shown}");
+    // Rows of an array put together.
+    let mut steps: Vec<String> = Vec::new();
+    let ran = pipe(&["tree", "--brackets", "--steps"], EXAMPLE);
+    for row in ran.ok().lines().skip(1).take_while(|line| !line.starts_with("  rank")) {
+        match (row.strip_prefix("                 16:"), steps.last_mut()) {
+            (Some(more), Some(row)) => row.push_str(more),
+            _ => steps.push(row.to_owned()),
+        }
+    }
+    assert_eq!(steps.len(), 11);
+    assert!(document.contains(&steps.join("\n")), "{}", steps.join("\n"));
+}

@@ -109,7 +109,7 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
             ui.help("name its files, or a pattern: `'folder/*.ndjson'`");
         }
         Error::Input(InputError::Record(_) | InputError::Tree(_)) => {
-            ui.help("`--on-error skip` leaves malformed records out")
+            ui.help("`--on-error skip` leaves malformed records out");
         }
         Error::Device(DeviceError::NoDriver | DeviceError::NoDevice { .. }) => {
             ui.help(

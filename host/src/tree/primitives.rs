@@ -1,4 +1,4 @@
-//! The primitives that the steps are made of: scan, scatter, stable sort. Here each is a loop; a device has a kernel for it.
+//! The primitives that the steps are made of: scan, scatter, stable sort. Here each is a loop; all may be cut among threads.
 //!
 //! None allocates: what is written is the caller's, as long as what is read unless said otherwise.
 
