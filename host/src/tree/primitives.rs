@@ -24,6 +24,9 @@ pub fn inclusive_scan<M: Monoid>(items: impl Iterator<Item = M>, mut write: impl
 }
 
 /// Puts values where they belong: `(index, value)` sets `out[index]`. No two have the same index, so their order does not matter.
+///
+/// # Panics
+/// If an index is not below `out.len()`.
 pub fn scatter<T>(items: impl Iterator<Item = (u32, T)>, out: &mut [T]) {
     for (index, value) in items {
         out[index as usize] = value;

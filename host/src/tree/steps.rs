@@ -2,6 +2,9 @@
 //!
 //! Each step is a scan, a scatter or a sort over whole arrays, with a rule of [`warpath_shared::tree`] for one element. In none
 //! does an element wait for another but by the primitive. Arrays are by token, by node in the order of the text, or by rank.
+//!
+//! No step allocates. Those who call one bring arrays as long as what they are of, with what an earlier step wrote; a step
+//! panics where an array is too short for that.
 
 use warpath_shared::tree::operator::{Count, Siblings};
 use warpath_shared::tree::{Address, MAX_NODE_DEPTH, NONE, NodeIx, Rank};
