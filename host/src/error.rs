@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use warpath_shared::check::FaultKind;
+use warpath_shared::tree::{TreeFault, TreeFaultKind};
 use warpath_shared::units::Level;
 
 use crate::jsonpath::PathError;
@@ -100,6 +101,9 @@ pub enum InputError {
     /// A record is malformed.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// A record is no tree, though none of what is always checked is wrong with it.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
     /// A record does not fit a partition of the largest size.
     #[error("{name}:{line}: record is longer than {limit} bytes")]
     RecordTooLong {
@@ -124,6 +128,33 @@ pub struct RecordError {
     pub byte: u64,
     /// What is wrong there.
     pub kind: FaultKind,
+}
+
+/// A record that is no tree: `file:line:byte: reason`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}:{line}:{byte}: {kind}")]
+pub struct TreeError {
+    /// The file, or `<stdin>`.
+    pub name: String,
+    /// The line, counted from 1; blank lines count.
+    pub line: u64,
+    /// The byte within the line, counted from 1.
+    pub byte: u64,
+    /// What is wrong there.
+    pub kind: TreeFaultKind,
+}
+
+impl InputError {
+    /// The error of a line, counted from 1, whose text is no tree: the same [`Record`](Self::Record) as everywhere where it is one
+    /// of the faults that are always looked for.
+    #[must_use]
+    pub fn of_tree(name: &str, line: u64, fault: TreeFault) -> Self {
+        let (name, byte) = (name.to_owned(), fault.at as u64 + 1);
+        match fault.kind {
+            TreeFaultKind::Record(kind) => RecordError { name, line, byte, kind }.into(),
+            kind => TreeError { name, line, byte, kind }.into(),
+        }
+    }
 }
 
 /// A number of levels, in words.

@@ -26,6 +26,7 @@
 //! | [`IndexFile`] | and what if it is asked again tomorrow? |
 //! | [`columns`] | how do answers become typed columns, in Arrow's layout? |
 //! | [`device`] | which kernels run on it, in which order? |
+//! | [`tree`] | what is a document's tree, and how is it made without a stack? |
 //! | [`dump`] | what does an index look like? |
 
 pub mod answer;
@@ -45,10 +46,11 @@ pub mod jsonpath;
 mod program;
 mod resident;
 mod stream;
+pub mod tree;
 
 pub use cpu::Cpu;
 pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
-pub use error::{DeviceError, Error, IndexError, InputError, QueryError, RecordError};
+pub use error::{DeviceError, Error, IndexError, InputError, QueryError, RecordError, TreeError};
 pub use index_file::IndexFile;
 pub use input::Source;
 pub use program::{Program, Query};

@@ -37,6 +37,14 @@ pub trait Monoid: Copy + Default {
     fn combine(self, right: Self) -> Self;
 }
 
+impl Monoid for u32 {
+    /// Addition, wrapping: what is counted in 32 bits is bounded by the size of a partition.
+    #[inline(always)]
+    fn combine(self, right: Self) -> Self {
+        self.wrapping_add(right)
+    }
+}
+
 impl Monoid for u64 {
     /// Addition, wrapping: counts whose sum does not fit are excluded by the size of a partition.
     #[inline(always)]

@@ -8,6 +8,7 @@ mod messages;
 mod query;
 mod select;
 mod show;
+mod tree;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

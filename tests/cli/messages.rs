@@ -16,6 +16,7 @@ fn help() {
         ("help_index_build", &["index", "build", "--help"]),
         ("help_index_info", &["index", "info", "--help"]),
         ("help_index_dump", &["index", "dump", "--help"]),
+        ("help_tree", &["tree", "--help"]),
         ("help_explain", &["explain", "--help"]),
     ] {
         assert_snapshot!(name, pipe(args, b"").ok());
@@ -113,9 +114,9 @@ fn colour() {
     let said = |args: &[&str]| pipe(args, b"").stderr;
     assert!(said(&["query", "$[", "--color", "always"]).starts_with(red));
     assert!(said(&["--color=always", "query", "$["]).starts_with(red));
-    assert!(said(&["--color=always", "tree"]).starts_with(red));
+    assert!(said(&["--color=always", "validate"]).starts_with(red));
     assert!(said(&["--color=always", "query"]).contains('\u{1b}'));
-    for args in [&["query", "$["][..], &["query", "$[", "--color", "never"], &["query"], &["tree"]] {
+    for args in [&["query", "$["][..], &["query", "$[", "--color", "never"], &["query"], &["validate"]] {
         assert!(!said(args).contains('\u{1b}'), "{args:?}");
     }
     assert_eq!(pipe(&["query", "$", "--color", "always"], b"\"x\"").ok(), "\"x\"\n");

@@ -1,7 +1,7 @@
 //! Naive oracles: other algorithms than Warpath's, a byte at a time, with nothing clever in them.
 //!
 //! All of RFC 9535 is [`query`] and what it calls: [`filter`], [`compare`], [`functions`], [`regexp`]; [`path`] names the nodes
-//! that were found.
+//! that were found. [`tree`] is of documents as trees.
 
 pub mod compare;
 pub mod filter;
@@ -12,3 +12,4 @@ pub mod path;
 pub mod query;
 pub mod regexp;
 pub mod text;
+pub mod tree;

@@ -1,4 +1,4 @@
-//! Snapshots: indexes, programs, answers and refusals as text. One snapshot holds for every backend.
+//! Snapshots: indexes, trees, programs, answers and refusals as text. One snapshot holds for every backend.
 //!
 //! `INSTA_UPDATE=always cargo test -p warpath-tests --test snapshots` writes them anew; read the difference.
 
@@ -11,6 +11,7 @@ use insta::{Settings, assert_snapshot};
 use warpath::answer::Want;
 use warpath::backend::Backend;
 use warpath::device::Pipeline;
+use warpath::tree::{self, Tree, TreeFault};
 use warpath::{Cpu, Engine, Error, Program, Query, dump};
 use warpath_shared::ir::{MAX_FRAMES, MAX_PATHS};
 use warpath_shared::units::MAX_DEPTH;
@@ -138,6 +139,80 @@ fn index_in_partitions() -> Result<()> {
     ensure!(dumps[0] == dumps[1], "the dumps differ");
     snapshot("index_in_partitions", &dumps[0]);
     Ok(())
+}
+
+// --- trees ----------------------------------------------------------------------------------------------------------
+
+/// The dumps of the trees of lines; what is wrong with a line where it is none.
+fn trees(
+    name: &str,
+    text: &[u8],
+    steps: bool,
+    tree: impl Fn(&[u8]) -> Result<Tree, TreeFault>,
+) -> Result<()> {
+    let mut out = Vec::new();
+    let mut offset = 0;
+    for (line, text) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let record = text.strip_suffix(b"\n").unwrap_or(text);
+        match tree(record) {
+            Ok(tree) => tree::dump::write(&mut out, &tree, record, (offset, line as u64 + 1), steps)?,
+            Err(fault) => out.extend_from_slice(format!("line {}  {fault}\n", line + 1).as_bytes()),
+        }
+        offset += text.len() as u64;
+    }
+    snapshot(&format!("tree_{name}"), &String::from_utf8(out)?);
+    Ok(())
+}
+
+#[test]
+fn tree_of_the_worked_example() -> Result<()> {
+    trees("worked_example", b"[[][[][][[]]][][]]", true, Tree::of_brackets)
+}
+
+#[test]
+fn tree_of_brackets() -> Result<()> {
+    trees("brackets", b"{}\n[ {} [ {} ] ]\n\n[}\n[[]\n][\n[]{}\n[x]\n", false, Tree::of_brackets)
+}
+
+#[test]
+fn tree_of_a_record() -> Result<()> {
+    trees("record", br#"{"a":[1,{"b":"]","c":{}}],"d":true}"#, true, Tree::of_json)
+}
+
+#[test]
+fn tree_of_values() -> Result<()> {
+    let text = "\"x\"\r\n-1.5e3\ntrue\nfalse\nnull\n{}\n[ ]\n\n[\"\\\"\\\\\",{\"\":[[]]}]\n\"é\t☺\"\n";
+    trees("values", text.as_bytes(), false, Tree::of_json)?;
+    // More than are shown, in rows and in a node's text.
+    let text = format!("[{}\"{}\",\"{}\"]", "0,".repeat(20), "é".repeat(38), "é".repeat(39));
+    trees("wide", text.as_bytes(), true, Tree::of_json)
+}
+
+#[test]
+fn tree_of_faulty_lines() -> Result<()> {
+    let faulty = [
+        "[1,]",
+        "{1:2}",
+        "{\"a\"}",
+        "[\"a\":1]",
+        "[1:2]",
+        "[1 2]",
+        "[tru]",
+        "1 2",
+        "[1",
+        "[1}",
+        "]",
+        "\"x",
+        "1,2",
+        "\"\\",
+        "{}{}",
+    ];
+    trees("faulty_lines", faulty.join("\n").as_bytes(), false, Tree::of_json)
+}
+
+#[test]
+fn tree_of_test_data() -> Result<()> {
+    trees("people", &lines("people.ndjson", 1, 3), false, Tree::of_json)
 }
 
 // --- programs -------------------------------------------------------------------------------------------------------

@@ -43,14 +43,16 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 
+    // The places of both in the help of subcommands are said, since they would else depend on how many subcommands there are.
     /// When to colour messages
     ///
     /// `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`. Answers are never coloured.
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true, help_heading = "Messages")]
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true, help_heading = "Messages",
+          display_order = 5)]
     pub color: When,
 
     /// No warnings and notes; errors are still reported
-    #[arg(short, long, global = true, help_heading = "Messages")]
+    #[arg(short, long, global = true, help_heading = "Messages", display_order = 6)]
     pub quiet: bool,
 }
 
@@ -65,6 +67,8 @@ pub enum Command {
         #[command(subcommand)]
         command: IndexCommand,
     },
+    /// Print the tree of each record, node by node
+    Tree(TreeArgs),
     /// Show what queries compile to, and what would run where
     Explain(ExplainArgs),
     /// List the devices that can answer
@@ -265,6 +269,43 @@ pub struct DumpArgs {
 
     #[command(flatten)]
     pub engine: EngineArgs,
+}
+
+/// Print the tree of each record, node by node
+///
+/// Objects, arrays, strings, numbers, `true`, `false`, `null` and names are nodes; a name has one child, its value. Each
+/// record has a tree of its own. For each: a row a node, in the order of the text, with its rank in breadth-first order and
+/// those of its parent, first child and next sibling; then the array of cells, in which a node is the number of its children and their
+/// addresses.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath tree tests/data/people.ndjson | less -S
+  echo '{\"a\":[1,true]}' | warpath tree
+  echo '[[][[][][[]]][][]]' | warpath tree --brackets --steps
+
+What the arrays are: docs/trees.md.")]
+pub struct TreeArgs {
+    #[command(flatten)]
+    pub files: FileArgs,
+
+    /// Print the arrays too from which the tree is made, step by step
+    #[arg(long)]
+    pub steps: bool,
+
+    /// Read lines of brackets, `[]` and `{}`, in place of JSON: each pair is a node
+    #[arg(long)]
+    pub brackets: bool,
+
+    /// What to do at a line that is no tree
+    ///
+    /// Checked are strings, brackets and depth, as everywhere, and that values, names, commas and colons stand where they may.
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnErrorArg::Fail)]
+    pub on_error: OnErrorArg,
+
+    /// Write to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Show what queries compile to, and what would run where

@@ -108,7 +108,9 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
         Error::Input(InputError::Directory(_)) => {
             ui.help("name its files, or a pattern: `'folder/*.ndjson'`");
         }
-        Error::Input(InputError::Record(_)) => ui.help("`--on-error skip` leaves malformed records out"),
+        Error::Input(InputError::Record(_) | InputError::Tree(_)) => {
+            ui.help("`--on-error skip` leaves malformed records out");
+        }
         Error::Device(DeviceError::NoDriver | DeviceError::NoDevice { .. }) => {
             ui.help(
                 "`--device auto` takes the CPU where there is no GPU; `warpath devices` lists what there is",

@@ -138,7 +138,8 @@ fn consume_all(
                 if flow != Flow::Continue {
                     break None;
                 }
-                excerpt = batch.fault().map(|fault| self::excerpt(batch.line_of(fault), fault));
+                excerpt =
+                    batch.fault().map(|fault| self::excerpt(batch.line_of(fault), fault.byte as usize - 1));
                 if !answers.is_ready() {
                     out.pause()?;
                 }
@@ -185,9 +186,9 @@ impl Skipped {
 /// Bytes of a malformed record that are shown on either side of its fault.
 const CONTEXT: usize = 50;
 
-/// The surroundings of a fault, and a caret under it.
-fn excerpt(line: &[u8], fault: &RecordError) -> String {
-    let at = (fault.byte as usize - 1).min(line.len());
+/// The surroundings of a fault at a byte of a line, counted from 0, and a caret under it.
+pub fn excerpt(line: &[u8], at: usize) -> String {
+    let at = at.min(line.len());
     // Not in the middle of a character, where the line is UTF-8.
     let boundary = |at: &usize| line.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
     let from = at.saturating_sub(CONTEXT);
@@ -251,21 +252,14 @@ fn table(plan: &Plan, stats: &Stats, (setup, made): (Duration, &Setup), total: D
 
 #[cfg(test)]
 mod tests {
-    use warpath_shared::check::FaultKind;
-
     use super::*;
-
-    fn shown(line: &[u8], byte: u64) -> String {
-        let kind = FaultKind::UnclosedString;
-        excerpt(line, &RecordError { name: "x".into(), line: 1, byte, kind })
-    }
 
     #[test]
     fn the_caret_stands_under_the_byte() {
-        assert_eq!(shown(b"[1,2", 1), "  [1,2\n  ^");
-        assert_eq!(shown("{\"☺\": \"x}".as_bytes(), 9), "  {\"☺\": \"x}\n        ^");
-        assert_eq!(shown(b"\t\0\xff]", 4), "  \u{fffd}\u{fffd}\u{fffd}]\n     ^");
-        assert_eq!(shown(b"", 1), "  \n  ^");
+        assert_eq!(excerpt(b"[1,2", 0), "  [1,2\n  ^");
+        assert_eq!(excerpt("{\"☺\": \"x}".as_bytes(), 8), "  {\"☺\": \"x}\n        ^");
+        assert_eq!(excerpt(b"\t\0\xff]", 3), "  \u{fffd}\u{fffd}\u{fffd}]\n     ^");
+        assert_eq!(excerpt(b"", 0), "  \n  ^");
     }
 
     #[test]
@@ -285,7 +279,7 @@ mod tests {
             if !line.is_char_boundary(at - 1) {
                 continue;
             }
-            let text = shown(line.as_bytes(), at as u64);
+            let text = excerpt(line.as_bytes(), at - 1);
             assert!(!text.contains('\u{fffd}'), "{text}");
             let (first, second) = text.split_once('\n').unwrap();
             let caret = second.chars().count() - 1;

@@ -1,0 +1,94 @@
+//! `warpath tree`.
+
+use std::process::ExitCode;
+
+use warpath::tree::{Tree, dump};
+use warpath::{DeviceChoice, Engine, Error, IndexedPartition, InputError};
+
+use super::args::{OnErrorArg, TreeArgs};
+use super::failure::Failure;
+use super::files;
+use super::out::Out;
+use super::run::excerpt;
+use super::ui::Ui;
+
+/// Prints the trees of records.
+pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
+    let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
+    let several = sources.len() > 1;
+    let engine = Engine::builder().device(DeviceChoice::Cpu).build()?;
+    let mut trees = Trees { args, out: Out::new(args.output.as_deref()), skipped: Skipped::default() };
+    let mut failure = None;
+    for partition in engine.input(sources).indexes(0) {
+        match partition {
+            Ok(partition) => {
+                if several && partition.offset() == 0 {
+                    let name = format!("==> {} <==\n", partition.source());
+                    trees.out.buffer.extend_from_slice(name.as_bytes());
+                }
+                match trees.partition(&partition) {
+                    Ok(()) => trees.out.pause()?,
+                    Err(error) => {
+                        failure = Some(error);
+                        break;
+                    }
+                }
+            }
+            Err(error) => failure = Some(error.into()),
+        }
+    }
+    trees.out.finish()?;
+    if let Skipped { count, first: Some(first) } = &trees.skipped {
+        let records = if *count == 1 { "record" } else { "records" };
+        ui.warning(format_args!("{count} malformed {records} skipped; first: {first}"));
+    }
+    failure.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+struct Trees<'a> {
+    args: &'a TreeArgs,
+    out: Out,
+    skipped: Skipped,
+}
+
+/// The malformed records that were left out.
+#[derive(Default)]
+struct Skipped {
+    count: u64,
+    first: Option<InputError>,
+}
+
+impl Trees<'_> {
+    fn partition(&mut self, partition: &IndexedPartition) -> Result<(), Failure> {
+        let text = partition.text();
+        for (line, bounds) in partition.index.line_starts.windows(2).enumerate() {
+            let (start, end) = (bounds[0] as usize, bounds[1] as usize);
+            let record = text[start..end].strip_suffix(b"\n").unwrap_or(&text[start..end]);
+            let line = partition.first_line + line as u64 + 1;
+            let tree = if self.args.brackets { Tree::of_brackets(record) } else { Tree::of_json(record) };
+            match tree {
+                // A blank line is no record.
+                Ok(tree) if tree.is_empty() => {}
+                Ok(tree) => {
+                    let place = (partition.offset() + start as u64, line);
+                    dump::write(&mut self.out, &tree, record, place, self.args.steps)
+                        .map_err(|error| self.out.failed(error))?;
+                }
+                Err(fault) => {
+                    let error = InputError::of_tree(partition.source(), line, fault);
+                    match self.args.on_error {
+                        OnErrorArg::Fail => {
+                            let shown = excerpt(record, fault.at);
+                            return Err(Failure::Library(Box::new(Error::from(error)), Some(shown)));
+                        }
+                        OnErrorArg::Skip => {
+                            self.skipped.count += 1;
+                            self.skipped.first.get_or_insert(error);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+//! Documents as trees, made without a stack: by scans, scatters and a stable sort, on one thread.
+//!
+//! [`Tree::of_json`] takes one JSON text, [`Tree::of_brackets`] a string of brackets. `docs/trees.md` draws a tree and each step.
+//!
+//! ```
+//! use warpath::tree::Tree;
+//!
+//! # fn main() -> Result<(), warpath::tree::TreeFault> {
+//! let tree = Tree::of_brackets(b"[[][[][][[]]][][]]")?;
+//! assert_eq!(tree.cells(), [4, 5, 6, 10, 11, 0, 3, 12, 13, 14, 0, 0, 0, 0, 1, 16, 0]);
+//!
+//! let tree = Tree::of_json(br#"{"a":[1,true]}"#)?;
+//! let kinds: Vec<_> = tree.nodes().iter().map(|node| node.kind().as_str()).collect();
+//! assert_eq!(kinds, ["object", "name", "array", "number", "true"]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`Tokens`] | what does the text consist of? |
+//! | [`nesting`] | which container does each token stand in, and do brackets match? |
+//! | [`steps`] | how do tokens become the output, T1 to T8? |
+//! | [`primitives`] | what are steps made of? |
+//! | [`dump`] | what does a tree look like? |
+
+pub mod dump;
+pub mod nesting;
+pub mod primitives;
+pub mod steps;
+mod tokens;
+
+use warpath_shared::check::diagnose;
+use warpath_shared::tree::grammar::{Before, misplaced};
+use warpath_shared::tree::operator::Count;
+use warpath_shared::tree::token::{TokenKind, bracket_weight, weight};
+pub use warpath_shared::tree::{NONE, Node, NodeIx, NodeKind, Rank, TokenIx, TreeFault, TreeFaultKind};
+use warpath_shared::units::{MAX_PARTITION_BYTES, PartOffset};
+
+pub use steps::Steps;
+pub use tokens::Tokens;
+
+/// The tree of one document. Nodes are counted by [`Rank`], breadth first; the root, if there is one, is 0.
+///
+/// All that is known of nodes are arrays, one entry a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    tokens: Tokens,
+    steps: Steps,
+    nodes: Vec<Node>,
+    first_child: Vec<Rank>,
+    next_sibling: Vec<Rank>,
+}
+
+impl Tree {
+    /// The tree of a string of brackets, `[]` and `{}`: each pair is a node, of kind array or object, and may stand in any other.
+    /// White space is left out. A text without a bracket has a tree without a node.
+    ///
+    /// # Errors
+    /// The first fault: a byte that is neither bracket nor white space, brackets that do not balance or match, a second root,
+    /// more than [`MAX_DEPTH`](warpath_shared::units::MAX_DEPTH) containers in each other; or a text of more than [`MAX_PARTITION_BYTES`].
+    pub fn of_brackets(text: &[u8]) -> Result<Self, TreeFault> {
+        check_length(text)?;
+        let (tokens, stray) = Tokens::of_brackets(text);
+        let owner = match (nesting::check(&tokens), stray) {
+            (Ok(owner), None) => owner,
+            (Err(fault), None) => return Err(fault),
+            // Before the stray byte nothing need be closed yet.
+            (Err(fault), Some(_)) if !is_unclosed(fault) => return Err(fault),
+            (_, Some(stray)) => return Err(stray),
+        };
+        let weights: Vec<Count> = tokens.kind.iter().map(|kind| bracket_weight(*kind)).collect();
+        Ok(Self::build(tokens, &weights, &owner))
+    }
+
+    /// The tree of a JSON text, a record with or without its newline or a document of several lines: each value is a node, and
+    /// so is each name. A text of white space has a tree without a node.
+    ///
+    /// Checked are brackets, depth and strings, as in every record; and that values, names, commas and colons stand where they
+    /// may (RFC 8259). Not checked are the digits of numbers, what is in strings, and UTF-8.
+    ///
+    /// # Errors
+    /// The first of the faults that are looked for in every record ([`diagnose`]); if there is none, the first of the others, or a
+    /// text of more than [`MAX_PARTITION_BYTES`].
+    pub fn of_json(text: &[u8]) -> Result<Self, TreeFault> {
+        check_length(text)?;
+        if let Some(fault) = diagnose(text) {
+            return Err(TreeFault { kind: TreeFaultKind::Record(fault.kind), at: fault.at });
+        }
+        let tokens = Tokens::of_json(text);
+        let mut open = vec![0; tokens.len()];
+        nesting::open_before(&tokens.kind, &mut open);
+        let mut owner = vec![NONE; tokens.len()];
+        nesting::owners(&tokens.kind, &open, &mut owner);
+        let in_object = |token: usize| {
+            owner.get(token).is_some_and(|owner| tokens.at(*owner as usize) == TokenKind::OpenObject)
+        };
+        let misplaced = |token: usize| {
+            let before =
+                Before { kind: tokens.before(token), in_object: token.checked_sub(1).is_some_and(in_object) };
+            let kind = misplaced(before, tokens.at(token), open[token] > 0)?;
+            Some(TreeFault { kind, at: tokens.start[token] as usize })
+        };
+        if let Some(fault) = (0..tokens.len()).find_map(misplaced) {
+            return Err(fault);
+        }
+        let weight_at = |token| weight(tokens.before(token), tokens.at(token), tokens.at(token + 1));
+        let weights: Vec<Count> = (0..tokens.len()).map(weight_at).collect();
+        Ok(Self::build(tokens, &weights, &owner))
+    }
+
+    /// The tree of tokens in which nothing is wrong. `owner` says of each closing bracket which one opened what it closes.
+    fn build(tokens: Tokens, weights: &[Count], owner: &[TokenIx]) -> Self {
+        let steps = Steps::of(weights);
+        // Where nodes end: at the end of their token, and containers at the end of the one that closes them.
+        let node_of = |token: usize| steps.before[token].nodes;
+        let mut end: Vec<PartOffset> = vec![0; steps.rank.len()];
+        let begins = |token: &usize| weights[*token].nodes == 1;
+        let own = (0..tokens.len()).filter(begins).map(|token| (node_of(token), tokens.end[token]));
+        primitives::scatter(own, &mut end);
+        let closing = (0..tokens.len()).filter(|token| tokens.kind[*token].closes());
+        let closed = closing.map(|token| (node_of(owner[token] as usize), tokens.end[token]));
+        primitives::scatter(closed, &mut end);
+        let mut nodes = vec![Node::new(NodeKind::Null, 0, 0, 0); steps.rank.len()];
+        let begun = (0..tokens.len()).filter_map(|token| {
+            let (kind, node) = (tokens.kind[token].node()?, node_of(token));
+            let depth = steps.depth[node as usize];
+            Some((node, Node::new(kind, tokens.start[token], end[node as usize], depth)))
+        });
+        steps::by_rank(&steps.rank, begun, &mut nodes);
+        let mut first_child = vec![NONE; nodes.len()];
+        steps::first_child(&steps.first_of, &mut first_child);
+        let mut next_sibling = vec![NONE; nodes.len()];
+        steps::next_sibling(&steps.parent, &mut next_sibling);
+        Self { tokens, steps, nodes, first_child, next_sibling }
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is none: the text was white space.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// What each node is, where it stands in the text, and how deep.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Each node's parent; [`NONE`] for the root.
+    #[must_use]
+    pub fn parents(&self) -> &[Rank] {
+        &self.steps.parent
+    }
+
+    /// Each node's first child, or [`NONE`]. The others follow it.
+    #[must_use]
+    pub fn first_children(&self) -> &[Rank] {
+        &self.first_child
+    }
+
+    /// The sibling behind each node, or [`NONE`].
+    #[must_use]
+    pub fn next_siblings(&self) -> &[Rank] {
+        &self.next_sibling
+    }
+
+    /// How many children each node has.
+    #[must_use]
+    pub fn child_counts(&self) -> &[u32] {
+        &self.steps.children
+    }
+
+    /// Where each node's block begins in [`cells`](Self::cells).
+    #[must_use]
+    pub fn addresses(&self) -> &[u32] {
+        &self.steps.address
+    }
+
+    /// The tree as one array: for each node, breadth first, a block of how many children it has, and the addresses of their
+    /// blocks. The root's is at 0. There are two cells a node, less one.
+    #[must_use]
+    pub fn cells(&self) -> &[u32] {
+        &self.steps.cells
+    }
+
+    /// The nodes in the order in which they begin in the text.
+    #[must_use]
+    pub fn in_text_order(&self) -> &[Rank] {
+        &self.steps.rank
+    }
+
+    /// The text's tokens.
+    #[must_use]
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// What each step made.
+    #[must_use]
+    pub fn steps(&self) -> &Steps {
+        &self.steps
+    }
+}
+
+fn check_length(text: &[u8]) -> Result<(), TreeFault> {
+    if text.len() > MAX_PARTITION_BYTES {
+        return Err(TreeFault { kind: TreeFaultKind::TooLong, at: MAX_PARTITION_BYTES });
+    }
+    Ok(())
+}
+
+fn is_unclosed(fault: TreeFault) -> bool {
+    fault.kind == TreeFaultKind::Record(warpath_shared::check::FaultKind::UnclosedContainer)
+}
