@@ -1,6 +1,7 @@
 //! What a backend says of one partition.
 
 mod columns;
+mod path;
 mod rows;
 pub mod text;
 
@@ -11,6 +12,8 @@ use warpath_shared::units::{LineIx, PartOffset};
 use crate::columns::{ColumnBatch, OffsetWidth};
 use crate::error::Error;
 use crate::program::Program;
+
+pub use path::Paths;
 
 /// What is asked of a backend, beside counts and faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,6 +21,7 @@ mod hint;
 mod lexer;
 mod parse;
 
+pub(crate) use ast::Quoted;
 pub use ast::{
     Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall, FunctionKind, Literal,
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query, QueryRoot, Segment,

@@ -74,7 +74,7 @@ fn bad_usage() {
         &["query", "$", "--partition-size", "2GiB"],
         &["query", "$", "--input", "xml"],
         &["query", "$", "--on-error", "null"],
-        &["query", "$", "--with-path"],
+        &["query", "$", "--with-path", "--count"],
         &["query", "$", "--strict"],
         &["select", "a=$", "--format", "xlsx"],
         &["select", "a:int64=$"],

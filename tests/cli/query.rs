@@ -53,6 +53,19 @@ fn count_is_one_number() {
 }
 
 #[test]
+fn paths_say_where_in_its_record_a_match_is() {
+    let text = b"{\"a\":[{\"it's\":1},2]}\n[\"x\\ty\"]\n";
+    let folder = Folder::new(&[("a.ndjson", text), ("b.ndjson", b"{\"a\":3}\n")]);
+    let run = |args: &[&str]| folder.run(&[&["query", "--with-path"], args].concat()).ok().to_owned();
+    assert_eq!(run(&["$.a[*]", "a.ndjson"]), "$['a'][0]\t{\"it's\":1}\n$['a'][1]\t2\n");
+    assert_eq!(run(&["$.a[0].*", "a.ndjson"]), "$['a'][0]['it\\'s']\t1\n");
+    assert_eq!(run(&["-r", "$[0]", "a.ndjson"]), "$[0]\tx\ty\n");
+    assert_eq!(run(&["-n", "1", "$.a[*]", "a.ndjson"]), "$['a'][0]\t{\"it's\":1}\n");
+    let placed = "a.ndjson\t5\t19\t$['a']\t[{\"it's\":1},2]\nb.ndjson\t5\t6\t$['a']\t3\n";
+    assert_eq!(run(&["--offsets", "$.a", "a.ndjson", "b.ndjson"]), placed);
+}
+
+#[test]
 fn offsets_find_the_text_again() {
     let folder = Folder::new(&[("a.ndjson", PEOPLE), ("b.ndjson", b"\n\n{\"n\":\"x\\ty\"}")]);
     assert_eq!(folder.run(&["query", "--offsets", "$.n", "b.ndjson"]).ok(), "7\t13\t\"x\\ty\"\n");

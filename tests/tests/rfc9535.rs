@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use serde_json_path::{JsonPath, LocatedNode, PathElement};
-use warpath::answer::Want;
+use warpath::answer::{Paths, Want};
 use warpath::backend::Backend;
 use warpath::device::Pipeline;
 use warpath::jsonpath::{
@@ -242,6 +242,63 @@ fn hits_are_the_nodelist() -> Result<()> {
     assert_eq!(ask("$.store.book[::-1].price")?, ["8", "12", "8"]);
     assert_eq!(ask("$.store.*.price")?, ["8"]);
     assert_eq!(ask("$.store.book[1]['isbn','price','isbn']")?, [r#""x""#, "12", r#""x""#]);
+    Ok(())
+}
+
+/// Each value of each record, in the order in which they stand and in the other: the path that the oracle knows.
+#[test]
+fn values_have_the_oracles_normalised_paths() -> Result<()> {
+    let mut count = 0;
+    let mut check = |text: &[u8]| {
+        let mut want = Vec::new();
+        let mut base = 0;
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            if json::parse(line, 0, line.len()).is_some() {
+                let nodes = ["$", "$..*"].into_iter().flat_map(|path| oracle::query::nodes(line, path));
+                want.extend(nodes.map(|(range, path)| (base + range.start, path)));
+            }
+            base += line.len();
+        }
+        let path_of = |paths: &mut Paths<'_>, start| {
+            let mut path = String::new();
+            paths.append(start, &mut path);
+            path
+        };
+        let (mut forth, mut back) = (Paths::new(text), Paths::new(text));
+        want.iter().for_each(|(start, path)| assert_eq!(path_of(&mut forth, *start), *path));
+        want.iter().rev().for_each(|(start, path)| assert_eq!(path_of(&mut back, *start), *path));
+        count += want.len();
+    };
+    for name in
+        ["tweets.ndjson", "products.ndjson", "maps.ndjson", "people.ndjson", "edge.ndjson", "crlf.ndjson"]
+    {
+        check(data::file(name));
+    }
+    for seed in 0..300 {
+        check(&random::json(&mut Rng::new(seed), 2_000));
+    }
+    ensure!(count > 20_000, "{count} values were compared");
+    Ok(())
+}
+
+/// A match has its path, whichever backend found it, however the text was cut.
+#[test]
+fn hits_have_normalised_paths() -> Result<()> {
+    let (text, path) = (data::file("tweets.ndjson"), "$.entities.*[*]");
+    let query = Query::compile(path)?;
+    let mut want = Vec::new();
+    for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        want.extend(oracles_paths(std::str::from_utf8(line)?, path));
+    }
+    ensure!(want.len() > 20, "{} matches", want.len());
+    for backend in [Arc::new(Cpu), emulated()] {
+        for size in [1, 10_000, 1 << 20] {
+            let engine = Engine::builder().backend(backend.clone()).partition_size(size).build()?;
+            let hits = engine.reader("tweets", Cursor::new(text)).query(&query)?;
+            let found: Vec<String> = hits.map(|hit| Ok(hit?.path())).collect::<Result<_>>()?;
+            ensure!(found == want, "{}: partitions of {size}", backend.name());
+        }
+    }
     Ok(())
 }
 

@@ -107,7 +107,7 @@ pub struct QueryArgs {
     pub raw_output: bool,
 
     /// Print only the number of matches, one for all files together
-    #[arg(short, long, conflicts_with_all = ["raw_output", "offsets"])]
+    #[arg(short, long, conflicts_with_all = ["raw_output", "offsets", "with_path"])]
     pub count: bool,
 
     /// Print where each match stands: START<TAB>END<TAB>TEXT
@@ -116,6 +116,12 @@ pub struct QueryArgs {
     /// match. With several files, FILE<TAB> comes first.
     #[arg(long)]
     pub offsets: bool,
+
+    /// Print the normalised path of each match: PATH<TAB>TEXT
+    ///
+    /// As RFC 9535 writes it, such as $['user']['tags'][0]. With --offsets, behind them.
+    #[arg(long)]
+    pub with_path: bool,
 
     /// Stop after N matches
     #[arg(short = 'n', long, value_name = "N", value_parser = limit)]
@@ -409,8 +415,6 @@ pub struct EngineArgs {
 #[derive(Args)]
 pub struct Planned {
     #[arg(long, hide = true)]
-    pub with_path: bool,
-    #[arg(long, hide = true)]
     pub strict: bool,
 }
 
@@ -418,9 +422,6 @@ impl Planned {
     /// Says so, where one was given.
     pub fn refuse(&self) -> Result<(), Failure> {
         let missing = |flag, help| Err(Failure::usage(format!("`{flag}` is not there yet")).with_help(help));
-        if self.with_path {
-            return missing("--with-path", "`query --offsets` prints where each match stands");
-        }
         if self.strict {
             return missing("--strict", "strings, brackets and depth are checked without it");
         }

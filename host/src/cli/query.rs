@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::{Limit, TextForm, Want, text};
+use warpath::answer::{Limit, Paths, TextForm, Want, text};
 use warpath::{Batch, Program, Query};
 
 use super::args::QueryArgs;
@@ -25,9 +25,9 @@ pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
         let mut count = Count { limit: args.limit, found: 0 };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
         count.found
-    } else if args.offsets || args.limit.is_some() {
+    } else if args.offsets || args.with_path || args.limit.is_some() {
         let offsets = args.offsets.then_some(sources.len() > 1);
-        let mut lines = Lines { form, offsets, limit: args.limit, found: 0 };
+        let mut lines = Lines { form, offsets, with_path: args.with_path, limit: args.limit, found: 0 };
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
         lines.found
     } else {
@@ -99,11 +99,12 @@ impl Consumer for Texts {
     }
 }
 
-/// Prints each match on a line of its own, up to a limit, and with its place if that is wanted.
+/// Prints each match on a line of its own, up to a limit, and with its place and its path if these are wanted.
 struct Lines {
     form: TextForm,
     /// Whether to print where a match stands, and whether in which file.
     offsets: Option<bool>,
+    with_path: bool,
     limit: Option<u64>,
     found: u64,
 }
@@ -118,6 +119,7 @@ impl Consumer for Lines {
     }
 
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        let (mut paths, mut path) = (Paths::new(batch.text()), String::new());
         for (at, (_, piece)) in batch.pieces().enumerate() {
             for found in piece.matches.first().map_or(&[][..], Vec::as_slice) {
                 if let Some(name) = self.offsets {
@@ -129,6 +131,12 @@ impl Consumer for Lines {
                     let (start, end) = (base + u64::from(found.start), base + u64::from(found.end));
                     // A vector takes everything.
                     let _ = write!(out.buffer, "{start}\t{end}\t");
+                }
+                if self.with_path {
+                    path.clear();
+                    paths.append(piece.base as usize + found.start as usize, &mut path);
+                    out.buffer.extend_from_slice(path.as_bytes());
+                    out.buffer.push(b'\t');
                 }
                 text::append(batch.match_text(piece, found), self.form, &mut out.buffer);
                 out.buffer.push(b'\n');

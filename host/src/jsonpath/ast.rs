@@ -458,7 +458,7 @@ impl Display for PatternKind {
 }
 
 /// A string in single quotes, escaped as in a normalised path (RFC 9535, section 2.7).
-pub(super) struct Quoted<'a>(pub(super) &'a str);
+pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -7,6 +7,7 @@ use warpath_shared::kernel::Match;
 use warpath_shared::units::ByteOffset;
 
 use super::{Answers, Batch, Plan, Setup, Stats};
+use crate::answer::Paths;
 use crate::error::Error;
 
 /// The matches of one query, one at a time. See [`Input::query`](crate::Input::query).
@@ -91,6 +92,16 @@ impl Hit {
     pub fn bytes(&self) -> &[u8] {
         let (start, end) = (self.base + self.found.start, self.base + self.found.end);
         self.batch.text().get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The normalised path of the value in its record (RFC 9535, section 2.7). Walks the record up to the value; for the paths
+    /// of many matches, [`Paths`](crate::answer::Paths) does that once a record.
+    #[must_use]
+    pub fn path(&self) -> String {
+        let mut path = String::new();
+        let start = self.base as usize + self.found.start as usize;
+        Paths::new(self.batch.text()).append(start, &mut path);
+        path
     }
 
     /// The input's name: a file's path, or `<stdin>`.
