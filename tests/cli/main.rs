@@ -8,6 +8,7 @@ mod messages;
 mod query;
 mod select;
 mod show;
+mod strict;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -12,6 +12,7 @@ fn help() {
         ("help_query", &["query", "--help"]),
         ("help_query_short", &["query", "-h"]),
         ("help_select", &["select", "--help"]),
+        ("help_validate", &["validate", "--help"]),
         ("help_index", &["index", "--help"]),
         ("help_index_build", &["index", "build", "--help"]),
         ("help_index_info", &["index", "info", "--help"]),
@@ -74,7 +75,6 @@ fn bad_usage() {
         &["query", "$", "--input", "xml"],
         &["query", "$", "--on-error", "null"],
         &["query", "$", "--with-path"],
-        &["query", "$", "--strict"],
         &["select", "a=$", "--format", "xlsx"],
         &["select", "a:int64=$"],
         &["select", "a:int64=$", "--format", "csv"],
@@ -88,7 +88,10 @@ fn bad_usage() {
         &["index", "build"],
         &["index", "build", "log.ndjson", "-o", "log.wpi", "--levels", "1", "--for", "$"],
         &["query", "$", "--verify"],
-        &["validate", "log.ndjson"],
+        &["validate", "--all", "--limit", "3"],
+        &["validate", "--limit", "0"],
+        &["validate", "log.ndjson", "--strict"],
+        &["tree", "log.ndjson"],
         &["completions", "bash"],
     ] {
         let ran = pipe(args, b"");
