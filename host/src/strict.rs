@@ -14,15 +14,15 @@
 //! | module | question it answers |
 //! |---|---|
 //! | `record` | what is the first fault of one record? |
-//! | `skim` | is a line good, at speed? |
+//! | `cpu/valid.rs` | are many lines good, at speed? |
 
 mod record;
-mod skim;
 
 use warpath_shared::check::{Fault, trim};
 use warpath_shared::units::{LineIx, PartOffset};
 
 use crate::answer::{Answer, LineFault, Piece, Want};
+use crate::cpu::{Valid, valid};
 use crate::error::Error;
 use crate::program::Program;
 
@@ -33,6 +33,16 @@ pub use record::fault;
 #[must_use]
 pub fn faults(text: &[u8]) -> Vec<LineFault> {
     Checked::of(text).bad.iter().map(BadLine::line_fault).collect()
+}
+
+/// Lines that are checked together have at least so many bytes: few enough for a first cache, and to be read again where one of them
+/// is faulty.
+const BLOCK_BYTES: usize = 16 << 10;
+
+/// Where the line ends, its newline included, in which a byte stands or would stand behind the text.
+fn line_end(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    memchr::memchr(b'\n', rest).map_or(text.len(), |len| at + len + 1)
 }
 
 /// What has been found of a text.
@@ -64,19 +74,19 @@ impl Checked {
     /// Checks a text.
     pub fn of(text: &[u8]) -> Self {
         let mut checked = Self::default();
-        // What is UTF-8 as a whole is so line by line, as no sequence holds a newline.
-        let utf8 = simdutf8::basic::from_utf8(text).is_ok();
         let mut at = 0;
         while at < text.len() {
-            let skimmed = if utf8 { skim::line(text, at) } else { None };
-            at = match skimmed {
-                Some(skim::Line { next, record }) => {
-                    checked.records += record as u64;
-                    next
+            let end = line_end(text, at + BLOCK_BYTES);
+            if !checked.skim(&text[at..end]) {
+                while at < end {
+                    let next = line_end(text, at);
+                    if !checked.skim(&text[at..next]) {
+                        checked.judge(text, at);
+                    }
+                    at = next;
                 }
-                None => checked.judge(text, at),
-            };
-            checked.lines += 1;
+            }
+            at = end;
         }
         if checked.bad.is_empty() {
             checked.records_before_fault = checked.records;
@@ -84,8 +94,19 @@ impl Checked {
         checked
     }
 
-    /// Judges the line that begins at a place, and says where the next one begins.
-    fn judge(&mut self, text: &[u8], start: usize) -> usize {
+    /// Counts some lines, if they are seen to be good.
+    fn skim(&mut self, lines: &[u8]) -> bool {
+        if simdutf8::basic::from_utf8(lines).is_err() {
+            return false;
+        }
+        let Some(Valid { lines, records }) = valid(lines) else { return false };
+        self.lines += lines;
+        self.records += records;
+        true
+    }
+
+    /// Judges the line that begins at a place.
+    fn judge(&mut self, text: &[u8], start: usize) {
         let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |len| start + len);
         let line = &text[start..end];
         if trim(0, line.len() as u32, |at| line[at as usize]).is_some() {
@@ -99,7 +120,7 @@ impl Checked {
                 }
             }
         }
-        end + 1
+        self.lines += 1;
     }
 
     /// Where the first faulty line begins, if there is one.
