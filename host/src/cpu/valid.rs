@@ -52,14 +52,14 @@ impl Work for Validate<'_> {
         for (at, word) in words.iter().enumerate() {
             let found = strings.word(simd, word)?;
             lines += found.newline.count_ones();
-            walk.word(text, at * WORD_BYTES, found.starts)?;
+            walk.word((text, at * WORD_BYTES), word, found.starts)?;
         }
         if !rest.is_empty() {
             let mut word = [b' '; WORD_BYTES];
             word[..rest.len()].copy_from_slice(rest);
             let found = strings.word(simd, &word)?;
             lines += found.newline.count_ones();
-            walk.word(text, words.len() * WORD_BYTES, found.starts)?;
+            walk.word((text, words.len() * WORD_BYTES), &word, found.starts)?;
         }
         if text.last().is_some_and(|byte| *byte != b'\n') {
             lines += 1;
@@ -236,29 +236,32 @@ impl Default for Walk {
 }
 
 impl Walk {
-    /// Goes through the tokens that begin in a word of the text.
+    /// Goes through the tokens that begin in a word of the text, which stands at `base`.
     #[inline(always)]
-    fn word(&mut self, text: &[u8], base: usize, mut starts: u64) -> Option<()> {
+    fn word(&mut self, (text, base): (&[u8], usize), word: &[u8; WORD_BYTES], mut starts: u64) -> Option<()> {
         while starts != 0 {
-            let at = base + starts.trailing_zeros() as usize;
+            let place_in_word = starts.trailing_zeros() as usize;
+            let at = base + place_in_word;
             starts &= starts - 1;
-            let token = token::OF[byte(text, at) as usize] as usize;
+            let token = token::OF[word[place_in_word % WORD_BYTES] as usize] as usize;
             let next = NEXT[place(self.state, (self.containers & 3) as usize, token) % NEXT.len()];
-            match token {
-                token::SCALAR if !is_scalar(text, at) => return None,
-                token::NEWLINE => {
-                    self.end_line()?;
-                    continue;
-                }
-                token::OPEN_OBJECT | token::OPEN_ARRAY => {
-                    if self.containers >> 62 != 0 {
-                        return None;
-                    }
+            // Most tokens are strings, colons and commas, and need none of this.
+            if token == token::SCALAR && !is_scalar(text, at) {
+                return None;
+            }
+            if token == token::NEWLINE {
+                self.end_line()?;
+                continue;
+            }
+            if (token::OPEN_OBJECT..=token::CLOSE_ARRAY).contains(&token) {
+                if token >= token::CLOSE_OBJECT {
+                    self.containers >>= 2;
+                } else if self.containers >> 62 == 0 {
                     let kind = if token == token::OPEN_OBJECT { OBJECT } else { ARRAY };
                     self.containers = self.containers << 2 | kind as u64;
+                } else {
+                    return None;
                 }
-                token::CLOSE_OBJECT | token::CLOSE_ARRAY => self.containers >>= 2,
-                _ => {}
             }
             self.state = next;
         }
