@@ -17,6 +17,14 @@ fn main() {
         println!("cargo::rerun-if-changed={}", suite.display());
         println!("cargo::rustc-cfg=conformance");
     }
+    // The JSON texts that a parser must accept, and those that it must refuse.
+    println!("cargo::rustc-check-cfg=cfg(json_test_suite)");
+    let texts = folder.join("JSONTestSuite/test_parsing");
+    if texts.is_dir() {
+        println!("cargo::rerun-if-changed={}", texts.display());
+        println!("cargo::rustc-cfg=json_test_suite");
+    }
+    println!("cargo::rustc-env=WARPATH_JSON_TEST_SUITE={}", texts.display());
     // Which device the driver shows; it is not watched either.
     println!("cargo::rustc-check-cfg=cfg(gpu)");
     if PathBuf::from("/dev/nvidia0").exists() {

@@ -88,7 +88,8 @@ pub struct Piece {
     pub records: Vec<LineIx>,
     /// Path by path, the number of matches.
     pub counts: Vec<u64>,
-    /// Path by path, the number of matches before the first fault, if there is one.
+    /// Path by path, the number of matches before the first fault, if there is one. Here and below: of pieces behind the first one with
+    /// a fault, perhaps not.
     pub counts_before_fault: Option<Vec<u64>>,
     /// Path by path, the matches, in record order and within a record in RFC 9535's order, if wanted.
     pub matches: Vec<Vec<Match>>,

@@ -6,7 +6,7 @@
 //! | [`failure`] | what went wrong, and which exit code says so? |
 //! | [`files`] | which inputs do the arguments name? |
 //! | [`run`] | how are answers consumed: errors, limits, statistics, progress? |
-//! | [`query`], [`select`], [`index`], [`tree`], [`explain`], [`devices`] | what does each subcommand print? |
+//! | [`query`], [`select`], [`validate`], [`index`], [`tree`], [`explain`], [`devices`] | what does each subcommand print? |
 //! | [`table`] | how are typed columns written? |
 //! | [`out`], [`ui`], [`progress`] | where does it all go? |
 
@@ -24,6 +24,7 @@ mod select;
 mod table;
 mod tree;
 mod ui;
+mod validate;
 
 use std::ffi::OsString;
 use std::io;
@@ -61,6 +62,7 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Query(args) => query::run(args, ui, started),
         Command::Select(args) => select::run(args, ui, started),
+        Command::Validate(args) => validate::run(args, ui, started),
         Command::Index { command: IndexCommand::Build(args) } => index::build(&args),
         Command::Index { command: IndexCommand::Info(args) } => index::info(&args),
         Command::Index { command: IndexCommand::Dump(args) } => index::dump(args, ui),
@@ -95,7 +97,7 @@ fn color_asked(args: &[OsString]) -> When {
 }
 
 /// Subcommands that the documents speak of and that are not there yet.
-const PLANNED: [&str; 6] = ["validate", "filter", "bitmap", "pack", "unpack", "completions"];
+const PLANNED: [&str; 5] = ["filter", "bitmap", "pack", "unpack", "completions"];
 
 /// The planned subcommand that an unknown one is.
 fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
@@ -111,7 +113,7 @@ fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
 fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCode {
     if let Some(name) = planned(error, args) {
         let failure = Failure::usage(format!("`warpath {name}` is not there yet"))
-            .with_help("there are `query`, `select`, `index`, `tree`, `explain` and `devices`");
+            .with_help("there are `query`, `select`, `validate`, `index`, `tree`, `explain` and `devices`");
         failure.report(&Ui::new(color, false));
         return failure.exit_code();
     }

@@ -8,6 +8,7 @@ mod outline;
 mod plan;
 mod query;
 mod scan;
+mod valid;
 
 use warpath_shared::units::Level;
 
@@ -20,6 +21,7 @@ use index::{Builder, Structure};
 use query::Scratch;
 
 pub(crate) use kept::{HostIndex, finish};
+pub(crate) use valid::{Valid, valid};
 
 /// The CPU of this machine.
 #[derive(Clone, Copy, Debug, Default)]

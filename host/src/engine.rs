@@ -54,6 +54,7 @@ pub struct Engine {
     partition_size: Option<usize>,
     workers: Option<usize>,
     on_error: OnError,
+    strict: bool,
 }
 
 #[derive(Clone)]
@@ -108,6 +109,8 @@ pub(crate) struct Chosen {
     pub buffers: Arc<Buffers>,
     pub partition_size: usize,
     pub workers: usize,
+    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    pub strict: bool,
     reason: Option<String>,
 }
 
@@ -119,6 +122,7 @@ impl Chosen {
             reason: self.reason.clone(),
             workers: self.workers,
             partition_size: self.partition_size,
+            strict: self.strict,
             index: None,
         }
     }
@@ -132,6 +136,7 @@ pub struct EngineBuilder {
     partition_size: Option<usize>,
     workers: Option<usize>,
     on_error: OnError,
+    strict: bool,
 }
 
 impl EngineBuilder {
@@ -171,6 +176,33 @@ impl EngineBuilder {
         self
     }
 
+    /// Whether every record has to be one JSON text by all of RFC 8259, in UTF-8: what is not is malformed, as what is always checked
+    /// is. docs/queries.md lists both. `false` if not called.
+    ///
+    /// The host checks a partition before it is answered, on every backend, in the thread of the worker that read it. An index file
+    /// records what is always checked; with one, the text of the input is read and checked all the same.
+    ///
+    /// ```
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = "{\"a\":1}\n{\"a\":01}\n";
+    /// let count = |strict| {
+    ///     let engine = Engine::builder().strict(strict).build()?;
+    ///     engine.reader("text", text.as_bytes()).count(&Query::compile("$.a")?)
+    /// };
+    /// assert_eq!(count(false)?, 2);
+    /// let said = "text:2:7: number has a zero before its other digits";
+    /// assert_eq!(count(true).unwrap_err().to_string(), said);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
     /// Makes the engine, and begins to make the context of a CUDA device that was asked for; [`DeviceChoice::Auto`] makes one
     /// when an input wants it. Inputs are read meanwhile.
     ///
@@ -180,7 +212,7 @@ impl EngineBuilder {
     /// size of 0 or beyond 2 GiB less 32 KiB, for no worker, and for an empty list of devices or one that names a device
     /// twice.
     pub fn build(self) -> Result<Engine, Error> {
-        let Self { device, backend, partition_size, workers, on_error } = self;
+        let Self { device, backend, partition_size, workers, on_error, strict } = self;
         if let Some(size) = partition_size
             && !(1..=MAX_PARTITION_BYTES).contains(&size)
         {
@@ -194,7 +226,7 @@ impl EngineBuilder {
             Some(backend) => Backends::One(Ready::new(backend)),
             None => backend_for(device)?,
         };
-        Ok(Engine { backend, partition_size, workers, on_error })
+        Ok(Engine { backend, partition_size, workers, on_error, strict })
     }
 }
 
@@ -264,7 +296,11 @@ impl Engine {
     /// What that backend does with a program, step by step.
     #[must_use]
     pub fn stages(&self, program: &Program) -> Vec<Stage> {
-        self.usual().stages(program)
+        let check = self.strict.then(|| {
+            let what = "each record by RFC 8259, its bytes as UTF-8 (the worker that read it, on the host)";
+            Stage::new("cpu", "validate", what)
+        });
+        check.into_iter().chain(self.usual().stages(program)).collect()
     }
 
     /// Bytes of a partition on that backend.
@@ -304,7 +340,7 @@ impl Engine {
         };
         let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
         let workers = self.workers.unwrap_or_else(|| backend.workers(partition_size));
-        Ok(Chosen { backend, buffers, partition_size, workers, reason })
+        Ok(Chosen { backend, buffers, partition_size, workers, strict: self.strict, reason })
     }
 
     /// What answers some inputs whose partitions are kept.

@@ -24,6 +24,7 @@
 //! | [`backend`], [`answer`] | what does a backend do with one partition? |
 //! | [`ResidentIndex`] | what if it is asked again and again? |
 //! | [`IndexFile`] | and what if it is asked again tomorrow? |
+//! | [`strict`] | what if records must be JSON by all of RFC 8259? |
 //! | [`columns`] | how do answers become typed columns, in Arrow's layout? |
 //! | [`device`] | which kernels run on it, in which order? |
 //! | [`tree`] | what is a document's tree, and how is it made without a stack? |
@@ -46,6 +47,7 @@ pub mod jsonpath;
 mod program;
 mod resident;
 mod stream;
+pub mod strict;
 pub mod tree;
 
 pub use cpu::Cpu;

@@ -12,6 +12,7 @@ use crate::error::{DeviceError, Error, IndexError};
 use crate::input::{Source, Text};
 use crate::program::{Program, Query};
 use crate::stream::{Answers, Hits, Origin, Store, Stored, each_part};
+use crate::strict::Checked;
 
 /// Inputs that have been read and indexed, and stay in memory: the text in that of the host, so that matches can be shown; what
 /// queries read where the backend reads it best, on a device with a copy of the text. See [`Input::index`].
@@ -32,6 +33,9 @@ struct Partition {
     offset: ByteOffset,
     origin: Origin,
     kept: Box<dyn Kept>,
+    /// Where it was checked strictly and has faulty lines, of which the first is its first: these, and what was indexed in place of
+    /// its text.
+    faulty: Option<(Checked, Vec<u8>)>,
 }
 
 struct Partitions(Vec<Partition>);
@@ -42,11 +46,18 @@ impl Store for Partitions {
     }
 
     fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error> {
-        let Some(Partition { text, offset, kept, .. }) = self.0.get(number) else {
+        let Some(Partition { text, offset, kept, faulty, .. }) = self.0.get(number) else {
             return Err(Error::Internal(format!("no partition {number} is kept")));
         };
         let since = Instant::now();
-        let answer = kept.answer(text, program, want)?;
+        let answer = match faulty {
+            None => kept.answer(text, program, want)?,
+            Some((checked, blanked)) => {
+                let mut answer = kept.answer(blanked, program, want)?;
+                checked.add_faults(&mut answer, program, want);
+                answer
+            }
+        };
         let text = Text::kept(text.clone(), *offset);
         Ok(Stored { text, answer, reading: Duration::ZERO, answering: since.elapsed() })
     }
@@ -81,17 +92,40 @@ impl ResidentIndex {
         let mut partitions = Vec::new();
         let kept_bytes = Mutex::new(0);
         let kept_so_far = || kept_bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = |number: usize, origin: &Origin, text: &Text| {
-            let kept = backend.keep(number, text.bytes(), levels);
+        let keep = |number: usize, text: &[u8]| {
+            let kept = backend.keep(number, text, levels);
             let kept = kept.map_err(|error| too_large(error, *kept_so_far()))?;
             *kept_so_far() += kept.memory();
-            let (offset, origin) = (text.offset(), origin.clone());
-            Ok(Partition { text: text.bytes().into(), offset, origin, kept })
+            Ok::<_, Error>(kept)
         };
-        each_part(sources, &chosen, &make, &mut |partition| {
-            let lines = partition.kept.lines();
-            partitions.push(partition);
-            Ok(lines as u64)
+        let make = |number: usize, origin: &Origin, text: &Text| {
+            let (bytes, offset) = (text.bytes(), text.offset());
+            let partition = |kept, bytes: &[u8], offset, faulty| Partition {
+                text: bytes.into(),
+                offset,
+                origin: origin.clone(),
+                kept,
+                faulty,
+            };
+            let checked = if chosen.strict { Checked::of(bytes) } else { Checked::default() };
+            let Some(begin) = checked.first_fault() else {
+                return Ok(vec![partition(keep(number, bytes)?, bytes, offset, None)]);
+            };
+            // What stands before the first faulty line is a partition of its own, so that its answer can be told apart.
+            let (good, rest) = bytes.split_at(begin);
+            let mut made = Vec::new();
+            if begin > 0 {
+                made.push(partition(keep(number, good)?, good, offset, None));
+            }
+            let blanked = checked.blanked(bytes);
+            let kept = keep(number, &blanked)?;
+            made.push(partition(kept, rest, offset + begin as ByteOffset, Some((checked, blanked))));
+            Ok(made)
+        };
+        each_part(sources, &chosen, &make, &mut |made| {
+            let lines = made.iter().map(|partition| partition.kept.lines() as u64).sum();
+            partitions.extend(made);
+            Ok(lines)
         })?;
         Ok(Self { partitions: Arc::new(Partitions(partitions)), chosen, on_error, levels })
     }

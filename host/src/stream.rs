@@ -65,7 +65,7 @@ pub struct Stats {
     pub workers: usize,
     /// Time spent reading and decompressing, waiting for a slow input included: the sum over all workers.
     pub reading: Duration,
-    /// Time spent in the backend, likewise.
+    /// Time spent in the backend, and on strict checks before, likewise.
     pub answering: Duration,
 }
 
@@ -91,6 +91,8 @@ pub struct Plan {
     pub workers: usize,
     /// Bytes of a partition.
     pub partition_size: usize,
+    /// Whether the host checks records by all of RFC 8259, and for UTF-8, before they are answered.
+    pub strict: bool,
     /// Which index is used, and for what, where there is one.
     pub index: Option<String>,
 }
@@ -217,8 +219,9 @@ impl Answers {
         want: Want,
     ) -> Self {
         let plan = Plan { index, ..chosen.plan() };
-        let Chosen { backend, buffers, workers, .. } = chosen;
-        let (workers, error) = match Workers::start(Task { backend, buffers, program, want }, jobs, workers) {
+        let Chosen { backend, buffers, workers, strict, .. } = chosen;
+        let task = Task { backend, buffers, program, want, strict };
+        let (workers, error) = match Workers::start(task, jobs, workers) {
             Ok(workers) => (Some(workers), None),
             Err(error) => (None, Some(error)),
         };

@@ -2,7 +2,8 @@
 //!
 //! Checked: every string is closed, no line ends in an escape, brackets balance and match in kind, the
 //! line has one root container at most, `:` and `,` stand inside a container, and nothing nests deeper
-//! than [`MAX_DEPTH`]. Not checked: everything else in RFC 8259, and UTF-8.
+//! than [`MAX_DEPTH`]. Not checked here: everything else in RFC 8259, and UTF-8. The host checks these where it is asked to be
+//! strict; what it may find has kinds here, too, so that there is one list of all that can be wrong with a record.
 //!
 //! The indexing of every backend notices a faulty line (and, now and then, suspects a good one that
 //! nests deeper than 63); [`diagnose`] then reads that one line and has the last word.
@@ -30,6 +31,32 @@ pub enum FaultKind {
     StraySeparator,
     /// Containers nest deeper than [`MAX_DEPTH`]. Points at the bracket that does.
     TooDeep,
+    /// Strict: bytes that are not UTF-8 as RFC 3629 has it. Points at the first byte of the sequence that is none.
+    NotUtf8,
+    /// Strict: no JSON value begins where one should. Points at what is there.
+    NoValue,
+    /// Strict: neither `true`, `false` nor `null`. Points at the first byte that differs.
+    BadLiteral,
+    /// Strict: a number goes on behind a zero that it begins with. Points at the digit.
+    LeadingZero,
+    /// Strict: a number lacks a digit, before or behind its point or in its exponent. Points at where that should be.
+    NoDigit,
+    /// Strict: a byte below 0x20 in a string. Points at it.
+    ControlInString,
+    /// Strict: an escape that is not in RFC 8259, section 7. Points at the byte behind the backslash.
+    BadEscape,
+    /// Strict: fewer than four hexadecimal digits behind `\u`. Points at the byte that is none.
+    BadHexDigit,
+    /// Strict: a member does not begin with a string. Points at what is there.
+    NoName,
+    /// Strict: no `:` behind a member's name. Points at what is there.
+    NoColon,
+    /// Strict: neither `,` nor a closing bracket behind an element or a member. Points at what is there.
+    NoSeparator,
+    /// Strict: nothing between a `,` and the closing bracket. Points at the bracket.
+    TrailingComma,
+    /// Strict: something else than white space behind the record's value. Points at it.
+    BehindRecord,
 }
 
 impl core::fmt::Display for FaultKind {
@@ -43,6 +70,19 @@ impl core::fmt::Display for FaultKind {
             Self::SecondRoot => f.write_str("a second value begins after the record has ended"),
             Self::StraySeparator => f.write_str("`:` or `,` outside any object or array"),
             Self::TooDeep => write!(f, "containers nest deeper than {MAX_DEPTH}"),
+            Self::NotUtf8 => f.write_str("bytes are not UTF-8"),
+            Self::NoValue => f.write_str("no JSON value begins here"),
+            Self::BadLiteral => f.write_str("neither `true`, `false` nor `null`"),
+            Self::LeadingZero => f.write_str("number has a zero before its other digits"),
+            Self::NoDigit => f.write_str("number lacks a digit here"),
+            Self::ControlInString => f.write_str("control character in a string is not escaped"),
+            Self::BadEscape => f.write_str("escape is not one of JSON's"),
+            Self::BadHexDigit => f.write_str("`\\u` is not followed by four hexadecimal digits"),
+            Self::NoName => f.write_str("member does not begin with a name in quotes"),
+            Self::NoColon => f.write_str("name is not followed by `:`"),
+            Self::NoSeparator => f.write_str("value is not followed by `,` or the closing bracket"),
+            Self::TrailingComma => f.write_str("`,` before a closing bracket"),
+            Self::BehindRecord => f.write_str("the record's value has ended before this"),
         }
     }
 }

@@ -8,6 +8,7 @@ mod messages;
 mod query;
 mod select;
 mod show;
+mod strict;
 mod tree;
 
 use std::fmt;

@@ -12,6 +12,7 @@ fn help() {
         ("help_query", &["query", "--help"]),
         ("help_query_short", &["query", "-h"]),
         ("help_select", &["select", "--help"]),
+        ("help_validate", &["validate", "--help"]),
         ("help_index", &["index", "--help"]),
         ("help_index_build", &["index", "build", "--help"]),
         ("help_index_info", &["index", "info", "--help"]),
@@ -75,7 +76,6 @@ fn bad_usage() {
         &["query", "$", "--input", "xml"],
         &["query", "$", "--on-error", "null"],
         &["query", "$", "--with-path", "--count"],
-        &["query", "$", "--strict"],
         &["select", "a=$", "--format", "xlsx"],
         &["select", "a:int64=$"],
         &["select", "a:int64=$", "--format", "csv"],
@@ -89,7 +89,10 @@ fn bad_usage() {
         &["index", "build"],
         &["index", "build", "log.ndjson", "-o", "log.wpi", "--levels", "1", "--for", "$"],
         &["query", "$", "--verify"],
-        &["validate", "log.ndjson"],
+        &["validate", "--all", "--limit", "3"],
+        &["validate", "--limit", "0"],
+        &["validate", "log.ndjson", "--strict"],
+        &["filter", "log.ndjson"],
         &["completions", "bash"],
     ] {
         let ran = pipe(args, b"");
@@ -114,9 +117,9 @@ fn colour() {
     let said = |args: &[&str]| pipe(args, b"").stderr;
     assert!(said(&["query", "$[", "--color", "always"]).starts_with(red));
     assert!(said(&["--color=always", "query", "$["]).starts_with(red));
-    assert!(said(&["--color=always", "validate"]).starts_with(red));
+    assert!(said(&["--color=always", "filter"]).starts_with(red));
     assert!(said(&["--color=always", "query"]).contains('\u{1b}'));
-    for args in [&["query", "$["][..], &["query", "$[", "--color", "never"], &["query"], &["validate"]] {
+    for args in [&["query", "$["][..], &["query", "$[", "--color", "never"], &["query"], &["filter"]] {
         assert!(!said(args).contains('\u{1b}'), "{args:?}");
     }
     assert_eq!(pipe(&["query", "$", "--color", "always"], b"\"x\"").ok(), "\"x\"\n");

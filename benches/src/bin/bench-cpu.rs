@@ -1,5 +1,5 @@
 //! Times the CPU backend on text in memory, on one thread: `bench-cpu FILE PROGRAM...`, where the paths of one program are
-//! separated by spaces.
+//! separated by spaces. With `--strict` the check of records by all of RFC 8259 is timed, too.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use warpath::answer::Want;
 use warpath::backend::Backend;
-use warpath::{Cpu, Program, Query};
+use warpath::{Cpu, Program, Query, strict};
 
 /// Times the CPU backend on text in memory.
 #[derive(Parser)]
@@ -18,7 +18,7 @@ struct Args {
     /// The text; its last, cut line is left out.
     file: PathBuf,
     /// Programs, each of one path or of several with spaces between them.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "strict")]
     programs: Vec<String>,
     /// MiB of the file to use: 16 stay in a last-level cache.
     #[arg(long, default_value_t = 16)]
@@ -29,6 +29,22 @@ struct Args {
     /// Ask for the matches, too, not for counts alone.
     #[arg(long)]
     matches: bool,
+    /// Time the check of strict mode by itself.
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Calls a function so many times, and says how fast it was: the fastest, and the median.
+fn rates(rounds: usize, bytes: usize, mut run: impl FnMut() -> Result<()>) -> Result<String> {
+    let mut times = Vec::new();
+    for _ in 0..rounds {
+        let start = Instant::now();
+        run()?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let rate = |time: f64| bytes as f64 / time / 1e9;
+    Ok(format!("{:.2} GB/s (median {:.2})", rate(times[0]), rate(times[times.len() / 2])))
 }
 
 fn main() -> Result<()> {
@@ -42,23 +58,23 @@ fn main() -> Result<()> {
         let queries = paths.split(' ').map(Query::compile).collect::<Result<Vec<_>, _>>()?;
         let program = Program::new(&queries)?;
         let want = Want { matches: args.matches, ..Want::default() };
-        let mut times = Vec::new();
         let mut counts = Vec::new();
-        for _ in 0..args.rounds {
-            let start = Instant::now();
+        let rates = rates(args.rounds, text.len(), || {
             let answer = Cpu.answer(&text, &program, want)?;
-            times.push(start.elapsed().as_secs_f64());
             counts = (0..queries.len())
                 .map(|path| answer.pieces.iter().map(|piece| piece.counts[path]).sum::<u64>())
                 .collect();
-        }
-        times.sort_by(f64::total_cmp);
-        let rate = |time: f64| text.len() as f64 / time / 1e9;
-        println!(
-            "{paths}: {:.2} GB/s (median {:.2}), matches {counts:?}",
-            rate(times[0]),
-            rate(times[times.len() / 2])
-        );
+            Ok(())
+        })?;
+        println!("{paths}: {rates}, matches {counts:?}");
+    }
+    if args.strict {
+        let mut faults = 0;
+        let rates = rates(args.rounds, text.len(), || {
+            faults = strict::faults(&text).len();
+            Ok(())
+        })?;
+        println!("strict: {rates}, {faults} faulty");
     }
     Ok(())
 }

@@ -9,8 +9,6 @@ use warpath::index_file::DEFAULT_LEVELS;
 use warpath::{DeviceChoice, OnError};
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
 
-use super::failure::Failure;
-
 /// JSONPath over newline-delimited JSON, on NVIDIA GPUs and on the CPU
 #[derive(Parser)]
 #[command(
@@ -62,6 +60,8 @@ pub enum Command {
     Query(QueryArgs),
     /// Print a row per record, with a column per query
     Select(SelectArgs),
+    /// Check that every record is JSON, by all of RFC 8259 and in UTF-8
+    Validate(ValidateArgs),
     /// Make, describe or show the structural index of an input
     Index {
         #[command(subcommand)]
@@ -132,9 +132,6 @@ pub struct QueryArgs {
 
     #[command(flatten)]
     pub engine: EngineArgs,
-
-    #[command(flatten)]
-    pub planned: Planned,
 }
 
 /// Print a row per record, with a column per query
@@ -187,9 +184,42 @@ pub struct SelectArgs {
 
     #[command(flatten)]
     pub engine: EngineArgs,
+}
+
+/// Check that every record is JSON, by all of RFC 8259 and in UTF-8
+///
+/// If all are, says how many there are, and exits with 0; else reports the first that is not as FILE:LINE:BYTE, the first byte that
+/// cannot stand there, and exits with 4. Blank lines are no records. The CPU does this, on all cores.
+///
+/// `--strict` checks the same where queries are answered.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath validate tweets.ndjson
+  warpath validate --all 'logs/*.ndjson.zst' > malformed.txt
+  zcat old.gz | warpath validate --limit 10 --stats")]
+pub struct ValidateArgs {
+    #[command(flatten)]
+    pub files: FileArgs,
+
+    /// List the malformed records on standard output, and stop after N
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+
+    /// List all malformed records on standard output
+    #[arg(long, conflicts_with = "limit")]
+    pub all: bool,
+
+    /// Bytes to check at once: a number, or one of KiB, MiB or GiB such as 64MiB [default: 1MiB]
+    #[arg(long, value_name = "SIZE", value_parser = partition_size, help_heading = "Engine")]
+    pub partition_size: Option<usize>,
+
+    /// How many partitions are at work at the same time [default: one a core]
+    #[arg(long, value_name = "N", value_parser = workers, help_heading = "Engine")]
+    pub workers: Option<usize>,
 
     #[command(flatten)]
-    pub planned: Planned,
+    pub report: ReportArgs,
 }
 
 #[derive(Subcommand)]
@@ -273,6 +303,10 @@ pub struct DumpArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    /// Show the lines that are malformed by `--strict`, too
+    #[arg(long)]
+    pub strict: bool,
+
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -329,6 +363,10 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "FILE.wpi")]
     pub index: Option<PathBuf>,
 
+    /// Show what `--strict` changes
+    #[arg(long)]
+    pub strict: bool,
+
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -350,9 +388,15 @@ pub struct RunArgs {
     /// What to do at a malformed record
     ///
     /// Checked of every record: strings are closed, brackets balance and match, it is one value, no more than
-    /// 1024 levels deep.
+    /// 1024 levels deep. With `--strict`: all of RFC 8259.
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnErrorArg::Fail)]
     pub on_error: OnErrorArg,
+
+    /// Take a record for malformed that is not JSON by all of RFC 8259, or not UTF-8
+    ///
+    /// The host's CPU checks this before a partition is answered, whatever the device, which takes longer than most queries do.
+    #[arg(long)]
+    pub strict: bool,
 
     /// Answer by the index of the input, which `warpath index build` made
     ///
@@ -372,14 +416,22 @@ pub struct RunArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// What is said of a run beside its answers.
+#[derive(Args)]
+#[command(next_help_heading = "Messages")]
+pub struct ReportArgs {
     /// Say at the end how much was read, how long it took and what ran where, on standard error
-    #[arg(long, help_heading = "Messages")]
+    #[arg(long)]
     pub stats: bool,
 
     /// When to show progress, on standard error
     ///
     /// `auto`: on a terminal, unless answers are printed on it.
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto, help_heading = "Messages")]
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     pub progress: When,
 }
 
@@ -409,24 +461,6 @@ pub struct EngineArgs {
     /// What the input is
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = InputFormat::Ndjson)]
     pub input: InputFormat,
-}
-
-/// Flags that the documents speak of and that are not there yet.
-#[derive(Args)]
-pub struct Planned {
-    #[arg(long, hide = true)]
-    pub strict: bool,
-}
-
-impl Planned {
-    /// Says so, where one was given.
-    pub fn refuse(&self) -> Result<(), Failure> {
-        let missing = |flag, help| Err(Failure::usage(format!("`{flag}` is not there yet")).with_help(help));
-        if self.strict {
-            return missing("--strict", "strings, brackets and depth are checked without it");
-        }
-        Ok(())
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -15,7 +15,7 @@ use super::run;
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let queries = args.paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
-    let engine = run::engine(&args.engine, OnErrorArg::Fail)?;
+    let engine = run::engine(&args.engine, OnErrorArg::Fail, args.strict)?;
     let index = args.index.as_ref().map(IndexFile::open).transpose()?;
     if let Some(index) = &index
         && program.levels() > index.levels()
@@ -24,17 +24,20 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         return Err(Error::from(IndexError::TooFewLevels { kept, needed }).into());
     }
     let mut out = Out::new(None);
-    let text = explain(&queries, &program, &engine, &args.engine.device, index.as_ref());
+    let text = explain(&queries, &program, &engine, args, index.as_ref());
     out.buffer.extend_from_slice(text.as_bytes());
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// What strict checks are with an index file, whose faults are those of what is always checked.
+const STRICT_WITH_INDEX: &str = "all of the text: each record by RFC 8259, its bytes as UTF-8 (every worker)";
+
 fn explain(
     queries: &[Query],
     program: &Program,
     engine: &Engine,
-    device: &DeviceChoice,
+    args: &ExplainArgs,
     index: Option<&IndexFile>,
 ) -> String {
     let mut text = String::from("paths\n");
@@ -50,7 +53,7 @@ fn explain(
     }
     let partition = BinaryBytes(engine.partition_size() as u64);
     line(&mut text, format_args!("\nruns on {}, partitions of {partition}", engine.backend_name()));
-    if *device == DeviceChoice::Auto {
+    if args.engine.device == DeviceChoice::Auto {
         line(&mut text, format_args!("  (large plain files: on a CUDA device, if there is one)"));
     }
     let mut stage = |place: &str, name: &str, what: &str| {
@@ -67,6 +70,9 @@ fn explain(
         let (read, kept) = (program.levels(), index.levels());
         let what = format!("partitions, with line starts, faults and {read} of {kept} levels of the index");
         stage("cpu", "read", &(what + " (every worker)"));
+        if args.strict {
+            stage("cpu", "validate", STRICT_WITH_INDEX);
+        }
         stage("cpu", "query", "the program over each record (every core)");
     } else {
         stage("cpu", "read", "partitions of whole lines (plain files: every worker; others: one at a time)");

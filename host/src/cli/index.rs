@@ -22,7 +22,7 @@ pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
         let queries = args.queries.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
         Program::new(&queries)?.levels()
     };
-    let engine = run::engine(&args.engine, OnErrorArg::Skip)?;
+    let engine = run::engine(&args.engine, OnErrorArg::Skip, false)?;
     IndexFile::build(&engine, &args.file, &args.output, levels)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -78,7 +78,7 @@ pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     };
     let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
     let several = sources.len() > 1;
-    let engine = run::engine(&args.engine, OnErrorArg::Fail)?;
+    let engine = run::engine(&args.engine, OnErrorArg::Fail, args.strict)?;
     let mut out = Out::new(args.output.as_deref());
     let mut failure = None;
     for partition in engine.input(sources).indexes(levels) {

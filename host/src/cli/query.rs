@@ -15,11 +15,10 @@ use super::run::{self, Consumer, Flow};
 use super::ui::Ui;
 
 pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    args.planned.refuse()?;
     let query = Query::compile(&args.path)?;
     let program = Program::new(std::slice::from_ref(&query))?;
     let sources = files::sources(&args.files.files, args.run.output.as_deref(), ui)?;
-    let engine = run::engine(&args.engine, args.run.on_error)?;
+    let engine = run::engine(&args.engine, args.run.on_error, args.run.strict)?;
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let found = if args.count {
         let mut count = Count { limit: args.limit, found: 0 };

@@ -30,6 +30,11 @@ pub trait Consumer {
         Ok(())
     }
 
+    /// Whether it shows malformed records itself.
+    fn shows_faults(&self) -> bool {
+        false
+    }
+
     /// The next partition's answers.
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure>;
 
@@ -51,10 +56,10 @@ pub enum Flow {
 }
 
 /// An engine as the flags ask for it.
-pub fn engine(args: &EngineArgs, on_error: OnErrorArg) -> Result<Engine, Failure> {
+pub fn engine(args: &EngineArgs, on_error: OnErrorArg, strict: bool) -> Result<Engine, Failure> {
     // The one format that there is.
     let InputFormat::Ndjson = args.input;
-    let mut builder = Engine::builder().device(args.device.clone()).on_error(on_error.into());
+    let mut builder = Engine::builder().device(args.device.clone()).on_error(on_error.into()).strict(strict);
     if let Some(bytes) = args.partition_size {
         builder = builder.partition_size(bytes);
     }
@@ -80,8 +85,11 @@ pub fn consume(
         consumer.end(&mut out)?;
         return out.finish();
     }
-    let mut progress =
-        Progress::new(args.progress, &sources, out.is_terminal() && consumer.want() != Want::default());
+    let mut progress = Progress::new(
+        args.report.progress,
+        &sources,
+        out.is_terminal() && consumer.want() != Want::default(),
+    );
     let mut input = engine.input(sources);
     if let Some(index) = &args.index {
         input = input.with_index(&IndexFile::open(index)?, args.verify)?;
@@ -94,11 +102,11 @@ pub fn consume(
     if matches!(done, Err(Failure::BrokenPipe)) {
         return done;
     }
-    if let Some(first) = &skipped.first {
+    if let Some(first) = skipped.first.as_ref().filter(|_| !consumer.shows_faults()) {
         let records = if skipped.count == 1 { "record" } else { "records" };
         ui.warning(format_args!("{} malformed {records} skipped; first: {first}", skipped.count));
     }
-    if args.stats {
+    if args.report.stats {
         let total = started.elapsed();
         let made = answers.setup();
         // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
@@ -241,6 +249,9 @@ fn table(plan: &Plan, stats: &Stats, (setup, made): (Duration, &Setup), total: D
     ];
     if let Some(index) = &plan.index {
         rows.insert(2, ("index", index.clone()));
+    }
+    if plan.strict {
+        rows.push(("checks", "all of RFC 8259, and UTF-8; on the host, a part of answering".to_owned()));
     }
     rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
     let mut table = String::new();

@@ -18,7 +18,6 @@ use super::table::{TableFormat, TableWriter};
 use super::ui::Ui;
 
 pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    args.planned.refuse()?;
     let output = args.run.output.as_deref();
     let text = match args.format {
         RowFormat::Ndjson => Some(RowForm::Ndjson),
@@ -43,7 +42,7 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         .with_help("write it to a file with `-o FILE`, or pipe it to another program"));
     }
     let sources = files::sources(&args.files, output, ui)?;
-    let engine = run::engine(&args.engine, args.run.on_error)?;
+    let engine = run::engine(&args.engine, args.run.on_error, args.run.strict)?;
     let limit = Rest { rows: 0, most: args.limit };
     let format = match (args.format, text) {
         (_, Some(form)) => {

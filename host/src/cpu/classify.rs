@@ -28,6 +28,8 @@ pub(super) unsafe trait Simd: Copy {
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes;
     /// The places of one byte in a word.
     fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64;
+    /// The places of bytes below a bound of at most 0x80.
+    fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64;
     /// The places of brackets and line feeds in a word, and perhaps of other bytes.
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64;
     /// Bit *i* of the result is the exclusive or of bits 0 to *i*.
@@ -204,6 +206,15 @@ impl Portable {
         let found = !(((x & LOW) + LOW) | x) & !LOW;
         (found >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
     }
+
+    /// Bit *i* is set where byte *i* of `lane` is below `bound`, at most 0x80: where its low seven bits and 0x80 less the bound do
+    /// not reach 0x80 together, and its highest bit is not set.
+    #[inline(always)]
+    fn below(lane: u64, bound: u8) -> u64 {
+        const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+        let found = !(((lane & LOW) + u64::from_le_bytes([0x80 - bound; 8])) | lane) & !LOW;
+        (found >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    }
 }
 
 // SAFETY: needs no instructions beyond the baseline.
@@ -249,6 +260,15 @@ unsafe impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64 {
+        let (lanes, _) = word.as_chunks::<8>();
+        lanes
+            .iter()
+            .enumerate()
+            .fold(0, |found, (i, lane)| found | Self::below(u64::from_le_bytes(*lane), bound) << (8 * i))
+    }
+
+    #[inline(always)]
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
         let c = self.classify(word);
         c.open | c.close | c.newline
@@ -287,7 +307,7 @@ mod tests {
     struct Check([u8; WORD_BYTES], u64);
 
     impl Work for Check {
-        type Output = (Classes, u64, u64, u64, u64);
+        type Output = (Classes, u64, u64, [u64; 3], u64, u64);
         #[inline(always)]
         fn run<S: Simd>(self, simd: S) -> Self::Output {
             let Self(word, bits) = self;
@@ -296,17 +316,25 @@ mod tests {
             // It may find too much: here, asterisks.
             let may_matter = simd.may_matter(&word) & !simd.equal(&word, b'*');
             let gathered = simd.gather(bits, classes.quote | classes.open);
-            (classes, simd.prefix_xor(bits), equal, may_matter, gathered)
+            let below = bounds(bits).map(|bound| simd.below(&word, bound));
+            (classes, simd.prefix_xor(bits), equal, below, may_matter, gathered)
         }
     }
 
-    fn naive(word: &[u8; WORD_BYTES], bits: u64) -> (Classes, u64, u64, u64, u64) {
+    /// Bounds to try.
+    fn bounds(bits: u64) -> [u8; 3] {
+        [0x20, 0x80, (bits % 0x81) as u8]
+    }
+
+    fn naive(word: &[u8; WORD_BYTES], bits: u64) -> <Check as Work>::Output {
         let classes = Classes::of(word).normalised();
         let byte = word[bits as usize % WORD_BYTES];
         let equal = (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] == byte) as u64) << i);
         let places = (0..WORD_BYTES).filter(|i| (classes.quote | classes.open) >> i & 1 == 1);
         let gathered = places.enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to);
-        (classes, prefix_xor(bits), equal, classes.open | classes.close | classes.newline, gathered)
+        let below = bounds(bits)
+            .map(|bound| (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] < bound) as u64) << i));
+        (classes, prefix_xor(bits), equal, below, classes.open | classes.close | classes.newline, gathered)
     }
 
     /// Otherwise the tests hold only portable code to anything there.

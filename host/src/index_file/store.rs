@@ -13,13 +13,14 @@ use super::stamp::hash;
 use super::{CheckedIndex, IndexFile};
 use crate::answer::Want;
 use crate::auto::cores;
-use crate::backend::Kept;
-use crate::cpu::{HostIndex, finish};
+use crate::backend::{Backend, Kept};
+use crate::cpu::{Cpu, HostIndex, finish};
 use crate::engine::Chosen;
 use crate::error::{Error, InputError};
 use crate::input::{Buffers, Text, read_exact_at};
 use crate::program::Program;
 use crate::stream::{Origin, Store, Stored};
+use crate::strict::Checked;
 
 /// An index file with its input.
 pub(super) struct FileStore {
@@ -27,6 +28,8 @@ pub(super) struct FileStore {
     input: Arc<File>,
     origin: Origin,
     buffers: Arc<Buffers>,
+    /// Whether the text is checked, and not only its index.
+    strict: bool,
     /// What nobody uses at the moment.
     scratch: Mutex<Vec<Scratch>>,
 }
@@ -43,7 +46,7 @@ impl FileStore {
         let CheckedIndex { index, input, input_name } = checked;
         let origin = Origin { name: input_name.clone(), input: 1 };
         let (index, input, buffers) = (index.clone(), input.clone(), chosen.buffers.clone());
-        Self { index, input, origin, buffers, scratch: Mutex::default() }
+        Self { index, input, origin, buffers, strict: chosen.strict, scratch: Mutex::default() }
     }
 
     fn scratch(&self) -> Scratch {
@@ -80,12 +83,19 @@ impl Store for FileStore {
         let mut buffer = self.buffers.take(len)?;
         let text = &mut buffer[..len];
         // Whoever is given the text may look at all of it.
-        let is_given = want.matches || want.records || !scratch.index.faults.is_empty();
+        let mut is_given = want.matches || want.records || !scratch.index.faults.is_empty();
         let (answer, reading);
-        if is_given || !sparse::pays(entry) {
+        if self.strict || is_given || !sparse::pays(entry) {
             read_exact_at(&self.input, text, entry.offset).map_err(|error| self.failed(error))?;
             reading = since.elapsed();
-            answer = scratch.index.answer(text, program, want)?;
+            let checked = if self.strict { Checked::of(text) } else { Checked::default() };
+            if checked.first_fault().is_some() {
+                // Of a text with blank lines there is no index.
+                answer = checked.answer(text, program, want, |text| Cpu.answer(text, program, want))?;
+                is_given = true;
+            } else {
+                answer = scratch.index.answer(text, program, want)?;
+            }
         } else {
             reading = since.elapsed();
             let doc = Sparse::new(&self.input, entry.offset, text, &scratch.index.levels);

@@ -55,6 +55,12 @@ impl Batch {
         self.text.bytes()
     }
 
+    /// Bytes of the partition's text, whether it is there or not.
+    #[must_use]
+    pub fn text_bytes(&self) -> u64 {
+        self.text.len() as u64
+    }
+
     /// Where the partition stands in its input, in decompressed bytes.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {

@@ -13,6 +13,7 @@ use crate::backend::{Backend, StructuralIndex};
 use crate::engine::Input;
 use crate::error::{Error, RecordError};
 use crate::input::{Buffers, Text};
+use crate::strict;
 
 /// The structural indexes of inputs, a partition at a time. See [`Input::indexes`].
 pub struct Indexes {
@@ -28,6 +29,7 @@ pub struct Indexes {
 
 struct Running {
     backend: Arc<dyn Backend>,
+    strict: bool,
     jobs: Jobs,
     buffers: Arc<Buffers>,
 }
@@ -38,7 +40,8 @@ impl Indexes {
         let (running, error) = match engine.choose(&sources) {
             Ok(chosen) => {
                 let jobs = Jobs::new(sources, chosen.partition_size);
-                (Some(Running { backend: chosen.backend, buffers: chosen.buffers, jobs }), None)
+                let (backend, buffers, strict) = (chosen.backend, chosen.buffers, chosen.strict);
+                (Some(Running { backend, strict, buffers, jobs }), None)
             }
             Err(error) => (None, Some(error)),
         };
@@ -89,9 +92,12 @@ impl Iterator for Indexes {
         loop {
             if let Some(text) = self.texts.pop_front() {
                 let first_line = self.lines.of(&self.origin);
-                let backend = &self.running.as_ref()?.backend;
+                let Running { backend, strict, .. } = self.running.as_ref()?;
                 return Some(match backend.index(text.bytes(), self.levels) {
-                    Ok(index) => {
+                    Ok(mut index) => {
+                        if *strict {
+                            index.faults = strict::faults(text.bytes());
+                        }
                         self.lines.line += index.line_starts.len() as u64 - 1;
                         let source = self.origin.name.clone();
                         Ok(IndexedPartition { text, source, first_line, index })

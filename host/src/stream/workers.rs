@@ -27,6 +27,7 @@ use crate::backend::{Backend, Worker};
 use crate::error::Error;
 use crate::input::{Buffers, Text};
 use crate::program::Program;
+use crate::strict::Checked;
 
 /// Parts for each worker that may be at work or wait for the caller.
 const AHEAD: usize = 2;
@@ -37,6 +38,8 @@ pub(super) struct Task {
     pub buffers: Arc<Buffers>,
     pub program: Program,
     pub want: Want,
+    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    pub strict: bool,
 }
 
 /// What became of a part.
@@ -162,13 +165,18 @@ impl Shared {
         let mut texts = VecDeque::with_capacity(cut.texts.len());
         for mut text in cut.texts {
             self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
-            let Task { backend, program, want, .. } = &self.task;
+            let Task { backend, program, want, strict, .. } = &self.task;
             let since = Instant::now();
-            let made = match worker.take() {
-                Some(worker) => Ok(worker),
-                None => backend.worker(number),
+            let mut ask = |text: &[u8]| {
+                let made = match worker.take() {
+                    Some(worker) => worker,
+                    None => backend.worker(number)?,
+                };
+                worker.insert(made).answer(text, program, *want)
             };
-            let answer = made.and_then(|made| worker.insert(made).answer(text.bytes(), program, *want));
+            let bytes = text.bytes();
+            let answer =
+                if *strict { Checked::of(bytes).answer(bytes, program, *want, ask) } else { ask(bytes) };
             add(&self.answering, since);
             match answer {
                 Ok(answer) => {

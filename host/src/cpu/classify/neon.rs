@@ -111,6 +111,17 @@ unsafe impl Simd for Neon {
     }
 
     #[inline(always)]
+    fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64 {
+        #[inline]
+        #[target_feature(enable = "neon")]
+        fn below(word: &[u8; WORD_BYTES], bound: u8) -> u64 {
+            bits(load(word).map(|v| vcltq_u8(v, vdupq_n_u8(bound))))
+        }
+        // SAFETY: within `run_neon`, by the trait's contract.
+        unsafe { below(word, bound) }
+    }
+
+    #[inline(always)]
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
         #[inline]
         #[target_feature(enable = "neon")]

@@ -345,6 +345,11 @@ unsafe impl Simd for Avx512Gfni {
     }
 
     #[inline(always)]
+    fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64 {
+        Avx512.below(word, bound)
+    }
+
+    #[inline(always)]
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
         Avx512.may_matter(word)
     }
@@ -411,6 +416,19 @@ unsafe impl Simd for Avx512 {
         }
         // SAFETY: within `run_avx512`, by the trait's contract.
         unsafe { equal(word, byte) }
+    }
+
+    #[inline(always)]
+    fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64 {
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw")]
+        fn below(word: &[u8; WORD_BYTES], bound: u8) -> u64 {
+            // SAFETY: a word is 64 bytes, and the load needs no alignment.
+            let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
+            _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(bound as i8))
+        }
+        // SAFETY: within `run_avx512`, by the trait's contract.
+        unsafe { below(word, bound) }
     }
 
     #[inline(always)]
@@ -516,6 +534,24 @@ unsafe impl Simd for Avx2 {
         }
         // SAFETY: within `run_avx2`, by the trait's contract.
         unsafe { equal(word, byte) }
+    }
+
+    #[inline(always)]
+    fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64 {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        fn below(word: &[u8; WORD_BYTES], bound: u8) -> u64 {
+            let bound = _mm256_set1_epi8(bound as i8);
+            let half = |at: usize| {
+                // SAFETY: both halves lie within the word, and the load needs no alignment.
+                let half = unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) };
+                // What is as large as the larger of both is not below.
+                !_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(half, bound), half)) as u32 as u64
+            };
+            half(0) | half(32) << 32
+        }
+        // SAFETY: within `run_avx2`, by the trait's contract.
+        unsafe { below(word, bound) }
     }
 
     #[inline(always)]

@@ -1,0 +1,113 @@
+//! `warpath validate`.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use warpath::answer::Want;
+use warpath::{Batch, DeviceChoice, Program, Query};
+
+use super::args::{EngineArgs, InputFormat, OnErrorArg, RunArgs, ValidateArgs};
+use super::failure::Failure;
+use super::files;
+use super::out::Out;
+use super::run::{self, Consumer, Flow};
+use super::ui::Ui;
+
+/// The exit code where records are malformed, as for bad input elsewhere.
+const MALFORMED: u8 = 4;
+
+pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let ValidateArgs { files, limit, all, partition_size, workers, report } = args;
+    // Nothing is asked of the records, and the check is the host's.
+    let program = Program::new(&[Query::compile("$")?])?;
+    let device = DeviceChoice::Cpu;
+    let engine = EngineArgs { device, partition_size, workers, input: InputFormat::Ndjson };
+    let on_error = OnErrorArg::Skip;
+    let run = RunArgs { on_error, strict: true, index: None, verify: false, output: None, report };
+    let sources = files::sources(&files.files, None, ui)?;
+    let engine = run::engine(&engine, run.on_error, run.strict)?;
+    let list = all || limit.is_some();
+    let most = if all { u64::MAX } else { limit.unwrap_or(1) };
+    let mut verdict = Verdict { list, most, ..Verdict::default() };
+    run::consume(&engine, sources, program, &mut verdict, &run, ui, started)?;
+    if verdict.malformed > 0 {
+        verdict.report(ui);
+        return Ok(ExitCode::from(MALFORMED));
+    }
+    if !list {
+        let mut out = Out::new(None);
+        let Verdict { records, bytes, .. } = verdict;
+        out.buffer.extend_from_slice(format!("{}, {bytes} bytes: all valid\n", count(records)).as_bytes());
+        out.finish()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn count(records: u64) -> String {
+    format!("{records} record{}", if records == 1 { "" } else { "s" })
+}
+
+/// What has been found.
+#[derive(Default)]
+struct Verdict {
+    /// Whether malformed records are listed, and after how many of them to stop.
+    list: bool,
+    most: u64,
+    /// Records without a fault, and with one; bytes of text.
+    records: u64,
+    malformed: u64,
+    bytes: u64,
+    /// The first malformed record, where none is listed: what is wrong with it, and where in its line.
+    first: Option<(String, String)>,
+}
+
+impl Verdict {
+    fn report(&self, ui: &Ui) {
+        if let Some((fault, excerpt)) = &self.first {
+            ui.error(fault);
+            ui.plain(excerpt);
+            ui.help("`--all` lists all malformed records");
+        } else if self.malformed == self.most {
+            ui.error(format_args!("{} malformed; stopped there", count(self.malformed)));
+        } else {
+            let all = count(self.records + self.malformed);
+            ui.error(format_args!("{} of {all} malformed", self.malformed));
+        }
+    }
+}
+
+impl Consumer for Verdict {
+    fn want(&self) -> Want {
+        Want::default()
+    }
+
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    fn shows_faults(&self) -> bool {
+        true
+    }
+
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        self.records += batch.count(0);
+        self.bytes += batch.text_bytes();
+        for fault in batch.skipped() {
+            self.malformed += 1;
+            if self.list {
+                let name = fault.to_string().replace(char::is_control, "\u{fffd}");
+                out.buffer.extend_from_slice(name.as_bytes());
+                out.buffer.push(b'\n');
+                out.line_end()?;
+            } else {
+                self.first =
+                    Some((fault.to_string(), run::excerpt(batch.line_of(&fault), fault.byte as usize - 1)));
+            }
+            if self.malformed >= self.most {
+                // Where it stopped is of use to nobody.
+                return Ok(Flow::Stop { piece: 0, line: 0 });
+            }
+        }
+        Ok(Flow::Continue)
+    }
+}

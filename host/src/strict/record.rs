@@ -1,0 +1,321 @@
+//! One record by the whole of RFC 8259, a byte at a time: the rule that the faster form is held equal to.
+//!
+//! A function for each rule of the grammar (sections 2 to 7). Each begins where its rule does, ends behind it, and fails at the
+//! first byte that cannot stand there; but what is not closed is told at the place where it was opened.
+
+use std::str;
+
+use warpath_shared::check::{Fault, FaultKind};
+use warpath_shared::index::class::is_whitespace;
+use warpath_shared::units::MAX_DEPTH;
+
+type Checked = Result<(), Fault>;
+
+/// The first fault of a record that should be one JSON text in UTF-8; where both are wrong at the same byte, that of UTF-8.
+///
+/// White space around the value is part of the text (section 2). A record of nothing else has no value.
+pub fn fault(record: &[u8]) -> Option<Fault> {
+    let mut reader = Reader { record, at: 0, depth: 0 };
+    let grammar = reader.text().err();
+    let utf8 = str::from_utf8(record).err();
+    let utf8 = utf8.map(|error| Fault { kind: FaultKind::NotUtf8, at: error.valid_up_to() });
+    utf8.into_iter().chain(grammar).min_by_key(|fault| fault.at)
+}
+
+struct Reader<'a> {
+    record: &'a [u8],
+    at: usize,
+    /// How many containers are open.
+    depth: usize,
+}
+
+impl Reader<'_> {
+    /// The next byte; `None` at the end.
+    fn peek(&self) -> Option<u8> {
+        self.record.get(self.at).copied()
+    }
+
+    fn fault(&self, kind: FaultKind) -> Checked {
+        Err(Fault { kind, at: self.at })
+    }
+
+    fn space(&mut self) {
+        while self.peek().is_some_and(is_whitespace) {
+            self.at += 1;
+        }
+    }
+
+    /// `ws value ws`
+    fn text(&mut self) -> Checked {
+        self.space();
+        match self.peek() {
+            Some(b'}' | b']') => return self.fault(FaultKind::UnopenedContainer),
+            Some(b':' | b',') => return self.fault(FaultKind::StraySeparator),
+            _ => self.value()?,
+        }
+        self.space();
+        match self.peek() {
+            None => Ok(()),
+            Some(b'{' | b'[') => self.fault(FaultKind::SecondRoot),
+            Some(b'}' | b']') => self.fault(FaultKind::UnopenedContainer),
+            Some(b':' | b',') => self.fault(FaultKind::StraySeparator),
+            Some(_) => self.fault(FaultKind::BehindRecord),
+        }
+    }
+
+    fn value(&mut self) -> Checked {
+        match self.peek() {
+            Some(b'{') => self.container(b'}', Self::member),
+            Some(b'[') => self.container(b']', Self::value),
+            Some(b'"') => self.string(),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.literal(b"true"),
+            Some(b'f') => self.literal(b"false"),
+            Some(b'n') => self.literal(b"null"),
+            _ => self.fault(FaultKind::NoValue),
+        }
+    }
+
+    /// An object or an array: its brackets, with items between them, or none, and a comma between two.
+    fn container(&mut self, close: u8, item: fn(&mut Self) -> Checked) -> Checked {
+        let open = self.at;
+        let unclosed = Err(Fault { kind: FaultKind::UnclosedContainer, at: open });
+        if self.depth == MAX_DEPTH {
+            return self.fault(FaultKind::TooDeep);
+        }
+        self.depth += 1;
+        self.at += 1;
+        let mut comma = false;
+        loop {
+            self.space();
+            match self.peek() {
+                None => return unclosed,
+                Some(byte) if byte == close && !comma => break,
+                Some(byte) if byte == close => return self.fault(FaultKind::TrailingComma),
+                Some(b'}' | b']') => return self.fault(FaultKind::MismatchedBracket),
+                Some(_) => item(self).map_err(|fault| fault_in(fault, self.record.len(), open))?,
+            }
+            self.space();
+            match self.peek() {
+                None => return unclosed,
+                Some(b',') => (self.at, comma) = (self.at + 1, true),
+                Some(byte) if byte == close => break,
+                Some(b'}' | b']') => return self.fault(FaultKind::MismatchedBracket),
+                Some(_) => return self.fault(FaultKind::NoSeparator),
+            }
+        }
+        self.at += 1;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// `string ws : ws value`
+    fn member(&mut self) -> Checked {
+        match self.peek() {
+            Some(b'"') => self.string()?,
+            _ => return self.fault(FaultKind::NoName),
+        }
+        self.space();
+        match self.peek() {
+            Some(b':') => self.at += 1,
+            _ => return self.fault(FaultKind::NoColon),
+        }
+        self.space();
+        self.value()
+    }
+
+    fn literal(&mut self, literal: &[u8]) -> Checked {
+        for byte in literal {
+            if self.peek() != Some(*byte) {
+                return self.fault(FaultKind::BadLiteral);
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// `[ - ] int [ frac ] [ exp ]`
+    fn number(&mut self) -> Checked {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        let zero = self.peek() == Some(b'0');
+        if zero {
+            self.at += 1;
+            if self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+                return self.fault(FaultKind::LeadingZero);
+            }
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    /// One digit or more.
+    fn digits(&mut self) -> Checked {
+        let begin = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at == begin { self.fault(FaultKind::NoDigit) } else { Ok(()) }
+    }
+
+    fn string(&mut self) -> Checked {
+        let open = self.at;
+        self.at += 1;
+        loop {
+            match self.peek() {
+                None => return Err(Fault { kind: FaultKind::UnclosedString, at: open }),
+                Some(b'"') => break,
+                Some(b'\\') => self.escape(open)?,
+                Some(0..=0x1f) => return self.fault(FaultKind::ControlInString),
+                Some(_) => self.at += 1,
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// An escape of a string that opened at `open`. `\uXXXX` may be any code unit, a surrogate without its partner too: the grammar
+    /// has no rule against it (section 8.2 speaks of it).
+    fn escape(&mut self, open: usize) -> Checked {
+        self.at += 1;
+        match self.peek() {
+            None => return Err(Fault { kind: FaultKind::EscapeAtEnd, at: self.at - 1 }),
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {}
+            Some(b'u') => {
+                for _ in 0..4 {
+                    self.at += 1;
+                    match self.peek() {
+                        None => return Err(Fault { kind: FaultKind::UnclosedString, at: open }),
+                        Some(byte) if byte.is_ascii_hexdigit() => {}
+                        Some(_) => return self.fault(FaultKind::BadHexDigit),
+                    }
+                }
+            }
+            Some(_) => return self.fault(FaultKind::BadEscape),
+        }
+        self.at += 1;
+        Ok(())
+    }
+}
+
+/// Where a record ends in the middle of a member, and between its tokens, its container is what is not closed: the one that opened
+/// at `open`.
+fn fault_in(fault: Fault, end: usize, open: usize) -> Fault {
+    match fault.kind {
+        FaultKind::NoColon | FaultKind::NoValue if fault.at == end => {
+            Fault { kind: FaultKind::UnclosedContainer, at: open }
+        }
+        _ => fault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_faults() {
+        use FaultKind::*;
+        type Case<'a> = (&'a [u8], Option<(FaultKind, usize)>);
+        let cases: &[Case<'_>] = &[
+            (br#"{"a":[1,{"b":"}"}],"c":-0.5e+10}"#, None),
+            (b" \t\r{ } \r", None),
+            (b"\n[\n1\n,\n2\n]\n", None),
+            (br#""\"\\\/\b\f\n\r\t\u00eF\ud800""#, None),
+            ("\"\u{7f}\u{80}\u{10ffff}\"".as_bytes(), None),
+            (b"", Some((NoValue, 0))),
+            (b" ", Some((NoValue, 1))),
+            (b"]", Some((UnopenedContainer, 0))),
+            (b",", Some((StraySeparator, 0))),
+            (b"{} x", Some((BehindRecord, 3))),
+            (b"{}[]", Some((SecondRoot, 2))),
+            (b"1}", Some((UnopenedContainer, 1))),
+            (b"1,", Some((StraySeparator, 1))),
+            (b"truex", Some((BehindRecord, 4))),
+            (b"tru", Some((BadLiteral, 3))),
+            (b"nope", Some((BadLiteral, 1))),
+            (b"NaN", Some((NoValue, 0))),
+            (b"01", Some((LeadingZero, 1))),
+            (b"-01", Some((LeadingZero, 2))),
+            (b"1.", Some((NoDigit, 2))),
+            (b"[1.]", Some((NoDigit, 3))),
+            (b".5", Some((NoValue, 0))),
+            (b"+1", Some((NoValue, 0))),
+            (b"1e", Some((NoDigit, 2))),
+            (b"1e+x", Some((NoDigit, 3))),
+            (b"-", Some((NoDigit, 1))),
+            (b"0x1", Some((BehindRecord, 1))),
+            (b"\"a\tb\"", Some((ControlInString, 2))),
+            (b"\"a\nb\"", Some((ControlInString, 2))),
+            (br#""\x""#, Some((BadEscape, 2))),
+            (br#""\U0041""#, Some((BadEscape, 2))),
+            (br#""\u00g1""#, Some((BadHexDigit, 5))),
+            (br#""\u00""#, Some((BadHexDigit, 5))),
+            (br#""\u00"#, Some((UnclosedString, 0))),
+            (br#"["a"#, Some((UnclosedString, 1))),
+            (br#"["a\"#, Some((EscapeAtEnd, 3))),
+            (b"[", Some((UnclosedContainer, 0))),
+            (b"[1,", Some((UnclosedContainer, 0))),
+            (br#"[{"a" "#, Some((UnclosedContainer, 1))),
+            (br#"[{"a":"#, Some((UnclosedContainer, 1))),
+            (br#"[{"a":1"#, Some((UnclosedContainer, 1))),
+            (br#"[{"a":[]}"#, Some((UnclosedContainer, 0))),
+            (b"[1,]", Some((TrailingComma, 3))),
+            (br#"{"a":1 , }"#, Some((TrailingComma, 9))),
+            (b"[1,}", Some((MismatchedBracket, 3))),
+            (b"[}", Some((MismatchedBracket, 1))),
+            (br#"{"a":1]"#, Some((MismatchedBracket, 6))),
+            (b"[1,,2]", Some((NoValue, 3))),
+            (b"[,1]", Some((NoValue, 1))),
+            (br#"{"a":}"#, Some((NoValue, 5))),
+            (br#"{,}"#, Some((NoName, 1))),
+            (b"{a:1}", Some((NoName, 1))),
+            (br#"{"a"}"#, Some((NoColon, 4))),
+            (br#"{"a",1}"#, Some((NoColon, 4))),
+            (br#"{"a" 1}"#, Some((NoColon, 5))),
+            (b"[1 2]", Some((NoSeparator, 3))),
+            (b"[1:2]", Some((NoSeparator, 2))),
+            (br#"{"a":1 "b":2}"#, Some((NoSeparator, 7))),
+            // RFC 3629: no byte alone, nothing overlong, no surrogate, nothing above U+10FFFF.
+            (b"\"\x80\"", Some((NotUtf8, 1))),
+            (b"\"\xc0\x80\"", Some((NotUtf8, 1))),
+            (b"\"\xc3\"", Some((NotUtf8, 1))),
+            (b"\"a\xe0\x80\x80\"", Some((NotUtf8, 2))),
+            (b"\"\xed\xa0\x80\"", Some((NotUtf8, 1))),
+            (b"\"\xf4\x90\x80\x80\"", Some((NotUtf8, 1))),
+            (b"\xff", Some((NotUtf8, 0))),
+            (b"[x \xff]", Some((NoValue, 1))),
+            (b"\xef\xbb\xbf{}", Some((NoValue, 0))),
+        ];
+        for (record, want) in cases {
+            let got = fault(record).map(|fault| (fault.kind, fault.at));
+            assert_eq!(got, *want, "{}", record.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn as_deep_as_elsewhere() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            let nested = |depth: usize| {
+                let inner = if open == "[" { "" } else { "1" };
+                format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
+            };
+            assert_eq!(fault(nested(MAX_DEPTH).as_bytes()), None);
+            let deeper = fault(nested(MAX_DEPTH + 1).as_bytes());
+            assert_eq!(deeper, Some(Fault { kind: FaultKind::TooDeep, at: MAX_DEPTH * open.len() }));
+        }
+    }
+}

@@ -1,0 +1,669 @@
+//! Strict mode: each record is JSON by all of RFC 8259, in UTF-8, or a malformed record; on the CPU and on the emulated device.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::error::Category;
+use warpath::answer::{Limit, RowForm, TextForm, Want};
+use warpath::backend::Backend;
+use warpath::columns::OffsetWidth;
+use warpath::device::Pipeline;
+use warpath::{Cpu, Engine, Error, IndexFile, InputError, OnError, Program, Query, Source, strict};
+use warpath_shared::check::{FaultKind, diagnose, trim};
+use warpath_shared::units::MAX_DEPTH;
+use warpath_tests::data;
+use warpath_tests::emulated::Emulated;
+use warpath_tests::random::{self, Rng};
+
+fn backends() -> Vec<Arc<dyn Backend>> {
+    vec![Arc::new(Cpu), Arc::new(Pipeline::new(Emulated::default()).unwrap())]
+}
+
+fn engine(backend: &Arc<dyn Backend>, strict: bool, on_error: OnError) -> Engine {
+    Engine::builder().backend(backend.clone()).strict(strict).on_error(on_error).build().unwrap()
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n')
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    trim(0, line.len() as u32, |at| line[at as usize]).is_none()
+}
+
+// --- one record --------------------------------------------------------------------------------------------------------
+
+/// The texts of the suite may have newlines in them, and mode strict is about one record a line: so each is taken whole, as one
+/// record, by the rule for records.
+#[test]
+#[cfg_attr(
+    not(json_test_suite),
+    ignore = "no ../shared/conformance/JSONTestSuite beside the project, nor WARPATH_CONFORMANCE"
+)]
+fn json_test_suite() -> Result<()> {
+    let folder = env!("WARPATH_JSON_TEST_SUITE");
+    let (mut accepted, mut refused, mut either) = (0, 0, Vec::new());
+    for entry in fs::read_dir(folder).with_context(|| folder.to_owned())? {
+        let entry = entry?;
+        let name = entry.file_name().into_string().unwrap_or_default();
+        let text = fs::read(entry.path())?;
+        let fault = strict::fault(&text);
+        // What has no newline in it is a line, which the faster rule reads, too.
+        if !text.contains(&b'\n') && !is_blank(&text) {
+            let faults: Vec<_> = strict::faults(&text).iter().map(|fault| fault.fault).collect();
+            ensure!(faults == Vec::from_iter(fault), "{name}: {faults:?} as a line, {fault:?} as a record");
+        }
+        match name.split('_').next() {
+            Some("y") => {
+                ensure!(fault.is_none(), "{name}: {fault:?}");
+                accepted += 1;
+            }
+            Some("n") => {
+                ensure!(fault.is_some(), "{name} is taken for JSON");
+                refused += 1;
+            }
+            Some("i") => either.push((name, text, fault)),
+            _ => anyhow::bail!("{name} is of no known sort"),
+        }
+    }
+    assert_eq!((accepted, refused, either.len()), (95, 188, 35));
+    // Numbers beyond any double, surrogates without their partners and 500 levels are accepted; what is not UTF-8 is not, nor is a
+    // byte order mark.
+    for (name, text, fault) in &either {
+        let good =
+            str::from_utf8(text).is_ok_and(|text| !text.starts_with('\u{feff}') && !text.contains('\0'));
+        ensure!(fault.is_none() == good, "{name}: {fault:?}");
+    }
+    assert_eq!(either.iter().filter(|(.., fault)| fault.is_none()).count(), 21);
+    Ok(())
+}
+
+/// A text of which `serde_json` and strict mode differ.
+struct Difference {
+    record: String,
+    /// Whether it is accepted: by strict mode; by `serde_json` to a value; by `serde_json` where the value is ignored.
+    accepted: [bool; 3],
+}
+
+/// All ways in which they are known to differ.
+fn differences() -> Vec<Difference> {
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    let case = |record: &str, accepted| Difference { record: record.to_owned(), accepted };
+    vec![
+        // It has a limit of 128 levels where it makes a value, and none where it ignores one.
+        case(&nested(127), [true, true, true]),
+        case(&nested(128), [true, false, true]),
+        case(&nested(MAX_DEPTH), [true, false, true]),
+        case(&nested(MAX_DEPTH + 1), [false, false, true]),
+        // Its strings are Unicode.
+        case(r#""\ud800""#, [true, false, true]),
+        case(r#""\udc00\ud800""#, [true, false, true]),
+        // Its numbers are doubles.
+        case("1e999", [true, false, true]),
+        case("-1e999", [true, false, true]),
+    ]
+}
+
+fn serde_accepts(record: &[u8]) -> [bool; 2] {
+    [serde_json::from_slice::<Value>(record).is_ok(), serde_json::from_slice::<IgnoredAny>(record).is_ok()]
+}
+
+#[test]
+fn serde_json_differs_in_known_ways() {
+    for Difference { record, accepted } in differences() {
+        let [value, ignored] = serde_accepts(record.as_bytes());
+        let got = [strict::fault(record.as_bytes()).is_none(), value, ignored];
+        assert_eq!(got, accepted, "{record:.60}");
+    }
+    // What it ignores may be anything but UTF-8.
+    assert_eq!(serde_accepts(b"\"\xff\""), [false, true]);
+    assert!(strict::fault(b"\"\xff\"").is_some());
+}
+
+/// Holds the verdict on a record, and the place of its fault, to `serde_json`'s; whether it is accepted.
+fn check_record(record: &[u8]) -> Result<bool> {
+    let fault = strict::fault(record);
+    let accepts = |record: &[u8]| serde_json::from_slice::<IgnoredAny>(record);
+    let wanted = str::from_utf8(record).is_ok() && accepts(record).is_ok();
+    ensure!(fault.is_none() == wanted, "{fault:?}");
+    let Some(fault) = fault else { return Ok(true) };
+    match fault.kind {
+        FaultKind::NotUtf8 => {
+            let error = str::from_utf8(record).err().context("is UTF-8")?;
+            ensure!(error.valid_up_to() == fault.at, "{fault:?}");
+        }
+        // What is not closed is shown where it opens.
+        FaultKind::UnclosedString | FaultKind::UnclosedContainer | FaultKind::EscapeAtEnd => {
+            ensure!(fault.at < record.len(), "{fault:?}");
+            let eof = accepts(record).err().is_some_and(|error| error.classify() == Category::Eof);
+            ensure!(eof, "{fault:?}: {:?}", accepts(record));
+        }
+        // All before could go on as JSON, and with this byte it cannot.
+        kind => {
+            let at_end = |error: serde_json::Error| error.classify() == Category::Eof;
+            let mut before = record[..fault.at].to_vec();
+            let mut with = record[..record.len().min(fault.at + 1)].to_vec();
+            let ends = before == with;
+            match kind {
+                // A number that is not there yet is none to it.
+                FaultKind::NoDigit => before.push(b'0'),
+                // It looks at four bytes at once.
+                FaultKind::BadHexDigit => with.extend_from_slice(b"0000"),
+                _ => {}
+            }
+            ensure!(accepts(&before).map_or_else(at_end, |_| true), "{fault:?} comes late");
+            let right = |error| at_end(error) == (ends && kind != FaultKind::NoDigit);
+            ensure!(accepts(&with).is_err_and(right), "{fault:?} comes early");
+        }
+    }
+    Ok(false)
+}
+
+#[test]
+fn serde_json_agrees_on_mutated_json() -> Result<()> {
+    const INSERTED: [&[u8]; 24] = [
+        b"\"",
+        b"\\",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b":",
+        b",",
+        b"0",
+        b"-",
+        b".",
+        b"e",
+        b"\t",
+        b"\x00",
+        b"\x1f",
+        b"\x7f",
+        b"\xc3",
+        b"\x80",
+        b"\xed\xa0\x80",
+        b"\\u00e",
+        b"\\ud800",
+        b"true",
+        b" ",
+        b"null",
+    ];
+    let names = ["tweets.ndjson", "products.ndjson", "edge.ndjson", "people.ndjson", "crlf.ndjson"];
+    // Deeper than anything is ever nested by mistake: the limit is not theirs.
+    let shallow = |line: &&[u8]| line.iter().filter(|byte| matches!(byte, b'[' | b'{')).count() < MAX_DEPTH;
+    let originals: Vec<&[u8]> =
+        names.into_iter().flat_map(|name| lines(data::file(name))).filter(shallow).collect();
+    let rng = &mut Rng::new(8259);
+    let (mut accepted, mut refused) = (0, 0);
+    for round in 0..400_000 {
+        let original = originals[rng.below(originals.len())];
+        // A stretch of a line, or a short line that is made up, is as good as a whole tweet and takes less time.
+        let mut record = match round % 3 {
+            0 => random::json(rng, 60).split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec(),
+            1 if original.len() < 2_000 => original.to_vec(),
+            _ => {
+                let from = rng.below(original.len() + 1);
+                let len = rng.below(80).min(original.len() - from);
+                original[from..from + len].to_vec()
+            }
+        };
+        for _ in 0..rng.below(4) {
+            let at = rng.below(record.len() + 1);
+            match rng.below(3) {
+                0 => drop(record.splice(at..at, INSERTED[rng.below(INSERTED.len())].iter().copied())),
+                1 if at < record.len() => drop(record.remove(at)),
+                _ => drop(record.splice(at.., None::<u8>)),
+            }
+        }
+        let good = check_record(&record).with_context(|| record.escape_ascii().to_string())?;
+        *if good { &mut accepted } else { &mut refused } += 1;
+        if diagnose(&record).is_some() {
+            ensure!(!good, "refused by default, accepted strictly: {}", record.escape_ascii());
+        }
+        if !record.contains(&b'\n') && !is_blank(&record) {
+            let faults: Vec<_> = strict::faults(&record).iter().map(|fault| fault.fault).collect();
+            ensure!(
+                faults == Vec::from_iter(strict::fault(&record)),
+                "{faults:?} as a line: {}",
+                record.escape_ascii()
+            );
+        }
+    }
+    ensure!(accepted > 50_000 && refused > 100_000, "{accepted} accepted, {refused} refused");
+    Ok(())
+}
+
+/// Whole texts line by line, as the faster rule reads them: with every ending, and cut anywhere.
+#[test]
+fn the_lines_of_a_text_are_judged_one_by_one() {
+    let rng = &mut Rng::new(3);
+    let mut found = 0;
+    for round in 0..300 {
+        let mut text = random::json(rng, 3_000);
+        if round % 3 > 0 {
+            random::mutate(rng, &mut text, 1 + round % 7);
+        }
+        if round % 4 == 0 {
+            text.truncate(rng.below(text.len() + 1));
+        }
+        let want: Vec<_> = lines(&text)
+            .zip(0..)
+            .filter(|(line, _)| !is_blank(line))
+            .filter_map(|(line, number)| Some((number, strict::fault(line)?)))
+            .collect();
+        let got: Vec<_> = strict::faults(&text).iter().map(|fault| (fault.line, fault.fault)).collect();
+        assert_eq!(got, want, "{}", text.escape_ascii());
+        found += got.len();
+    }
+    assert!(found > 300, "{found}");
+}
+
+/// Nothing of the test data is refused but what is there for it.
+#[test]
+fn the_test_data_is_json() {
+    for (name, text) in data::FILES {
+        let faults = strict::faults(text);
+        assert!(faults.is_empty() || name == "bad.ndjson", "{name}: {faults:?}");
+    }
+}
+
+// --- what is checked in which mode -------------------------------------------------------------------------------------
+
+/// A row of the table of docs/queries.md: the row itself up to its verdicts, the record, and what is said of it by default, and in
+/// strict mode.
+struct Row {
+    doc: &'static str,
+    record: Vec<u8>,
+    default: Option<(FaultKind, u64)>,
+    strict: Option<(FaultKind, u64)>,
+}
+
+fn rows() -> Vec<Row> {
+    use FaultKind::*;
+    let both = |doc, record: &str, kind, byte| Row {
+        doc,
+        record: record.into(),
+        default: Some((kind, byte)),
+        strict: Some((kind, byte)),
+    };
+    let strict = |doc, record: &[u8], kind, byte| Row {
+        doc,
+        record: record.into(),
+        default: None,
+        strict: Some((kind, byte)),
+    };
+    let neither = |doc, record: &[u8]| Row { doc, record: record.into(), default: None, strict: None };
+    let deep = "[".repeat(MAX_DEPTH + 1) + &"]".repeat(MAX_DEPTH + 1);
+    vec![
+        both(r#"string that is not closed | `{"a":"x}`"#, r#"{"a":"x}"#, UnclosedString, 6),
+        both(r#"escape at the end of the line | `{"a":"x\`"#, r#"{"a":"x\"#, EscapeAtEnd, 8),
+        both(r#"bracket that is not closed | `{"a":[1}`"#, r#"{"a":[1"#, UnclosedContainer, 6),
+        both(r#"closing bracket too many | `{"a":1}}`"#, r#"{"a":1}}"#, UnopenedContainer, 8),
+        both(r#"bracket of the other kind | `{"a":[1}]`"#, r#"{"a":[1}]"#, MismatchedBracket, 8),
+        both(r#"second object or array | `{"a":1}{}`"#, r#"{"a":1}{}"#, SecondRoot, 8),
+        both(r#"`:` or `,` outside of objects and arrays | `{"a":1},`"#, r#"{"a":1},"#, StraySeparator, 8),
+        both("nesting deeper than 1,024 | `[[[…`", &deep, TooDeep, MAX_DEPTH as u64 + 1),
+        strict(r#"something else behind the value | `{"a":1} x`"#, br#"{"a":1} x"#, BehindRecord, 9),
+        strict("second value that is no object or array | `1 2`", b"1 2", BehindRecord, 3),
+        strict("bytes that are not UTF-8 | byte FF in a string", b"\"a\xff\"", NotUtf8, 3),
+        strict("overlong UTF-8 | bytes C0 80 in a string", b"\"a\xc0\x80\"", NotUtf8, 3),
+        strict("a surrogate in UTF-8 | bytes ED A0 80 in a string", b"\"a\xed\xa0\x80\"", NotUtf8, 3),
+        strict("UTF-8 above U+10FFFF | bytes F4 90 80 80 in a string", b"\"a\xf4\x90\x80\x80\"", NotUtf8, 3),
+        strict("control character in a string | byte 09 in a string", b"\"a\t\"", ControlInString, 3),
+        strict("control character between values | byte 0C behind `[`", b"[\x0c1]", NoValue, 2),
+        strict(r#"escape that JSON does not have | `"\x41"`"#, br#""\x41""#, BadEscape, 3),
+        strict(r#"fewer than four digits behind `\u` | `"\u12"`"#, br#""\u12""#, BadHexDigit, 6),
+        strict("zero before other digits | `[01]`", b"[01]", LeadingZero, 3),
+        strict("number without digits behind its point | `[1.]`", b"[1.]", NoDigit, 4),
+        strict("number without digits before its point | `[.5]`", b"[.5]", NoValue, 2),
+        strict("number with a plus | `[+1]`", b"[+1]", NoValue, 2),
+        strict("exponent without digits | `[1e]`", b"[1e]", NoDigit, 4),
+        strict("number that is none | `[NaN]`", b"[NaN]", NoValue, 2),
+        strict("literal that is none | `[nul]`", b"[nul]", BadLiteral, 5),
+        strict("comma before a closing bracket | `[1,]`", b"[1,]", TrailingComma, 4),
+        strict("comma too many | `[1,,2]`", b"[1,,2]", NoValue, 4),
+        strict("no comma | `[1 2]`", b"[1 2]", NoSeparator, 4),
+        strict(r#"no colon | `{"a" 1}`"#, br#"{"a" 1}"#, NoColon, 6),
+        strict(r#"no value | `{"a":}`"#, br#"{"a":}"#, NoValue, 6),
+        strict("name without quotes | `{a:1}`", b"{a:1}", NoName, 2),
+        strict("name that is no string | `{1:2}`", b"{1:2}", NoName, 2),
+        strict("string in single quotes | `['a']`", b"['a']", NoValue, 2),
+        strict("comment | `[1]/**/`", b"[1]/**/", BehindRecord, 4),
+        strict(
+            "byte order mark, but at the start of an input | bytes EF BB BF before `[1]`",
+            b"\xef\xbb\xbf[1]",
+            NoValue,
+            1,
+        ),
+        neither(r#"escape of a surrogate without its partner | `"\ud800"`"#, br#""\ud800""#),
+        neither(r#"repeated name | `{"a":1,"a":2}`"#, br#"{"a":1,"a":2}"#),
+        neither("number beyond any double | `[1e999]`", b"[1e999]"),
+        neither(
+            "DEL, U+2028 and the like in a string | byte 7F in a string",
+            "\"\u{7f}\u{2028}\"".as_bytes(),
+        ),
+        neither(r#"white space around values | `\t{ "a" :\t1 }\r`"#, b"\t{ \"a\" :\t1 }\r"),
+    ]
+}
+
+#[test]
+fn the_documented_table_is_true() -> Result<()> {
+    let rows = rows();
+    let docs = include_str!("../../docs/queries.md");
+    let documented: Vec<&str> =
+        docs.lines().filter(|line| line.ends_with("refused |") || line.ends_with("passes |")).collect();
+    assert_eq!(documented.len(), rows.len());
+    for (row, documented) in rows.iter().zip(documented) {
+        let said = |fault: Option<_>| if fault.is_some() { "refused" } else { "passes" };
+        let want = format!("| {} | {} | {} |", row.doc, said(row.default), said(row.strict));
+        assert_eq!(documented, want);
+    }
+    for backend in backends() {
+        for strict in [false, true] {
+            let name = format!("{}, strict {strict}", backend.name());
+            // All of them in one text, between good lines, with faults left out.
+            let mut text = b"{\"a\":0}\n".to_vec();
+            for row in &rows {
+                text.extend_from_slice(&row.record);
+                text.extend_from_slice(b"\n{\"a\":0}\n");
+            }
+            let wanted = |row: &Row| if strict { row.strict } else { row.default };
+            let faults: BTreeMap<u64, (FaultKind, u64)> =
+                rows.iter().zip(1..).filter_map(|(row, at)| Some((2 * at, wanted(row)?))).collect();
+            let program = Program::new(&[Query::compile("$")?])?;
+            let want = Want { matches: true, records: true, ..Want::default() };
+            let (mut skipped, mut records, mut found) = (BTreeMap::new(), 0, Vec::new());
+            let input = engine(&backend, strict, OnError::Skip).reader("text", Cursor::new(text.clone()));
+            for batch in input.answers(program, want) {
+                let batch = batch?;
+                skipped.extend(batch.skipped().map(|error| (error.line, (error.kind, error.byte))));
+                for (first, piece) in batch.pieces() {
+                    records += piece.records.len();
+                    found.extend(piece.matches[0].iter().map(|found| first + u64::from(found.line) + 1));
+                }
+            }
+            assert_eq!(skipped, faults, "{name}");
+            let good: Vec<u64> =
+                (1..=2 * rows.len() as u64 + 1).filter(|line| !faults.contains_key(line)).collect();
+            assert_eq!(found, good, "{name}");
+            assert_eq!(records, good.len(), "{name}");
+            // One by one, and as the end of the answers.
+            for row in &rows {
+                let text = [b"1\n", &row.record[..], b"\n2\n"].concat();
+                let input = engine(&backend, strict, OnError::Fail).reader("text", Cursor::new(text));
+                let hits: Vec<_> = input.query(&Query::compile("$")?)?.collect();
+                let name = format!("{name}: {}", row.doc);
+                match wanted(row) {
+                    None => {
+                        assert_eq!(hits.len(), 3, "{name}");
+                        let hit = hits[1].as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
+                        assert_eq!(hit.bytes(), row.record.trim_ascii(), "{name}");
+                    }
+                    Some((kind, byte)) => {
+                        assert_eq!(hits.len(), 2, "{name}");
+                        let Err(Error::Input(InputError::Record(error))) = &hits[1] else {
+                            anyhow::bail!("{name}: no error of a record");
+                        };
+                        assert_eq!((error.line, error.kind, error.byte), (2, kind, byte), "{name}");
+                        assert_eq!(error.to_string(), format!("text:2:{byte}: {kind}"));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `bad.expect.txt` says of each line what is wrong with it by default, and what is left for strict mode.
+#[test]
+fn the_bad_lines_of_the_test_data_are_found() -> Result<()> {
+    let mut want = BTreeMap::new();
+    for line in include_str!("../data/bad.expect.txt").lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        if fields[1] != "Good" {
+            want.insert(fields[0].parse::<u32>()? - 1, (fields[1], fields[2].parse::<usize>()?));
+        }
+    }
+    let faults = strict::faults(data::file("bad.ndjson"));
+    assert_eq!(faults.len(), want.len());
+    for fault in faults {
+        let (line, kind) = (fault.line + 1, fault.fault.kind);
+        let (class, at) = match (line, want[&fault.line]) {
+            // By default a backslash at the end is an escape wherever it stands, and an escape may be of anything.
+            (42, ("EscapeAtEnd", 7)) => ("BehindRecord", 7),
+            (48, ("UnclosedString", 5)) => ("BadEscape", 8),
+            (_, want) => want,
+        };
+        assert_eq!(fault.fault.at, at, "line {line}");
+        assert!(class == "Strict" || format!("{kind:?}") == class, "line {line}: {kind:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_byte_order_mark_at_the_start_is_no_part_of_the_text() -> Result<()> {
+    for backend in backends() {
+        let text = b"\xef\xbb\xbf{\"a\":1}\n\xef\xbb\xbf{\"a\":2}\n".to_vec();
+        let input = engine(&backend, true, OnError::Fail).reader("text", Cursor::new(text));
+        let hits: Vec<_> = input.query(&Query::compile("$.a")?)?.collect();
+        assert_eq!(hits.len(), 2);
+        assert_eq!(hits[0].as_ref().map(|hit| hit.text().into_owned()).ok().as_deref(), Some("1"));
+        let said = "text:2:1: no JSON value begins here";
+        assert_eq!(hits[1].as_ref().err().map(ToString::to_string).as_deref(), Some(said));
+    }
+    Ok(())
+}
+
+// --- every way of asking -----------------------------------------------------------------------------------------------
+
+/// A text with good, blank and faulty lines in a random order, and the same without what is behind and at the first faulty one; and
+/// with nothing in place of the faulty ones.
+struct Mixed {
+    text: Vec<u8>,
+    before: Vec<u8>,
+    blanked: Vec<u8>,
+    first: Option<u64>,
+    faults: u64,
+}
+
+fn mixed(rng: &mut Rng, bad_in: usize) -> Mixed {
+    const BAD: [&[u8]; 6] = [
+        b"{\"a\":01,\"b\":[1]}",
+        b"[1,]",
+        b"{\"a\":\"\xff\"}",
+        b"{\"a\":\"x}",
+        b"{\"a\":[2}]",
+        b"{\"a\":\"\\x\"} ",
+    ];
+    let (mut text, mut before, mut blanked) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut first, mut faults) = (None, 0);
+    for line in 0..1 + rng.below(60) {
+        let bad = rng.below(bad_in) == 0;
+        let record = match (bad, rng.below(8)) {
+            (true, _) => BAD[rng.below(BAD.len())].to_vec(),
+            (_, 0) => b" \t".to_vec(),
+            (_, 1) => b"{\"b\":[]}\r".to_vec(),
+            _ => format!("{{\"a\":{line},\"b\":[\"x\\n\",{{\"c\":{line}.5}}]}}").into_bytes(),
+        };
+        if bad {
+            faults += 1;
+            first.get_or_insert(line as u64 + 1);
+        } else {
+            blanked.extend_from_slice(&record);
+        }
+        text.extend_from_slice(&record);
+        if first.is_none() {
+            before.extend_from_slice(&record);
+            before.push(b'\n');
+        }
+        text.push(b'\n');
+        blanked.push(b'\n');
+    }
+    Mixed { text, before, blanked, first, faults }
+}
+
+/// What is given out of an input: by path the counts, matches and their text; rows; columns; the lines that are records; and the
+/// line at which it ended.
+#[derive(Debug, Default, PartialEq)]
+struct Given {
+    counts: Vec<u64>,
+    matches: Vec<(usize, u64, Vec<u8>)>,
+    texts: Vec<Vec<u8>>,
+    rows: Vec<u8>,
+    columns: usize,
+    records: Vec<u64>,
+    skipped: u64,
+    lines: u64,
+}
+
+fn given(answers: warpath::Answers, paths: usize) -> (Given, Option<u64>) {
+    let mut all = Given { counts: vec![0; paths], texts: vec![Vec::new(); paths], ..Given::default() };
+    let (mut answers, mut failed) = (answers, None);
+    for batch in answers.by_ref() {
+        let mut batch = match batch {
+            Ok(batch) => batch,
+            Err(Error::Input(InputError::Record(error))) => {
+                failed = Some(error.line);
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        for (first, piece) in batch.pieces() {
+            all.counts.iter_mut().zip(&piece.counts).for_each(|(all, count)| *all += count);
+            for (path, list) in piece.matches.iter().enumerate() {
+                let found = list.iter().map(|found| {
+                    (path, first + u64::from(found.line) + 1, batch.match_text(piece, found).to_vec())
+                });
+                all.matches.extend(found);
+            }
+            all.texts.iter_mut().zip(&piece.texts).for_each(|(all, text)| all.extend_from_slice(text));
+            all.rows.extend_from_slice(&piece.rows);
+            all.records.extend(piece.records.iter().map(|line| first + u64::from(*line) + 1));
+        }
+        all.skipped += batch.skipped().count() as u64;
+        all.columns += batch.take_columns().iter().map(|columns| columns.rows).sum::<usize>();
+    }
+    all.lines = answers.stats().lines;
+    all.matches.sort();
+    (all, failed)
+}
+
+const PATHS: [&str; 3] = ["$.a", "$.b[*]", "$"];
+
+fn wants() -> Vec<Want> {
+    let nothing = Want::default();
+    vec![
+        nothing,
+        Want { matches: true, records: true, ..nothing },
+        Want { text: Some(TextForm::Raw), ..nothing },
+        Want { rows: Some(RowForm::Csv), ..nothing },
+        Want { columns: Some(OffsetWidth::Small), ..nothing },
+        Want { matches: true, limit: Some(Limit::Matches(u64::MAX)), ..nothing },
+    ]
+}
+
+/// Strict answers are those of the text without its faulty lines, or of the text before the first, however it is asked: as a
+/// stream, kept in memory, by an index file; in partitions of any size.
+#[test]
+fn answers_are_those_of_the_good_lines() -> Result<()> {
+    let rng = &mut Rng::new(12);
+    for (i, backend) in backends().iter().enumerate() {
+        for round in 0..if i == 0 { 40 } else { 6 } {
+            let Mixed { text, before, blanked, first, faults } = mixed(rng, [2, 8, 30, 1000][round % 4]);
+            let paths = &PATHS[..1 + round % 3];
+            let paths = if round % 5 == 4 { &PATHS[2..] } else { paths };
+            let queries = paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
+            let program = Program::new(&queries)?.with_names(paths)?;
+            let folder = tempfile::tempdir()?;
+            let (file, index) = (folder.path().join("text"), folder.path().join("index"));
+            fs::write(&file, &text)?;
+            for size in if i == 0 { &[1, 64, 700, 1 << 20][..] } else { &[700, 1 << 20] } {
+                for on_error in [OnError::Fail, OnError::Skip] {
+                    let builder = || {
+                        let builder = Engine::builder().backend(backend.clone()).partition_size(*size);
+                        builder.on_error(on_error)
+                    };
+                    let (strict, lax) = (builder().strict(true).build()?, builder().build()?);
+                    let source = |text: &[u8]| {
+                        vec![Source::Reader("text".into(), Box::new(Cursor::new(text.to_vec())))]
+                    };
+                    let resident = strict.input(source(&text)).index(4)?;
+                    let stored = IndexFile::build(&strict, &file, &index, 4)?;
+                    for want in wants() {
+                        let context = || {
+                            let text = text.escape_ascii();
+                            format!("{}, {size}, {on_error:?}, {want:?}, {paths:?}: {text}", backend.name())
+                        };
+                        let good = if on_error == OnError::Fail { &before } else { &blanked };
+                        let mut wanted =
+                            given(lax.input(source(good)).answers(program.clone(), want), paths.len());
+                        ensure!(wanted.1.is_none() && wanted.0.skipped == 0);
+                        match on_error {
+                            OnError::Fail => wanted.1 = first,
+                            OnError::Skip => wanted.0.skipped = faults,
+                        }
+                        let file = || strict.open(&file);
+                        for (way, answers) in [
+                            ("pipe", strict.input(source(&text)).answers(program.clone(), want)),
+                            ("file", file()?.answers(program.clone(), want)),
+                            ("resident", resident.answers(program.clone(), want)?),
+                            (
+                                "index file",
+                                file()?.with_index(&stored, false)?.answers(program.clone(), want),
+                            ),
+                        ] {
+                            let got = given(answers, paths.len());
+                            ensure!(got == wanted, "{way}: {got:?}, not {wanted:?}: {}", context());
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A limit that is reached before a faulty record ends before it.
+#[test]
+fn what_is_behind_a_limit_is_not_told() -> Result<()> {
+    for backend in backends() {
+        let engine = engine(&backend, true, OnError::Fail);
+        let input = engine.reader("text", Cursor::new("{\"a\":1}\n{\"a\":2}\n{\"a\":03}\n{\"a\":4}\n"));
+        let mut hits = input.query(&Query::compile("$.a")?)?;
+        for want in ["1", "2"] {
+            let hit = hits.next().context("a match")??;
+            assert_eq!(hit.text(), want);
+        }
+        assert!(hits.next().is_some_and(|hit| hit.is_err()));
+        assert!(hits.next().is_none());
+        for most in 0..4 {
+            let input = engine.reader("text", Cursor::new("1\n2\n03\n4\n"));
+            let want = Want { matches: true, limit: Some(Limit::Matches(most)), ..Want::default() };
+            let batch =
+                input.answers(Program::new(&[Query::compile("$")?])?, want).next().context("a batch")??;
+            assert!(batch.count(0) >= most.min(2) && batch.count(0) <= 2, "{}", backend.name());
+        }
+    }
+    Ok(())
+}
+
+/// What an engine says of its indexes is what it answers by.
+#[test]
+fn indexes_have_the_faults_of_the_mode() -> Result<()> {
+    let text = "{\"a\":1}\n{\"a\":01}\n{\"a\":1\n";
+    for backend in backends() {
+        for (strict, want) in [(false, vec![3]), (true, vec![2, 3])] {
+            let input = engine(&backend, strict, OnError::Fail).reader("text", Cursor::new(text));
+            let mut lines = Vec::new();
+            for partition in input.indexes(1) {
+                lines.extend(partition?.faults().map(|error| error.line));
+            }
+            assert_eq!(lines, want, "{}", backend.name());
+        }
+    }
+    Ok(())
+}
