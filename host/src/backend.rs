@@ -63,7 +63,7 @@ pub trait Backend: Send + Sync {
     }
 
     /// The size, in bytes, that suits parts of a text that is in [buffers](Self::buffer) already, and how many workers should take
-    /// them at the same time.
+    /// them at the same time: for who hands text to workers that it has not read from a file, as `bench-flow` does.
     fn buffered_partitions(&self) -> (usize, usize) {
         let size = self.partition_size();
         (size, self.workers(size))

@@ -47,8 +47,8 @@ pub enum Op {
     Slice = 4,
     /// Every child.
     Wildcard = 5,
-    /// Every child of which test `a` holds. `b` filters, this one and those behind it, may be asked at once: each is for a string,
-    /// and no two for the same.
+    /// Every child of which test `a` holds. `b` filters, this one and those behind it, may be asked at once: where there are several,
+    /// each asks the child itself for a string, no two for the same, and each test's [`gaps`](Test::gaps) are known.
     Filter = 6,
 }
 

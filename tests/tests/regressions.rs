@@ -167,3 +167,64 @@ fn dropping_answers_early_ends_them() -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+/// The matches of each path, asked together.
+fn counts(backend: &dyn Backend, text: &str, paths: &[String]) -> Vec<u64> {
+    let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path).unwrap()).collect();
+    let program = Program::new(&queries).unwrap();
+    let answer =
+        backend.answer(text.as_bytes(), &program, Want { matches: true, ..Want::default() }).unwrap();
+    let count = |path| answer.pieces.iter().map(|piece| piece.counts[path]).sum();
+    (0..paths.len()).map(count).collect()
+}
+
+/// Filters on strings were put behind the name that was counted as the last of its block: with many frames waiting below it, all
+/// matches of the record were lost.
+#[test]
+fn filters_on_strings_cost_no_frame_that_is_not_counted() {
+    let deep = format!("$.x{}", "[*]".repeat(32));
+    let line = format!("{{\"x\":{}7{},\"y\":\"a\"}}\n", "[".repeat(32), "]".repeat(32));
+    let filter = "$[?@ == 'a']".to_owned();
+    // At each of 40 levels a name and a filter.
+    let levels = 40;
+    let nested = format!("{}\"a\"{}\n", "{\"x\":".repeat(levels), ",\"y\":\"a\"}".repeat(levels));
+    let mut paths: Vec<String> =
+        (0..levels).map(|depth| format!("${}[?@ == 'a']", ".x".repeat(depth))).collect();
+    paths.push(format!("${}", ".x".repeat(levels)));
+    let mut want = vec![1; levels + 1];
+    // The innermost has two.
+    want[levels - 1] = 2;
+    for backend in backends() {
+        let name = backend.name();
+        assert_eq!(counts(&*backend, &line, &[deep.clone(), filter.clone()]), [1, 1], "{name}");
+        assert_eq!(counts(&*backend, &line, &[filter.clone(), deep.clone()]), [1, 1], "{name}");
+        assert_eq!(counts(&*backend, &nested, &paths), want, "{name}");
+    }
+}
+
+/// Filters on strings of one node are asked together on a device, and each finds its own, in its order.
+#[test]
+fn filters_on_strings_are_asked_together() {
+    let lines = [
+        r#"{"a":["x","y","x","\u0078","z",""],"b":{"x":"y","y":"x"," ": "x"}}"#,
+        r#"{"a":[ "x", "y", ["x"]],"b":{"n":"x","x":1}}"#,
+        r#"{"a":"x","b":["y"]}"#,
+    ];
+    let text = lines.join("\n");
+    let paths = [
+        "$.a[?@ == 'x']",
+        "$.a[?@ == 'y']",
+        "$.a[?@ == '']",
+        "$.a[?@ == 'y', ?@ == 'x']",
+        "$.b[?'x' == @]",
+        "$.b[?@ == 'y']",
+        "$.a[?@ == 'no']",
+        "$.a[0]",
+        "$.b.x",
+        "$[?@ == 'x']",
+    ];
+    let want = [4, 2, 1, 6, 3, 2, 0, 2, 2, 1];
+    for backend in backends() {
+        assert_eq!(counts(&*backend, &text, &paths.map(str::to_owned)), want, "{}", backend.name());
+    }
+}

@@ -8,7 +8,8 @@
 //! walked, for up to eight levels, since registers cannot be indexed.
 //! *Overflow*: how many lines end in a tile is not known before, so each tile has room for as many as the host guesses;
 //! those beyond are counted and not written, and the host sees the count and makes room. *Cost*: the text read once; an
-//! eighth of it written for the string bitmap and for each level; four bytes a line; 20 bytes a tile, and its room's bits.
+//! eighth of it written for the string bitmap and for each level; four bytes a line; four for every 2 KiB, a bit for each word that
+//! has a backslash; 20 bytes a tile, and its room's bits.
 //! That is 1 + (1 + levels) / 8 bytes moved a byte of text: 1.5 for three levels.
 
 use cuda_std::atomic::mid::atomic_fetch_or_u32_relaxed_device;

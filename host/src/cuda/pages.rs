@@ -211,6 +211,7 @@ mod tests {
             assert!(!waiting().iter().any(|one| Arc::ptr_eq(one, &locking)));
         }
     }
+
     #[test]
     fn what_cannot_be_locked_is_told_once() {
         let mut pages = Pages::new(PAGE).unwrap();

@@ -28,8 +28,9 @@ use crate::program;
 
 /// Bytes of scratch for an item of a column, at most: a row, a value, two offsets, and a number that is not finished.
 const SCRATCH_PER_ITEM: usize = 44;
-/// Columns are made together while their scratch is no more than so many times the text.
-const SCRATCH_PER_BYTE: usize = 4;
+/// Columns are made together while their scratch is no more than so many times the text: index and query take their part of what a
+/// partition may take on a device, and the columns of many short records would take more than all of it.
+const SCRATCH_PER_BYTE: usize = 1;
 
 /// What the columns of a partition are made in, kept from partition to partition.
 pub(super) struct ColumnsStage<A: Accelerator> {
@@ -320,7 +321,7 @@ impl<A: Accelerator> ColumnsStage<A> {
             if unknown.bytes > *room {
                 let rows = shape.rows(device, source, &stage.rows)?;
                 stage.items.gather(device, rows, NO_BOUNDS, None, unknown.bytes)?;
-                // The string that reached beyond the room was left as it was.
+                // The string that reached beyond the room was left as it was, and may begin in what was copied.
                 have.bytes = 0;
             }
             arrays.bytes.resize(unknown.bytes, 0);

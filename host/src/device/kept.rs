@@ -1,7 +1,7 @@
 //! Partitions that stay on a device: asked again with the query, compaction and text kernels alone.
 //!
 //! ```text
-//! queue 0   partitions 0, 4, 8, ...     text, strings, levels, line starts, faulty and loose lines each, in arrays of this queue
+//! queue 0   partitions 0, 4, 8, ...     text, strings, levels, escapes, line starts, faulty and loose lines each, in arrays of this queue
 //! queue 1   partitions 1, 5, 9, ...
 //! ...       ...                         one set of scratch a queue, whoever asks
 //! ```
@@ -30,7 +30,9 @@ pub(super) fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u6
     let padding = bytes.div_ceil(partition_size as u64).saturating_mul(TILE_BYTES as u64);
     let bytes = bytes.saturating_add(padding);
     // Room for a line start, four bytes, for every 128 bytes of text.
-    bytes.saturating_add(bytes.saturating_mul(1 + levels as u64) / 8).saturating_add(bytes / 32)
+    let bitmaps = bytes.saturating_mul(1 + levels as u64) / 8;
+    // A bit a word for escapes, and two a line, for as many lines, for faults and loose ones.
+    bytes.saturating_add(bitmaps).saturating_add(bytes / 32).saturating_add(bytes / 256)
 }
 
 /// The queues of the partitions that are kept, made when they are wanted.

@@ -78,7 +78,7 @@ impl<A: Accelerator> Default for Stages<A> {
 const DEVICE_BYTES_PER_BYTE: u64 = 4;
 /// Workers that keep copies and kernels going while others read and print.
 const WORKERS: usize = 12;
-/// A larger partition fills the device no better, and each worker needs page-locked memory for one, which takes long to get.
+/// Larger ones of all workers do not stay in the processors' caches between reading and copying (docs/performance.md).
 const LARGEST_DEFAULT_PARTITION: u64 = 12 << 20;
 /// The same where the text is in page-locked memory already: how many workers there are, and how large their partitions
 /// (docs/performance.md).

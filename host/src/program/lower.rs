@@ -4,6 +4,7 @@
 //! earlier one shares them. Each tree node becomes a block, in breadth-first order, so block 0 is the root's.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use warpath_shared::ir::{ABSENT, Instr, LiteralKind, MAX_FRAMES, MAX_PATHS, Op, Test};
 use warpath_shared::query::document::MAX_GAP;
@@ -44,19 +45,14 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
         for path in &point.ends {
             lowering.emit(Op::Emit, *path, 0, 0, 0);
         }
-        // Filters that ask for strings come last, side by side, to be asked together.
-        let (strings, others): (Vec<_>, Vec<_>) =
-            point.next.iter().copied().partition(|(segment, _)| asks_for_a_string(segment));
-        for (segment, target) in others {
+        let first = lowering.instrs.len();
+        for (segment, target) in &point.next {
             for selector in &segment.selectors {
-                lowering.selector(selector, starts[target]);
+                lowering.selector(selector, starts[*target]);
             }
         }
-        let first = lowering.instrs.len();
-        for (segment, target) in strings {
-            lowering.selector(&segment.selectors[0], starts[target]);
-        }
-        lowering.join_filters(first);
+        let strings = point.next.iter().take_while(|(segment, _)| asks_for_a_string(segment)).count();
+        lowering.join_filters(first..first + strings);
         lowering.emit(Op::Return, 0, 0, 0, 0);
     }
     let waiting = trie[0].waiting;
@@ -178,11 +174,12 @@ fn merge(queries: &[Query]) -> Vec<Trie<'_>> {
 /// that it is few.
 ///
 /// A frame waits below the block it entered unless it took one node and had nothing left to do: so the segment below which
-/// most frames wait goes last. Points lead only to points behind them, so one walk from the back counts them all.
+/// most frames wait goes last. Filters that ask for strings, below which one always waits, come first, side by side, to be
+/// asked together. Points lead only to points behind them, so one walk from the back counts them all.
 fn count_waiting(trie: &mut [Trie<'_>]) {
     for at in (0..trie.len()).rev() {
         let mut next = std::mem::take(&mut trie[at].next);
-        next.sort_by_key(|(_, target)| trie[*target].waiting);
+        next.sort_by_key(|(segment, target)| (!asks_for_a_string(segment), trie[*target].waiting));
         let last = next.len().saturating_sub(1);
         let below = next.iter().enumerate().map(|(i, (segment, target))| {
             let replaces = i == last && segment.is_singular();
@@ -272,20 +269,18 @@ impl Lowering {
         (offset, len, (quoted_len as i64) << 32 | quoted as i64)
     }
 
-    /// Joins the filters from an instruction on, each of which asks for a string, where they can be: says of each how many may be
-    /// asked at once. Their strings differ, so a child is found by one of them at most; and their targets do, so no path's
-    /// matches come in another order.
-    fn join_filters(&mut self, first: usize) {
+    /// Joins some filters, each of which asks for a string, where they can be: says of each how many may be asked at once. Their
+    /// strings differ, so a child is found by one of them at most. They are of different segments, so no path has two of them, and
+    /// no path's matches come in another order.
+    fn join_filters(&mut self, filters: Range<usize>) {
         let Self { instrs, tests, .. } = self;
-        let filters = &mut instrs[first..];
+        let filters = &mut instrs[filters];
         for i in (0..filters.len().saturating_sub(1)).rev() {
             let joined = filters[i + 1].b;
             let (these, test) = (&filters[i + 1..=i + joined as usize], &tests[filters[i].a as usize]);
             let joins = |other: &Instr| {
                 let asked = &tests[other.a as usize];
-                asked.gaps != 0
-                    && (asked.offset, asked.len) != (test.offset, test.len)
-                    && other.target != filters[i].target
+                asked.gaps != 0 && (asked.offset, asked.len) != (test.offset, test.len)
             };
             if test.gaps != 0 && these.iter().all(joins) {
                 filters[i].b = joined + 1;

@@ -236,7 +236,7 @@ pub struct Gaps {
     /// The first of its bits, from which on there are others, and one past the last. Not empty.
     pub range: (PartOffset, PartOffset),
     /// Bit *g*, from 1 to [`MAX_GAP`], asks for bits that are *g* from one before them, or a byte further, which leaves room for a
-    /// space. There may be others between. None is set, here and in `escaped`, where all bits are asked for.
+    /// space. There may be others between. Where none is set all bits are asked for, whatever `escaped` says.
     pub wanted: u64,
     /// The same, for bits that have an escape between them.
     pub escaped: u64,

@@ -164,6 +164,7 @@ fn ends_plain_name<D: Document>(
     if at > 0 && is_whitespace(doc.byte(at)) {
         at -= 1;
     }
+    // A bracket, where a value begins and ends with braces that are not one another's: `{}["b":2]{}`.
     matches!(doc.byte(at), b',' | b'{' | b'[')
 }
 
