@@ -82,7 +82,16 @@ const SHOWS: [Show; 12] = [
     },
 ];
 
-/// Makes `README.md` and the plots of a folder from its `cpu.jsonl` and `gpu.jsonl`. What was written.
+/// What stands before tables.
+const HOW_TO_READ: &str = "\
+    Made by `bench plot`, as [the plots](README.md) are. Not to be edited.\n\n\
+    Times are wall clock of the whole process, from before it is started until it has ended, unless a table says otherwise: \
+    the median, and in parentheses the least and the most. Rates are of input, in 10⁹ bytes a second. *Processor* is time on \
+    all cores in user space and in the kernel, *peak* the most resident memory, which counts a mapped file. *Checked* says what \
+    of the answer was held to the reference before anything was timed.";
+
+/// Makes the pages and plots of a folder from its `cpu.jsonl` and `gpu.jsonl`: `README.md`, which shows the plots, and `cpu.md` and
+/// `gpu.md`, which have all figures in tables. What was written.
 ///
 /// # Errors
 ///
@@ -91,11 +100,7 @@ pub fn write(folder: &Path) -> Result<Vec<String>> {
     let mut page = String::from(
         "# Measurements\n\n\
          Made by `bench plot` from the result files beside this page, which hold every run; `benches/README.md` says how they \
-         are made. Not to be edited.\n\n\
-         Times are wall clock of the whole process, from before it is started until it has ended, unless a table says otherwise: \
-         the median, and in parentheses the least and the most. Rates are of input, in 10⁹ bytes a second. *Processor* is time on \
-         all cores in user space and in the kernel, *peak* the most resident memory, which counts a mapped file. *Checked* says what \
-         of the answer was held to the reference before anything was timed.\n",
+         are made. Not to be edited.\n",
     );
     let mut files = Vec::new();
     for suite in [Suite::Cpu, Suite::Gpu] {
@@ -108,7 +113,12 @@ pub fn write(folder: &Path) -> Result<Vec<String>> {
             Suite::Cpu => "CPU, beside its peers",
             Suite::Gpu => "GPU",
         };
-        let _ = write!(page, "\n## {heading}\n");
+        let tables_file = format!("{}.md", suite.name());
+        let _ = write!(
+            page,
+            "\n## {heading}\n\nAll figures, and the commands: [{tables_file}]({tables_file}).\n"
+        );
+        let mut all_tables = format!("# {heading}: all figures\n\n{HOW_TO_READ}\n");
         for show in &SHOWS {
             let records: Vec<&Record> = records.iter().filter(|record| record.chart == show.id).collect();
             if records.is_empty() {
@@ -120,8 +130,11 @@ pub fn write(folder: &Path) -> Result<Vec<String>> {
                 fs::write(folder.join(&name), plot).with_context(|| name.clone())?;
                 files.push(name);
             }
-            page += &tables(&records);
+            let _ = write!(all_tables, "\n## {}\n\n{}\n", show.title, place_and_time(&records));
+            all_tables += &tables(&records);
         }
+        fs::write(folder.join(&tables_file), all_tables).with_context(|| tables_file.clone())?;
+        files.push(tables_file);
     }
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     fs::write(folder.join("README.md"), page).context("README.md")?;
@@ -476,6 +489,7 @@ mod tests {
                 "cpu-queries-two-fields.svg",
                 "cpu-sizes.svg",
                 "cpu-components-sizes.svg",
+                "cpu.md",
                 "README.md"
             ]
         );
@@ -486,7 +500,11 @@ mod tests {
             let said = |text: &str| document.descendants().any(|node| node.text() == Some(text));
             assert!(said("A <machine> & more. 2026-11-21."), "{file}");
         }
-        let page = fs::read_to_string(folder.path().join("README.md")).unwrap();
+        let plots = fs::read_to_string(folder.path().join("README.md")).unwrap();
+        for file in files.iter().filter(|file| *file != "README.md") {
+            assert!(plots.contains(&format!("]({file})")), "{file}: {plots}");
+        }
+        let page = fs::read_to_string(folder.path().join("cpu.md")).unwrap();
         assert!(
             page.contains(
                 "| warpath cpu | 1.0 | 21.0 (20.0–22.0) | 3 | 4.76 | 21.0 + 1.00 | 52.4 | values |\n"
