@@ -19,12 +19,14 @@
 //! | [`token`] | where tokens begin and end in a word, what they are, and what they do to node number and depth |
 //! | [`grammar`] | which token may follow which |
 //! | [`operator`] | the operators of the scans, each a [`Monoid`](crate::index::Monoid) |
+//! | [`tape`] | the tree in the order of the text, with links, made in one pass |
 
 use crate::check::FaultKind;
 use crate::units::{Depth, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset};
 
 pub mod grammar;
 pub mod operator;
+pub mod tape;
 pub mod token;
 
 /// A node of one document, counted from 0 in the order in which nodes begin in the text: a parent before its children, and these
