@@ -260,7 +260,7 @@ fn random_lines_cut_by_words() {
         check(&text, 64);
         check(&text, 128);
     }
-    assert!(good > 4000, "{good}");
+    assert!(good > 1000, "{good}");
 }
 
 #[test]
@@ -343,11 +343,12 @@ fn far_containers() {
 
 #[test]
 fn as_deep_as_may_be_and_deeper() {
-    for depth in [1, 63, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, 3 * MAX_DEPTH] {
+    for depth in [2, 63, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, 3 * MAX_DEPTH] {
         let mut text = b"[[1],".to_vec();
         for level in 1..depth {
             text.extend_from_slice(if level % 3 == 0 { b"{\"a\": " } else { b"[" });
         }
+        text.push(b'1');
         for level in (1..depth).rev() {
             text.push(if level % 3 == 0 { b'}' } else { b']' });
         }
