@@ -30,7 +30,7 @@ pub mod primitives;
 pub mod steps;
 mod tokens;
 
-use warpath_shared::check::diagnose;
+use warpath_shared::check::{Fault, FaultKind, diagnose};
 use warpath_shared::tree::grammar::{Before, misplaced};
 use warpath_shared::tree::operator::Count;
 use warpath_shared::tree::token::{TokenKind, bracket_weight, weight};
@@ -88,20 +88,8 @@ impl Tree {
             return Err(TreeFault { kind: TreeFaultKind::Record(fault.kind), at: fault.at });
         }
         let tokens = Tokens::of_json(text);
-        let mut open = vec![0; tokens.len()];
-        nesting::open_before(&tokens.kind, &mut open);
-        let mut owner = vec![NONE; tokens.len()];
-        nesting::owners(&tokens.kind, &open, &mut owner);
-        let in_object = |token: usize| {
-            owner.get(token).is_some_and(|owner| tokens.at(*owner as usize) == TokenKind::OpenObject)
-        };
-        let misplaced = |token: usize| {
-            let before =
-                Before { kind: tokens.before(token), in_object: token.checked_sub(1).is_some_and(in_object) };
-            let kind = misplaced(before, tokens.at(token), open[token] > 0)?;
-            Some(TreeFault { kind, at: tokens.start[token] as usize })
-        };
-        if let Some(fault) = (0..tokens.len()).find_map(misplaced) {
+        let (owner, faults) = placed(&tokens);
+        if let Some(fault) = faults.into_iter().next() {
             return Err(fault);
         }
         let weight_at = |token| weight(tokens.before(token), tokens.at(token), tokens.at(token + 1));
@@ -217,5 +205,54 @@ fn check_length(text: &[u8]) -> Result<(), TreeFault> {
 }
 
 fn is_unclosed(fault: TreeFault) -> bool {
-    fault.kind == TreeFaultKind::Record(warpath_shared::check::FaultKind::UnclosedContainer)
+    fault.kind == TreeFaultKind::Record(FaultKind::UnclosedContainer)
+}
+
+/// Of tokens between which brackets are balanced and match: which one each stands in, and which stand where they may not.
+fn placed(tokens: &Tokens) -> (Vec<TokenIx>, Vec<TreeFault>) {
+    let mut open = vec![0; tokens.len()];
+    nesting::open_before(&tokens.kind, &mut open);
+    let mut owner = vec![NONE; tokens.len()];
+    nesting::owners(&tokens.kind, &open, &mut owner);
+    let in_object = |token: usize| {
+        owner.get(token).is_some_and(|owner| tokens.at(*owner as usize) == TokenKind::OpenObject)
+    };
+    let misplaced = |token: usize| {
+        let before =
+            Before { kind: tokens.before(token), in_object: token.checked_sub(1).is_some_and(in_object) };
+        let kind = misplaced(before, tokens.at(token), open[token] > 0)?;
+        Some(TreeFault { kind, at: tokens.start[token] as usize })
+    };
+    let faults = (0..tokens.len()).filter_map(misplaced).collect();
+    (owner, faults)
+}
+
+/// The first fault of a line that is to have a tree: what is looked for in every record, and if there is none, a token that stands
+/// where RFC 8259 has it not. What scalars consist of is not looked at. A line of white space has none.
+#[must_use]
+pub fn line_fault(line: &[u8]) -> Option<Fault> {
+    if let Some(fault) = diagnose(line) {
+        return Some(fault);
+    }
+    let (_, faults) = placed(&Tokens::of_json(line));
+    faults.into_iter().find_map(|TreeFault { kind, at }| {
+        let kind = match kind {
+            TreeFaultKind::Record(kind) => kind,
+            TreeFaultKind::NoName | TreeFaultKind::NoValue if is_trailing(line, at) => {
+                FaultKind::TrailingComma
+            }
+            TreeFaultKind::NoName => FaultKind::NoName,
+            TreeFaultKind::NoColon => FaultKind::NoColon,
+            TreeFaultKind::NoValue | TreeFaultKind::NameAsValue => FaultKind::NoValue,
+            TreeFaultKind::StrayColon | TreeFaultKind::NoComma => FaultKind::NoSeparator,
+            _ => return None,
+        };
+        Some(Fault { kind, at })
+    })
+}
+
+/// Whether a token closes a container behind a comma.
+fn is_trailing(line: &[u8], at: usize) -> bool {
+    let before = line[..at].trim_ascii_end().last();
+    matches!(line[at], b'}' | b']') && before == Some(&b',')
 }
