@@ -34,7 +34,11 @@ pub fn check<A: Accelerator>(pipeline: &Pipeline<A>, text: &[u8], cuts: &[TreeCu
     Ok(())
 }
 
-fn compare(text: &[u8], got: &Trees, want: &oracle::tape::Trees) -> Result<()> {
+/// Holds trees to the oracle's, and those of lines that are good to the trees that are made by sorting.
+///
+/// # Errors
+/// Where they differ.
+pub fn compare(text: &[u8], got: &Trees, want: &oracle::tape::Trees) -> Result<()> {
     ensure!(got.roots == want.roots, "roots {:?}, not {:?}", got.roots, want.roots);
     ensure!(got.nodes.len() == want.nodes.len(), "{} nodes, not {}", got.nodes.len(), want.nodes.len());
     let mut faults = got.faults.iter().peekable();
@@ -83,7 +87,8 @@ fn by_sorting(line: &[u8], start: usize, (nodes, first): (&[TapeNode], usize)) -
         while up != NONE && tree.next_siblings()[up as usize] == NONE {
             up = tree.parents()[up as usize];
         }
-        let next = if up == NONE { (first + nodes.len()) as u32 } else { place(tree.next_siblings()[up as usize]) };
+        let next =
+            if up == NONE { (first + nodes.len()) as u32 } else { place(tree.next_siblings()[up as usize]) };
         ensure!(node.next == next, "behind node {at} is {}, not {next}", node.next);
     }
     Ok(())
@@ -110,7 +115,9 @@ pub fn slide<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> 
         for gap in [0, 1, 60, 64, 130] {
             let gap = " ".repeat(gap);
             for line in [
-                format!("{{\"name\"{gap}:{gap}1{gap},{gap}\"other\":{gap}{{{gap}\"a\":{gap}[{gap}]{gap}}}{gap}}}"),
+                format!(
+                    "{{\"name\"{gap}:{gap}1{gap},{gap}\"other\":{gap}{{{gap}\"a\":{gap}[{gap}]{gap}}}{gap}}}"
+                ),
                 format!("[\"{}\"{gap},{gap}\"x\"{gap}:1]", "long ".repeat(shift)),
                 format!("{gap}\"{}\"{gap}", "root \\\" ".repeat(shift)),
                 format!("{gap}:{gap}{{}}"),

@@ -164,8 +164,11 @@ impl Outline for Loaded<'_> {
     #[inline(always)]
     fn word(&self, word: usize) -> TapeWord {
         let from: *const U32x4 = self.0.words.at(word, 1).cast();
-        // SAFETY: the index is checked; words are 48 bytes, 16-byte aligned, and nothing writes them meanwhile.
-        let load = |i: usize| -> [u64; 2] { U64x2::from(unsafe { load_readonly_16(from.wrapping_add(i)) }).0 };
+        let load = |i: usize| {
+            // SAFETY: the index is checked; words are 48 bytes, 16-byte aligned, and nothing writes them meanwhile.
+            let U64x2(two) = unsafe { load_readonly_16(from.wrapping_add(i)) }.into();
+            two
+        };
         let ([start, past], [node, bracket], [alt, before]) = (load(0), load(1), load(2));
         TapeWord { start, past, node, bracket, alt, nodes: before as u32, depth: (before >> 32) as Depth }
     }
@@ -326,7 +329,7 @@ pub unsafe fn tape_minima(args: TapeMinimaArgs<'_>) {
         if group < args.groups[0].len() {
             args.groups[0].set(group, least);
         }
-        if group % FAN_OUT == 0 {
+        if group.is_multiple_of(FAN_OUT) {
             args.groups[1].set(group / FAN_OUT, of_all);
         }
     }

@@ -27,9 +27,7 @@ impl InMemory {
         let mut words: Vec<TapeWord> = Vec::new();
         for word in bytes.as_chunks::<WORD_BYTES>().0 {
             let indexed = index_word(&Classes::of(word), &mut state, prefix_xor);
-            let bits = |is: fn(u8) -> bool| {
-                (0..64).fold(0, |bits, i| bits | (is(word[i]) as u64) << i)
-            };
+            let bits = |is: fn(u8) -> bool| (0..64).fold(0, |bits, i| bits | (is(word[i]) as u64) << i);
             let space = bits(is_whitespace);
             words.push(TapeWord::of(&indexed, bits(|byte| b"{}:".contains(&byte)), space, carry));
             carry = TokenCarry::behind(&indexed, space);
@@ -267,8 +265,8 @@ fn random_lines_cut_by_words() {
 fn junk_cut_by_words() {
     for seed in 0..400 {
         let random = &mut Random(seed);
-        let alphabet: &[u8] = [&b"[]{}:,\"1  \n"[..], b"[]", b"[],1", b":\" ", b"{\"a\":1}  \n", b"[{\":"]
-            [seed as usize % 6];
+        let alphabet: &[u8] =
+            [&b"[]{}:,\"1  \n"[..], b"[]", b"[],1", b":\" ", b"{\"a\":1}  \n", b"[{\":"][seed as usize % 6];
         let text: Vec<u8> =
             (0..2500).map(|_| alphabet[random.below(alphabet.len() as u64) as usize]).collect();
         check(&text, 64);
