@@ -10,6 +10,7 @@ mod query;
 mod results;
 mod scan;
 mod structure;
+mod tape;
 
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
 pub use copy::copy_16;
@@ -20,3 +21,4 @@ pub use query::{query_count, query_count_loose, query_fill, query_slots, query_s
 pub use results::{query_bounds, slot_compact, text_gather};
 pub use scan::{count_scan, text_scan};
 pub use structure::structure_write;
+pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};

@@ -10,6 +10,7 @@ mod memory;
 mod pipeline;
 mod query;
 mod results;
+mod tree;
 
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use warpath_shared::kernel::Kernel;
 
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
+pub use tree::{TreeCut, Trees};
 
 use crate::backend::Buffer;
 use crate::error::Error;
@@ -49,6 +51,9 @@ plain!(
     warpath_shared::index::line::LineSummary,
     warpath_shared::kernel::Match,
     warpath_shared::kernel::Span,
+    warpath_shared::tree::outline::StretchSum,
+    warpath_shared::tree::outline::TapeWord,
+    warpath_shared::tree::tape::TapeNode,
 );
 
 /// One queue on a device: memory, copies and typed launches, all in one order.

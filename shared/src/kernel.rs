@@ -19,10 +19,14 @@
 //! | [`TextScan`], [`TextGather`] | text, matches | the matches' text, a line each |
 //! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
 //! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
+//! | [`TapeWords`], [`TapeScan`] | text, string bitmap | the tokens of each word, and what is before it |
+//! | [`TapeLines`] | those, the newline index | trees, of lines that are not long; more faulty lines |
+//! | [`TapeMinima`], [`TapePieces`] | those | the trees of the others |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod columns;
 mod results;
+mod tape;
 
 pub use columns::{
     ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
@@ -32,11 +36,16 @@ pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
 };
+pub use tape::{
+    LONG_LINES, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs, TapeOutline,
+    TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
+};
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
 use crate::index::line::LineSummary;
 use crate::ir::Program;
+use crate::tree::outline::StretchSum;
 use crate::units::{BLOCK_THREADS, LineIx, PartOffset, QUERY_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use crate::view::{View, ViewMut};
 
@@ -107,6 +116,11 @@ macro_rules! for_each_kernel {
             (ColumnRead, column_read, columns),
             (ColumnGather, column_gather, columns),
             (ColumnFinish, column_finish, columns),
+            (TapeWords, tape_words, tape),
+            (TapeScan, tape_scan, tape),
+            (TapeLines, tape_lines, tape),
+            (TapeMinima, tape_minima, tape),
+            (TapePieces, tape_pieces, tape),
             (Copy16, copy_16, copy),
         }
     };
@@ -302,6 +316,10 @@ scan!(
 scan!(
     /// Scans the lengths of matches, with a newline each, into where their texts go.
     TextScan, "text_scan", Match, u64
+);
+scan!(
+    /// Scans what stretches add up to into what is before each.
+    TapeScan, "tape_scan", StretchSum, StretchSum
 );
 
 /// Writes the bitmaps, and what each tile has to say of its lines and brackets. A warp a tile.

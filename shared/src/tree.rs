@@ -20,12 +20,16 @@
 //! | [`grammar`] | which token may follow which |
 //! | [`operator`] | the operators of the scans, each a [`Monoid`](crate::index::Monoid) |
 //! | [`tape`] | the tree in the order of the text, with links, made in one pass |
+//! | [`outline`] | where the tokens of a text are, and what is before any place of it |
+//! | [`piece`] | how a line is cut, and its pieces made into one tree at the same time |
 
 use crate::check::FaultKind;
 use crate::units::{Depth, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset};
 
 pub mod grammar;
 pub mod operator;
+pub mod outline;
+pub mod piece;
 pub mod tape;
 pub mod token;
 

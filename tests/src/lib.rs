@@ -9,3 +9,4 @@ pub mod random;
 pub mod resident;
 pub mod results;
 pub mod suite;
+pub mod trees;

@@ -11,5 +11,6 @@ pub mod json;
 pub mod path;
 pub mod query;
 pub mod regexp;
+pub mod tape;
 pub mod text;
 pub mod tree;

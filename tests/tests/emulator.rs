@@ -9,7 +9,7 @@ use cuda_std::thread;
 use warpath::answer::{TextForm, Want};
 use warpath::backend::{Backend, Buffer};
 use warpath::columns::{ColumnType, Schema};
-use warpath::device::{Accelerator, Pipeline, Plain};
+use warpath::device::{Accelerator, Pipeline, Plain, TreeCut};
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
 use warpath_shared::index::Monoid;
@@ -116,6 +116,7 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
         let want = Want { columns: Some(schema.width()), ..Want::default() };
         pipeline.answer(data::file("people.ndjson"), schema.program(), want)?;
     }
+    pipeline.trees(data::file("people.ndjson"), TreeCut::default())?;
     // No stage of the pipeline: it is there for benches to compare with.
     let device = pipeline.device();
     let text: Vec<u8> = (0..2 * TILE_BYTES).map(|i| (i * 7 % 251) as u8).collect();

@@ -4,10 +4,17 @@
 use warpath::cuda::Cuda;
 use warpath::device::Pipeline;
 use warpath_tests::suite::{self, Effort};
+use warpath_tests::trees;
 
 #[test]
 #[cfg_attr(not(gpu), ignore = "there is no GPU here")]
 fn cuda_device_agrees_with_the_oracles() -> anyhow::Result<()> {
     let pipeline = Pipeline::new(Cuda::new(0)?)?;
     suite::all(&pipeline, Effort { random: (2000, 400), slide_step: 1, large: 50 << 20 })
+}
+
+#[test]
+#[cfg_attr(not(gpu), ignore = "there is no GPU here")]
+fn cuda_device_makes_the_trees_of_the_oracle() -> anyhow::Result<()> {
+    trees::all(&Pipeline::new(Cuda::new(0)?)?, 1000, 10 << 20)
 }

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] [--no-results] FILE PATH...
+//! bench-gpu [--device N] [--runs N] [--registers N] --trees [--longest BYTES] [--piece BYTES] [--brackets N] [FILE...]
 //! ```
 //!
-//! With `--no-results`, what makes text and columns of matches is left out.
+//! With `--no-results`, what makes text and columns of matches is left out. With `--trees`, trees are timed in place of queries: of files, and
+//! of one line of so many brackets; lines longer than so many bytes are cut into pieces of so many.
 //! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a second; a copy
 //! is 2 bytes moved for each that is copied. Medians of all runs but the first three.
 
@@ -15,17 +17,19 @@ use warpath::answer::{Answer, TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::{ColumnType, Schema};
 use warpath::cuda::{Cuda, KernelTime, Settings};
-use warpath::device::{Accelerator, Pipeline};
+use warpath::device::{Accelerator, Pipeline, TreeCut};
 use warpath::{Cpu, Program, Query};
 use warpath_shared::kernel::{Copy16, Copy16Args};
 use warpath_shared::units::TILE_BYTES;
+use warpath_tests::random::Rng;
+use warpath_tests::{oracle, trees};
 
 /// Runs that warm caches and clocks, and are not counted.
 const WARM_UP: usize = 3;
 
 fn main() -> Result<()> {
     let (mut device, mut runs, mut levels, mut registers, mut rest) = (0, 20, None, None, Vec::new());
-    let mut results = true;
+    let (mut results, mut of_trees, mut brackets, mut cut) = (true, false, None, TreeCut::default());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut number = || -> Result<usize> { Ok(args.next().context("a number")?.parse()?) };
@@ -35,8 +39,25 @@ fn main() -> Result<()> {
             "--registers" => registers = Some(number()? as u32),
             "--levels" => levels = Some(number()? as u32),
             "--no-results" => results = false,
+            "--trees" => of_trees = true,
+            "--brackets" => brackets = Some(number()?),
+            "--longest" => cut.longest = number()? as u32,
+            "--piece" => cut.piece = number()? as u32,
             _ => rest.push(arg),
         }
+    }
+    let cuda = || Cuda::with_settings(device, Settings { registers, ..Settings::default() });
+    if of_trees {
+        let pipeline = Pipeline::new(cuda()?)?;
+        for file in &rest {
+            let text = std::fs::read(file).with_context(|| file.clone())?;
+            tree_times(&pipeline, file, &text, runs, cut)?;
+        }
+        if let Some(count) = brackets {
+            let text = trees::brackets(&mut Rng::new(1), count / 2);
+            tree_times(&pipeline, &format!("{count} brackets"), &text, runs, cut)?;
+        }
+        return Ok(());
     }
     let [file, paths @ ..] = rest.as_slice() else { bail!("usage: bench-gpu FILE PATH...") };
     ensure!(!paths.is_empty(), "usage: bench-gpu FILE PATH...");
@@ -44,21 +65,13 @@ fn main() -> Result<()> {
     let bytes = text.len() as f64;
 
     let start = Instant::now();
-    let cuda = Cuda::with_settings(device, Settings { registers, ..Settings::default() })?;
+    let cuda = cuda()?;
     // Waits for the context, and loads the copy kernel's module.
     cuda.prepare::<Copy16>()?;
     println!("{}: context and module in {:.0} ms", cuda.name(), start.elapsed().as_secs_f64() * 1e3);
     println!("{file}: {} bytes", text.len());
     let copy = copy_time(&cuda, text.len(), runs)?;
-    let line = |name: &str, milliseconds: f32, moved: f64| {
-        let rate = |bytes: f64| bytes / milliseconds as f64 / 1e6;
-        println!(
-            "{name:<44} {milliseconds:9.3} ms {:9.0} GB/s of input {:9.0} GB/s moved {:6.1} % of the copy's",
-            rate(bytes),
-            rate(moved),
-            100.0 * rate(moved) / (2.0 * bytes / copy as f64 / 1e6),
-        );
-    };
+    let line = |name: &str, milliseconds, moved| print_line(name, milliseconds, moved, (bytes, copy));
     line("copy kernel", copy, 2.0 * bytes);
 
     let pipeline = Pipeline::new(cuda)?;
@@ -144,6 +157,61 @@ fn main() -> Result<()> {
     for query in queries.iter().filter(|_| results) {
         column_times(&pipeline, &text, query, runs.min(7))?;
     }
+    Ok(())
+}
+
+/// Prints a time with its rates: of input, of what is moved at least, and that one's part of the copy's, given the bytes of input and the
+/// time in which they are copied.
+fn print_line(name: &str, milliseconds: f32, moved: f64, (bytes, copy): (f64, f32)) {
+    let rate = |bytes: f64| bytes / milliseconds as f64 / 1e6;
+    println!(
+        "{name:<44} {milliseconds:9.3} ms {:9.0} GB/s of input {:9.0} GB/s moved {:6.1} % of the copy's",
+        rate(bytes),
+        rate(moved),
+        100.0 * rate(moved) / (2.0 * bytes / copy as f64 / 1e6),
+    );
+}
+
+/// Times the kernels that make trees, and holds the trees to the oracle's. What must be moved is the text, the string bitmap and
+/// the nodes; what each kernel moves is in its header.
+fn tree_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize, cut: TreeCut) -> Result<()> {
+    let bytes = text.len() as f64;
+    let got = pipeline.trees(text, cut)?;
+    trees::compare(text, &got, &oracle::tape::trees(text))?;
+    let containers = got.nodes.iter().filter(|node| node.is_container()).count() as f64;
+    let nodes = got.nodes.len() as f64;
+    println!("{name}: {nodes} values");
+    let copy = copy_time(pipeline.device(), text.len(), runs)?;
+    let line = |name: &str, milliseconds, moved| {
+        print_line(&format!("    {name}"), milliseconds, moved, (bytes, copy));
+    };
+    line("copy kernel", copy, 2.0 * bytes);
+    pipeline.load(text)?;
+    let mut each: Vec<Vec<KernelTime>> = Vec::new();
+    for run in 0..runs + WARM_UP {
+        pipeline.device().start_timeline();
+        pipeline.trees_resident(cut)?;
+        let (times, _) = pipeline.device().take_timeline()?;
+        if run >= WARM_UP {
+            each.push(times);
+        }
+    }
+    let is_tree = |kernel: &KernelTime| kernel.name.starts_with("tape_");
+    for (i, kernel) in each[0].iter().enumerate().filter(|(_, kernel)| is_tree(kernel)) {
+        let moved = match kernel.name {
+            "tape_words" => 1.875 * bytes,
+            "tape_lines" | "tape_pieces" => 0.75 * bytes + 16.0 * nodes + 24.0 * containers,
+            _ => 0.0,
+        };
+        line(kernel.name, median(each.iter().map(|run| run[i].milliseconds)), moved);
+    }
+    let sum = |run: &Vec<KernelTime>, of: &dyn Fn(&KernelTime) -> bool| -> f32 {
+        run.iter().filter(|kernel| of(kernel)).map(|kernel| kernel.milliseconds).sum()
+    };
+    let least = 1.125 * bytes + 16.0 * nodes;
+    line("trees without the index, sum of kernels", median(each.iter().map(|run| sum(run, &is_tree))), least);
+    let all = median(each.iter().map(|run| sum(run, &|_| true)));
+    line("trees with the index, sum of kernels", all, least + 1.125 * bytes);
     Ok(())
 }
 

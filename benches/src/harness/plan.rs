@@ -41,6 +41,11 @@ pub enum Work {
         /// As `--levels` takes them.
         levels: Option<usize>,
     },
+    /// The kernels that make trees, of the file and of one line of so many brackets, by `bench-gpu`.
+    Trees {
+        /// As `--brackets` takes them.
+        brackets: u64,
+    },
 }
 
 /// Where to measure.
@@ -162,8 +167,21 @@ fn gpu(extent: Extent) -> Vec<Chart> {
         components("components-record-bytes", of(&charts[3])),
         components("components-selectivity", of(&charts[4])),
         components("components-levels", depths.collect()),
+        components("components-trees", trees(extent)),
     ]);
     charts
+}
+
+/// Trees of tweets and of directions, and of one line of brackets. What is asked of the data is not.
+fn trees(extent: Extent) -> Vec<Case> {
+    let case = |(shape, brackets): (Shape, u64)| Case {
+        label: shape.name().into(),
+        x: None,
+        data: Data { shape, bytes: extent.bytes(GPJSON_BYTES) },
+        ask: ask::lang(),
+        work: Work::Trees { brackets: extent.bytes(brackets) },
+    };
+    [(Shape::Twitter, 100_000_000), (Shape::Maps, 1_000_000)].map(case).into()
 }
 
 /// The queries of the field, each over its data.

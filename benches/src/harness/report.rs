@@ -22,7 +22,7 @@ struct Show {
     log: bool,
 }
 
-const SHOWS: [Show; 12] = [
+const SHOWS: [Show; 13] = [
     Show { id: "queries", title: "The queries of the field", axis: None, log: false },
     Show {
         id: "sizes",
@@ -80,6 +80,7 @@ const SHOWS: [Show; 12] = [
         axis: Some("levels"),
         log: false,
     },
+    Show { id: "components-trees", title: "Kernels that make trees", axis: None, log: false },
 ];
 
 /// What stands before tables.

@@ -86,7 +86,15 @@ impl Session {
                     self.refer(chart, case.data, &file)?;
                     self.tools(chart, case, tools, &file)
                 }
-                Work::Components { levels } => vec![self.components(case, *levels, &file)],
+                Work::Components { levels } => {
+                    let levels = levels.iter().flat_map(|levels| ["--levels".into(), levels.to_string()]);
+                    let paths = case.ask.columns.0.iter().map(|(_, path)| path.clone());
+                    vec![self.components(levels.collect(), &file, paths.collect())]
+                }
+                Work::Trees { brackets } => {
+                    let flags = ["--trees".into(), "--brackets".into(), brackets.to_string()];
+                    vec![self.components(flags.into(), &file, Vec::new())]
+                }
             };
             for (tool, version, command, outcome) in outcomes.into_iter().flatten() {
                 self.records.push(Record {
@@ -245,11 +253,11 @@ impl Session {
     }
 
     /// Has `bench-gpu` time what happens on a device.
-    fn components(&mut self, case: &Case, levels: Option<usize>, file: &Path) -> Vec<Seen> {
+    fn components(&mut self, flags: Vec<String>, file: &Path, paths: Vec<String>) -> Vec<Seen> {
         let mut bare = vec!["bench-gpu".to_owned()];
-        bare.extend(levels.iter().flat_map(|levels| ["--levels".to_owned(), levels.to_string()]));
+        bare.extend(flags);
         bare.push(file.to_string_lossy().into_owned());
-        bare.extend(case.ask.columns.0.iter().map(|(_, path)| path.clone()));
+        bare.extend(paths);
         let version = self.settings.revision.clone().unwrap_or_default();
         let not_run = |why: String| {
             vec![("bench-gpu".to_owned(), version.clone(), bare.clone(), Outcome::NotRun { why })]

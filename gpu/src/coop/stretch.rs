@@ -56,6 +56,48 @@ pub fn load(text: View<'_, u8>, start: usize, lane: u32) -> Loaded {
 /// else touches. When it returns, lanes may write there what only they read.
 #[inline(always)]
 pub unsafe fn classify(loaded: Loaded, staging: Shared<U32x4>, lane: u32) -> Classes {
+    // SAFETY: the caller's contract is the same.
+    let (low, high) = unsafe { halves(loaded, staging, lane, classify_half) };
+    join(low, high)
+}
+
+/// The bytes of one word that matter to tokens, a bitmap each.
+#[derive(Clone, Copy)]
+pub struct TokenClasses {
+    /// `{` and `[`
+    pub open: u64,
+    /// `}` and `]`
+    pub close: u64,
+    /// `:` and `,`
+    pub separator: u64,
+    /// Among these, braces and colons. Elsewhere the bits mean nothing.
+    pub brace: u64,
+    /// White space.
+    pub space: u64,
+}
+
+/// As [`classify`], for tokens.
+///
+/// # Safety
+/// As for [`classify`].
+#[inline(always)]
+pub unsafe fn classify_tokens(loaded: Loaded, staging: Shared<U32x4>, lane: u32) -> TokenClasses {
+    // SAFETY: the caller's contract is the same.
+    let (low, high) = unsafe { halves(loaded, staging, lane, token_half) };
+    join_tokens(low, high)
+}
+
+/// What `of` makes of the two halves of this lane's word.
+///
+/// # Safety
+/// As for [`classify`].
+#[inline(always)]
+unsafe fn halves<H>(
+    loaded: Loaded,
+    staging: Shared<U32x4>,
+    lane: u32,
+    of: impl Fn([u32; 4], [u32; 4]) -> H,
+) -> (H, H) {
     // SAFETY: all lanes are here. What they wrote there before has been read.
     unsafe { sync_warp(ALL) };
     let mut i = 0;
@@ -71,11 +113,11 @@ pub unsafe fn classify(loaded: Loaded, staging: Shared<U32x4>, lane: u32) -> Cla
         let vector = unsafe { staging.offset(place(4 * lane + i)).read() };
         vector.0
     };
-    let low = classify_half(read(0), read(1));
-    let high = classify_half(read(2), read(3));
+    let low = of(read(0), read(1));
+    let high = of(read(2), read(3));
     // SAFETY: all lanes are here.
     unsafe { sync_warp(ALL) };
-    join(low, high)
+    (low, high)
 }
 
 /// The classes of 32 bytes: the fields of [`Classes`], 32 bits each.
@@ -170,8 +212,56 @@ fn classify_half(n: [u32; 4], m: [u32; 4]) -> Half {
     }
 }
 
+/// The classes of 32 bytes that matter to tokens: the fields of [`TokenClasses`].
+struct TokenHalf {
+    open: u32,
+    close: u32,
+    separator: u32,
+    brace: u32,
+    space: u32,
+}
+
+#[inline(always)]
+fn join_tokens(low: TokenHalf, high: TokenHalf) -> TokenClasses {
+    let join = |low: u32, high: u32| low as u64 | (high as u64) << 32;
+    TokenClasses {
+        open: join(low.open, high.open),
+        close: join(low.close, high.close),
+        separator: join(low.separator, high.separator),
+        brace: join(low.brace, high.brace),
+        space: join(low.space, high.space),
+    }
+}
+
+/// As [`classify_half`], and white space:
+///
+/// ```text
+///          7 6 5 4 3 2 1 0
+/// space    0 0 1 0 0 0 0 0
+/// tab      0 0 0 0 1 0 0 1
+/// LF       0 0 0 0 1 0 1 0
+/// CR       0 0 0 0 1 1 0 1
+/// ```
+#[inline(always)]
+fn token_half(n: [u32; 4], m: [u32; 4]) -> TokenHalf {
+    let [p0, p1, p2, p3, p4, p5, p6, p7] = planes(n, m);
+    let low_half = !(p7 | p6);
+    let bracket = !p7 & p6 & p4 & p3 & p0;
+    let even_3 = p3 & !p0;
+    let control = p3 & (!p2 & (p1 ^ p0) | p2 & !p1 & p0);
+    TokenHalf {
+        open: bracket & !p2 & p1,
+        close: bracket & p2 & !p1,
+        separator: low_half & p5 & even_3 & (p4 & !p2 & p1 | !p4 & p2 & !p1),
+        brace: p5 & p4,
+        space: low_half & !p4 & (p5 & !p3 & !p2 & !p1 & !p0 | !p5 & control),
+    }
+}
+
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod tests {
+    use warpath_shared::tree::token::white_space;
+
     use super::*;
 
     #[test]
@@ -183,6 +273,10 @@ mod tests {
             };
             let classes = join(classify_half(vector(0), vector(1)), classify_half(vector(2), vector(3)));
             assert_eq!(classes.normalised(), Classes::of(&word).normalised(), "{first}");
+            let tokens = join_tokens(token_half(vector(0), vector(1)), token_half(vector(2), vector(3)));
+            assert_eq!(tokens.space, white_space(&word), "{first}");
+            let common = [tokens.open, tokens.close, tokens.separator, tokens.brace];
+            assert_eq!(common, [classes.open, classes.close, classes.separator, classes.brace], "{first}");
         }
     }
 }

@@ -4,6 +4,8 @@ use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up};
 use warpath_shared::index::Monoid;
 use warpath_shared::index::level::KindWrites;
 use warpath_shared::index::line::LineSummary;
+use warpath_shared::tree::outline::StretchSum;
+use warpath_shared::units::{Depth, PartOffset};
 
 use super::LANES;
 
@@ -39,6 +41,14 @@ impl Shuffle for LineSummary {
         let low = read(a as u64 | (b as u64) << 32);
         let high = read(c as u64 | (d as u64) << 32);
         Self::from_words([low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32])
+    }
+}
+
+impl Shuffle for StretchSum {
+    #[inline(always)]
+    fn map(self, read: impl Fn(u64) -> u64) -> Self {
+        let both = read(self.nodes as u64 | (self.depth as u32 as u64) << 32);
+        Self { nodes: both as u32, depth: (both >> 32) as Depth, last: read(self.last as u64) as PartOffset }
     }
 }
 

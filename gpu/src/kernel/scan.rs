@@ -74,9 +74,13 @@ pub(super) unsafe fn scan<T: Monoid + Shuffle>(
 /// # Safety
 /// As for [`scan`].
 #[inline(always)]
-unsafe fn offsets<I: Copy>(args: &ScanArgs<'_, I, u64>, shared: &Scratch<u64>, length: impl Fn(I) -> u64) {
+pub(super) unsafe fn offsets<I: Copy, T: Monoid + Shuffle>(
+    args: &ScanArgs<'_, I, T>,
+    shared: &Scratch<T>,
+    length: impl Fn(I) -> T,
+) {
     let len = args.input.len();
-    let load = |at| if at < len { length(args.input.get(at)) } else { 0 };
+    let load = |at| if at < len { length(args.input.get(at)) } else { T::default() };
     // SAFETY: the caller's contract is the same.
     let Element { at, value, before } = unsafe { scan(&args.look_back, shared, load) };
     if at < len {
@@ -85,7 +89,7 @@ unsafe fn offsets<I: Copy>(args: &ScanArgs<'_, I, u64>, shared: &Scratch<u64>, l
     }
     if at + 1 == len {
         // SAFETY: as above: this is the thread of the last element.
-        unsafe { args.output.set(len, before + value) };
+        unsafe { args.output.set(len, before.combine(value)) };
     }
 }
 

@@ -46,8 +46,18 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 9] =
-    modules!["index", "slots", "slots_loose", "counts", "counts_loose", "fill", "results", "columns", "copy"];
+const MODULES: [KernelModule; 10] = modules![
+    "index",
+    "slots",
+    "slots_loose",
+    "counts",
+    "counts_loose",
+    "fill",
+    "results",
+    "columns",
+    "tape",
+    "copy"
+];
 
 /// The modules that all kernels are in.
 #[must_use]

@@ -1,6 +1,6 @@
 //! The index of one partition on a device: its text, the kernels that read it, and the buffers that they write.
 
-use warpath_shared::check::diagnose;
+use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::index::Monoid;
 use warpath_shared::index::level::KindWrites;
 use warpath_shared::index::line::LineSummary;
@@ -12,6 +12,8 @@ use warpath_shared::kernel::{
 use warpath_shared::units::{
     Level, LineIx, MAX_PARTITION_BYTES, PartOffset, TILE_BYTES, WORD_BYTES, padded_for, tiles_for, words_for,
 };
+
+use warpath_shared::view::View;
 
 use super::{Accelerator, Plain, ScanScratch, Slot, launch};
 use crate::answer::LineFault;
@@ -139,9 +141,19 @@ pub(super) struct IndexShape {
     levels: Level,
     pub lines: usize,
     /// The kernels found or suspect a faulty line.
-    any_faulty: bool,
+    pub any_faulty: bool,
     /// Some line is loose.
     pub any_loose: bool,
+}
+
+/// A text on the device, as far as tokens are made of it.
+pub(super) struct TokenText<'a> {
+    /// Whole tiles.
+    pub text: View<'a, u8>,
+    pub string: View<'a, u64>,
+    pub line_starts: View<'a, PartOffset>,
+    /// How long the text is.
+    pub len: PartOffset,
 }
 
 impl IndexShape {
@@ -321,8 +333,14 @@ impl<A: Accelerator> IndexStage<A> {
         Ok(starts)
     }
 
-    /// Judges the lines that the kernels suspect, and clears those found good on the device.
-    pub fn judge(&mut self, device: &A, text: &[u8], shape: IndexShape) -> Result<Vec<LineFault>, Error> {
+    /// Judges the lines that the kernels suspect, and clears those found good on the device. `fault` says what is wrong with a line.
+    pub fn judge(
+        &mut self,
+        device: &A,
+        text: &[u8],
+        shape: IndexShape,
+        fault: fn(&[u8]) -> Option<Fault>,
+    ) -> Result<Vec<LineFault>, Error> {
         if !shape.any_faulty {
             return Ok(Vec::new());
         }
@@ -335,7 +353,7 @@ impl<A: Accelerator> IndexStage<A> {
             while left != 0 {
                 let bit = left.trailing_zeros();
                 let line = 32 * w + bit as usize;
-                match diagnose(&text[starts[line] as usize..starts[line + 1] as usize]) {
+                match fault(&text[starts[line] as usize..starts[line + 1] as usize]) {
                     Some(fault) => faults.push(LineFault { line: line as LineIx, fault }),
                     None => *word &= !(1 << bit),
                 }
@@ -359,9 +377,34 @@ impl<A: Accelerator> IndexStage<A> {
         })
     }
 
+    /// The partition as the kernels of trees read it, and where they report.
+    pub fn tokens(
+        &mut self,
+        device: &A,
+        shape: IndexShape,
+    ) -> Result<(TokenText<'_>, FaultyLines<'_>), Error> {
+        let Self { text, string, line_starts, faulty, status, loaded, .. } = self;
+        let text = TokenText {
+            text: device.view(text.get()?, shape.padded),
+            string: device.view(string.get()?, shape.words()),
+            line_starts: device.view(line_starts.get()?, shape.lines + 1),
+            len: *loaded as PartOffset,
+        };
+        let faulty = FaultyLines {
+            bits: device.view_mut(faulty.get_mut()?, line_words(shape.lines)),
+            status: device.view_mut(status.get_mut()?, STATUS_WORDS),
+        };
+        Ok((text, faulty))
+    }
+
+    /// Where what kernels say of the text as a whole is.
+    pub fn status(&self) -> &Slot<A, u32> {
+        &self.status
+    }
+
     /// Copies the whole index back.
     pub fn download(&mut self, device: &A, text: &[u8], shape: IndexShape) -> Result<StructuralIndex, Error> {
-        let faults = self.judge(device, text, shape)?;
+        let faults = self.judge(device, text, shape, diagnose)?;
         let words = words_for(text.len());
         let mut string = vec![0; words];
         device.download(self.string.get()?, 0, &mut string)?;

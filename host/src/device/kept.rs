@@ -10,6 +10,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use warpath_shared::check::diagnose;
 use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 
 use super::Accelerator;
@@ -79,7 +80,7 @@ impl<A: Accelerator> KeptQueues<A> {
             // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
             unsafe { stages.index.load(queue, text) }?;
             let shape = stages.index.build(queue, levels)?;
-            let faults = stages.index.judge(queue, text, shape)?;
+            let faults = stages.index.judge(queue, text, shape, diagnose)?;
             stages.index.exchange(&mut arrays);
             (Some(shape), faults)
         };

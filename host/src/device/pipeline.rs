@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use warpath_shared::check::diagnose;
 use warpath_shared::kernel::{
     CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds, QueryCount, QueryCountLoose,
     QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact, StructureWrite,
@@ -15,6 +16,7 @@ use super::index::{IndexShape, IndexStage};
 use super::kept::{KeptQueues, LARGEST_PARTITION, QUEUES, bytes_kept};
 use super::query::{Find, QueryStage};
 use super::results::Texts;
+use super::tree::{TreeCut, TreeStage, Trees};
 use crate::answer::{Answer, LineFault, Piece, Want};
 use crate::backend::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::columns::ColumnBatch;
@@ -60,6 +62,7 @@ pub(super) struct Stages<A: Accelerator> {
     pub query: QueryStage<A>,
     columns: ColumnsStage<A>,
     raw: ItemStage<A>,
+    tree: TreeStage<A>,
 }
 
 impl<A: Accelerator> Default for Stages<A> {
@@ -69,6 +72,7 @@ impl<A: Accelerator> Default for Stages<A> {
             query: QueryStage::default(),
             columns: ColumnsStage::default(),
             raw: ItemStage::default(),
+            tree: TreeStage::default(),
         }
     }
 }
@@ -145,6 +149,35 @@ impl<A: Accelerator> Pipeline<A> {
     /// [`Error::Device`]; [`Error::Internal`] if nothing was loaded.
     pub fn index_resident(&self, levels: Level) -> Result<(), Error> {
         self.stages().index.build(&self.device, levels).map(drop)
+    }
+
+    /// Makes the trees of the text that is on the device, indexed anew, and leaves them there: what a bench times. How lines are
+    /// cut changes how fast that is.
+    ///
+    /// # Errors
+    /// [`Error::Device`]; [`Error::Internal`] if nothing was loaded.
+    pub fn trees_resident(&self, cut: TreeCut) -> Result<(), Error> {
+        let Stages { index, tree, .. } = &mut *self.stages();
+        let mut shape = index.build(&self.device, 0)?;
+        tree.build(&self.device, index, &mut shape, cut).map(drop)
+    }
+
+    /// Makes the trees of a text and copies them back, with the faults of the index and those that the trees have found. How lines are
+    /// cut changes how fast that is, never the trees.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn trees(&self, text: &[u8], cut: TreeCut) -> Result<Trees, Error> {
+        if text.is_empty() {
+            return Ok(Trees { roots: vec![0], ..Trees::default() });
+        }
+        let Stages { index, tree, .. } = &mut *self.stages();
+        let _waits = Waits(&self.device);
+        // SAFETY: the text is borrowed until this returns, and the device is waited for before.
+        unsafe { index.load(&self.device, text) }?;
+        let mut shape = index.build(&self.device, 0)?;
+        let nodes = tree.build(&self.device, index, &mut shape, cut)?;
+        tree.download(&self.device, index, text, (shape, nodes))
     }
 
     fn stages(&self) -> MutexGuard<'_, Stages<A>> {
@@ -362,7 +395,7 @@ pub(super) struct Part<'a, A: Accelerator> {
 impl<A: Accelerator> Part<'_, A> {
     /// Runs the program that was sent.
     pub fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
-        let Self { stages: Stages { index, query, columns, raw }, text, base, shape, faults } = self;
+        let Self { stages: Stages { index, query, columns, raw, .. }, text, base, shape, faults } = self;
         let cut = faults.first().map(|fault| fault.line);
         let Want { matches, records, .. } = want.to_find();
         let find = Find { matches, records, any_loose: shape.any_loose, cut };
@@ -440,7 +473,7 @@ impl<A: Accelerator> Stages<A> {
                 self.parts(device, task, second, base + first.len(), each)
             };
         }
-        let faults = self.index.judge(device, text, shape)?;
+        let faults = self.index.judge(device, text, shape, diagnose)?;
         self.query.send(device, task.program)?;
         each(Part { stages: self, text, base, shape, faults })
     }

@@ -110,6 +110,36 @@ pub struct TokenCarry {
     scalar: bool,
 }
 
+impl TokenCarry {
+    /// What a word has to say to its right. Nothing at its left changes that.
+    #[inline(always)]
+    pub const fn behind(word: &IndexedWord, space: u64) -> Self {
+        let mut carry = Self { string: false, done: false, scalar: false };
+        tokens(word, space, &mut carry);
+        carry
+    }
+
+    /// The same by the last two bytes alone: is each in a string, and is the last one structure, or white space?
+    #[inline(always)]
+    pub const fn of_bytes(strings: [bool; 2], structure: bool, space: bool) -> Self {
+        let [before, string] = strings;
+        let done = !string && (structure || before);
+        Self { string, done, scalar: !(string || done || space) }
+    }
+
+    /// In three bits.
+    #[inline(always)]
+    pub const fn to_bits(self) -> u32 {
+        self.string as u32 | (self.done as u32) << 1 | (self.scalar as u32) << 2
+    }
+
+    /// The carry of such bits.
+    #[inline(always)]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self { string: bits & 1 != 0, done: bits & 2 != 0, scalar: bits & 4 != 0 }
+    }
+}
+
 /// The tokens of one word, given its strings and structure, its white space ([`white_space`]), and what is at its left.
 #[inline(always)]
 pub const fn tokens(word: &IndexedWord, space: u64, carry: &mut TokenCarry) -> TokenWord {

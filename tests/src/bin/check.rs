@@ -19,6 +19,7 @@ use warpath_tests::oracle;
 use warpath_tests::resident::Resident;
 use warpath_tests::results;
 use warpath_tests::suite::{self, Effort};
+use warpath_tests::trees;
 
 /// GpJSON's six queries, and two that say in RFC 9535's terms what its filters mean.
 const FIELD_QUERIES: [(&str, &[&str]); 7] = [
@@ -66,6 +67,7 @@ fn main() -> Result<()> {
         for number in &numbers {
             let pipeline = Arc::new(Pipeline::new(warpath::cuda::Cuda::new(*number)?)?);
             whole_suite(&*pipeline)?;
+            step("trees", || trees::all(&pipeline, 4000, 30 << 20))?;
             step("text of matches", || results::text(&*pipeline))?;
             step("columns", || results::columns(&*pipeline))?;
             let backend: Arc<dyn Backend> = pipeline.clone();

@@ -1,0 +1,213 @@
+//! The trees of one partition on a device: the nodes of all lines, in the order of the text.
+
+use warpath_shared::kernel::{
+    ANY_FAULTY, FaultyLines, STATUS_WORDS, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima,
+    TapeMinimaArgs, TapeOutline, TapePieces, TapePiecesArgs, TapeScan, TapeWords, TapeWordsArgs, tape_groups,
+};
+use warpath_shared::tree::outline::{STRETCH_WORDS, StretchSum, TapeWord};
+use warpath_shared::tree::tape::{TapeIx, TapeNode};
+use warpath_shared::units::{Depth, WORD_BYTES};
+
+use super::index::{IndexShape, IndexStage, TokenText, scan};
+use super::memory::Downloads;
+use super::{Accelerator, ScanScratch, Slot, launch};
+use crate::answer::LineFault;
+use crate::error::Error;
+
+/// Bytes of text a node for which there is room at first. Where there are more nodes, the first text with so many is read twice.
+const BYTES_OF_A_NODE: usize = 12;
+
+/// Which lines are cut, and into what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeCut {
+    /// The longest line that one thread reads, in bytes with its newline.
+    pub longest: u32,
+    /// Bytes of a piece of a longer one: whole words of 64.
+    pub piece: u32,
+}
+
+impl Default for TreeCut {
+    fn default() -> Self {
+        Self { longest: 16 << 10, piece: 2 << 10 }
+    }
+}
+
+/// The trees of a partition, copied back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trees {
+    /// The nodes of all lines, as they begin in the text. Those of faulty lines mean nothing.
+    pub nodes: Vec<TapeNode>,
+    /// The first node of each line, blank ones too, and at the end how many nodes there are.
+    pub roots: Vec<TapeIx>,
+    /// Faulty lines.
+    pub faults: Vec<LineFault>,
+}
+
+/// Trees on the device, in buffers that are kept from partition to partition.
+pub(super) struct TreeStage<A: Accelerator> {
+    words: Slot<A, TapeWord>,
+    sums: Slot<A, StretchSum>,
+    before: Slot<A, StretchSum>,
+    sum_scan: ScanScratch<A, StretchSum>,
+    least: Slot<A, Depth>,
+    groups: [Slot<A, Depth>; 2],
+    nodes: Slot<A, TapeNode>,
+    roots: Slot<A, TapeIx>,
+    status: Slot<A, u32>,
+}
+
+impl<A: Accelerator> Default for TreeStage<A> {
+    fn default() -> Self {
+        Self {
+            words: Slot::default(),
+            sums: Slot::default(),
+            before: Slot::default(),
+            sum_scan: ScanScratch::default(),
+            least: Slot::default(),
+            groups: [Slot::default(), Slot::default()],
+            nodes: Slot::default(),
+            roots: Slot::default(),
+            status: Slot::default(),
+        }
+    }
+}
+
+impl<A: Accelerator> TreeStage<A> {
+    /// Makes the trees of an indexed text, and says in its shape whether they found a faulty line. Waits for them, to know how many
+    /// nodes there are; which it returns.
+    pub fn build(
+        &mut self,
+        device: &A,
+        index: &mut IndexStage<A>,
+        shape: &mut IndexShape,
+        cut: TreeCut,
+    ) -> Result<usize, Error> {
+        let stretches = self.outline(device, index, *shape)?;
+        let mut room = self.nodes.capacity().max(stretches * STRETCH_WORDS * WORD_BYTES / BYTES_OF_A_NODE);
+        loop {
+            let (text, faulty) = index.tokens(device, *shape)?;
+            self.fill(device, &text, faulty, (stretches, room), cut)?;
+            let (mut nodes, mut status) = ([0], [0; STATUS_WORDS]);
+            let mut downloads = Downloads::new(device);
+            downloads.add(&self.roots, shape.lines, &mut nodes)?;
+            downloads.add(index.status(), 0, &mut status)?;
+            downloads.run()?;
+            let nodes = nodes[0] as usize;
+            if nodes <= room {
+                shape.any_faulty = status[ANY_FAULTY] != 0;
+                return Ok(nodes);
+            }
+            room = nodes + nodes / 4;
+        }
+    }
+
+    /// Finds tokens and what is before each stretch, of which it returns the number.
+    fn outline(&mut self, device: &A, index: &mut IndexStage<A>, shape: IndexShape) -> Result<usize, Error> {
+        let (text, _) = index.tokens(device, shape)?;
+        let words = text.string.len();
+        let stretches = words / STRETCH_WORDS;
+        let args = TapeWordsArgs {
+            text: text.text,
+            string: text.string,
+            words: device.view_mut(self.words.room(device, words)?, words),
+            sums: device.view_mut(self.sums.room(device, stretches)?, stretches),
+            least: device.view_mut(self.least.room(device, stretches)?, stretches),
+            len: text.len,
+            reserved: 0,
+        };
+        launch::<A, TapeWords>(device, &args)?;
+        let Self { sums, before, sum_scan, .. } = self;
+        scan::<A, _, _, TapeScan>(device, sums.get()?, stretches, before, sum_scan)?;
+        Ok(stretches)
+    }
+
+    /// Makes the trees, if there is room for so many nodes as there are.
+    fn fill(
+        &mut self,
+        device: &A,
+        text: &TokenText<'_>,
+        faulty: FaultyLines<'_>,
+        (stretches, room): (usize, usize),
+        cut: TreeCut,
+    ) -> Result<(), Error> {
+        let (words, groups) = (stretches * STRETCH_WORDS, tape_groups(stretches));
+        let groups = [groups, tape_groups(groups)];
+        for (slot, len) in self.groups.iter_mut().zip(groups) {
+            slot.room(device, len)?;
+        }
+        self.nodes.room(device, room)?;
+        let lines = text.line_starts.len();
+        self.roots.room(device, lines)?;
+        device.zero(self.status.room(device, TAPE_STATUS_WORDS)?, 0, TAPE_STATUS_WORDS)?;
+        let before = device.view(self.before.get()?, stretches + 1);
+        let least = device.view(self.least.get()?, stretches);
+        {
+            let args = TapeLinesArgs {
+                outline: TapeOutline {
+                    words: device.view(self.words.get()?, words),
+                    before,
+                    least,
+                    groups: [
+                        device.view(self.groups[0].get()?, groups[0]),
+                        device.view(self.groups[1].get()?, groups[1]),
+                    ],
+                },
+                line_starts: text.line_starts,
+                nodes: device.view_mut(self.nodes.get_mut()?, room),
+                roots: device.view_mut(self.roots.get_mut()?, lines),
+                faulty,
+                status: device.view_mut(self.status.get_mut()?, TAPE_STATUS_WORDS),
+                longest: cut.longest,
+                reserved: 0,
+            };
+            launch::<A, TapeLines>(device, &args)?;
+        }
+        let [first, second] = &mut self.groups;
+        let args = TapeMinimaArgs {
+            before,
+            least,
+            groups: [
+                device.view_mut(first.get_mut()?, groups[0]),
+                device.view_mut(second.get_mut()?, groups[1]),
+            ],
+            status: device.view(self.status.get()?, TAPE_STATUS_WORDS),
+        };
+        launch::<A, TapeMinima>(device, &args)?;
+        let args = TapePiecesArgs {
+            outline: TapeOutline {
+                words: device.view(self.words.get()?, words),
+                before,
+                least,
+                groups: [
+                    device.view(self.groups[0].get()?, groups[0]),
+                    device.view(self.groups[1].get()?, groups[1]),
+                ],
+            },
+            line_starts: text.line_starts,
+            nodes: device.view_mut(self.nodes.get_mut()?, room),
+            faulty,
+            status: device.view(self.status.get()?, TAPE_STATUS_WORDS),
+            longest: cut.longest,
+            piece: cut.piece,
+        };
+        launch::<A, TapePieces>(device, &args)
+    }
+
+    /// Copies so many nodes back, and judges the lines that the kernels suspect.
+    pub fn download(
+        &self,
+        device: &A,
+        index: &mut IndexStage<A>,
+        text: &[u8],
+        (shape, nodes): (IndexShape, usize),
+    ) -> Result<Trees, Error> {
+        let faults = index.judge(device, text, shape, crate::tree::line_fault)?;
+        let mut trees =
+            Trees { nodes: vec![TapeNode::default(); nodes], roots: vec![0; shape.lines + 1], faults };
+        let mut downloads = Downloads::new(device);
+        downloads.add(&self.nodes, 0, &mut trees.nodes)?;
+        downloads.add(&self.roots, 0, &mut trees.roots)?;
+        downloads.run()?;
+        Ok(trees)
+    }
+}

@@ -1,0 +1,211 @@
+//! The kernels that make trees in the order of the text ([`crate::tree::tape`]).
+
+use super::{FaultyLines, Kernel, STATUS_WORDS, SizeError, Sizes, blocks_for, blocks_for_tiles};
+use crate::tree::outline::{FAN_OUT, GROUP_LEVELS, STRETCH_WORDS, StretchSum, TapeWord};
+use crate::tree::tape::{TapeIx, TapeNode};
+use crate::units::{Depth, PartOffset, QUERY_THREADS, TILE_BYTES, WORD_BYTES};
+use crate::view::{View, ViewMut};
+
+/// Finds the tokens of each word, and what each stretch adds up to. A warp a tile.
+pub struct TapeWords;
+
+/// Arguments of [`TapeWords`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TapeWordsArgs<'a> {
+    /// As for [`super::LineStatesArgs::text`].
+    pub text: View<'a, u8>,
+    /// As for [`super::StructureWriteArgs::string`].
+    pub string: View<'a, u64>,
+    /// A word for every 64 bytes of `text`.
+    pub words: ViewMut<'a, TapeWord>,
+    /// A sum for every stretch of 2 KiB.
+    pub sums: ViewMut<'a, StretchSum>,
+    /// For each stretch, the least depth before one of its bytes, counted from its start.
+    pub least: ViewMut<'a, Depth>,
+    /// As for [`super::StructureWriteArgs::len`].
+    pub len: PartOffset,
+    /// Zero.
+    pub reserved: u32,
+}
+
+// SAFETY: `gpu/src/kernel/tape.rs` defines the entry so.
+unsafe impl Kernel for TapeWords {
+    type Args<'a> = TapeWordsArgs<'a>;
+    const NAME: &'static str = "tape_words";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for_tiles(args.text.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        sizes.at_least("text ≥ a tile", args.text.len(), TILE_BYTES)?;
+        sizes.equal("text = whole tiles", args.text.len() % TILE_BYTES, 0)?;
+        sizes.at_least("text ≥ length + 1", args.text.len(), args.len as usize + 1)?;
+        sizes.equal("64 × string words = text", args.string.len() * WORD_BYTES, args.text.len())?;
+        sizes.equal("words = string words", args.words.len(), args.string.len())?;
+        sizes.equal("32 × sums = words", args.sums.len() * STRETCH_WORDS, args.words.len())?;
+        sizes.equal("least = sums", args.least.len(), args.sums.len())
+    }
+}
+
+/// How many groups there are of so many stretches, or groups of the level before.
+pub const fn tape_groups(len: usize) -> usize {
+    len.div_ceil(FAN_OUT)
+}
+
+/// In the status of trees: not zero if some line is so long that it is cut.
+pub const LONG_LINES: usize = 0;
+/// Words of the status of trees. Zero before the first kernel.
+pub const TAPE_STATUS_WORDS: usize = 1;
+
+/// A text's words and sums ([`crate::tree::outline::Outline`]).
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TapeOutline<'a> {
+    /// From [`TapeWords`].
+    pub words: View<'a, TapeWord>,
+    /// The sums, scanned: one more than there are.
+    pub before: View<'a, StretchSum>,
+    /// From [`TapeWords`].
+    pub least: View<'a, Depth>,
+    /// From [`TapeMinima`].
+    pub groups: [View<'a, Depth>; GROUP_LEVELS],
+}
+
+impl TapeOutline<'_> {
+    fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
+        let sizes = Sizes(kernel);
+        let stretches = self.least.len();
+        let groups = tape_groups(stretches);
+        sizes.at_least("stretches ≥ 1", stretches, 1)?;
+        sizes.equal("words = 32 × stretches", self.words.len(), stretches * STRETCH_WORDS)?;
+        sizes.equal("before = stretches + 1", self.before.len(), stretches + 1)?;
+        sizes.equal("groups = stretches / 32", self.groups[0].len(), groups)?;
+        sizes.equal("groups of groups = groups / 32", self.groups[1].len(), tape_groups(groups))
+    }
+}
+
+/// Makes the trees of all lines that are not too long for one thread. A thread a line.
+pub struct TapeLines;
+
+/// Arguments of [`TapeLines`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TapeLinesArgs<'a> {
+    /// The text's words and sums. The groups are not read.
+    pub outline: TapeOutline<'a>,
+    /// As for [`super::Indexed::line_starts`].
+    pub line_starts: View<'a, PartOffset>,
+    /// The nodes of all lines, as many as there is room for: with less room than is needed nothing is written here.
+    pub nodes: ViewMut<'a, TapeNode>,
+    /// The first node of each line, and at the end how many nodes there are.
+    pub roots: ViewMut<'a, TapeIx>,
+    /// Where to report.
+    pub faulty: FaultyLines<'a>,
+    /// Where [`LONG_LINES`] is.
+    pub status: ViewMut<'a, u32>,
+    /// The longest line that a thread makes the tree of, in bytes with its newline.
+    pub longest: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+// SAFETY: `gpu/src/kernel/tape.rs` defines the entry so.
+unsafe impl Kernel for TapeLines {
+    type Args<'a> = TapeLinesArgs<'a>;
+    const NAME: &'static str = "tape_lines";
+    const THREADS: usize = QUERY_THREADS;
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        (args.line_starts.len() - 1).div_ceil(Self::THREADS) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        args.outline.check(Self::NAME)?;
+        let lines = args.line_starts.len();
+        sizes.at_least("line starts ≥ 2", lines, 2)?;
+        sizes.equal("roots = line starts", args.roots.len(), lines)?;
+        sizes.at_least("32 × faulty bits ≥ lines", 32 * args.faulty.bits.len(), lines - 1)?;
+        sizes.equal("status = 5", args.faulty.status.len(), STATUS_WORDS)?;
+        sizes.equal("status of trees = 1", args.status.len(), TAPE_STATUS_WORDS)
+    }
+}
+
+/// Finds the least depths of groups of stretches, if [`LONG_LINES`]. A warp for every 1,024 stretches.
+pub struct TapeMinima;
+
+/// Arguments of [`TapeMinima`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TapeMinimaArgs<'a> {
+    /// As for [`TapeOutline::before`].
+    pub before: View<'a, StretchSum>,
+    /// As for [`TapeOutline::least`].
+    pub least: View<'a, Depth>,
+    /// The least depth in each 32 stretches, counted from the start of the text, and in each 1,024.
+    pub groups: [ViewMut<'a, Depth>; GROUP_LEVELS],
+    /// Where [`LONG_LINES`] is.
+    pub status: View<'a, u32>,
+}
+
+// SAFETY: `gpu/src/kernel/tape.rs` defines the entry so.
+unsafe impl Kernel for TapeMinima {
+    type Args<'a> = TapeMinimaArgs<'a>;
+    const NAME: &'static str = "tape_minima";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for(args.groups[1].len() * FAN_OUT)
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        let groups = tape_groups(args.least.len());
+        sizes.at_least("stretches ≥ 1", args.least.len(), 1)?;
+        sizes.equal("before = stretches + 1", args.before.len(), args.least.len() + 1)?;
+        sizes.equal("groups = stretches / 32", args.groups[0].len(), groups)?;
+        sizes.equal("groups of groups = groups / 32", args.groups[1].len(), tape_groups(groups))?;
+        sizes.equal("status of trees = 1", args.status.len(), TAPE_STATUS_WORDS)
+    }
+}
+
+/// Makes the trees of the other lines, if [`LONG_LINES`], each in pieces. A thread a piece.
+pub struct TapePieces;
+
+/// Arguments of [`TapePieces`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TapePiecesArgs<'a> {
+    /// The text's words and sums.
+    pub outline: TapeOutline<'a>,
+    /// As for [`super::Indexed::line_starts`].
+    pub line_starts: View<'a, PartOffset>,
+    /// As for [`TapeLinesArgs::nodes`].
+    pub nodes: ViewMut<'a, TapeNode>,
+    /// Where to report.
+    pub faulty: FaultyLines<'a>,
+    /// Where [`LONG_LINES`] is.
+    pub status: View<'a, u32>,
+    /// As for [`TapeLinesArgs::longest`].
+    pub longest: u32,
+    /// Bytes of a piece: whole words.
+    pub piece: u32,
+}
+
+// SAFETY: `gpu/src/kernel/tape.rs` defines the entry so.
+unsafe impl Kernel for TapePieces {
+    type Args<'a> = TapePiecesArgs<'a>;
+    const NAME: &'static str = "tape_pieces";
+    const THREADS: usize = QUERY_THREADS;
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        let pieces = (args.outline.words.len() * WORD_BYTES).div_ceil(args.piece as usize);
+        pieces.div_ceil(Self::THREADS) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        args.outline.check(Self::NAME)?;
+        let lines = args.line_starts.len();
+        sizes.at_least("line starts ≥ 2", lines, 2)?;
+        sizes.at_least("piece ≥ a word", args.piece as usize, WORD_BYTES)?;
+        sizes.equal("piece = whole words", args.piece as usize % WORD_BYTES, 0)?;
+        sizes.at_least("32 × faulty bits ≥ lines", 32 * args.faulty.bits.len(), lines - 1)?;
+        sizes.equal("status = 5", args.faulty.status.len(), STATUS_WORDS)?;
+        sizes.equal("status of trees = 1", args.status.len(), TAPE_STATUS_WORDS)
+    }
+}

@@ -1,0 +1,235 @@
+//! The comparisons that hold a device's trees to the sequential builder, and to the tree that is made by sorting.
+
+use anyhow::{Context, Result, ensure};
+use warpath::device::{Accelerator, Pipeline, TreeCut, Trees};
+use warpath::tree::{NONE, NodeKind, Tree, line_fault};
+use warpath_shared::tree::tape::TapeNode;
+use warpath_shared::units::MAX_DEPTH;
+
+use crate::data::{BOUNDARY_LINES, FILES};
+use crate::oracle;
+use crate::random::{self, Rng};
+
+/// As lines are cut where nobody asks for anything else; all lines, in words; and longer ones.
+pub const CUTS: [TreeCut; 3] = [
+    TreeCut { longest: 16 << 10, piece: 2 << 10 },
+    TreeCut { longest: 0, piece: 64 },
+    TreeCut { longest: 200, piece: 192 },
+];
+
+fn show(text: &[u8]) -> String {
+    format!("{} bytes: {}", text.len(), text[..text.len().min(400)].escape_ascii())
+}
+
+/// Holds the trees of a text to the oracle's.
+///
+/// # Errors
+/// Where they differ.
+pub fn check<A: Accelerator>(pipeline: &Pipeline<A>, text: &[u8], cuts: &[TreeCut]) -> Result<()> {
+    let want = oracle::tape::trees(text);
+    for cut in cuts {
+        let got = pipeline.trees(text, *cut)?;
+        compare(text, &got, &want).with_context(|| format!("{cut:?} of {}", show(text)))?;
+    }
+    Ok(())
+}
+
+/// Holds trees to the oracle's, and those of lines that are good to the trees that are made by sorting.
+///
+/// # Errors
+/// Where they differ.
+pub fn compare(text: &[u8], got: &Trees, want: &oracle::tape::Trees) -> Result<()> {
+    ensure!(got.roots == want.roots, "roots {:?}, not {:?}", got.roots, want.roots);
+    ensure!(got.nodes.len() == want.nodes.len(), "{} nodes, not {}", got.nodes.len(), want.nodes.len());
+    let mut faults = got.faults.iter().peekable();
+    let mut start = 0;
+    for (i, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let fault = faults.next_if(|fault| fault.line as usize == i);
+        let shown = || format!("line {i}, {}", show(line));
+        ensure!(fault.is_some() == want.faulty[i], "fault {fault:?} of {}", shown());
+        ensure!(fault.is_none_or(|fault| Some(fault.fault) == line_fault(line)), "{fault:?} of {}", shown());
+        if !want.faulty[i] {
+            let of = want.roots[i] as usize..want.roots[i + 1] as usize;
+            for node in of.clone() {
+                let (got, want) = (got.nodes[node], want.nodes[node]);
+                ensure!(got == want, "node {node} is {got:?}, not {want:?}, of {}", shown());
+            }
+            by_sorting(line, start, (&got.nodes[of.clone()], of.start)).with_context(shown)?;
+        }
+        start += line.len();
+    }
+    ensure!(faults.next().is_none(), "faults {:?}", got.faults);
+    Ok(())
+}
+
+/// Holds the nodes of a line, of which the first is `first`, to the tree of the line.
+fn by_sorting(line: &[u8], start: usize, (nodes, first): (&[TapeNode], usize)) -> Result<()> {
+    // What is no value at all it refuses, and the tape does not ask.
+    let Ok(tree) = Tree::of_json(line) else { return Ok(()) };
+    ensure!(tree.len() == nodes.len(), "{} nodes, not {}", nodes.len(), tree.len());
+    let ranks = tree.in_text_order();
+    let mut in_text = vec![0; ranks.len()];
+    for (node, rank) in ranks.iter().enumerate() {
+        in_text[*rank as usize] = node;
+    }
+    let place = |rank: u32| if rank == NONE { NONE } else { (first + in_text[rank as usize]) as u32 };
+    for (at, (node, rank)) in nodes.iter().zip(ranks).enumerate() {
+        let want = tree.nodes()[*rank as usize];
+        let span = ((start + want.start as usize) as u32, (start + want.end as usize) as u32);
+        ensure!((node.start(), node.end) == span, "node {at}: {node:?} at {span:?}");
+        ensure!(node.up() == place(tree.parents()[*rank as usize]), "node {at} is in {}", node.up());
+        let kinds = (node.is_object(), node.is_array(), node.is_name());
+        let kind = want.kind();
+        let want = (kind == NodeKind::Object, kind == NodeKind::Array, kind == NodeKind::Name);
+        ensure!(kinds == want, "node {at}: {node:?} is {kind:?}");
+        // What is behind it and all that is in it: the next sibling, or what is behind what it is in.
+        let mut up = *rank;
+        while up != NONE && tree.next_siblings()[up as usize] == NONE {
+            up = tree.parents()[up as usize];
+        }
+        let next =
+            if up == NONE { (first + nodes.len()) as u32 } else { place(tree.next_siblings()[up as usize]) };
+        ensure!(node.next == next, "behind node {at} is {}, not {next}", node.next);
+    }
+    Ok(())
+}
+
+/// The files of `tests/data`.
+///
+/// # Errors
+/// Where they differ.
+pub fn files<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
+    for (name, text) in FILES {
+        check(pipeline, text, &CUTS).with_context(|| name.to_owned())?;
+    }
+    Ok(())
+}
+
+/// All hand-written lines in one text, and tokens far from each other, slid across every offset of a word.
+///
+/// # Errors
+/// Where they differ.
+pub fn slide<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> {
+    for shift in (0..64).step_by(step) {
+        let mut text = format!("{}{}\r\n\r\n", " ".repeat(shift), BOUNDARY_LINES.join("\n"));
+        for gap in [0, 1, 60, 64, 130] {
+            let gap = " ".repeat(gap);
+            for line in [
+                format!(
+                    "{{\"name\"{gap}:{gap}1{gap},{gap}\"other\":{gap}{{{gap}\"a\":{gap}[{gap}]{gap}}}{gap}}}"
+                ),
+                format!("[\"{}\"{gap},{gap}\"x\"{gap}:1]", "long ".repeat(shift)),
+                format!("{gap}\"{}\"{gap}", "root \\\" ".repeat(shift)),
+                format!("{gap}:{gap}{{}}"),
+                format!("{gap}{gap}12{gap}"),
+                format!("[1{gap}2]"),
+                format!("[1,{gap}]"),
+                format!("{{\"a\":{gap}}}"),
+                format!("{{\"a\"{gap},\"b\":2}}"),
+            ] {
+                text.push_str(&line);
+                text.push('\n');
+            }
+        }
+        // The last line is not ended.
+        text.push_str("{\"last\":[1,2]}");
+        check(pipeline, text.as_bytes(), &CUTS).with_context(|| format!("shift {shift}"))?;
+    }
+    Ok(())
+}
+
+/// Random JSON, the same with bytes changed, and random bytes.
+///
+/// # Errors
+/// Where they differ.
+pub fn random<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, bytes: usize, seed: u64) -> Result<()> {
+    for round in 0..rounds {
+        let rng = &mut Rng::new(seed + round as u64);
+        let text = match round % 4 {
+            0 => random::json(rng, bytes),
+            1 => {
+                let mut text = random::json(rng, bytes);
+                random::mutate(rng, &mut text, 1 + bytes / 300);
+                text
+            }
+            2 => random::bytes(rng, bytes),
+            _ => random::long_record(rng, bytes, round % 8 == 3).into_bytes(),
+        };
+        check(pipeline, &text, &CUTS).with_context(|| format!("seed {}", seed + round as u64))?;
+    }
+    Ok(())
+}
+
+/// A JSON text of random arrays in each other, of `brackets` opening ones, never more than [`MAX_DEPTH`] deep.
+pub fn brackets(rng: &mut Rng, brackets: usize) -> Vec<u8> {
+    let (mut text, mut depth, mut left, mut bits) = (vec![b'['], 1, brackets - 1, 0);
+    let mut after_open = true;
+    while depth > 0 {
+        bits = if bits > 1 { bits >> 1 } else { rng.next_u64() | 1 << 63 };
+        // What is open is closed at the end, and the root not before.
+        if left > 0 && (depth == 1 || bits & 1 == 1 && depth < MAX_DEPTH) {
+            if !after_open {
+                text.push(b',');
+            }
+            text.push(b'[');
+            (depth, left, after_open) = (depth + 1, left - 1, true);
+        } else {
+            text.push(b']');
+            (depth, after_open) = (depth - 1, false);
+        }
+    }
+    text
+}
+
+/// Long lines: brackets, and containers that begin far before their ends, with the depth at its limit.
+///
+/// # Errors
+/// Where they differ.
+pub fn long_lines<A: Accelerator>(pipeline: &Pipeline<A>, bytes: usize) -> Result<()> {
+    let rng = &mut Rng::new(17);
+    let mut text = b"{\"a\":1}\n".to_vec();
+    text.extend(brackets(rng, bytes / 3));
+    text.extend_from_slice(b"\n\n");
+    for deep in [MAX_DEPTH, MAX_DEPTH + 1] {
+        text.extend_from_slice(&b"[{\"name\": ".repeat(deep / 2));
+        text.extend_from_slice(if deep % 2 == 0 { b"1" } else { b"[]" });
+        text.extend_from_slice(&b"}]".repeat(deep / 2));
+        text.push(b'\n');
+    }
+    text.extend_from_slice(b"{\"first\":[[{\"a\":[");
+    while text.len() < 3 * bytes {
+        text.extend_from_slice(b"{\"b\":\"some text, {[ and \\\"more\\\"\",\"c\":[1,2.5,null]},\"text\",");
+    }
+    text.extend_from_slice(b"\"a long string ");
+    text.extend(std::iter::repeat_n(b'.', bytes));
+    text.extend_from_slice(b"\"]}]]}\n[2]");
+    check(pipeline, &text, &CUTS[..1])?;
+    // Without the object's end.
+    text.truncate(text.len() - 5);
+    check(pipeline, &text, &[TreeCut { longest: 1000, piece: 512 }])
+}
+
+/// More nodes than there is room for at first, then fewer, in the same buffers.
+///
+/// # Errors
+/// Where they differ.
+pub fn room<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
+    for bytes in [100_000, 70_000, 200] {
+        check(pipeline, format!("[{}1]\n", "1,".repeat(bytes / 2)).as_bytes(), &CUTS[..1])?;
+        check(pipeline, "[1,[2]]\n".repeat(bytes / 8).as_bytes(), &CUTS[..1])?;
+    }
+    Ok(())
+}
+
+/// Everything above, as far as a device that is not emulated is asked.
+///
+/// # Errors
+/// Where they differ.
+pub fn all<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, long: usize) -> Result<()> {
+    files(pipeline).context("files")?;
+    slide(pipeline, 1).context("words")?;
+    random(pipeline, rounds, 400, 1).context("random")?;
+    random(pipeline, rounds / 40, 100_000, 100_000).context("random, of several tiles")?;
+    room(pipeline).context("room")?;
+    long_lines(pipeline, long).context("long lines")
+}
