@@ -87,6 +87,12 @@ fn the_kernels_agree_with_the_oracle() -> Result<()> {
     Ok(())
 }
 
+/// Also where the text is no JSON.
+#[test]
+fn the_kernels_agree_with_the_cpu() -> Result<()> {
+    conformance::as_the_cpu(emulated().as_ref(), 0..120)
+}
+
 /// Whether `serde_json` reads a value as it is written: it keeps the last member of a name, RFC 9535's selector takes
 /// the first; and a number that no double is equal to becomes another.
 fn reads_alike(written: &json::Value, read: &Value) -> bool {
