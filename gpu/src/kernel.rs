@@ -18,7 +18,9 @@ pub use copy::copy_16;
 pub use index::line_index;
 pub use kind::kind_check;
 pub use line::{line_scan, line_states};
-pub use query::{query_count, query_count_loose, query_fill, query_slots, query_slots_loose};
+pub use query::{
+    filter_count, filter_fill, query_count, query_count_loose, query_fill, query_slots, query_slots_loose,
+};
 pub use results::{query_bounds, slot_compact, text_gather};
 pub use scan::{count_scan, text_scan};
 pub use structure::structure_write;

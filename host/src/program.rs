@@ -85,6 +85,7 @@ pub struct Program {
     levels: Level,
     singular: bool,
     needs_trees: bool,
+    plain_filters: bool,
     patterns_at_run: bool,
     columns: Vec<Column>,
 }
@@ -157,6 +158,11 @@ impl Program {
     #[must_use]
     pub fn needs_trees(&self) -> bool {
         self.needs_trees
+    }
+
+    /// Whether each filter has one test: that a value, which is found from the child, equals a literal.
+    pub(crate) fn has_plain_filters(&self) -> bool {
+        self.plain_filters
     }
 
     /// Whether some pattern of `match` or `search` is found in the records. Such a program is answered by the CPU alone.

@@ -111,6 +111,8 @@ macro_rules! for_each_kernel {
             (CountScan, count_scan, results),
             (QueryBounds, query_bounds, counts),
             (QueryFill, query_fill, fill),
+            (FilterCount, filter_count, filter_count),
+            (FilterFill, filter_fill, filter_fill),
             (TextScan, text_scan, results),
             (TextGather, text_gather, results),
             (RecordCompact, record_compact, results),
@@ -643,14 +645,21 @@ pub struct QueryCountArgs<'a> {
     pub program: Program<'a>,
     /// Path by path, a count for each line. Zero before the launch.
     pub counts: ViewMut<'a, u64>,
-    /// Where the first [`KEPT`] matches of each count are kept for [`QueryFill`]: first all first ones, laid out as the
+    /// Where the first matches of each count, [`KEPT`] to [`MOST_KEPT`], are kept for [`QueryFill`]: first all first ones, laid out as the
     /// counts are, then all second ones. Empty where only counts are wanted.
     pub kept: ViewMut<'a, Span>,
 }
 
-/// How many matches of a path and line are kept while they are counted. Of 8 bytes each, so that they take no more memory
-/// than counts and offsets do; a line that has more of any path is run again.
+/// How many matches of a path and line are kept while they are counted, at least and at most. Of 8 bytes each; a line that has more of
+/// any path is run again.
 pub const KEPT: usize = 2;
+/// See [`KEPT`].
+pub const MOST_KEPT: usize = 16;
+
+/// Whether `kept` has room for as many matches of each count.
+const fn is_room_to_keep(kept: usize, counts: usize) -> bool {
+    kept.is_multiple_of(counts) && kept / counts >= KEPT && kept / counts <= MOST_KEPT
+}
 
 impl QueryCountArgs<'_> {
     fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
@@ -658,8 +667,9 @@ impl QueryCountArgs<'_> {
         let counts = self.program.paths as usize * self.indexed.lines();
         let sizes = Sizes(kernel);
         sizes.equal("counts = paths × lines", self.counts.len(), counts)?;
-        let kept = if self.kept.is_empty() { 0 } else { KEPT * counts };
-        sizes.equal("kept = 0 or KEPT × counts", self.kept.len(), kept)
+        let kept = self.kept.len();
+        let fits = kept == 0 || is_room_to_keep(kept, counts);
+        sizes.holds("kept = 0 or KEPT to MOST_KEPT × counts", fits, kept, counts)
     }
 }
 
@@ -688,7 +698,8 @@ impl QueryFillArgs<'_> {
         let counts = self.program.paths as usize * self.indexed.lines();
         let sizes = Sizes(kernel);
         sizes.equal("counts = paths × lines", self.counts.len(), counts)?;
-        sizes.equal("kept = KEPT × counts", self.kept.len(), KEPT * counts)?;
+        let kept = self.kept.len();
+        sizes.holds("kept = KEPT to MOST_KEPT × counts", is_room_to_keep(kept, counts), kept, counts)?;
         sizes.equal("offsets = paths × lines + 1", self.offsets.len(), counts + 1)
     }
 }
@@ -723,6 +734,10 @@ query! {
     QueryCountLoose, "query_count_loose", QueryCountArgs, BLOCK_THREADS;
     /// Writes the matches that [`QueryCount`] counted: those that it kept, or all that it finds again. A thread a line.
     QueryFill, "query_fill", QueryFillArgs, QUERY_THREADS;
+    /// As [`QueryCount`], in all lines, by a program with filters that ask for something else than that a value equals a literal.
+    FilterCount, "filter_count", QueryCountArgs, QUERY_THREADS;
+    /// As [`QueryFill`], by such a program.
+    FilterFill, "filter_fill", QueryFillArgs, QUERY_THREADS;
 }
 
 /// Copies, 16 bytes a thread: what the card can move, for benches to compare with.

@@ -36,7 +36,7 @@ use cuda_std::shared::{self, Shared, shared_array};
 use cuda_std::thread::{index_1d, sync_threads, thread_idx_x};
 use cuda_std::wide::{U64x2, load_readonly_16, load_readonly_32, load_readonly_64};
 use warpath_shared::check::trim;
-use warpath_shared::kernel::{Indexed, KEPT, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
+use warpath_shared::kernel::{Indexed, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
 use warpath_shared::query::document::{Document, Node, Text, next_bit_in_words};
 use warpath_shared::query::machine::{Machine, Sink};
 use warpath_shared::units::{BLOCK_THREADS, Level, LineIx, PartOffset, PathIx};
@@ -250,9 +250,10 @@ impl FillSink<'_> {
     /// Whether all matches of all paths were kept.
     #[inline(always)]
     pub fn has_all(&self, paths: PathIx) -> bool {
+        let most = self.kept.len() / self.counts.len();
         let mut path = 0;
         while path < paths {
-            if self.counts.get(self.column.of(path)) > KEPT as u64 {
+            if self.counts.get(self.column.of(path)) > most as u64 {
                 return false;
             }
             path += 1;
@@ -335,7 +336,7 @@ fn count(args: QueryCountArgs<'_>, line: usize, plain: bool) {
     let QueryCountArgs { indexed, program, counts, kept } = args;
     let mut sink = CountSink { column: Column { line, lines: indexed.lines() }, counts, kept };
     if let Some((record, root)) = record(indexed, line, plain) {
-        Machine::default().run(&program, &record, root, &mut sink);
+        Machine::default().run_plain(&program, &record, root, &mut sink);
     }
 }
 
@@ -378,7 +379,41 @@ pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
         } else {
             let plain = !is_set(args.indexed.loose, line);
             let Some((record, root)) = record(args.indexed, line, plain) else { return };
-            Machine::default().run(&args.program, &record, root, &mut sink);
+            Machine::default().run_plain(&args.program, &record, root, &mut sink);
+        }
+    }
+}
+
+/// As [`query_count`], for programs with other filters, and over all lines.
+///
+/// # Safety
+/// Launched as [`FilterCount`](warpath_shared::kernel::FilterCount) says, with sizes that its check accepts.
+#[kernel(launch_bounds(64, 8))]
+pub unsafe fn filter_count(args: QueryCountArgs<'_>) {
+    let QueryCountArgs { indexed, program, counts, kept } = args;
+    let (line, lines) = (index_1d() as usize, indexed.lines());
+    if line < lines
+        && let Some((record, root)) = record(indexed, line, !is_set(indexed.loose, line))
+    {
+        let mut sink = CountSink { column: Column { line, lines }, counts, kept };
+        Machine::default().run(&program, &record, root, &mut sink);
+    }
+}
+
+/// As [`query_fill`], for programs with other filters.
+///
+/// # Safety
+/// Launched as [`FilterFill`](warpath_shared::kernel::FilterFill) says, with sizes that its check accepts.
+#[kernel(launch_bounds(64, 8))]
+pub unsafe fn filter_fill(args: QueryFillArgs<'_>) {
+    let QueryFillArgs { indexed, program, counts, kept, offsets, matches } = args;
+    let (line, lines) = (index_1d() as usize, indexed.lines());
+    if line < lines {
+        let mut sink = FillSink { column: Column { line, lines }, counts, kept, offsets, matches };
+        if sink.has_all(program.paths) {
+            sink.copy(program.paths);
+        } else if let Some((record, root)) = record(indexed, line, !is_set(indexed.loose, line)) {
+            Machine::default().run(&program, &record, root, &mut sink);
         }
     }
 }

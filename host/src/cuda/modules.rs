@@ -46,13 +46,15 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 12] = modules![
+const MODULES: [KernelModule; 14] = modules![
     "index",
     "slots",
     "slots_loose",
     "counts",
     "counts_loose",
     "fill",
+    "filter_count",
+    "filter_fill",
     "results",
     "columns",
     "tape",

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::kernel::{
-    CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds, QueryCount, QueryCountLoose,
-    QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact, StructureWrite, TapeLines, TapeMinima, TapePieces,
-    TapeScan, TapeWords, TreeCount, TreeFill,
+    CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds,
+    QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact, StructureWrite,
+    TapeLines, TapeMinima, TapePieces, TapeScan, TapeWords, TreeCount, TreeFill,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -248,6 +248,8 @@ fn prepare<A: Accelerator>(queue: &A, number: usize, program: &Program, want: Wa
         1 if program.needs_trees() => queue.prepare::<TreeCount>(),
         2 if program.needs_trees() && find.matches => queue.prepare::<TreeFill>(),
         4 if program.needs_trees() => queue.prepare::<TapeWords>(),
+        1 if !program.has_plain_filters() => queue.prepare::<FilterCount>(),
+        2 if !program.has_plain_filters() && find.matches => queue.prepare::<FilterFill>(),
         1 => queue.prepare::<QueryCount>(),
         2 if find.matches && !program.is_singular() => queue.prepare::<QueryFill>(),
         3 if find.text.is_some() || find.records || !program.is_singular() => queue.prepare::<CountScan>(),
@@ -356,6 +358,8 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         } else if program.is_singular() {
             let (plain, loose) = (QuerySlots::NAME, QuerySlotsLoose::NAME);
             format!("{plain}, for loose lines {loose}, {}", SlotCompact::NAME)
+        } else if !program.has_plain_filters() {
+            format!("{}, {counts}, and for the matches {}", FilterCount::NAME, FilterFill::NAME)
         } else {
             let (plain, loose) = (QueryCount::NAME, QueryCountLoose::NAME);
             format!("{plain}, for loose lines {loose}, {counts}, and for the matches {}", QueryFill::NAME)

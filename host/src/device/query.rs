@@ -2,9 +2,10 @@
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
-    CountScan, Indexed, KEPT, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryCountLoose,
-    QueryFill, QueryFillArgs, QuerySlots, QuerySlotsArgs, QuerySlotsLoose, SlotCompact, SlotCompactArgs,
-    Span, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs, Trees, bounds_for, compact_tiles,
+    CountScan, FilterCount, FilterFill, Indexed, KEPT, MOST_KEPT, QueryBounds, QueryBoundsArgs, QueryCount,
+    QueryCountArgs, QueryCountLoose, QueryFill, QueryFillArgs, QuerySlots, QuerySlotsArgs, QuerySlotsLoose,
+    SlotCompact, SlotCompactArgs, Span, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs, Trees, bounds_for,
+    compact_tiles,
 };
 use warpath_shared::units::LineIx;
 
@@ -67,6 +68,14 @@ impl<A: Accelerator> Default for QueryStage<A> {
             found: ResultsStage::default(),
         }
     }
+}
+
+/// Bytes that are used to keep more than the least number of matches while they are counted.
+const KEPT_BYTES: usize = 32 << 20;
+
+/// How many matches of each of so many counts are kept: few lines have more.
+fn kept_of_each(counts: usize) -> usize {
+    (KEPT_BYTES / size_of::<Span>() / counts.max(1)).clamp(KEPT, MOST_KEPT)
 }
 
 /// How far a query is run.
@@ -170,7 +179,7 @@ impl<A: Accelerator> QueryStage<A> {
         let Self { program: sent, counts, kept, offsets, count_scan, found, .. } = self;
         let program_view = sent.view(device, program)?;
         device.zero(counts.room(device, len)?, 0, len)?;
-        let kept_len = if find.matches { KEPT * len } else { 0 };
+        let kept_len = if find.matches { kept_of_each(len) * len } else { 0 };
         let to = device.view_mut(counts.get_mut()?, len);
         let keep = device.view_mut(kept.room(device, kept_len)?, kept_len);
         if let Some(trees) = trees {
@@ -178,9 +187,13 @@ impl<A: Accelerator> QueryStage<A> {
             launch::<A, TreeCount>(device, &args)?;
         } else {
             let args = QueryCountArgs { indexed, program: program_view, counts: to, kept: keep };
-            launch::<A, QueryCount>(device, &args)?;
-            if find.any_loose {
-                launch::<A, QueryCountLoose>(device, &args)?;
+            if !program.has_plain_filters() {
+                launch::<A, FilterCount>(device, &args)?;
+            } else {
+                launch::<A, QueryCount>(device, &args)?;
+                if find.any_loose {
+                    launch::<A, QueryCountLoose>(device, &args)?;
+                }
             }
         }
         scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
@@ -206,7 +219,11 @@ impl<A: Accelerator> QueryStage<A> {
                 launch::<A, TreeFill>(device, &args)?;
             } else {
                 let args = QueryFillArgs { indexed, program, counts: counted, kept, offsets, matches };
-                launch::<A, QueryFill>(device, &args)?;
+                if program.has_plain_filters() {
+                    launch::<A, QueryFill>(device, &args)?;
+                } else {
+                    launch::<A, FilterFill>(device, &args)?;
+                }
             }
         }
         Ok(bounds)

@@ -11,7 +11,7 @@ mod literals;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use warpath_shared::ir::{ABSENT, Instr, MAX_FRAMES, MAX_PATHS, Op, Test, TestKind};
+use warpath_shared::ir::{ABSENT, FAIL, Instr, MAX_FRAMES, MAX_PATHS, Op, PASS, Test, TestKind, relation};
 use warpath_shared::units::Level;
 
 use super::{Column, Program, Query};
@@ -282,6 +282,11 @@ impl Lowering {
             test.path = if runs_block { starts[test.path as usize] } else { end + test.path };
         }
         instrs.append(&mut self.paths);
+        let is_plain = |test: &Test| {
+            let asks = test.kind < TestKind::Exists as u32 && test.relation == relation::EQUAL;
+            asks && test.from_root == 0 && test.then == PASS && test.otherwise == FAIL
+        };
+        let plain_filters = self.tests.iter().all(is_plain);
         let mut literals = self.literals.bytes;
         literals.resize(literals.len().next_multiple_of(4), 0);
         let levels: Option<Vec<Level>> = queries.iter().map(|query| levels(&query.ast.segments)).collect();
@@ -295,6 +300,7 @@ impl Lowering {
             paths: queries.len() as u32,
             singular: levels.is_some() && queries.iter().all(Query::is_singular),
             needs_trees: levels.is_none(),
+            plain_filters,
             levels: levels.into_iter().flatten().max().unwrap_or(0),
             patterns_at_run: self.patterns_at_run,
             columns: queries.iter().map(column).collect(),

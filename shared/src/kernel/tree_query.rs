@@ -1,6 +1,6 @@
 //! Programs over trees.
 
-use super::{KEPT, Kernel, Match, SizeError, Sizes, Span};
+use super::{Kernel, Match, SizeError, Sizes, Span, is_room_to_keep};
 use crate::ir::Program;
 use crate::tree::tape::{TapeIx, TapeNode};
 use crate::units::{PartOffset, TREE_QUERY_THREADS};
@@ -68,8 +68,9 @@ unsafe impl Kernel for TreeCount {
         args.trees.check(&sizes, &args.program)?;
         let counts = args.program.paths as usize * args.trees.lines();
         sizes.equal("counts = paths × lines", args.counts.len(), counts)?;
-        let kept = if args.kept.is_empty() { 0 } else { KEPT * counts };
-        sizes.equal("kept = 0 or KEPT × counts", args.kept.len(), kept)
+        let kept = args.kept.len();
+        let fits = kept == 0 || is_room_to_keep(kept, counts);
+        sizes.holds("kept = 0 or KEPT to MOST_KEPT × counts", fits, kept, counts)
     }
 }
 
@@ -107,7 +108,8 @@ unsafe impl Kernel for TreeFill {
         args.trees.check(&sizes, &args.program)?;
         let counts = args.program.paths as usize * args.trees.lines();
         sizes.equal("counts = paths × lines", args.counts.len(), counts)?;
-        sizes.equal("kept = KEPT × counts", args.kept.len(), KEPT * counts)?;
+        let kept = args.kept.len();
+        sizes.holds("kept = KEPT to MOST_KEPT × counts", is_room_to_keep(kept, counts), kept, counts)?;
         sizes.equal("offsets = paths × lines + 1", args.offsets.len(), counts + 1)
     }
 }

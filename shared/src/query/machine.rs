@@ -20,7 +20,7 @@ use super::navigate::{Leveled, Loaded, Navigate};
 use super::operand::is_accepted;
 use super::select::Visit;
 use super::tree::{Linked, TestState, Trees};
-use super::value::compares;
+use super::value::{compares, equals};
 use crate::ir::{FAIL, Instr, MAX_FRAMES, Op, PASS, Program, Test, TestKind, relation};
 use crate::tree::tape::TapeIx;
 use crate::units::PathIx;
@@ -49,7 +49,16 @@ const TESTING: u32 = 1 << 31;
 /// The frames below the top one. Reused from record to record.
 struct Stack<A, S> {
     below: [MaybeUninit<Frame<A, S>>; MAX_FRAMES],
-    waiting: usize,
+}
+
+/// What a program is made of: what is not is not in the code that runs it, and finds nothing.
+mod form {
+    /// Instructions that select one node at most.
+    pub const SINGULAR: u8 = 0;
+    /// Filters, too, of one test each: whether a value that is found from the child equals a literal.
+    pub const PLAIN: u8 = 1;
+    /// Anything.
+    pub const ANY: u8 = 2;
 }
 
 /// What one step did to the stack.
@@ -76,6 +85,7 @@ const SLICE: u32 = Op::Slice as u32;
 const WILDCARD: u32 = Op::Wildcard as u32;
 const FILTER: u32 = Op::Filter as u32;
 const DESCEND: u32 = Op::Descend as u32;
+const COLLECT: u32 = Op::Collect as u32;
 
 /// Runs programs over records by their leveled bitmaps. Reused from record to record.
 pub struct Machine(Stack<Node, ()>);
@@ -106,6 +116,19 @@ impl Machine {
         self.run_block(program, 0, doc, root, sink);
     }
 
+    /// As [`run`](Self::run), for programs whose filters have one test each, which asks whether a value that is found from the
+    /// child equals a literal.
+    #[inline(always)]
+    pub fn run_plain<D: Document, S: Sink>(
+        &mut self,
+        program: &Program<'_>,
+        doc: &D,
+        root: Node,
+        sink: &mut S,
+    ) {
+        self.0.run::<_, S, { form::PLAIN }>(program, 0, &Leveled(doc), root, sink);
+    }
+
     /// Runs the block at `pc` over one node, as [`run`](Self::run) runs block 0 over a record. To filters the node is the root.
     #[inline(always)]
     pub fn run_block<D: Document, S: Sink>(
@@ -116,7 +139,7 @@ impl Machine {
         node: Node,
         sink: &mut S,
     ) {
-        self.0.run::<_, S, false>(program, pc, &Leveled(doc), node, sink);
+        self.0.run::<_, S, { form::ANY }>(program, pc, &Leveled(doc), node, sink);
     }
 
     /// As [`run`](Self::run), for programs whose instructions select one node at most, and with no code for the others: an
@@ -129,7 +152,7 @@ impl Machine {
         root: Node,
         sink: &mut S,
     ) {
-        self.0.run::<_, S, true>(program, 0, &Leveled(doc), root, sink);
+        self.0.run::<_, S, { form::SINGULAR }>(program, 0, &Leveled(doc), root, sink);
     }
 }
 
@@ -139,45 +162,28 @@ impl TreeMachine {
     /// At most [`MAX_FRAMES`] frames wait at once, which the program's compiler has checked.
     #[inline(always)]
     pub fn run<T: Trees, S: Sink>(&mut self, program: &Program<'_>, trees: &T, root: TapeIx, sink: &mut S) {
-        self.0.run::<_, S, false>(program, 0, &Linked(trees), root, sink);
+        self.0.run::<_, S, { form::ANY }>(program, 0, &Linked(trees), root, sink);
     }
 }
 
 impl<A: Copy, X: Copy + Default> Stack<A, X> {
     #[inline(always)]
     fn new() -> Self {
-        Self { below: [MaybeUninit::uninit(); MAX_FRAMES], waiting: 0 }
+        Self { below: [MaybeUninit::uninit(); MAX_FRAMES] }
     }
 
-    /// Puts a frame on the stack. The compiler has counted; a program that lies loses matches, not memory.
+    /// The frame at a place below the one at `waiting`.
     #[inline(always)]
-    fn push(&mut self, frame: Frame<A, X>) -> bool {
-        let Some(slot) = self.below.get_mut(self.waiting) else { return false };
-        slot.write(frame);
-        self.waiting += 1;
-        true
-    }
-
-    /// A frame that waits, counted from the bottom.
-    #[inline(always)]
-    fn waiting(&mut self, at: usize) -> Option<&mut Frame<A, X>> {
-        if at >= self.waiting {
+    fn frame(&mut self, at: usize, waiting: usize) -> Option<&mut Frame<A, X>> {
+        if at >= waiting {
             return None;
         }
         // SAFETY: frames below `waiting` were written when it was raised past them.
         self.below.get_mut(at).map(|frame| unsafe { frame.assume_init_mut() })
     }
 
-    /// Takes off all frames from `at` on, and gives out that one.
     #[inline(always)]
-    fn pop_to(&mut self, at: usize) -> Option<Frame<A, X>> {
-        let frame = self.waiting(at).map(|frame| *frame)?;
-        self.waiting = at;
-        Some(frame)
-    }
-
-    #[inline(always)]
-    fn run<N, S: Sink, const SINGULAR: bool>(
+    fn run<N, S: Sink, const FORM: u8>(
         &mut self,
         program: &Program<'_>,
         pc: u32,
@@ -188,57 +194,77 @@ impl<A: Copy, X: Copy + Default> Stack<A, X> {
         N: Navigate<At = A, State = X>,
     {
         let mut top = Frame { pc, node: root, visit: Visit::default(), state: X::default() };
-        self.waiting = 0;
-        let mut on = true;
+        let (mut waiting, mut on) = (0usize, true);
         let text = record.text();
         let together = text.together();
         while text.any(together, on) {
             if !on {
                 continue;
             }
-            let next = match step::<N, S, SINGULAR>(program, record, root, top, sink) {
-                Step::Stay(frame) => Some(frame),
-                Step::Enter(frame, below) => self.push(below).then_some(frame),
-                Step::Leave => self.waiting.checked_sub(1).and_then(|last| self.pop_to(last)),
+            match step::<N, S, FORM>(program, record, root, top, sink) {
+                Step::Stay(frame) => top = frame,
+                // The compiler has counted; a program that lies loses matches, not memory.
+                Step::Enter(frame, below) => match self.below.get_mut(waiting) {
+                    Some(slot) => {
+                        slot.write(below);
+                        waiting += 1;
+                        top = frame;
+                    }
+                    None => on = false,
+                },
+                Step::Leave => match waiting.checked_sub(1) {
+                    Some(last) => {
+                        waiting = last;
+                        // SAFETY: frames below `waiting` were written when it was raised past them.
+                        top = unsafe { self.below[last].assume_init() };
+                    }
+                    None => on = false,
+                },
                 Step::Ask(mut frame, below) if N::TREE => {
-                    N::set_asked_by(&mut frame.state, self.waiting);
-                    self.push(below).then_some(frame)
+                    N::set_asked_by(&mut frame.state, waiting);
+                    match self.below.get_mut(waiting) {
+                        Some(slot) => {
+                            slot.write(below);
+                            waiting += 1;
+                            top = frame;
+                        }
+                        None => on = false,
+                    }
                 }
-                Step::Pass(node, state) if N::TREE => {
-                    let filter = self.waiting.checked_sub(1).and_then(|last| self.waiting(last));
-                    filter.map(|filter| {
+                Step::Pass(node, state) if N::TREE => match self.frame(waiting.wrapping_sub(1), waiting) {
+                    Some(filter) => {
                         let pc = program.instrs.get(filter.pc as usize).target;
-                        Frame { pc, node, visit: Visit::default(), state }
-                    })
+                        top = Frame { pc, node, visit: Visit::default(), state };
+                    }
+                    None => on = false,
+                },
+                Step::Collect(frame) if N::TREE => {
+                    let asked_by = N::asked_by(&frame.state);
+                    top = frame;
+                    if let Some(test) = self.frame(asked_by, waiting)
+                        && collect::<N>(program, test, top.node)
+                    {
+                        (waiting, top) = (asked_by, *test);
+                    }
                 }
-                Step::Collect(frame) if N::TREE => self.collect::<N>(program, frame),
-                _ => None,
-            };
-            match next {
-                Some(frame) => top = frame,
-                None => on = false,
+                _ => on = false,
             }
         }
     }
+}
 
-    /// Gives the node of a frame to the test that runs its block, which goes on at once if it wants no more.
-    #[inline(always)]
-    fn collect<N>(&mut self, program: &Program<'_>, frame: Frame<A, X>) -> Option<Frame<A, X>>
-    where
-        N: Navigate<At = A, State = X>,
-    {
-        let asked_by = N::asked_by(&frame.state);
-        let test_frame = self.waiting(asked_by)?;
-        let test = program.tests.get((test_frame.pc & !TESTING) as usize);
-        test_frame.visit.left += 1;
-        N::load(&mut test_frame.state, test.slot, Loaded::Node(Some(frame.node)));
-        if test.kind == TestKind::ExistsAny as u32 { self.pop_to(asked_by) } else { Some(frame) }
-    }
+/// Gives a node to the test that runs a block, and says whether it wants no more.
+#[inline(always)]
+fn collect<N: Navigate>(program: &Program<'_>, frame: &mut Frame<N::At, N::State>, node: N::At) -> bool {
+    let test = program.tests.get((frame.pc & !TESTING) as usize);
+    frame.visit.left += 1;
+    N::load(&mut frame.state, test.slot, Loaded::Node(Some(node)));
+    test.kind == TestKind::ExistsAny as u32
 }
 
 /// Runs the instruction of the top frame: the one step that every backend takes.
 #[inline(always)]
-fn step<N: Navigate, S: Sink, const SINGULAR: bool>(
+fn step<N: Navigate, S: Sink, const FORM: u8>(
     program: &Program<'_>,
     record: &N,
     root: N::At,
@@ -258,8 +284,12 @@ fn step<N: Navigate, S: Sink, const SINGULAR: bool>(
         }
         NAME => record.member(node, program.literals, &instr),
         INDEX => record.element(node, instr.a),
-        _ if SINGULAR => None,
-        SLICE | WILDCARD | FILTER | DESCEND => {
+        _ if FORM == form::SINGULAR => None,
+        COLLECT if N::TREE => {
+            top.pc += 1;
+            return Step::Collect(top);
+        }
+        _ => {
             let (mut visit, mut from) = (top.visit, top.pc);
             let mut behind = top.pc + 1;
             let strings = record.finds_strings();
@@ -267,7 +297,7 @@ fn step<N: Navigate, S: Sink, const SINGULAR: bool>(
             let child = match instr.op {
                 SLICE => record.next_in_slice(node, &instr, &mut visit),
                 WILDCARD => record.next_child(node, &mut visit),
-                DESCEND => record.next_container(node, &mut visit),
+                DESCEND if N::TREE => record.next_container(node, &mut visit),
                 _ if strings && program.tests.get(instr.a as usize).gaps != 0 => {
                     behind = top.pc + instr.b as u32;
                     record.next_string(node, program, (top.pc, instr.b as u32), &mut visit).map(
@@ -278,7 +308,7 @@ fn step<N: Navigate, S: Sink, const SINGULAR: bool>(
                     )
                 }
                 _ if runs_blocks => record.next_child(node, &mut visit),
-                _ => next_that_passes(program, record, root, node, &instr, &mut visit),
+                _ => next_that_passes::<N, FORM>(program, record, root, node, &instr, &mut visit),
             };
             let Some(child) = child else {
                 (top.pc, top.visit) = (behind, Visit::default());
@@ -288,10 +318,6 @@ fn step<N: Navigate, S: Sink, const SINGULAR: bool>(
                 if runs_blocks { instr.a as u32 | TESTING } else { program.instrs.get(from as usize).target };
             let frame = Frame { pc, node: child, visit: Visit::default(), state };
             return Step::Enter(frame, Frame { visit, ..top });
-        }
-        _ => {
-            top.pc += 1;
-            return Step::Collect(top);
         }
     };
     top.pc += 1;
@@ -335,7 +361,7 @@ fn test_step<N: Navigate>(
 
 /// The next child of which a filter's tests hold, none of which runs a block.
 #[inline(always)]
-fn next_that_passes<N: Navigate>(
+fn next_that_passes<N: Navigate, const FORM: u8>(
     program: &Program<'_>,
     record: &N,
     root: N::At,
@@ -344,6 +370,15 @@ fn next_that_passes<N: Navigate>(
     visit: &mut Visit,
 ) -> Option<N::At> {
     while let Some(child) = record.next_child(node, visit) {
+        if FORM != form::ANY {
+            let test = program.tests.get(filter.a as usize);
+            if let Some(found) = singular(program, record, child, test.path)
+                && equals(record.text(), record.node(found), program.literals, &test)
+            {
+                return Some(child);
+            }
+            continue;
+        }
         let mut state = N::State::default();
         let mut next = filter.a as u32;
         while next < FAIL {
@@ -370,17 +405,8 @@ fn ask<N: Navigate>(
 ) -> bool {
     const EXISTS: u32 = TestKind::Exists as u32;
     const PATTERN: u32 = TestKind::Pattern as u32;
-    let mut found = Some(if test.from_root != 0 { root } else { child });
-    let mut pc = test.path as usize;
-    while let Some(at) = found {
-        let instr = program.instrs.get(pc);
-        found = match instr.op {
-            NAME => record.member(at, program.literals, &instr),
-            INDEX => record.element(at, instr.a),
-            _ => break,
-        };
-        pc += 1;
-    }
+    let start = if test.from_root != 0 { root } else { child };
+    let found = singular(program, record, start, test.path);
     if N::TREE && test.kind >= TestKind::FIRST_WITH_OPERANDS {
         return record.ask(program, (test, number), found, state);
     }
@@ -394,4 +420,20 @@ fn ask<N: Navigate>(
         PATTERN => is_accepted(record.text(), node, program, test.offset),
         _ => compares(record.text(), node, program.literals, test),
     }
+}
+
+/// Where the singular path at `pc` leads from a node.
+#[inline(always)]
+fn singular<N: Navigate>(program: &Program<'_>, record: &N, from: N::At, pc: u32) -> Option<N::At> {
+    let (mut found, mut pc) = (Some(from), pc as usize);
+    while let Some(at) = found {
+        let instr = program.instrs.get(pc);
+        found = match instr.op {
+            NAME => record.member(at, program.literals, &instr),
+            INDEX => record.element(at, instr.a),
+            _ => break,
+        };
+        pc += 1;
+    }
+    found
 }

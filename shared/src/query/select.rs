@@ -349,8 +349,11 @@ fn begin_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mut Visi
     let (start, end) = (node.start + 1, node.end - 1);
     *visit = Visit { cursor: start, left: 0 };
     let step = slice.c;
-    let len = || array_len(doc, node);
-    let (first, count) = slice_bounds(slice, len);
+    let mut len = 0;
+    let (first, count) = slice_bounds(slice, || {
+        len = array_len(doc, node);
+        len
+    });
     visit.left = count;
     if count == 0 {
         return;
@@ -360,14 +363,14 @@ fn begin_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mut Visi
         visit.cursor = comma + 1;
     } else if step < 0 {
         visit.cursor =
-            if first == len() as i64 - 1 { end } else { nth_bit(doc, node.level, start, end, first as u64) };
+            if first == len as i64 - 1 { end } else { nth_bit(doc, node.level, start, end, first as u64) };
     }
 }
 
 /// The index of the first element that a slice takes, and how many it takes at most; more, where nobody needed to count the elements,
 /// than there are.
 #[inline(always)]
-pub fn slice_bounds(slice: &Instr, count: impl Fn() -> u32) -> (i64, u32) {
+pub fn slice_bounds(slice: &Instr, count: impl FnOnce() -> u32) -> (i64, u32) {
     let Instr { a, b, c: step, .. } = *slice;
     if step == 0 {
         return (0, 0);
