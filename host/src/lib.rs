@@ -38,6 +38,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod device;
+mod document;
 pub mod dump;
 mod engine;
 mod error;
@@ -51,6 +52,7 @@ pub mod strict;
 pub mod tree;
 
 pub use cpu::Cpu;
+pub use document::{AsOne, Format};
 pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
 pub use error::{DeviceError, Error, IndexError, InputError, QueryError, RecordError, TreeError};
 pub use index_file::IndexFile;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use warpath::index_file::DEFAULT_LEVELS;
-use warpath::{DeviceChoice, OnError};
+use warpath::{DeviceChoice, Format, OnError};
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
 
 /// JSONPath over newline-delimited JSON, on NVIDIA GPUs and on the CPU
@@ -474,6 +474,17 @@ pub enum When {
 pub enum InputFormat {
     /// One JSON value a line
     Ndjson,
+    /// One JSON document an input, on one line or many
+    Json,
+}
+
+impl From<InputFormat> for Format {
+    fn from(format: InputFormat) -> Self {
+        match format {
+            InputFormat::Ndjson => Self::Ndjson,
+            InputFormat::Json => Self::Json,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -81,6 +81,7 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
         levels: queries.iter().map(|query| levels(&query.ast.segments)).max().unwrap_or(0),
         singular: queries.iter().all(Query::is_singular),
         columns: queries.iter().map(column).collect(),
+        queries: queries.into(),
     })
 }
 
