@@ -47,8 +47,8 @@ pub(crate) use each::each_part;
 pub use hits::{Hit, Hits};
 pub use indexes::{IndexedPartition, Indexes};
 
-pub(crate) use jobs::Origin;
 use documents::{Conductor, Step};
+pub(crate) use jobs::Origin;
 use jobs::{Feed, Jobs};
 use workers::{Done, Next, Task, Workers};
 
@@ -192,7 +192,9 @@ impl Answers {
         };
         if engine.format() == Format::Json {
             if index.is_some() {
-                return Self::failed(Error::Usage("an index is of lines, and the input is a document".into()));
+                return Self::failed(Error::Usage(
+                    "an index is of lines, and the input is a document".into(),
+                ));
             }
             let plan = chosen.plan();
             let conductor = Conductor::new(sources, chosen, program, want);

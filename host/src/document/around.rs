@@ -82,7 +82,7 @@ impl Around {
 
     /// Whether there is nothing wrong with a document if there is nothing wrong with its elements, and the array is the one that is
     /// asked for: without its elements, it is what is found.
-    pub fn is_regular(mut self, split: &Split, strict: bool) -> Result<bool, Error> {
+    pub fn judge(mut self, split: &Split, strict: bool) -> Result<bool, Error> {
         let (whole, _) = Whole::of(&mut self.text);
         let text = &self.text;
         if whole.broken.is_some() || diagnose(text).is_some() || strict && strict::fault(text).is_some() {

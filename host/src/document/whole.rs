@@ -65,7 +65,7 @@ impl Newlines {
     fn starts(&self) -> impl Iterator<Item = (u64, usize)> {
         let mut distances = self.distances.iter();
         let (mut line, mut start) = (1, 0);
-        let mut next = move || {
+        let next = move || {
             let (mut distance, mut shift) = (0, 0);
             loop {
                 let byte = distances.next()?;
@@ -77,7 +77,7 @@ impl Newlines {
                 }
             }
         };
-        std::iter::once((1, 0)).chain(std::iter::from_fn(move || next()))
+        std::iter::once((1, 0)).chain(std::iter::from_fn(next))
     }
 }
 
@@ -104,9 +104,10 @@ mod tests {
             for byte in [0, line.len() / 2, line.len() - 1] {
                 assert_eq!(whole.place(at + byte), (number as u64 + 1, byte));
             }
-            assert_eq!(whole.line(number as u64 + 1, len), at..at + line.trim_ascii_end().len().max(
-                line.len() - line.ends_with(b"\n") as usize
-            ));
+            assert_eq!(
+                whole.line(number as u64 + 1, len),
+                at..at + line.trim_ascii_end().len().max(line.len() - line.ends_with(b"\n") as usize)
+            );
             at += line.len();
         }
     }

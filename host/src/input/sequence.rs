@@ -48,14 +48,16 @@ impl Sequence {
             match self.feed.fill(&mut buffer[..target], &mut filled, stop)? {
                 Filled::Stopped => return Ok(None),
                 Filled::Ended => break,
-                Filled::Full if target == MAX_PARTITION_BYTES => match self.feed.fill(&mut [0], &mut 0, stop)? {
-                    Filled::Ended => break,
-                    Filled::Stopped => return Ok(None),
-                    Filled::Full | Filled::Quiet => {
-                        let (name, limit) = (self.name.to_string(), MAX_PARTITION_BYTES);
-                        return Err(InputError::RecordTooLong { name, line: 0, limit }.into());
+                Filled::Full if target == MAX_PARTITION_BYTES => {
+                    match self.feed.fill(&mut [0], &mut 0, stop)? {
+                        Filled::Ended => break,
+                        Filled::Stopped => return Ok(None),
+                        Filled::Full | Filled::Quiet => {
+                            let (name, limit) = (self.name.to_string(), MAX_PARTITION_BYTES);
+                            return Err(InputError::RecordTooLong { name, line: 0, limit }.into());
+                        }
                     }
-                },
+                }
                 Filled::Full => {
                     target = (2 * target).min(MAX_PARTITION_BYTES);
                     buffer.grow(target, filled)?;

@@ -259,7 +259,7 @@ impl Conductor {
         let Some(around) = Around::read(parts.file(), &parts.head, closed)? else {
             return Ok(Step::Instead(self.as_one(&parts, "much stands behind its array")?));
         };
-        if !around.is_regular(&parts.split, self.chosen.strict)? {
+        if !around.judge(&parts.split, self.chosen.strict)? {
             let why = "what stands around its array is malformed or decides what is found";
             return Ok(Step::Instead(self.as_one(&parts, why)?));
         }

@@ -104,12 +104,14 @@ impl Documents {
             self.origin = Origin { name: document.name(), input: self.origin.input + 1 };
             let job = match document {
                 Document::Plain(file, _) => Ok(Some(Job::Document(file))),
-                Document::Source(source) => source.open().map_err(Error::from).and_then(|opened| match opened {
-                    Opened::Plain(file) => Ok(Some(Job::Document(Arc::new(file)))),
-                    Opened::Sequence(mut sequence) => {
-                        Ok(sequence.read_all(self.size, buffers, stop)?.map(Job::DocumentText))
-                    }
-                }),
+                Document::Source(source) => {
+                    source.open().map_err(Error::from).and_then(|opened| match opened {
+                        Opened::Plain(file) => Ok(Some(Job::Document(Arc::new(file)))),
+                        Opened::Sequence(mut sequence) => {
+                            Ok(sequence.read_all(self.size, buffers, stop)?.map(Job::DocumentText))
+                        }
+                    })
+                }
             };
             self.failed = job.is_err();
             // What has no text has no document.
