@@ -313,7 +313,7 @@ fn documents_follow_each_other() {
                 assert_eq!(failed, None);
                 let got: Vec<&[u8]> = found.iter().map(|(_, _, text)| text.as_slice()).collect();
                 let numbers: Vec<String> = (0..300).map(|n: usize| n.to_string()).collect();
-                let numbers = || numbers.iter().map(|n| n.as_bytes());
+                let numbers = || numbers.iter().map(String::as_bytes);
                 let want: Vec<&[u8]> = [&b"1"[..], b"2"]
                     .into_iter()
                     .chain(numbers())

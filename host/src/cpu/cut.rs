@@ -352,3 +352,118 @@ impl Work for Flatten<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Random bytes, dense in structure.
+    fn text(seed: &mut u64, len: usize) -> Vec<u8> {
+        let mut next = || {
+            *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            *seed >> 33
+        };
+        let (mut out, mut quiet) = (Vec::new(), 0);
+        while out.len() < len {
+            // Stretches without brackets, and dense ones.
+            if quiet == 0 && next() % 40 == 0 {
+                quiet = next() % 300;
+            }
+            quiet = u64::saturating_sub(quiet, 1);
+            let from: &[u8] = if quiet > 0 { b"ab, :x\"\"" } else { b"{}[]{}[],,,\"\"\\\n a" };
+            out.push(from[next() as usize % from.len()]);
+        }
+        out
+    }
+
+    /// What is open behind a text, a byte at a time.
+    fn naive(text: &[u8], mut left: Nesting) -> Nesting {
+        let mut escape = false;
+        for byte in text {
+            let escaped = std::mem::take(&mut escape);
+            match byte {
+                b'\\' => escape = !escaped,
+                b'"' if !escaped => left.string = !left.string,
+                b'{' | b'[' if !left.string => left.depth += 1,
+                b'}' | b']' if !left.string => left.depth -= 1,
+                _ => {}
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn summaries_are_those_of_the_bytes() {
+        let mut seed = 1;
+        for round in 0..3000 {
+            let text = text(&mut seed, [0, 1, 63, 64, 65, 4095, 4096, 4097, 9000][round % 9]);
+            for isa in Isa::all() {
+                let summary = isa.run(Summarise(&text));
+                for left in [Nesting { string: false, depth: 3 }, Nesting { string: true, depth: -1 }] {
+                    assert_eq!(summary.after(left), naive(&text, left), "{}", isa.name());
+                }
+            }
+        }
+    }
+
+    /// Where the commas between elements are, and the end, a byte at a time; `None` where a newline stands in a string.
+    fn naive_cuts(text: &[u8], left: Nesting) -> Option<(Vec<usize>, Option<usize>)> {
+        let mut commas = Vec::new();
+        if text.iter().enumerate().any(|(at, byte)| *byte == b'\n' && naive(&text[..at], left).string) {
+            return None;
+        }
+        for (at, byte) in text.iter().enumerate() {
+            let open = naive(&text[..at], left);
+            match (byte, open.depth) {
+                (b',', 0) if !open.string => commas.push(at),
+                (b'}' | b']', 0) if !open.string => return Some((commas, Some(at))),
+                _ => {}
+            }
+        }
+        Some((commas, None))
+    }
+
+    #[test]
+    fn cuts_are_those_of_the_bytes() {
+        let mut seed = 2;
+        let (mut closed, mut regular) = (0, 0);
+        for round in 0..2000 {
+            let mut text = text(&mut seed, [10, 63, 64, 65, 200, 700][round % 6]);
+            // Commas without an element between them are another matter.
+            for at in 1..text.len() {
+                if text[at] == b',' {
+                    text[at - 1] = b'7';
+                }
+            }
+            let left = Nesting { string: round % 3 == 0, depth: [0, 0, 1, 5][round % 4] };
+            let want = naive_cuts(&text, left);
+            for isa in Isa::all() {
+                let mut got = text.clone();
+                let mut cutter = Cutter::new(left, None, 1000);
+                isa.run(Cut { cutter: &mut cutter, text: &mut got, from: 0, one: false });
+                let said = || format!("{} {left:?} {}", isa.name(), text.escape_ascii());
+                match (&want, cutter.irregular) {
+                    // Behind the end, that may be seen or not.
+                    (None, Some(Irregular::NewlineInString)) | (None, None) => {
+                        assert!(cutter.irregular.is_some() || cutter.closed.is_some(), "{}", said());
+                    }
+                    // Something else may have been seen before.
+                    (_, Some(Irregular::NoElement)) => {}
+                    (Some((commas, end)), None) => {
+                        regular += 1;
+                        closed += end.is_some() as usize;
+                        assert_eq!(cutter.closed, *end, "{}", said());
+                        assert_eq!(cutter.first, commas.first().map(|at| at + 1), "{}", said());
+                        let lines: Vec<usize> =
+                            (0..end.unwrap_or(got.len())).filter(|at| got[*at] == b'\n').collect();
+                        assert_eq!(lines, *commas, "{}", said());
+                        let ends = (commas.len() + end.is_some() as usize).saturating_sub(1);
+                        assert_eq!(cutter.elements, ends as u64, "{}", said());
+                    }
+                    other => panic!("{other:?} {}", said()),
+                }
+            }
+        }
+        assert!(regular > 300 && closed > 300, "{regular} {closed}");
+    }
+}
