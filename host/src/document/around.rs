@@ -49,7 +49,9 @@ impl Head {
                     text.truncate(begin);
                     return Ok(Some(Self { from, text }));
                 }
-                Err(Missing::Further) if end < file.len() && len < MOST_BYTES => len *= 8,
+                Err(Missing::Further) if end < file.len() && len < MOST_BYTES => {
+                    len = MOST_BYTES.min(8 * len);
+                }
                 Err(_) => return Ok(None),
             }
         }
