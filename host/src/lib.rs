@@ -22,6 +22,7 @@
 //! | [`Program`] | what is it compiled to? |
 //! | [`Engine`], [`Input`] | how are files turned into answers? |
 //! | [`backend`], [`answer`] | what does a backend do with one partition? |
+//! | [`Format`] | what if an input is one document? |
 //! | [`ResidentIndex`] | what if it is asked again and again? |
 //! | [`IndexFile`] | and what if it is asked again tomorrow? |
 //! | [`strict`] | what if records must be JSON by all of RFC 8259? |

@@ -8,7 +8,8 @@ use warpath_shared::index::class::is_whitespace;
 use super::text::{decode, is_string};
 use crate::jsonpath::Quoted;
 
-/// Finds the normalised paths of values of a text of lines.
+/// Finds the normalised paths of values of a text of lines; of those of a batch, [`Batch::paths`](crate::Batch::paths) does, which
+/// knows where in a document its text stands.
 ///
 /// A record is walked from its start to the value, and no further; to values that are asked for in the order in which they stand,
 /// once. That is done by the thread that asks, on every backend.
