@@ -24,6 +24,7 @@
 //! in order, cut after the line that reaches the size asked for. So threads can make blocks independently, the
 //! number of threads cannot change a byte, and a smaller file is a prefix of a larger one with the same seed.
 
+mod array;
 mod bestbuy;
 mod maps;
 mod random;
@@ -39,6 +40,7 @@ use std::str::FromStr;
 use std::sync::mpsc;
 use std::thread;
 
+pub use array::ArrayWriter;
 use random::Random;
 
 /// A block ends with the line that brings it to this many bytes. Part of the data's definition: other blocks, other

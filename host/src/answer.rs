@@ -77,6 +77,26 @@ pub struct Answer {
     pub pieces: Vec<Piece>,
 }
 
+impl Answer {
+    /// The answer for one line, which is faulty.
+    pub(crate) fn of_fault(paths: usize, fault: Fault, want: Want) -> Self {
+        let none = || vec![0; paths];
+        let piece = Piece {
+            lines: 1,
+            counts: none(),
+            counts_before_fault: Some(none()),
+            matches: vec![Vec::new(); if want.matches { paths } else { 0 }],
+            texts: want.text.map_or_else(Vec::new, |_| vec![Vec::new(); paths]),
+            texts_before_fault: want.text.map(|_| vec![0; paths]),
+            rows_before_fault: want.rows.map(|_| 0),
+            columns_before_fault: want.columns.map(|_| 0),
+            faults: vec![LineFault { line: 0, fault }],
+            ..Piece::default()
+        };
+        Self { pieces: vec![piece] }
+    }
+}
+
 /// The answer for a run of lines. Positions and line numbers count from its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Piece {

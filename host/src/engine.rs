@@ -13,6 +13,7 @@ use crate::backend::{Backend, Stage, Together};
 use crate::columns::RecordBatches;
 use crate::columns::Schema;
 use crate::cpu::Cpu;
+use crate::document::Format;
 use crate::error::{DeviceError, Error, InputError};
 use crate::index_file::{CheckedIndex, IndexFile};
 use crate::input::{Buffers, Source};
@@ -55,6 +56,7 @@ pub struct Engine {
     workers: Option<usize>,
     on_error: OnError,
     strict: bool,
+    format: Format,
 }
 
 #[derive(Clone)]
@@ -137,6 +139,7 @@ pub struct EngineBuilder {
     workers: Option<usize>,
     on_error: OnError,
     strict: bool,
+    format: Format,
 }
 
 impl EngineBuilder {
@@ -203,6 +206,31 @@ impl EngineBuilder {
         self
     }
 
+    /// What the bytes of an input are. [`Format::Ndjson`] if not called.
+    ///
+    /// With [`Format::Json`] each input is one JSON document, on one line or many, and one record. A malformed one has no
+    /// answers, and its error says the line and the byte in the file. Large files are answered in parts, by as many workers as
+    /// there are, where all paths go on from the elements of one array (`$[*].id`, `$.items[*].name`) and rows and columns are not
+    /// asked for; docs/documents.md says more. Any other document is in memory as a whole, and has 2 GiB less 32 KiB at most.
+    ///
+    /// ```
+    /// use warpath::{Engine, Format, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let document = "[\n  {\"id\": 1},\n  {\"id\":\n   [2, 3]}\n]\n";
+    /// let engine = Engine::builder().format(Format::Json).build()?;
+    /// let hits = engine.reader("document", document.as_bytes()).query(&Query::compile("$[*].id")?)?;
+    /// let found: Vec<String> = hits.map(|hit| Ok(hit?.path())).collect::<Result<_, warpath::Error>>()?;
+    /// assert_eq!(found, ["$[0]['id']", "$[1]['id']"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = format;
+        self
+    }
+
     /// Makes the engine, and begins to make the context of a CUDA device that was asked for; [`DeviceChoice::Auto`] makes one
     /// when an input wants it. Inputs are read meanwhile.
     ///
@@ -212,7 +240,7 @@ impl EngineBuilder {
     /// size of 0 or beyond 2 GiB less 32 KiB, for no worker, and for an empty list of devices or one that names a device
     /// twice.
     pub fn build(self) -> Result<Engine, Error> {
-        let Self { device, backend, partition_size, workers, on_error, strict } = self;
+        let Self { device, backend, partition_size, workers, on_error, strict, format } = self;
         if let Some(size) = partition_size
             && !(1..=MAX_PARTITION_BYTES).contains(&size)
         {
@@ -226,7 +254,7 @@ impl EngineBuilder {
             Some(backend) => Backends::One(Ready::new(backend)),
             None => backend_for(device)?,
         };
-        Ok(Engine { backend, partition_size, workers, on_error, strict })
+        Ok(Engine { backend, partition_size, workers, on_error, strict, format })
     }
 }
 
@@ -364,7 +392,7 @@ impl Engine {
         self.usual().uses_index_files()
     }
 
-    /// A file of newline-delimited JSON, plain, gzip or zstd.
+    /// A file of newline-delimited JSON, or a document ([`EngineBuilder::format`]), plain, gzip or zstd.
     ///
     /// # Errors
     /// [`Error::Input`] if it is not there or is a directory. It is opened when it is queried.
@@ -391,6 +419,18 @@ impl Engine {
 
     pub(crate) fn on_error(&self) -> OnError {
         self.on_error
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Refuses inputs that are documents, where only lines will do.
+    pub(crate) fn wants_lines(&self, what: &str) -> Result<(), Error> {
+        match self.format {
+            Format::Ndjson => Ok(()),
+            Format::Json => Err(Error::Usage(format!("{what} of lines, and the input is a document"))),
+        }
     }
 }
 
@@ -495,8 +535,9 @@ impl Input {
     /// file is checked, and read no further. Either way a program may read no more levels than the file has.
     ///
     /// # Errors
-    /// [`Error::Index`] where the index is of another input, or of this one as it was; [`Error::Usage`] where this is not one file.
+    /// [`Error::Index`] where the index is of another input, or of this one as it was; [`Error::Usage`] where this is not one file, or a document.
     pub fn with_index(mut self, index: &IndexFile, verify: bool) -> Result<Self, Error> {
+        self.engine.wants_lines("an index file is")?;
         self.index = Some(Arc::new(index.check(&self.sources, verify)?));
         Ok(self)
     }

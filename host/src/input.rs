@@ -18,8 +18,10 @@ use std::sync::Arc;
 
 use warpath_shared::units::ByteOffset;
 
+use crate::document::{Extract, Whole};
+
 pub(crate) use buffers::{Buffers, Lent};
-pub(crate) use plain::{Cut, PlainFile, read_exact_at};
+pub(crate) use plain::{Cut, PlainFile, Stretch, read_exact_at};
 pub(crate) use sequence::Sequence;
 pub use source::Source;
 pub(crate) use source::{Opened, is_compressed};
@@ -36,6 +38,8 @@ pub(crate) struct Text {
     end: usize,
     /// Its place in the input, in decompressed bytes.
     offset: ByteOffset,
+    /// What it is of a document, if the input is one.
+    extract: Option<Extract>,
 }
 
 /// Where a text is.
@@ -48,12 +52,12 @@ enum Memory {
 impl Text {
     /// What stands in `start..end` of a buffer. `offset` is its place in the input.
     pub fn lent(buffer: Lent, (start, end): (usize, usize), offset: ByteOffset) -> Self {
-        Self { memory: Some(Memory::Lent(buffer)), start, end, offset }
+        Self { memory: Some(Memory::Lent(buffer)), start, end, offset, extract: None }
     }
 
     /// A text that others have, too.
     pub fn kept(bytes: Arc<[u8]>, offset: ByteOffset) -> Self {
-        Self { start: 0, end: bytes.len(), memory: Some(Memory::Kept(bytes)), offset }
+        Self { start: 0, end: bytes.len(), memory: Some(Memory::Kept(bytes)), offset, extract: None }
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -76,5 +80,26 @@ impl Text {
 
     pub fn offset(&self) -> ByteOffset {
         self.offset
+    }
+
+    /// The same text, which is this of a document.
+    pub fn with_extract(self, extract: Extract) -> Self {
+        Self { extract: Some(extract), ..self }
+    }
+
+    /// What it is of a document, if the input is one.
+    pub fn extract(&self) -> Option<&Extract> {
+        self.extract.as_ref()
+    }
+
+    /// Makes one line of a document.
+    pub fn flattened(mut self) -> Self {
+        let range = self.start..self.end;
+        if let Some(Memory::Lent(buffer)) = &mut self.memory {
+            let (whole, len) = Whole::of(&mut buffer[range]);
+            self.end = self.start + len;
+            self.extract = Some(Extract::Whole(Arc::new(whole)));
+        }
+        self
     }
 }

@@ -22,6 +22,7 @@
 //! | [`Program`] | what is it compiled to? |
 //! | [`Engine`], [`Input`] | how are files turned into answers? |
 //! | [`backend`], [`answer`] | what does a backend do with one partition? |
+//! | [`Format`] | what if an input is one document? |
 //! | [`ResidentIndex`] | what if it is asked again and again? |
 //! | [`IndexFile`] | and what if it is asked again tomorrow? |
 //! | [`strict`] | what if records must be JSON by all of RFC 8259? |
@@ -38,6 +39,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod device;
+mod document;
 pub mod dump;
 mod engine;
 mod error;
@@ -51,6 +53,7 @@ pub mod strict;
 pub mod tree;
 
 pub use cpu::Cpu;
+pub use document::{AsOne, Format};
 pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
 pub use error::{DeviceError, Error, IndexError, InputError, QueryError, RecordError, TreeError};
 pub use index_file::IndexFile;

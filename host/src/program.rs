@@ -4,17 +4,20 @@ mod explain;
 mod lower;
 pub(crate) mod pattern;
 
+use std::sync::Arc;
+
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
 use crate::answer::text;
 use crate::columns::ColumnType;
+use crate::document::{AsOne, Split};
 use crate::error::{Error, QueryError};
 use crate::jsonpath::{Query as Ast, parse};
 
 /// A JSONPath query, parsed and compiled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     text: String,
     ast: Ast,
@@ -39,6 +42,11 @@ impl Query {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Its syntax tree.
+    pub(crate) fn ast(&self) -> &Ast {
+        &self.ast
     }
 
     /// Whether the query selects one value of a record at most (RFC 9535 section 2.3.5.1).
@@ -88,6 +96,8 @@ pub struct Program {
     plain_filters: bool,
     patterns_at_run: bool,
     columns: Vec<Column>,
+    /// What it was compiled from.
+    queries: Arc<[Query]>,
 }
 
 impl Program {
@@ -127,6 +137,21 @@ impl Program {
             column.values = *values;
         }
         Ok(self)
+    }
+
+    /// What it was compiled from.
+    pub(crate) fn queries(&self) -> &[Query] {
+        &self.queries
+    }
+
+    /// The normalised path of the array whose elements are asked in place of a document ([`Format::Json`](crate::Format::Json)),
+    /// and what is asked of each; or why a document is always asked as one record.
+    ///
+    /// # Errors
+    /// The reason, which is no fault: the answers are the same.
+    pub fn over_elements(&self) -> Result<(String, Self), AsOne> {
+        let split = Split::of(&self.queries)?;
+        Ok((split.path.to_string(), split.elements))
     }
 
     /// The paths as columns.

@@ -78,6 +78,7 @@ fn too_large(error: Error, kept: u64) -> Error {
 impl ResidentIndex {
     pub(crate) fn build(input: Input, levels: Level) -> Result<Self, Error> {
         let Input { engine, sources, .. } = input;
+        engine.wants_lines("an index that is kept is")?;
         let on_error = engine.on_error();
         let chosen = engine.choose_to_keep(&sources)?;
         let backend = &chosen.backend;

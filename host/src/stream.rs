@@ -15,6 +15,7 @@
 //! | [`jobs`] | which part of which input comes next? |
 //! | [`workers`] | who reads and answers it, and how do the answers come in order? |
 //! | [`batch`] | what is answered of a partition? |
+//! | [`documents`] | and of documents, and when may it be given out? |
 //! | [`hits`] | and match by match? |
 //! | [`columns`] | and as typed columns? |
 //! | [`indexes`] | what if only indexes are wanted? |
@@ -22,6 +23,7 @@
 
 mod batch;
 mod columns;
+mod documents;
 mod each;
 mod hits;
 mod indexes;
@@ -33,6 +35,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answer::{Answer, Want};
+use crate::document::{Extract, Format};
 use crate::engine::{Chosen, Input, OnError};
 use crate::error::{Error, InputError};
 use crate::input::Text;
@@ -44,16 +47,17 @@ pub(crate) use each::each_part;
 pub use hits::{Hit, Hits};
 pub use indexes::{IndexedPartition, Indexes};
 
+use documents::{Conductor, Step};
 pub(crate) use jobs::Origin;
 use jobs::{Feed, Jobs};
-use workers::{Next, Task, Workers};
+use workers::{Done, Next, Task, Workers};
 
 /// What has been done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Bytes of text answered, decompressed.
     pub bytes: u64,
-    /// Lines answered, blank ones too.
+    /// Lines answered, blank ones too; documents, where inputs are documents.
     pub lines: u64,
     /// Matches found, of all paths.
     pub matches: u64,
@@ -161,6 +165,21 @@ pub struct Answers {
     /// What comes after those.
     error: Option<Error>,
     finished: bool,
+    /// What goes on behind the workers, where inputs are documents.
+    conductor: Option<Box<Conductor>>,
+    /// What workers before these have done.
+    past: Past,
+    /// Whether nothing more is wanted of these workers.
+    surveyed: bool,
+}
+
+/// What workers have done that are gone.
+#[derive(Clone, Copy, Default)]
+struct Past {
+    bytes: u64,
+    workers: usize,
+    reading: Duration,
+    answering: Duration,
 }
 
 impl Answers {
@@ -171,6 +190,16 @@ impl Answers {
             Ok(chosen) => chosen,
             Err(error) => return Self::failed(error),
         };
+        if engine.format() == Format::Json {
+            if index.is_some() {
+                return Self::failed(Error::Usage(
+                    "an index is of lines, and the input is a document".into(),
+                ));
+            }
+            let plan = chosen.plan();
+            let conductor = Conductor::new(sources, chosen, program, want);
+            return Self { plan, on_error, error: None, conductor: Some(Box::new(conductor)), ..Self::new() };
+        }
         let Some(index) = index else {
             let jobs = Feed::Jobs(Box::new(Jobs::new(sources, chosen.partition_size)));
             return Self::of((chosen, on_error), jobs, None, program, want);
@@ -198,6 +227,11 @@ impl Answers {
 
     /// An error, and nothing else.
     fn failed(error: Error) -> Self {
+        Self { error: Some(error), ..Self::new() }
+    }
+
+    /// Nothing.
+    fn new() -> Self {
         Self {
             workers: None,
             plan: Plan::default(),
@@ -206,8 +240,11 @@ impl Answers {
             stats: Stats::default(),
             texts: VecDeque::new(),
             origin: Origin::default(),
-            error: Some(error),
+            error: None,
             finished: false,
+            conductor: None,
+            past: Past::default(),
+            surveyed: false,
         }
     }
 
@@ -225,17 +262,7 @@ impl Answers {
             Ok(workers) => (Some(workers), None),
             Err(error) => (None, Some(error)),
         };
-        Self {
-            workers,
-            plan,
-            on_error,
-            lines: LineCounter::default(),
-            stats: Stats::default(),
-            texts: VecDeque::new(),
-            origin: Origin::default(),
-            error,
-            finished: false,
-        }
+        Self { workers, plan, on_error, error, ..Self::new() }
     }
 
     /// What answers, and why.
@@ -248,9 +275,20 @@ impl Answers {
     /// workers so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let Some(workers) = &self.workers else { return self.stats };
+        let Past { workers, reading, answering, .. } = self.done();
+        Stats { workers, reading, answering, ..self.stats }
+    }
+
+    /// What all workers have done so far.
+    fn done(&self) -> Past {
+        let Some(workers) = &self.workers else { return self.past };
         let (reading, answering) = workers.times();
-        Stats { workers: workers.started(), reading, answering, ..self.stats }
+        Past {
+            bytes: self.past.bytes + workers.bytes_read(),
+            workers: self.past.workers.max(workers.started()),
+            reading: self.past.reading + reading,
+            answering: self.past.answering + answering,
+        }
     }
 
     /// How the backend was made, as far as it is; complete when the iterator has ended.
@@ -258,13 +296,15 @@ impl Answers {
     pub fn setup(&self) -> Setup {
         let Some(workers) = &self.workers else { return Setup::default() };
         let backend = workers.backend();
-        Setup { parts: backend.setup(), ready: backend.ready(), notes: backend.notes() }
+        let mut notes = backend.notes();
+        notes.extend(self.conductor.iter().flat_map(|conductor| conductor.notes().iter().cloned()));
+        Setup { parts: backend.setup(), ready: backend.ready(), notes }
     }
 
     /// Decompressed bytes read so far. Another thread may ask while this one waits.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
-        self.workers.as_ref().map_or(0, Workers::bytes_read)
+        self.done().bytes
     }
 
     /// Whether the next answers, or the end, are there without waiting.
@@ -273,7 +313,39 @@ impl Answers {
         self.finished
             || !self.texts.is_empty()
             || self.error.is_some()
-            || self.workers.as_ref().is_none_or(Workers::is_ready)
+            || match &self.workers {
+                Some(workers) => workers.is_ready(),
+                None => self.conductor.is_none(),
+            }
+    }
+
+    /// Other workers go on.
+    fn go_on(&mut self, workers: Workers) {
+        self.past = self.done();
+        self.workers = Some(workers);
+    }
+
+    /// Takes what workers have done.
+    fn take(&mut self, mut done: Done) {
+        let step = match &mut self.conductor {
+            None => Ok(Step::Given(std::mem::take(&mut done.texts))),
+            Some(conductor) => conductor.take(&mut done),
+        };
+        (self.error, self.origin) = (done.error, done.origin);
+        match step {
+            Ok(Step::Held) => {}
+            Ok(Step::Given(texts)) => self.texts = texts,
+            Ok(Step::Surveyed(texts, workers)) => {
+                self.stats.lines += 1;
+                self.texts = texts;
+                match workers {
+                    Some(workers) => self.go_on(workers),
+                    None => self.surveyed = true,
+                }
+            }
+            Ok(Step::Instead(workers)) => self.go_on(workers),
+            Err(error) => self.error = Some(error),
+        }
     }
 
     /// A batch of the answer to a text, which ends at a malformed record if that is what is asked for.
@@ -284,11 +356,13 @@ impl Answers {
             OnError::Fail => batch::cut_at_fault(&mut answer, &name, first_line),
             OnError::Skip => None,
         };
+        let fault = fault.map(|fault| batch::located(fault, text.extract()));
         let lines = answer.pieces.iter().map(|piece| piece.lines as u64).sum::<u64>();
         self.lines.line += lines;
         let stats = &mut self.stats;
         stats.bytes += text.len() as u64;
-        stats.lines += lines;
+        // The elements of a document are none.
+        stats.lines += if let Some(Extract::Elements(_)) = text.extract() { 0 } else { lines };
         stats.matches += answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
         stats.skipped += answer.pieces.iter().map(|piece| piece.faults.len() as u64).sum::<u64>();
         stats.partitions += 1;
@@ -315,11 +389,14 @@ impl Iterator for Answers {
                 }
                 return Some(Err(self.lines.locate(&self.origin, error)));
             }
-            match self.workers.as_ref().map_or(Next::End, Workers::next) {
-                Next::Done(done) => {
-                    (self.texts, self.error, self.origin) = (done.texts, done.error, done.origin);
-                }
-                Next::End => self.finished = true,
+            let workers = self.workers.as_ref().filter(|_| !std::mem::take(&mut self.surveyed));
+            match workers.map_or(Next::End, Workers::next) {
+                Next::Done(done) => self.take(done),
+                Next::End => match self.conductor.as_mut().and_then(|conductor| conductor.advance()) {
+                    Some(Ok(workers)) => self.go_on(workers),
+                    Some(Err(error)) => self.error = Some(error),
+                    None => self.finished = true,
+                },
                 Next::Died => {
                     self.error = Some(Error::Internal("a worker thread ended before its work did".into()));
                 }

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod columns;
+mod documents;
 mod files;
 mod index;
 mod messages;

@@ -129,6 +129,62 @@ pub fn json(rng: &mut Rng, bytes: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
+/// A random document, of `bytes` or a little more: an array, or something that has one in the places that [`array_path`] leads to;
+/// on one line, or with line ends and other white space wherever that may stand.
+pub fn document(rng: &mut Rng, bytes: usize) -> Vec<u8> {
+    let array = |rng: &mut Rng| {
+        let (mut out, mut first) = (String::from("["), true);
+        while out.len() < bytes {
+            out.push_str(if first { "" } else { "," });
+            first = false;
+            let depth = rng.below(4);
+            value(rng, depth, &mut out);
+        }
+        out + "]"
+    };
+    let few = |rng: &mut Rng| {
+        let mut out = String::new();
+        let depth = rng.below(3);
+        value(rng, depth, &mut out);
+        out
+    };
+    let text = match rng.below(12) {
+        0 => few(rng),
+        1 => "[]".into(),
+        2 => format!("{{\"a\":{},\"b\":{},\"a\":{}}}", array(rng), few(rng), array(rng)),
+        3 => format!("{{\"c\":{},\"\\u0061\":{}}}", few(rng), array(rng)),
+        4 => format!("{{\"b\":[{},{{\"a\":{}}}],\"c\":{}}}", few(rng), array(rng), few(rng)),
+        5 => format!("[{},{}]", array(rng), few(rng)),
+        6 => format!("{{\"a\":{}}}", few(rng)),
+        _ => array(rng),
+    };
+    if rng.below(4) == 0 {
+        return text.into_bytes();
+    }
+    let often = 1 + rng.below(12);
+    let (mut out, mut string, mut escape) = (String::new(), false, false);
+    for c in text.chars() {
+        let structural = !string && "[]{}:,".contains(c);
+        let mut space = |out: &mut String| {
+            if structural && rng.below(often) == 0 {
+                out.push_str(rng.pick(&["\n", "\r\n", "\n    ", "\t", " ", "\n\n"]));
+            }
+        };
+        space(&mut out);
+        out.push(c);
+        space(&mut out);
+        string ^= c == '"' && !escape;
+        escape = c == '\\' && !escape;
+    }
+    if rng.below(2) == 0 { format!("\n {out}\r\n\n").into_bytes() } else { out.into_bytes() }
+}
+
+/// A random path of the kinds that are supported, mostly through all elements of an array that [`document`] may have.
+pub fn array_path(rng: &mut Rng) -> String {
+    let array = rng.pick(&["[*]", "[*]", "[*]", ".a[*]", ".b[1].a[*]", "[0][*]", ".*", "", "[-2][*]"]);
+    path(rng).replacen('$', &format!("${array}"), 1)
+}
+
 /// A record of many members or elements, `bytes` or a little more: names that are looked for, and others that begin like
 /// them, are as long, are longer, are written with escapes, or repeat; values that look like members; and, where `odd`,
 /// what is not JSON but no fault, such as two colons in a row.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::Parser;
-use warpath_benches::generate::{Generator, Shape, Stats, write_ndjson_with_threads};
+use warpath_benches::generate::{ArrayWriter, Generator, Shape, Stats, write_ndjson_with_threads};
 
 /// Write NDJSON of a shape that the field measures with, made from a seed.
 ///
@@ -33,6 +33,10 @@ struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
+    /// Write one document in place of lines: an array of the records, a line each, for `warpath query --input json`
+    #[arg(long)]
+    array: bool,
+
     /// Threads to generate with [default: one for each core]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
@@ -46,7 +50,7 @@ fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let start = Instant::now();
     let stats = if args.output == Path::new("-") {
-        match write(&args, &mut io::stdout().lock()) {
+        match write_form(&args, &mut io::stdout().lock()) {
             // Whoever reads has had enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
             written => written.context("standard output")?,
@@ -54,7 +58,7 @@ fn main() -> anyhow::Result<()> {
     } else {
         let name = || args.output.display().to_string();
         let mut file = File::create(&args.output).with_context(name)?;
-        write(&args, &mut file).with_context(name)?
+        write_form(&args, &mut file).with_context(name)?
     };
     let seconds = start.elapsed().as_secs_f64();
     eprintln!(
@@ -64,6 +68,16 @@ fn main() -> anyhow::Result<()> {
         stats.bytes as f64 / seconds / 1e6
     );
     Ok(())
+}
+
+fn write_form(args: &Args, out: &mut impl Write) -> io::Result<Stats> {
+    if !args.array {
+        return write(args, out);
+    }
+    let mut array = ArrayWriter::new(BufWriter::new(out));
+    let stats = write(args, &mut array)?;
+    array.finish()?;
+    Ok(stats)
 }
 
 fn write(args: &Args, out: &mut impl Write) -> io::Result<Stats> {

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use memchr::{memchr, memchr2, memrchr};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use warpath_shared::index::class::is_whitespace;
 
 use super::text::{decode, is_string};
 use crate::jsonpath::Quoted;
 
-/// Finds the normalised paths of values of a text of lines.
+/// Finds the normalised paths of values of a text of lines; of those of a batch, [`Batch::paths`](crate::Batch::paths) does, which
+/// knows where in a document its text stands.
 ///
 /// A record is walked from its start to the value, and no further; to values that are asked for in the order in which they stand,
 /// once. That is done by the thread that asks, on every backend.
@@ -19,6 +20,18 @@ pub struct Paths<'a> {
     line_end: usize,
     /// The containers that are open before that, from the outside in.
     open: Vec<Place>,
+    /// Where lines are the elements of an array.
+    elements: Option<Elements<'a>>,
+}
+
+/// Elements of an array, a line each.
+struct Elements<'a> {
+    /// The normalised path of the array.
+    array: &'a str,
+    /// The index of the first line.
+    first: u64,
+    /// A line's start, and how many lines stand before it.
+    line: (usize, u64),
 }
 
 /// Where in a container the walk is.
@@ -35,7 +48,12 @@ impl<'a> Paths<'a> {
     /// Of the values of a text.
     #[must_use]
     pub fn new(text: &'a [u8]) -> Self {
-        Self { text, at: 0, line_end: 0, open: Vec::new() }
+        Self { text, at: 0, line_end: 0, open: Vec::new(), elements: None }
+    }
+
+    /// The same, of a text whose lines are elements of an array, from this index on.
+    pub(crate) fn of_elements(self, array: &'a str, first: u64) -> Self {
+        Self { elements: Some(Elements { array, first, line: (0, 0) }), ..self }
     }
 
     /// Appends the path of the value that starts at a byte of the text.
@@ -48,11 +66,24 @@ impl<'a> Paths<'a> {
             self.at = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
             self.line_end = memchr(b'\n', &self.text[self.at..]).map_or(self.text.len(), |len| self.at + len);
             self.open.clear();
+            if let Some(Elements { line: (from, count), .. }) = &mut self.elements {
+                if self.at < *from {
+                    (*from, *count) = (0, 0);
+                }
+                *count += memchr_iter(b'\n', &self.text[*from..self.at]).count() as u64;
+                *from = self.at;
+            }
         }
         while self.at < start.min(self.line_end) {
             self.step();
         }
-        out.push('$');
+        match &self.elements {
+            None => out.push('$'),
+            Some(Elements { array, first, line: (_, count) }) => {
+                // A string takes everything.
+                let _ = write!(out, "{array}[{}]", first + count);
+            }
+        }
         for place in &self.open {
             // A string takes everything.
             let _ = match place {

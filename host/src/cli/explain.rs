@@ -7,7 +7,7 @@ use indicatif::BinaryBytes;
 use warpath::backend::Stage;
 use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, jsonpath};
 
-use super::args::{ExplainArgs, OnErrorArg};
+use super::args::{ExplainArgs, InputFormat, OnErrorArg};
 use super::failure::Failure;
 use super::out::Out;
 use super::run;
@@ -33,6 +33,12 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
 /// What strict checks are with an index file, whose faults are those of what is always checked.
 const STRICT_WITH_INDEX: &str = "all of the text: each record by RFC 8259, its bytes as UTF-8 (every worker)";
 
+/// Which documents are not answered by their elements.
+const AS_ONE: [&str; 2] = [
+    "  as one record each, by the program above: what is no plain file longer than a partition; where that is no array",
+    "  near the begin; where anything is malformed or not as usual; and rows and columns",
+];
+
 fn explain(
     queries: &[Query],
     program: &Program,
@@ -50,6 +56,23 @@ fn explain(
     text.push_str("\nprogram\n");
     for instruction in program.to_string().lines() {
         line(&mut text, format_args!("  {instruction}"));
+    }
+    let elements = (args.engine.input == InputFormat::Json).then(|| program.over_elements());
+    if let Some(elements) = &elements {
+        text.push_str("\ndocuments\n");
+        match elements {
+            Ok((array, elements)) => {
+                line(
+                    &mut text,
+                    format_args!("  in parts, by the elements of {array}, each a record that is asked:"),
+                );
+                for instruction in elements.to_string().lines() {
+                    line(&mut text, format_args!("    {instruction}"));
+                }
+                AS_ONE.iter().for_each(|said| line(&mut text, format_args!("{said}")));
+            }
+            Err(reason) => line(&mut text, format_args!("  as one record each: {reason}")),
+        }
     }
     let partition = BinaryBytes(engine.partition_size() as u64);
     line(&mut text, format_args!("\nruns on {}, partitions of {partition}", engine.backend_name()));
@@ -75,8 +98,18 @@ fn explain(
         }
         stage("cpu", "query", "the program over each record (every core)");
     } else {
-        stage("cpu", "read", "partitions of whole lines (plain files: every worker; others: one at a time)");
-        for Stage { place, name, what } in engine.stages(program) {
+        let (read, asked) = match &elements {
+            None => ("partitions of whole lines (plain files: every worker; others: one at a time)", program),
+            Some(Ok((_, elements))) => (
+                "parts of a document, their elements made lines, to the end before anything is printed (every worker)",
+                elements,
+            ),
+            Some(Err(_)) => {
+                ("documents, each made one line (plain files: every worker; others: one at a time)", program)
+            }
+        };
+        stage("cpu", "read", read);
+        for Stage { place, name, what } in engine.stages(asked) {
             stage(place, name, &what);
         }
     }

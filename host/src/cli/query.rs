@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::{Limit, Paths, TextForm, Want, text};
+use warpath::answer::{Limit, TextForm, Want, text};
 use warpath::{Batch, Program, Query};
 
 use super::args::QueryArgs;
@@ -118,7 +118,7 @@ impl Consumer for Lines {
     }
 
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
-        let (mut paths, mut path) = (Paths::new(batch.text()), String::new());
+        let (mut paths, mut path) = (batch.paths(), String::new());
         for (at, (_, piece)) in batch.pieces().enumerate() {
             for found in piece.matches.first().map_or(&[][..], Vec::as_slice) {
                 if let Some(name) = self.offsets {

@@ -11,7 +11,7 @@ use warpath::{
 };
 use warpath_shared::units::LineIx;
 
-use super::args::{EngineArgs, InputFormat, OnErrorArg, RunArgs};
+use super::args::{EngineArgs, OnErrorArg, RunArgs};
 use super::failure::Failure;
 use super::out::Out;
 use super::progress::Progress;
@@ -57,9 +57,11 @@ pub enum Flow {
 
 /// An engine as the flags ask for it.
 pub fn engine(args: &EngineArgs, on_error: OnErrorArg, strict: bool) -> Result<Engine, Failure> {
-    // The one format that there is.
-    let InputFormat::Ndjson = args.input;
-    let mut builder = Engine::builder().device(args.device.clone()).on_error(on_error.into()).strict(strict);
+    let mut builder = Engine::builder()
+        .device(args.device.clone())
+        .on_error(on_error.into())
+        .strict(strict)
+        .format(args.input.into());
     if let Some(bytes) = args.partition_size {
         builder = builder.partition_size(bytes);
     }

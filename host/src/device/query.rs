@@ -213,13 +213,14 @@ impl<A: Accelerator> QueryStage<A> {
             let kept = device.view(kept.get()?, kept_len);
             let offsets = device.view_mut(offsets.get_mut()?, len + 1);
             let matches = device.view_mut(found.matches.room(device, total)?, total);
+            let plain = program.has_plain_filters();
             let program = program_view;
             if let Some(trees) = trees {
                 let args = TreeFillArgs { trees, program, counts: counted, kept, offsets, matches };
                 launch::<A, TreeFill>(device, &args)?;
             } else {
                 let args = QueryFillArgs { indexed, program, counts: counted, kept, offsets, matches };
-                if program.has_plain_filters() {
+                if plain {
                     launch::<A, QueryFill>(device, &args)?;
                 } else {
                     launch::<A, FilterFill>(device, &args)?;

@@ -73,6 +73,7 @@ fn open(input: &Path) -> Result<File, Error> {
 
 /// Makes the index file of an input.
 pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level) -> Result<(), Error> {
+    engine.wants_lines("an index file is")?;
     let file = open(input)?;
     let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
     let failed = |source| Error::from(IndexError::Io { name: output.display().to_string(), source });

@@ -19,9 +19,11 @@ use std::io;
 use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
+use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::buffers::{Buffers, Lent};
 use super::{BYTE_ORDER_MARK, Text};
+use crate::document::Note;
 use crate::error::{Error, InputError};
 
 /// Bytes that are read at first of a line that goes on behind its part; then twice as many, and so on.
@@ -45,10 +47,19 @@ pub(crate) struct Cut {
     pub texts: Vec<Text>,
     /// Why what comes behind them could not be read.
     pub error: Option<Error>,
+    /// What there is to say of it as a part of a document, if it is one.
+    pub note: Option<Note>,
+}
+
+impl Cut {
+    /// Some texts, and why there is no more.
+    fn new(texts: Vec<Text>, error: Option<Error>) -> Self {
+        Self { texts, error, note: None }
+    }
 }
 
 /// What has been read of a file from one place on.
-struct Stretch<'a> {
+pub(crate) struct Stretch<'a> {
     file: &'a PlainFile,
     buffer: Lent,
     /// Where it begins in the input.
@@ -58,7 +69,7 @@ struct Stretch<'a> {
 
 impl Stretch<'_> {
     /// Reads on until there are `len` bytes. Whether there are: the file may end before.
-    fn read_to(&mut self, len: usize) -> Result<bool, Error> {
+    pub fn read_to(&mut self, len: usize) -> Result<bool, Error> {
         self.buffer.grow(len, self.filled)?;
         while self.filled < len {
             let at = self.file.base + self.from + self.filled as u64;
@@ -77,8 +88,14 @@ impl Stretch<'_> {
         Ok(true)
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// What has been read.
+    pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.filled]
+    }
+
+    /// The same, to be changed.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[..self.filled]
     }
 
     /// Where the line that begins at `line` ends, behind its newline, if it is in no more than `most` bytes; reads on to find
@@ -104,7 +121,7 @@ impl Stretch<'_> {
     }
 
     /// The bytes of some lines.
-    fn into_text(self, start: usize, end: usize) -> Text {
+    pub fn into_text(self, start: usize, end: usize) -> Text {
         let offset = self.from + start as u64;
         Text::lent(self.buffer, (start, end), offset)
     }
@@ -152,6 +169,37 @@ impl PlainFile {
         self.len
     }
 
+    /// What stands from a place on, of which nothing has been read yet, with room for so many bytes.
+    pub fn stretch(&self, from: u64, room: usize, buffers: &Arc<Buffers>) -> Result<Stretch<'_>, Error> {
+        Ok(Stretch { file: self, buffer: buffers.take(room)?, from, filled: 0 })
+    }
+
+    /// Fills a buffer with what stands from a place on.
+    pub fn read_exact(&self, buffer: &mut [u8], from: u64) -> Result<(), Error> {
+        read_exact_at(&self.file, buffer, self.base + from).map_err(|error| self.failed(error))
+    }
+
+    /// Where its text begins: behind a byte order mark.
+    pub fn text_begin(&self) -> Result<u64, Error> {
+        let mark = BYTE_ORDER_MARK.len();
+        let mut head = vec![0; mark.min(self.len as usize)];
+        self.read_exact(&mut head, 0)?;
+        Ok(if head == BYTE_ORDER_MARK { mark as u64 } else { 0 })
+    }
+
+    /// All of it as one text.
+    pub fn read_all(&self, buffers: &Arc<Buffers>) -> Result<Text, Error> {
+        let (begin, limit) = (self.text_begin()?, MAX_PARTITION_BYTES);
+        let Some(len) = usize::try_from(self.len - begin).ok().filter(|len| *len <= limit) else {
+            // Who counts lines fills in this one's number.
+            return Err(InputError::RecordTooLong { name: self.name.to_string(), line: 0, limit }.into());
+        };
+        let buffer = buffers.take_long(len)?;
+        let mut stretch = Stretch { file: self, buffer, from: begin, filled: 0 };
+        stretch.read_to(len)?;
+        Ok(stretch.into_text(0, len))
+    }
+
     fn failed(&self, source: io::Error) -> Error {
         InputError::Io { name: self.name.to_string(), source }.into()
     }
@@ -167,7 +215,7 @@ impl PlainFile {
         let own = (self.len.min(begin + size as u64) - from) as usize;
         let buffer = match buffers.take(own.max(BYTE_ORDER_MARK.len()) + TAIL_BYTES) {
             Ok(buffer) => buffer,
-            Err(error) => return Cut { texts: Vec::new(), error: Some(error) },
+            Err(error) => return Cut::new(Vec::new(), Some(error)),
         };
         let mut stretch = Stretch { file: self, buffer, from, filled: 0 };
         let marked = if begin == 0 { BYTE_ORDER_MARK.len() } else { 0 };
@@ -179,7 +227,7 @@ impl PlainFile {
             _ if begin == 0 && bytes.starts_with(BYTE_ORDER_MARK) => BYTE_ORDER_MARK.len(),
             _ if begin == 0 => 0,
             Some(at) => at + 1,
-            None => return Cut { texts: Vec::new(), error: read.err() },
+            None => return Cut::new(Vec::new(), read.err()),
         };
         // The last line that starts here: all lines before it are whole.
         let last = memrchr(b'\n', starts).map_or(start, |at| (at + 1).max(start));
@@ -194,7 +242,7 @@ impl PlainFile {
                 Ok(mut buffer) => {
                     buffer[..end - last].copy_from_slice(&stretch.bytes()[last..end]);
                     let long = Text::lent(buffer, (0, end - last), from + last as u64);
-                    return Cut { texts: vec![stretch.into_text(start, last), long], error: None };
+                    return Cut::new(vec![stretch.into_text(start, last), long], None);
                 }
                 Err(error) => (last, Some(error)),
             },
@@ -210,7 +258,7 @@ impl PlainFile {
             }
         };
         let texts = if end > start { vec![stretch.into_text(start, end)] } else { Vec::new() };
-        Cut { texts, error }
+        Cut::new(texts, error)
     }
 }
 

@@ -34,6 +34,42 @@ impl Sequence {
         Self { name, feed, carry: Vec::new(), offset: 0, state: State::Reading }
     }
 
+    /// All that there is as one text, or `None` where that is nothing, or once `stop` is set. Nothing may have been read before.
+    pub fn read_all(
+        &mut self,
+        size: usize,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Text>, Error> {
+        self.state = State::Done;
+        let (mut target, mut filled) = (size, 0);
+        let mut buffer = buffers.take(target)?;
+        loop {
+            match self.feed.fill(&mut buffer[..target], &mut filled, stop)? {
+                Filled::Stopped => return Ok(None),
+                Filled::Ended => break,
+                Filled::Full if target == MAX_PARTITION_BYTES => {
+                    match self.feed.fill(&mut [0], &mut 0, stop)? {
+                        Filled::Ended => break,
+                        Filled::Stopped => return Ok(None),
+                        Filled::Full | Filled::Quiet => {
+                            let (name, limit) = (self.name.to_string(), MAX_PARTITION_BYTES);
+                            return Err(InputError::RecordTooLong { name, line: 0, limit }.into());
+                        }
+                    }
+                }
+                Filled::Full => {
+                    target = (2 * target).min(MAX_PARTITION_BYTES);
+                    buffer.grow(target, filled)?;
+                }
+                Filled::Quiet => {}
+            }
+        }
+        let marked = buffer[..filled].starts_with(BYTE_ORDER_MARK);
+        let start = if marked { BYTE_ORDER_MARK.len() } else { 0 };
+        Ok((start < filled).then(|| Text::lent(buffer, (start, filled), start as ByteOffset)))
+    }
+
     /// The next partition, or `None` at the end, or once `stop` is set. It has about `size` bytes; more only where one line has;
     /// and fewer where an input that may wait has brought whole lines and then nothing for a while.
     ///

@@ -304,6 +304,7 @@ impl Lowering {
             levels: levels.into_iter().flatten().max().unwrap_or(0),
             patterns_at_run: self.patterns_at_run,
             columns: queries.iter().map(column).collect(),
+            queries: queries.into(),
         }
     }
 }

@@ -6,8 +6,9 @@ use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
-use crate::answer::{Answer, LineFault, Piece};
+use crate::answer::{Answer, LineFault, Paths, Piece};
 use crate::columns::ColumnBatch;
+use crate::document::Extract;
 use crate::error::RecordError;
 use crate::input::Text;
 
@@ -48,7 +49,7 @@ impl Batch {
         &self.source
     }
 
-    /// The partition's text; empty where neither matches nor records were asked for and no record is malformed: the worker
+    /// The partition's text, in which documents have no newlines outside strings ([`Format::Json`](crate::Format::Json)); empty where neither matches nor records were asked for and no record is malformed: the worker
     /// has read the next partition into its place.
     #[must_use]
     pub fn text(&self) -> &[u8] {
@@ -67,7 +68,8 @@ impl Batch {
         self.text.offset()
     }
 
-    /// The pieces of the answer, with the number of each piece's first line in its input, counted from 0.
+    /// The pieces of the answer, with the number of each piece's first line in its input, counted from 0. Of a document that is
+    /// answered by the elements of an array, these are its lines.
     pub fn pieces(&self) -> impl Iterator<Item = (u64, &Piece)> {
         let mut line = self.first_line;
         self.answer.pieces.iter().map(move |piece| {
@@ -92,7 +94,8 @@ impl Batch {
     pub fn skipped(&self) -> impl Iterator<Item = RecordError> {
         let name = self.source();
         self.pieces().flat_map(move |(line, piece)| {
-            piece.faults.iter().map(move |fault| record_error(name, line, fault))
+            let error = move |fault| located(record_error(name, line, fault), self.text.extract());
+            piece.faults.iter().map(error)
         })
     }
 
@@ -105,6 +108,9 @@ impl Batch {
     /// The line that an error of this batch speaks of, without its newline. Counts lines to find it.
     #[must_use]
     pub fn line_of(&self, error: &RecordError) -> &[u8] {
+        if let Some(Extract::Whole(whole)) = self.text.extract() {
+            return self.text().get(whole.line(error.line, self.text().len())).unwrap_or_default();
+        }
         // Lines count from 1 in errors.
         let line = error.line.saturating_sub(1);
         let (first, base) = self
@@ -114,6 +120,22 @@ impl Batch {
             .map_or((self.first_line, 0), |(first, piece)| (first, piece.base as usize));
         let text = self.text().get(base..).unwrap_or_default();
         text.split(|byte| *byte == b'\n').nth((line.saturating_sub(first)) as usize).unwrap_or_default()
+    }
+
+    /// Finds the normalised paths of values of this batch, by where they start in [`text`](Self::text).
+    #[must_use]
+    pub fn paths(&self) -> Paths<'_> {
+        let paths = Paths::new(self.text());
+        match self.text.extract() {
+            Some(Extract::Elements(array)) => paths.of_elements(array, self.first_line),
+            Some(Extract::Whole(_)) | None => paths,
+        }
+    }
+
+    /// The number of a record of this batch in its input, counted from 1: that of its line, blank lines counted. A document is one
+    /// record.
+    pub(super) fn record(&self, line: u64) -> u64 {
+        if self.text.extract().is_some() { 1 } else { line + 1 }
     }
 
     /// The bytes of a match of a piece.
@@ -127,6 +149,13 @@ impl Batch {
 pub(super) fn record_error(name: &str, first_line: u64, fault: &LineFault) -> RecordError {
     let Fault { kind, at } = fault.fault;
     RecordError { name: name.to_owned(), line: first_line + fault.line as u64 + 1, byte: at as u64 + 1, kind }
+}
+
+/// An error with the line and the byte that its document has there, if it is of one.
+pub(super) fn located(error: RecordError, extract: Option<&Extract>) -> RecordError {
+    let Some(Extract::Whole(whole)) = extract else { return error };
+    let (line, before) = whole.place(error.byte as usize - 1);
+    RecordError { line, byte: before as u64 + 1, ..error }
 }
 
 /// Cuts an answer off before its first faulty record, which it returns.

@@ -7,7 +7,6 @@ use warpath_shared::kernel::Match;
 use warpath_shared::units::ByteOffset;
 
 use super::{Answers, Batch, Plan, Setup, Stats};
-use crate::answer::Paths;
 use crate::error::Error;
 
 /// The matches of one query, one at a time. See [`Input::query`](crate::Input::query).
@@ -81,13 +80,13 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// The value's JSON text as it stands in the input. Bytes that are not UTF-8 become U+FFFD.
+    /// The value's JSON text as it stands in the input, but for newlines in it, which are spaces. Bytes that are not UTF-8 become U+FFFD.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.bytes())
     }
 
-    /// The value's bytes as they stand in the input.
+    /// The value's bytes as they stand in the input, but for newlines in it, which are spaces.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         let (start, end) = (self.base + self.found.start, self.base + self.found.end);
@@ -95,12 +94,12 @@ impl Hit {
     }
 
     /// The normalised path of the value in its record (RFC 9535, section 2.7). Walks the record up to the value; for the paths
-    /// of many matches, [`Paths`](crate::answer::Paths) does that once a record.
+    /// of many matches, [`Batch::paths`] does that once a record.
     #[must_use]
     pub fn path(&self) -> String {
         let mut path = String::new();
         let start = self.base as usize + self.found.start as usize;
-        Paths::new(self.batch.text()).append(start, &mut path);
+        self.batch.paths().append(start, &mut path);
         path
     }
 
@@ -110,10 +109,11 @@ impl Hit {
         self.batch.source()
     }
 
-    /// The line in its input, counted from 1; blank lines count.
+    /// The line in its input, counted from 1; blank lines count. A document is one record, and has this number for all of it:
+    /// [`offsets`](Self::offsets) say where in it a value stands.
     #[must_use]
     pub fn line(&self) -> u64 {
-        self.line + 1
+        self.batch.record(self.line)
     }
 
     /// The value's bytes in its input, decompressed: start, and one past the end.

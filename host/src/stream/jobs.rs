@@ -1,11 +1,13 @@
 //! Which part of which input comes next.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::Store;
+use crate::document::Parts;
 use crate::error::Error;
 use crate::input::{Buffers, Cut, Opened, PlainFile, Source, Text};
 
@@ -24,6 +26,12 @@ pub(super) enum Job {
     Part { file: Arc<PlainFile>, begin: u64, size: usize },
     /// Read already: of an input that is read in order.
     Text(Text),
+    /// A document, to be read.
+    Document(Arc<PlainFile>),
+    /// A document that has been read.
+    DocumentText(Text),
+    /// A part of the elements of a document, by its number.
+    Elements(Arc<Parts>, u64),
 }
 
 impl Job {
@@ -31,7 +39,13 @@ impl Job {
     pub fn read(self, buffers: &Arc<Buffers>) -> Cut {
         match self {
             Self::Part { file, begin, size } => file.read(begin, size, MAX_PARTITION_BYTES, buffers),
-            Self::Text(text) => Cut { texts: vec![text], error: None },
+            Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
+            Self::Document(file) => match file.read_all(buffers) {
+                Ok(text) => Cut { texts: vec![text.flattened()], ..Cut::default() },
+                Err(error) => Cut { error: Some(error), ..Cut::default() },
+            },
+            Self::DocumentText(text) => Cut { texts: vec![text.flattened()], ..Cut::default() },
+            Self::Elements(parts, number) => parts.read(number, buffers),
         }
     }
 }
@@ -50,6 +64,63 @@ pub(super) enum Feed {
     Jobs(Box<Jobs>),
     /// A store, from this partition on.
     Store(Arc<dyn Store>, usize),
+    /// Documents, each one record.
+    Documents(Documents),
+    /// The elements of one document, from this part on.
+    Elements { parts: Arc<Parts>, origin: Origin, next: u64 },
+}
+
+/// Documents that are each one record, one after the other. Each is opened when its turn comes.
+pub(super) struct Documents {
+    /// Whose origins follow each other, from this one on.
+    pub origin: Origin,
+    pub sources: VecDeque<Document>,
+    /// Bytes that are read at first of what is no plain file.
+    pub size: usize,
+    pub failed: bool,
+}
+
+/// A document.
+pub(super) enum Document {
+    Source(Source),
+    /// One that has been opened already.
+    Plain(Arc<PlainFile>, Arc<str>),
+}
+
+impl Document {
+    fn name(&self) -> Arc<str> {
+        match self {
+            Self::Source(source) => source.name().into(),
+            Self::Plain(_, name) => name.clone(),
+        }
+    }
+}
+
+impl Documents {
+    /// As for [`Jobs::next`].
+    fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Option<(Origin, Result<Job, Error>)> {
+        while !self.failed && !stop.load(Ordering::Relaxed) {
+            let document = self.sources.pop_front()?;
+            self.origin = Origin { name: document.name(), input: self.origin.input + 1 };
+            let job = match document {
+                Document::Plain(file, _) => Ok(Some(Job::Document(file))),
+                Document::Source(source) => {
+                    source.open().map_err(Error::from).and_then(|opened| match opened {
+                        Opened::Plain(file) => Ok(Some(Job::Document(Arc::new(file)))),
+                        Opened::Sequence(mut sequence) => {
+                            Ok(sequence.read_all(self.size, buffers, stop)?.map(Job::DocumentText))
+                        }
+                    })
+                }
+            };
+            self.failed = job.is_err();
+            // What has no text has no document.
+            if let Some(job) = job.transpose() {
+                return Some((self.origin.clone(), job));
+            }
+        }
+        None
+    }
 }
 
 impl Feed {
@@ -69,14 +140,25 @@ impl Feed {
                 *next += 1;
                 Some((origin, Ok(Next::Stored(store.clone(), *next - 1))))
             }
+            Self::Documents(documents) => {
+                let (origin, job) = documents.next(buffers, stop)?;
+                Some((origin, job.map(Next::Job)))
+            }
+            Self::Elements { parts, origin, next } => {
+                if stop.load(Ordering::Relaxed) || !parts.has(*next) {
+                    return None;
+                }
+                *next += 1;
+                Some((origin.clone(), Ok(Next::Job(Job::Elements(parts.clone(), *next - 1)))))
+            }
         }
     }
 
-    /// As for [`Jobs::growing`]. The partitions of a store are as they are.
+    /// As for [`Jobs::growing`]. The partitions of a store are as they are, and so are documents.
     pub fn growing(self) -> Self {
         match self {
             Self::Jobs(jobs) => Self::Jobs(Box::new(jobs.growing())),
-            store @ Self::Store(..) => store,
+            other => other,
         }
     }
 
@@ -85,9 +167,12 @@ impl Feed {
         match self {
             Self::Jobs(jobs) => jobs.may_go_on(),
             Self::Store(store, next) => store.origin(*next).is_some(),
+            Self::Documents(documents) => !documents.failed && !documents.sources.is_empty(),
+            Self::Elements { parts, next, .. } => parts.has(*next),
         }
     }
 }
+
 /// How many times shorter the first part is where parts grow, a power of two: 64 KiB where they become 1 MiB, which are read
 /// and answered while a thread starts.
 pub(super) const GROWTH: usize = 16;
@@ -95,7 +180,7 @@ pub(super) const GROWTH: usize = 16;
 /// Goes through inputs, one after the other. Each is opened when its turn comes.
 pub(super) struct Jobs {
     sources: std::vec::IntoIter<Source>,
-    open: Option<Parts>,
+    open: Option<Open>,
     origin: Origin,
     /// Bytes of the next part, and how many they may become.
     size: usize,
@@ -103,7 +188,7 @@ pub(super) struct Jobs {
     failed: bool,
 }
 
-enum Parts {
+enum Open {
     Plain { file: Arc<PlainFile>, next: u64 },
     Sequence(crate::input::Sequence),
 }
@@ -137,23 +222,23 @@ impl Jobs {
                     self.origin = Origin { name: source.name().into(), input: self.origin.input + 1 };
                     match source.open() {
                         Ok(Opened::Plain(file)) => {
-                            self.open = Some(Parts::Plain { file: Arc::new(file), next: 0 });
+                            self.open = Some(Open::Plain { file: Arc::new(file), next: 0 });
                             continue;
                         }
                         Ok(Opened::Sequence(sequence)) => {
-                            self.open = Some(Parts::Sequence(sequence));
+                            self.open = Some(Open::Sequence(sequence));
                             continue;
                         }
                         Err(error) => Err(error.into()),
                     }
                 }
-                Some(Parts::Plain { file, next }) if *next < file.len() => {
+                Some(Open::Plain { file, next }) if *next < file.len() => {
                     let (begin, size) = (*next, self.size);
                     *next += size as u64;
                     Ok(Some(Job::Part { file: file.clone(), begin, size }))
                 }
-                Some(Parts::Plain { .. }) => Ok(None),
-                Some(Parts::Sequence(sequence)) => {
+                Some(Open::Plain { .. }) => Ok(None),
+                Some(Open::Sequence(sequence)) => {
                     sequence.next(self.size, buffers, stop).map(|text| text.map(Job::Text))
                 }
             };
@@ -179,8 +264,8 @@ impl Jobs {
     /// Whether there may be another part.
     pub fn may_go_on(&self) -> bool {
         let open = match &self.open {
-            Some(Parts::Plain { file, next }) => *next < file.len(),
-            Some(Parts::Sequence(_)) => true,
+            Some(Open::Plain { file, next }) => *next < file.len(),
+            Some(Open::Sequence(_)) => true,
             None => false,
         };
         !self.failed && (open || self.sources.len() > 0)

@@ -24,6 +24,7 @@ use super::Stored;
 use super::jobs::{self, Feed, GROWTH, Job, Origin};
 use crate::answer::{Answer, Want};
 use crate::backend::{Backend, Worker};
+use crate::document::{Extract, Note};
 use crate::error::Error;
 use crate::input::{Buffers, Text};
 use crate::program::Program;
@@ -49,6 +50,8 @@ pub(super) struct Done {
     /// Why there is no more.
     pub error: Option<Error>,
     pub origin: Origin,
+    /// What there is to say of it as a part of a document, if it is one.
+    pub note: Option<Note>,
 }
 
 /// What the caller gets.
@@ -158,25 +161,33 @@ impl Shared {
         number: usize,
         worker: &mut Option<Box<dyn Worker + 'a>>,
         job: Job,
-    ) -> (VecDeque<(Text, Answer)>, Option<Error>) {
+    ) -> (VecDeque<(Text, Answer)>, Option<Error>, Option<Note>) {
         let since = Instant::now();
+        // Perhaps it is only to be found out whether anything is wrong.
+        let surveyed = matches!(&job, Job::Elements(parts, _) if parts.is_surveyed());
+        let want = if surveyed { Want::default() } else { self.task.want };
         let cut = job.read(&self.task.buffers);
         add(&self.reading, since);
         let mut texts = VecDeque::with_capacity(cut.texts.len());
         for mut text in cut.texts {
             self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
-            let Task { backend, program, want, strict, .. } = &self.task;
+            let Task { backend, program, strict, .. } = &self.task;
             let since = Instant::now();
             let mut ask = |text: &[u8]| {
                 let made = match worker.take() {
                     Some(worker) => worker,
                     None => backend.worker(number)?,
                 };
-                worker.insert(made).answer(text, program, *want)
+                worker.insert(made).answer(text, program, want)
             };
             let bytes = text.bytes();
-            let answer =
-                if *strict { Checked::of(bytes).answer(bytes, program, *want, ask) } else { ask(bytes) };
+            let answer = if let Some(fault) = text.extract().and_then(Extract::fault) {
+                Ok(Answer::of_fault(program.paths(), fault, want))
+            } else if *strict {
+                Checked::of(bytes).answer(bytes, program, want, ask)
+            } else {
+                ask(bytes)
+            };
             add(&self.answering, since);
             match answer {
                 Ok(answer) => {
@@ -189,10 +200,10 @@ impl Shared {
                     }
                     texts.push_back((text, answer));
                 }
-                Err(error) => return (texts, Some(error)),
+                Err(error) => return (texts, Some(error), cut.note),
             }
         }
-        (texts, cut.error)
+        (texts, cut.error, cut.note)
     }
 
     /// Answers a partition that is indexed.
@@ -275,14 +286,16 @@ fn work(shared: &Arc<Shared>, number: usize) {
             alone = false;
             trouble = spawn(shared, number + 1).err();
         }
-        let (texts, error) = match job {
+        let (texts, error, note) = match job {
             Ok(jobs::Next::Job(job)) => shared.answer(number, &mut worker, job),
             Ok(jobs::Next::Stored(store, at)) => {
-                shared.answer_stored(store.answer(at, &shared.task.program, shared.task.want))
+                let (texts, error) =
+                    shared.answer_stored(store.answer(at, &shared.task.program, shared.task.want));
+                (texts, error, None)
             }
-            Err(error) => (VecDeque::new(), Some(error)),
+            Err(error) => (VecDeque::new(), Some(error), None),
         };
-        shared.put(at, Done { texts, error: error.or(trouble), origin });
+        shared.put(at, Done { texts, error: error.or(trouble), origin, note });
     }
 }
 
