@@ -8,6 +8,7 @@ mod outline;
 mod plan;
 mod query;
 mod scan;
+mod tape;
 mod valid;
 
 use warpath_shared::units::Level;

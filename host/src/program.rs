@@ -2,6 +2,7 @@
 
 mod explain;
 mod lower;
+pub(crate) mod pattern;
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::units::{Level, PathIx};
@@ -12,7 +13,7 @@ use crate::columns::ColumnType;
 use crate::error::{Error, QueryError};
 use crate::jsonpath::{Query as Ast, parse};
 
-/// A JSONPath query, parsed and found to be one that every backend can run.
+/// A JSONPath query, parsed and compiled.
 #[derive(Clone, Debug)]
 pub struct Query {
     text: String,
@@ -25,7 +26,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::Query`] for text that is not a valid query, with the column; [`Error::Unsupported`] for
-    /// a valid one that Warpath does not run yet.
+    /// a valid one that is too large.
     pub fn compile(text: &str) -> Result<Self, Error> {
         let refuse = |error| QueryError::new(text, error);
         let ast = parse(text).map_err(|error| Error::Query(refuse(error)))?;
@@ -75,11 +76,16 @@ impl Column {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     instrs: Vec<Instr>,
+    /// How many of them are in blocks. Filters' singular paths stand behind.
+    blocks: u32,
     tests: Vec<Test>,
     literals: Vec<u8>,
+    automata: Vec<u16>,
     paths: PathIx,
     levels: Level,
     singular: bool,
+    needs_trees: bool,
+    patterns_at_run: bool,
     columns: Vec<Column>,
 }
 
@@ -87,7 +93,7 @@ impl Program {
     /// Compiles queries into one program. Their order is the order of its paths.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a query, or a number of them, that cannot be run.
+    /// [`Error::Unsupported`] for a query, or a number of them, that is too large.
     pub fn new(queries: &[Query]) -> Result<Self, Error> {
         lower::lower(queries)
     }
@@ -133,16 +139,30 @@ impl Program {
         self.paths as usize
     }
 
-    /// How many leveled bitmaps the program reads.
+    /// How many leveled bitmaps the program reads; none if it needs trees.
     #[must_use]
     pub fn levels(&self) -> Level {
         self.levels
     }
 
-    /// Whether every path selects one value of a record at most.
+    /// Whether every path selects one value of a record at most, which leveled bitmaps find.
     #[must_use]
     pub fn is_singular(&self) -> bool {
         self.singular
+    }
+
+    /// Whether the program is answered by the records' trees ([`warpath_shared::tree::tape`]), and not by leveled bitmaps: it has a
+    /// descendant segment, looks very deep, or has a filter that asks for more than what singular paths find and literals tell. A
+    /// record whose tokens do not all stand where RFC 8259 has them is a fault then.
+    #[must_use]
+    pub fn needs_trees(&self) -> bool {
+        self.needs_trees
+    }
+
+    /// Whether some pattern of `match` or `search` is found in the records. Such a program is answered by the CPU alone.
+    #[must_use]
+    pub fn has_patterns_at_run(&self) -> bool {
+        self.patterns_at_run
     }
 
     /// The program as kernels and the CPU read it, in this address space.
@@ -152,13 +172,14 @@ impl Program {
             instrs: View::from_slice(&self.instrs),
             tests: View::from_slice(&self.tests),
             literals: View::from_slice(&self.literals),
+            automata: View::from_slice(&self.automata),
             paths: self.paths,
             levels: self.levels,
         }
     }
 
     /// The parts of the program, to copy to a device.
-    pub(crate) fn parts(&self) -> (&[Instr], &[Test], &[u8]) {
-        (&self.instrs, &self.tests, &self.literals)
+    pub(crate) fn parts(&self) -> (&[Instr], &[Test], &[u8], &[u16]) {
+        (&self.instrs, &self.tests, &self.literals, &self.automata)
     }
 }

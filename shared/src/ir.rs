@@ -47,9 +47,14 @@ pub enum Op {
     Slice = 4,
     /// Every child.
     Wildcard = 5,
-    /// Every child of which test `a` holds. `b` filters, this one and those behind it, may be asked at once: where there are several,
-    /// each asks the child itself for a string, no two for the same, and each test's [`gaps`](Test::gaps) are known.
+    /// Every child of which the tests from `a` on hold. `b` filters, this one and those behind it, may be asked at once: where there
+    /// are several, each asks the child itself for a string, no two for the same, and each test's [`gaps`](Test::gaps) are known.
+    /// `c` is 1 where some test runs a block ([`TestKind::runs_block`]).
     Filter = 6,
+    /// The node itself and all below it, in the order of the text: trees only.
+    Descend = 7,
+    /// The end of a query within a filter: the node is one that it selects. Trees only.
+    Collect = 8,
 }
 
 /// A bound of a slice that the path leaves out. Outside the range of I-JSON integers, so never written.
@@ -101,18 +106,81 @@ pub enum LiteralKind {
     String = 4,
 }
 
-/// A filter's test: the value that a singular path finds from the child equals a literal. 48 bytes.
+/// What a [`Test`] asks. Stored as `u32`; numbers below [`Exists`](Self::Exists) are those of a [`LiteralKind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum TestKind {
+    /// Is there a value where the singular path leads?
+    Exists = 5,
+    /// Is that value a string that the automaton at `offset` accepts?
+    Pattern = 6,
+    /// Operand `slot` is to be the test's literal, whose kind is `raw`. Holds.
+    LoadLiteral = 7,
+    /// Operand `slot` is to be the value where the singular path leads, or nothing. Holds.
+    LoadPath = 8,
+    /// Operand `slot` is to be how long it is (RFC 9535 section 2.4.4). Holds.
+    Length = 9,
+    /// Do operands 0 and 1 compare so?
+    Compare = 10,
+    /// Is operand 0 a string that the automaton at `offset` accepts?
+    PatternOf = 11,
+    /// Is operand 0 a string that matches the pattern which operand 1 is (`negative` 0), or contains such a part (1)? The host alone
+    /// answers it.
+    PatternAtRun = 12,
+    /// Operand `slot` is to be how many nodes the block at `path` collects. Holds.
+    Count = 13,
+    /// Operand `slot` is to be the one node that the block at `path` collects, or nothing. Holds.
+    Value = 14,
+    /// Does the block at `path` collect any node?
+    ExistsAny = 15,
+}
+
+impl TestKind {
+    /// The first that runs a block: [`Count`](Self::Count), [`Value`](Self::Value) and [`ExistsAny`](Self::ExistsAny).
+    pub const FIRST_THAT_RUNS_BLOCK: u32 = Self::Count as u32;
+    /// The first that needs operands, and so a tree: all from [`LoadLiteral`](Self::LoadLiteral) on.
+    pub const FIRST_WITH_OPERANDS: u32 = Self::LoadLiteral as u32;
+}
+
+/// What two values are to one another, a bit each: a [`Test::relation`] is the set of those for which it holds.
+pub mod relation {
+    /// The left one is less.
+    pub const LESS: u32 = 1;
+    /// They are equal.
+    pub const EQUAL: u32 = 2;
+    /// The left one is greater.
+    pub const GREATER: u32 = 4;
+    /// They are not equal, and neither is less.
+    pub const UNRELATED: u32 = 8;
+    /// `!=`
+    pub const UNEQUAL: u32 = LESS | GREATER | UNRELATED;
+}
+
+/// As [`Test::then`] or [`Test::otherwise`]: the filter's expression holds.
+pub const PASS: u32 = u32::MAX;
+/// The same: it does not hold.
+pub const FAIL: u32 = u32::MAX - 1;
+
+/// A step of a filter's expression: a question, and which test comes next by the answer. 64 bytes.
 ///
-/// Numbers are equal if their exact decimal values are, whatever their size and spelling
-/// (`1`, `1.0` and `10e-1` are), strings if their decoded code points are.
+/// ```text
+/// [?@.a == 1 && !(@.b || @.c)]      0  @.a == 1   then 1     otherwise FAIL
+///                                   1  @.b        then FAIL  otherwise 2
+///                                   2  @.c        then FAIL  otherwise PASS
+/// ```
+///
+/// Most compare the value that a singular path finds with a literal. Numbers are compared by their exact decimal values, whatever
+/// their size and spelling (`1`, `1.0` and `10e-1` are equal), strings by their decoded code points.
+///
+/// Other tests have two *operands*, which tests before them have loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Test {
-    /// The singular path: the first of a run of [`Op::Name`] and [`Op::Index`], ended by [`Op::Return`].
+    /// The singular path: the first of a run of [`Op::Name`] and [`Op::Index`], ended by [`Op::Return`]; or a block.
     pub path: u32,
-    /// A [`LiteralKind`].
+    /// A [`TestKind`], or a [`LiteralKind`]: the value where the path leads compares so with the literal.
     pub kind: u32,
-    /// Where its bytes (decoded string, or digits) begin among the program's literals.
+    /// Where the literal's bytes (decoded string, or digits) begin among the program's literals; or an automaton among its automata.
     pub offset: u32,
     /// How many there are.
     pub len: u32,
@@ -122,13 +190,21 @@ pub struct Test {
     pub raw: u32,
     /// ... and how long that is: 0 if it cannot be written without an escape.
     pub raw_len: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// For comparisons: when they hold ([`relation`]).
+    pub relation: u32,
     /// For numbers, the exponent.
     pub exponent: i64,
-    /// For the child itself compared with a string: bit *g* says that two bits of a level with the string between them, however
-    /// it is spelt, may be *g* apart. 0 where some spelling is too long for that.
+    /// For the child itself compared with a string, where that is all that the filter asks: bit *g* says that two bits of a level
+    /// with the string between them, however it is spelt, may be *g* apart. 0 where some spelling is too long for that.
     pub gaps: u64,
+    /// The next test if this one holds; or [`PASS`] or [`FAIL`].
+    pub then: u32,
+    /// The next test if not.
+    pub otherwise: u32,
+    /// 1 if the path, or the block, begins at the record's root, 0 if at the child.
+    pub from_root: u32,
+    /// Which operand.
+    pub slot: u32,
 }
 
 /// A compiled program. `#[repr(C)]`: part of the query kernels' arguments.
@@ -141,6 +217,8 @@ pub struct Program<'a> {
     pub tests: View<'a, Test>,
     /// Names, strings and digits. Padded to a multiple of four bytes.
     pub literals: View<'a, u8>,
+    /// The patterns of `match` and `search`.
+    pub automata: View<'a, u16>,
     /// How many paths there are.
     pub paths: PathIx,
     /// How many leveled bitmaps the program reads.
@@ -149,6 +227,6 @@ pub struct Program<'a> {
 
 const _: () = {
     assert!(size_of::<Instr>() == 32);
-    assert!(size_of::<Test>() == 48);
-    assert!(size_of::<Program<'_>>() == 56);
+    assert!(size_of::<Test>() == 64);
+    assert!(size_of::<Program<'_>>() == 72);
 };

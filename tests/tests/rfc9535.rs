@@ -14,7 +14,8 @@ use warpath::jsonpath::{
     self, Comparable, ComparableKind, ComparisonOp, FunctionKind, LiteralKind, LogicalExpr, LogicalExprKind,
     Segment, SelectorKind, SingularStepKind,
 };
-use warpath::{Cpu, Engine, Error, Program, Query};
+use warpath::{Cpu, Engine, Program, Query};
+use warpath_tests::conformance;
 use warpath_tests::data;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::oracle;
@@ -44,76 +45,45 @@ fn select(backend: &dyn Backend, text: &[u8], queries: &[Query]) -> Result<Vec<V
     Ok(all)
 }
 
-/// How many of the suite's valid queries are supported, at the least.
-const SUPPORTED: usize = 200;
+/// All of the suite, on a backend.
+fn compliance_of(backend: &dyn Backend) -> Result<()> {
+    let tests = conformance::tests(env!("WARPATH_CTS"))?;
+    assert_eq!(conformance::compliance(backend, &tests)?, 703);
+    Ok(())
+}
 
 #[test]
 #[cfg_attr(
     not(conformance),
     ignore = "no ../shared/conformance/cts.json beside the project, nor WARPATH_CONFORMANCE"
 )]
-fn compliance_test_suite() -> Result<()> {
-    let path = env!("WARPATH_CTS");
-    let suite: Value =
-        serde_json::from_str(&std::fs::read_to_string(path).with_context(|| path.to_owned())?)?;
-    let tests = suite["tests"].as_array().context("no tests")?;
-    let emulated = emulated();
-    let (mut supported, mut unsupported, mut invalid) = (0, 0, 0);
-    let mut wrong = Vec::new();
-    // Queries of the same document are asked in one program on the emulated device.
-    let mut documents: Vec<(String, Vec<(&str, Query)>)> = Vec::new();
-    for test in tests {
-        let name = test["name"].as_str().context("a test without a name")?;
-        let selector = test["selector"].as_str().context("a test without a selector")?;
-        let compiled = Query::compile(selector);
-        if test["invalid_selector"] == true {
-            invalid += 1;
-            if !matches!(compiled, Err(Error::Query(_))) {
-                wrong.push(format!("{name}: {selector}: accepted, or refused as unsupported"));
-            }
-            continue;
-        }
-        let query = match compiled {
-            Ok(query) => query,
-            Err(Error::Unsupported(_)) => {
-                unsupported += 1;
-                continue;
-            }
-            Err(error) => {
-                wrong.push(format!("{name}: {selector}: {error}"));
-                continue;
-            }
-        };
-        supported += 1;
-        let document = test["document"].to_string();
-        match documents.iter_mut().find(|(known, _)| *known == document) {
-            Some((_, queries)) => queries.push((name, query)),
-            None => documents.push((document, vec![(name, query)])),
-        }
-    }
-    for (text, queries) in &documents {
-        let text = text.as_bytes();
-        let compiled: Vec<Query> = queries.iter().map(|(_, query)| query.clone()).collect();
-        let on_device = select(emulated.as_ref(), text, &compiled)?;
-        for ((name, query), on_device) in queries.iter().zip(on_device) {
-            let on_cpu = select(&Cpu, text, std::slice::from_ref(query))?.remove(0);
-            if on_cpu != on_device {
-                wrong.push(format!("{name}: {}: CPU {on_cpu:?}, device {on_device:?}", query.text()));
-            }
-            let got = Value::Array(on_cpu.into_iter().map(|(_, value)| value).collect());
-            let test = tests.iter().find(|test| test["name"] == *name).context("a test of the name")?;
-            let right = match test["results"].as_array() {
-                Some(results) => results.contains(&got),
-                None => test["result"] == got,
-            };
-            if !right {
-                wrong.push(format!("{name}: {}: {got}", query.text()));
-            }
-        }
-    }
-    println!("{supported} supported, {unsupported} unsupported, {invalid} refused");
-    ensure!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    ensure!(supported >= SUPPORTED, "{supported} supported, {SUPPORTED} were");
+fn compliance_of_the_cpu() -> Result<()> {
+    compliance_of(&Cpu)
+}
+
+#[test]
+#[cfg_attr(
+    not(conformance),
+    ignore = "no ../shared/conformance/cts.json beside the project, nor WARPATH_CONFORMANCE"
+)]
+fn compliance_of_the_kernels() -> Result<()> {
+    compliance_of(emulated().as_ref())
+}
+
+/// The CPU and the oracle find the same, by random queries of the whole grammar.
+#[test]
+fn the_cpu_agrees_with_the_oracle() -> Result<()> {
+    let compared = conformance::random_pairs(&Cpu, 0..12_000)?;
+    println!("{compared:?}");
+    ensure!(compared.pairs > 100_000 && compared.nodes > 40_000 && compared.too_large < 100, "{compared:?}");
+    Ok(())
+}
+
+/// So do the kernels.
+#[test]
+fn the_kernels_agree_with_the_oracle() -> Result<()> {
+    let compared = conformance::random_pairs(emulated().as_ref(), 1 << 30..(1 << 30) + 150)?;
+    ensure!(compared.pairs > 1_000 && compared.nodes > 400, "{compared:?}");
     Ok(())
 }
 
@@ -182,11 +152,7 @@ fn serde_json_path_agrees_on_the_test_data() -> Result<()> {
     {
         let mut paths = Vec::new();
         for path in data::paths_of(name).into_iter().filter(|path| *path != UNREAD) {
-            match Query::compile(path) {
-                Ok(query) => paths.push((query, JsonPath::parse(path).with_context(|| path.to_owned())?)),
-                Err(Error::Unsupported(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            paths.push((Query::compile(path)?, JsonPath::parse(path).with_context(|| path.to_owned())?));
         }
         let lines = check(&Cpu, data::file(name), &paths).with_context(|| name.to_owned())?;
         ensure!(lines > 0, "{name}: no line was compared");

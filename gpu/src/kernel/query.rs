@@ -39,7 +39,7 @@ use cuda_std::warp::{activemask, warp_vote_any};
 use cuda_std::wide::{U64x2, load_readonly_8, load_readonly_16, load_readonly_32, load_readonly_64};
 use warpath_shared::check::trim;
 use warpath_shared::kernel::{Indexed, KEPT, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
-use warpath_shared::query::document::{Document, Node, next_bit_in_words};
+use warpath_shared::query::document::{Document, Node, Text, next_bit_in_words};
 use warpath_shared::query::machine::{Machine, Sink};
 use warpath_shared::units::{BLOCK_THREADS, Level, LineIx, PartOffset, PathIx};
 use warpath_shared::view::{View, ViewMut};
@@ -68,40 +68,11 @@ struct Record<'a> {
     plain: bool,
 }
 
-impl Document for Record<'_> {
+impl Text for Record<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {
         // SAFETY: `at` is checked, and no query kernel writes to a text.
         unsafe { load_readonly_8(self.indexed.text.at(at as usize, 1)) }
-    }
-
-    #[inline(always)]
-    fn level_word(&self, level: Level, word: u32) -> u64 {
-        let index = level as usize * self.indexed.words() + word as usize;
-        // SAFETY: the index is checked, and no query kernel writes to a bitmap.
-        unsafe { load_readonly_64(self.indexed.levels.at(index, 1)) }
-    }
-
-    #[inline(always)]
-    fn level_words<const N: usize>(&self, level: Level, first: u32) -> [u64; N] {
-        words(self.indexed.levels, level as usize * self.indexed.words() + first as usize)
-    }
-
-    #[inline(always)]
-    fn string_words<const N: usize>(&self, first: u32) -> [u64; N] {
-        words(self.indexed.string, first as usize)
-    }
-
-    #[inline(always)]
-    fn words_with_escapes<const N: usize>(&self, first: u32) -> u32 {
-        // SAFETY: the index is checked, and no query kernel writes to them.
-        let words = unsafe { load_readonly_32(self.indexed.escapes.at(first as usize / 32, 1)) };
-        words >> (first % 32) & ((1 << N) - 1)
-    }
-
-    #[inline(always)]
-    fn next_bit(&self, level: Level, from: PartOffset, end: PartOffset) -> PartOffset {
-        next_bit_in_words::<END_WORDS, _>(self, level, from, end)
     }
 
     #[inline(always)]
@@ -113,11 +84,6 @@ impl Document for Record<'_> {
     fn any(&self, together: u32, holds: bool) -> bool {
         // SAFETY: these threads were together before a loop, and each asks behind it, or as often as the others within it.
         unsafe { warp_vote_any(together, holds) }
-    }
-
-    #[inline(always)]
-    fn is_plain(&self) -> bool {
-        self.plain
     }
 
     /// ```text
@@ -149,6 +115,42 @@ impl Document for Record<'_> {
             }
             low = high;
         }
+    }
+}
+
+impl Document for Record<'_> {
+    #[inline(always)]
+    fn level_word(&self, level: Level, word: u32) -> u64 {
+        let index = level as usize * self.indexed.words() + word as usize;
+        // SAFETY: the index is checked, and no query kernel writes to a bitmap.
+        unsafe { load_readonly_64(self.indexed.levels.at(index, 1)) }
+    }
+
+    #[inline(always)]
+    fn level_words<const N: usize>(&self, level: Level, first: u32) -> [u64; N] {
+        words(self.indexed.levels, level as usize * self.indexed.words() + first as usize)
+    }
+
+    #[inline(always)]
+    fn string_words<const N: usize>(&self, first: u32) -> [u64; N] {
+        words(self.indexed.string, first as usize)
+    }
+
+    #[inline(always)]
+    fn words_with_escapes<const N: usize>(&self, first: u32) -> u32 {
+        // SAFETY: the index is checked, and no query kernel writes to them.
+        let words = unsafe { load_readonly_32(self.indexed.escapes.at(first as usize / 32, 1)) };
+        words >> (first % 32) & ((1 << N) - 1)
+    }
+
+    #[inline(always)]
+    fn next_bit(&self, level: Level, from: PartOffset, end: PartOffset) -> PartOffset {
+        next_bit_in_words::<END_WORDS, _>(self, level, from, end)
+    }
+
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.plain
     }
 }
 

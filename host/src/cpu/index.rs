@@ -3,7 +3,7 @@
 use warpath_shared::check::diagnose;
 use warpath_shared::index::level::{KindState, walk};
 use warpath_shared::index::line::{LineState, index_word};
-use warpath_shared::query::document::Document;
+use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, LineIx, PartOffset, WORD_BYTES, words_for};
 
 use super::classify::{Isa, Simd, Work};
@@ -133,18 +133,19 @@ impl<'a> Piece<'a> {
     }
 }
 
-impl Document for Piece<'_> {
+impl Text for Piece<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {
         self.text[at as usize]
     }
+}
 
+impl Document for Piece<'_> {
     #[inline(always)]
     fn level_word(&self, level: Level, word: u32) -> u64 {
         self.levels[level as usize * self.words + word as usize]
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

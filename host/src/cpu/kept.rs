@@ -4,7 +4,7 @@ use warpath_shared::query::document::Document;
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::index::{Builder, Piece, Structure};
-use super::query::{Lines, answer_indexed};
+use super::query::{self, Lines, Scratch, answer_indexed};
 use crate::answer::{Answer, LineFault, Want};
 use crate::backend::{Kept, StructuralIndex};
 use crate::error::Error;
@@ -47,7 +47,11 @@ impl From<StructuralIndex> for HostIndex {
 
 impl Kept for HostIndex {
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        let answer = self.find(&Piece::new(text, &self.levels), program, want);
+        let answer = if program.needs_trees() {
+            query::answer(text, program, want.to_find(), &mut Scratch::default())
+        } else {
+            self.find(&Piece::new(text, &self.levels), program, want)
+        };
         finish(answer, text, program, want)
     }
 

@@ -4,13 +4,14 @@ use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
 use warpath_shared::kernel::Match;
 use warpath_shared::query::document::{Document, Node};
-use warpath_shared::query::machine::{Machine, Sink};
+use warpath_shared::query::machine::{Machine, Sink, TreeMachine};
 use warpath_shared::units::{LineIx, PartOffset, PathIx};
 
 use super::classify::{Isa, Simd, Work};
 use super::index::{Builder, Piece as TextPiece, Structure};
 use super::plan::Plan;
 use super::scan::{Found, Scan};
+use super::tape::{Piece as TreePiece, TapeMemory};
 use crate::answer::{Answer, Limit, LineFault, Piece, Want};
 use crate::program::Program;
 
@@ -23,12 +24,17 @@ pub(crate) struct Scratch {
     structure: Structure,
     machine: Machine,
     scan: Scan,
+    tape: TapeMemory,
+    tree_machine: TreeMachine,
 }
 
 /// Answers a program over a text: whole lines, of which the last may lack its newline.
 pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut Scratch) -> Answer {
     if text.is_empty() {
         return Answer::default();
+    }
+    if program.needs_trees() {
+        return Isa::best().run(ByTrees { text, program, want, scratch });
     }
     let plan = if has_long_lines(text) { Plan::of(&program.view()) } else { None };
     Isa::best().run(Query { text, program, plan: plan.as_ref(), want, scratch })
@@ -118,12 +124,12 @@ pub(super) fn streams(program: &Program) -> bool {
     Plan::of(&program.view()).is_some()
 }
 
-/// Cuts a text into pieces of whole lines.
-fn cut(text: &[u8]) -> Vec<(usize, usize)> {
-    let mut cuts = Vec::with_capacity(text.len() / PIECE_BYTES + 1);
+/// Cuts a text into pieces of whole lines, each of at least so many bytes but for the last.
+fn cut(text: &[u8], size: usize) -> Vec<(usize, usize)> {
+    let mut cuts = Vec::with_capacity(text.len() / size + 1);
     let mut start = 0;
     while start < text.len() {
-        let from = (start + PIECE_BYTES).min(text.len());
+        let from = (start + size).min(text.len());
         let end = line_end(text, from);
         cuts.push((start, end));
         start = end;
@@ -150,14 +156,14 @@ impl Work for Query<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Answer {
-        let Self { text, program, plan, want, scratch: Scratch { structure, machine, scan } } = self;
+        let Self { text, program, plan, want, scratch: Scratch { structure, machine, scan, .. } } = self;
         let view = program.view();
         let sink = Collector::new(program.paths(), want);
         let mut worker = Worker { simd, text, program: view, structure, machine, sink };
         match plan {
             Some(plan) => worker.stream(plan, scan),
             None => {
-                for (start, end) in cut(text) {
+                for (start, end) in cut(text, PIECE_BYTES) {
                     worker.interpret(start, end);
                     if worker.sink.has_enough() {
                         break;
@@ -166,6 +172,49 @@ impl Work for Query<'_> {
             }
         }
         Answer { pieces: vec![worker.sink.piece] }
+    }
+}
+
+/// Bytes whose trees are made before they are queried: with their nodes, well within an L2 cache.
+const TREE_PIECE_BYTES: usize = 64 << 10;
+
+/// Answers a program by the trees of records.
+struct ByTrees<'a> {
+    text: &'a [u8],
+    program: &'a Program,
+    want: Want,
+    scratch: &'a mut Scratch,
+}
+
+impl Work for ByTrees<'_> {
+    type Output = Answer;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Answer {
+        let Self { text, program, want, scratch: Scratch { tape, tree_machine, .. } } = self;
+        let view = program.view();
+        let mut sink = Collector::new(program.paths(), want);
+        for (start, end) in cut(text, TREE_PIECE_BYTES) {
+            let text = &text[start..end];
+            tape.build(simd, text);
+            sink.base = start as PartOffset;
+            let first = sink.piece.lines;
+            let mut faults = tape.faults().iter().peekable();
+            let mut records = tape.records().iter().peekable();
+            for line in 0..tape.lines() {
+                if let Some(fault) = faults.next_if(|fault| fault.line == line) {
+                    sink.fault(LineFault { line: first + line, ..*fault });
+                } else if let Some((_, root)) = records.next_if(|(of, _)| *of == line) {
+                    sink.begin_record();
+                    tree_machine.run(&view, &TreePiece { text, memory: tape }, *root, &mut sink);
+                }
+                sink.piece.lines += 1;
+                if sink.has_enough() {
+                    return Answer { pieces: vec![sink.piece] };
+                }
+            }
+        }
+        Answer { pieces: vec![sink.piece] }
     }
 }
 

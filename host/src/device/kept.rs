@@ -110,8 +110,8 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
         }
         let mut lane = lock(&self.lane);
         let Lane { stages, queue } = &mut *lane;
-        if !is_within(self.most_cells, program, shape.lines) {
-            // So many cells are answered in parts, and a part begins at a text's start: they are made for this answer.
+        if program.needs_trees() || !is_within(self.most_cells, program, shape.lines) {
+            // Trees are not kept. And so many cells are answered in parts, and a part begins at a text's start.
             return answer_in_parts(queue, stages, text, (program, self.most_cells), want);
         }
         // Who panicked while it held them has left them where the next partition's arrays went.

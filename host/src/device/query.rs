@@ -19,16 +19,18 @@ struct Sent<A: Accelerator> {
     instrs: Slot<A, Instr>,
     tests: Slot<A, Test>,
     literals: Slot<A, u8>,
+    automata: Slot<A, u16>,
 }
 
 impl<A: Accelerator> Sent<A> {
     /// The program as kernels read it. It is the one that was sent.
     fn view(&self, device: &A, program: &Program) -> Result<ProgramView<'_>, Error> {
-        let (instrs, tests, literals) = program.parts();
+        let (instrs, tests, literals, automata) = program.parts();
         Ok(ProgramView {
             instrs: device.view(self.instrs.get()?, instrs.len()),
             tests: device.view(self.tests.get()?, tests.len()),
             literals: device.view(self.literals.get()?, literals.len()),
+            automata: device.view(self.automata.get()?, automata.len()),
             paths: program.paths() as u32,
             levels: program.levels(),
         })
@@ -50,7 +52,12 @@ pub(super) struct QueryStage<A: Accelerator> {
 impl<A: Accelerator> Default for QueryStage<A> {
     fn default() -> Self {
         Self {
-            program: Sent { instrs: Slot::default(), tests: Slot::default(), literals: Slot::default() },
+            program: Sent {
+                instrs: Slot::default(),
+                tests: Slot::default(),
+                literals: Slot::default(),
+                automata: Slot::default(),
+            },
             slots: Slot::default(),
             slot_scan: ScanScratch::default(),
             counts: Slot::default(),
@@ -78,11 +85,13 @@ pub(super) struct Find {
 impl<A: Accelerator> QueryStage<A> {
     /// Copies a program to the device.
     pub fn send(&mut self, device: &A, program: &Program) -> Result<(), Error> {
-        let (instrs, tests, literals) = program.parts();
-        let Sent { instrs: to_instrs, tests: to_tests, literals: to_literals } = &mut self.program;
+        let (instrs, tests, literals, automata) = program.parts();
+        let Sent { instrs: to_instrs, tests: to_tests, literals: to_literals, automata: to_automata } =
+            &mut self.program;
         device.upload(to_instrs.room(device, instrs.len())?, 0, instrs)?;
         device.upload(to_tests.room(device, tests.len())?, 0, tests)?;
-        device.upload(to_literals.room(device, literals.len())?, 0, literals)
+        device.upload(to_literals.room(device, literals.len())?, 0, literals)?;
+        device.upload(to_automata.room(device, automata.len())?, 0, automata)
     }
 
     /// Runs the program that was sent, and leaves its matches on the device if they are wanted.

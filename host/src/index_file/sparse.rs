@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io;
 
-use warpath_shared::query::document::Document;
+use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, PartOffset, words_for};
 
 use super::layout::Entry;
@@ -97,7 +97,7 @@ impl<'a> Sparse<'a> {
     }
 }
 
-impl Document for Sparse<'_> {
+impl Text for Sparse<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {
         let page = at as usize / PAGE_BYTES;
@@ -106,7 +106,9 @@ impl Document for Sparse<'_> {
         }
         self.text[at as usize].get()
     }
+}
 
+impl Document for Sparse<'_> {
     #[inline(always)]
     fn level_word(&self, level: Level, word: u32) -> u64 {
         self.levels[level as usize * words_for(self.text.len()) + word as usize]

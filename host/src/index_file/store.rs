@@ -85,7 +85,7 @@ impl Store for FileStore {
         // Whoever is given the text may look at all of it.
         let mut is_given = want.matches || want.records || !scratch.index.faults.is_empty();
         let (answer, reading);
-        if self.strict || is_given || !sparse::pays(entry) {
+        if self.strict || is_given || program.needs_trees() || !sparse::pays(entry) {
             read_exact_at(&self.input, text, entry.offset).map_err(|error| self.failed(error))?;
             reading = since.elapsed();
             let checked = if self.strict { Checked::of(text) } else { Checked::default() };

@@ -79,15 +79,15 @@ pub enum PathErrorKind {
     Type,
     /// A query that may select several nodes where one value is needed. The span is the query.
     NotSingular,
-    /// A valid query that cannot be run. The span is the part to blame.
-    Unsupported,
+    /// A valid query that takes more than is allowed. The span is the part to blame.
+    TooLarge,
 }
 
 impl PathError {
-    /// A valid part of a query that cannot be run (yet). `what` is a plural: "descendant segments".
+    /// A valid part of a query that takes more than is allowed, as `message` says.
     #[must_use]
-    pub fn unsupported(span: Span, what: impl std::fmt::Display) -> Self {
-        Self::new(PathErrorKind::Unsupported, span, format!("{what} are not supported yet"))
+    pub fn too_large(span: Span, message: impl Into<String>) -> Self {
+        Self::new(PathErrorKind::TooLarge, span, message)
     }
 
     pub(super) fn new(kind: PathErrorKind, span: Span, message: impl Into<String>) -> Self {
@@ -214,14 +214,6 @@ mod tests {
 
     fn at(start: usize, end: usize) -> PathError {
         PathError::new(PathErrorKind::UnexpectedToken, Span::new(start, end), "no")
-    }
-
-    #[test]
-    fn unsupported_reads_well() {
-        let error = PathError::unsupported(Span::new(1, 4), "descendant segments");
-        assert_eq!(error.to_string(), "descendant segments are not supported yet");
-        assert_eq!(error.kind, PathErrorKind::Unsupported);
-        assert_eq!(error.render("$..a"), "error: descendant segments are not supported yet\n  $..a\n   ^^^");
     }
 
     #[test]

@@ -2,11 +2,20 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use warpath_shared::ir::{ABSENT, Instr, LiteralKind, Op, Test};
+use warpath_shared::ir::{ABSENT, FAIL, Instr, LiteralKind, Op, PASS, Test, TestKind, relation};
 
 use super::Program;
 
-const OPS: [(Op, &str); 7] = [
+const RELATIONS: [(u32, &str); 6] = [
+    (relation::EQUAL, "=="),
+    (relation::UNEQUAL, "!="),
+    (relation::LESS, "<"),
+    (relation::LESS | relation::EQUAL, "<="),
+    (relation::GREATER, ">"),
+    (relation::GREATER | relation::EQUAL, ">="),
+];
+
+const OPS: [(Op, &str); 9] = [
     (Op::Return, "return"),
     (Op::Emit, "emit"),
     (Op::Name, "name"),
@@ -14,6 +23,8 @@ const OPS: [(Op, &str); 7] = [
     (Op::Slice, "slice"),
     (Op::Wildcard, "wildcard"),
     (Op::Filter, "filter"),
+    (Op::Descend, "descend"),
+    (Op::Collect, "collect"),
 ];
 
 impl Program {
@@ -23,8 +34,12 @@ impl Program {
         format!("{:?}", String::from_utf8_lossy(bytes))
     }
 
-    fn write_test(&self, f: &mut Formatter<'_>, test: &Test) -> fmt::Result {
-        f.write_str("@")?;
+    /// The singular path of a test, or the block that it runs.
+    fn write_path(&self, f: &mut Formatter<'_>, test: &Test) -> fmt::Result {
+        f.write_str(if test.from_root != 0 { "$" } else { "@" })?;
+        if test.kind >= TestKind::FIRST_THAT_RUNS_BLOCK {
+            return write!(f, " -> {}", test.path);
+        }
         for step in self.instrs[test.path as usize..].iter().take_while(|step| step.op != Op::Return as u32) {
             if step.op == Op::Name as u32 {
                 write!(f, "[{}]", self.text(step.name()))?;
@@ -32,9 +47,13 @@ impl Program {
                 write!(f, "[{}]", step.a)?;
             }
         }
+        Ok(())
+    }
+
+    /// The literal of a test, which is of this kind.
+    fn write_literal(&self, f: &mut Formatter<'_>, test: &Test, kind: u32) -> fmt::Result {
         let text = || self.text((test.offset, test.len));
-        f.write_str(" == ")?;
-        match test.kind {
+        match kind {
             kind if kind == LiteralKind::Null as u32 => f.write_str("null"),
             kind if kind == LiteralKind::False as u32 => f.write_str("false"),
             kind if kind == LiteralKind::True as u32 => f.write_str("true"),
@@ -45,6 +64,48 @@ impl Program {
             }
             _ => f.write_str(&text()),
         }
+    }
+
+    /// What a test asks.
+    fn write_test(&self, f: &mut Formatter<'_>, test: &Test) -> fmt::Result {
+        const LOADS: [(TestKind, &str); 3] =
+            [(TestKind::LoadPath, ""), (TestKind::Count, "count "), (TestKind::Value, "value ")];
+        let relation = RELATIONS.iter().find(|(relation, _)| *relation == test.relation);
+        let relation = relation.map_or("?", |(_, text)| text);
+        let slot = ["a", "b"][test.slot as usize & 1];
+        if test.kind < TestKind::Exists as u32 {
+            self.write_path(f, test)?;
+            write!(f, " {relation} ")?;
+            return self.write_literal(f, test, test.kind);
+        }
+        if let Some((_, what)) = LOADS.iter().find(|(kind, _)| *kind as u32 == test.kind) {
+            write!(f, "{slot} = {what}")?;
+            return self.write_path(f, test);
+        }
+        match test.kind {
+            kind if kind == TestKind::LoadLiteral as u32 => {
+                write!(f, "{slot} = ")?;
+                self.write_literal(f, test, test.raw)
+            }
+            kind if kind == TestKind::Length as u32 => write!(f, "{slot} = length {slot}"),
+            kind if kind == TestKind::Compare as u32 => write!(f, "a {relation} b"),
+            kind if kind == TestKind::PatternOf as u32 => write!(f, "a accepted by {}", test.offset),
+            kind if kind == TestKind::PatternAtRun as u32 && test.negative == 0 => f.write_str("a matches b"),
+            kind if kind == TestKind::PatternAtRun as u32 => f.write_str("a contains b"),
+            kind if kind == TestKind::Pattern as u32 => {
+                self.write_path(f, test)?;
+                write!(f, " accepted by {}", test.offset)
+            }
+            _ => {
+                f.write_str("any ")?;
+                self.write_path(f, test)
+            }
+        }
+    }
+
+    /// Whether a test is all of its filter, which is then told where the filter is.
+    fn is_alone(test: &Test) -> bool {
+        test.kind <= TestKind::Exists as u32 && test.then == PASS && test.otherwise == FAIL
     }
 
     fn write_instr(&self, f: &mut Formatter<'_>, at: usize, instr: &Instr) -> fmt::Result {
@@ -58,33 +119,53 @@ impl Program {
             op if op == Op::Slice as u32 => {
                 write!(f, "{}:{}:{}", bound(instr.a), bound(instr.b), instr.c)?;
             }
-            op if op == Op::Filter as u32 => self.write_test(f, &self.tests[instr.a as usize])?,
+            op if op == Op::Filter as u32 => match &self.tests[instr.a as usize] {
+                test if Self::is_alone(test) => self.write_test(f, test)?,
+                _ => write!(f, "test {}", instr.a)?,
+            },
             _ => {}
         }
-        let enters = ![Op::Return as u32, Op::Emit as u32].contains(&instr.op);
+        let enters = ![Op::Return, Op::Emit, Op::Collect].iter().any(|op| *op as u32 == instr.op);
         if enters { writeln!(f, "  -> {}", instr.target) } else { writeln!(f) }
     }
 }
 
 impl Display for Program {
-    /// One instruction a line: its number, its name, what it selects and the block it enters. Filters' paths
-    /// are shown where they are used.
+    /// One instruction a line: its number, its name, what it selects and the block it enters; and then one line each the tests of
+    /// filters that have several, and which comes next. Filters' paths are shown where they are used.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let paths = if self.paths == 1 { "path" } else { "paths" };
         let levels = if self.levels == 1 { "level" } else { "levels" };
         let singular = if self.singular { ", singular" } else { "" };
-        writeln!(f, "{} {paths}, {} {levels}{singular}", self.paths, self.levels)?;
-        let blocks = self.tests.iter().map(|test| test.path as usize).min().unwrap_or(self.instrs.len());
-        let mut lines: Vec<String> = Vec::new();
-        for (at, instr) in self.instrs[..blocks].iter().enumerate() {
-            struct Line<'a>(&'a Program, usize, &'a Instr);
-            impl Display for Line<'_> {
-                fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-                    self.0.write_instr(f, self.1, self.2)
-                }
-            }
-            lines.push(Line(self, at, instr).to_string());
+        if self.needs_trees {
+            writeln!(f, "{} {paths}, by trees", self.paths)?;
+        } else {
+            writeln!(f, "{} {paths}, {} {levels}{singular}", self.paths, self.levels)?;
         }
-        lines.iter().try_for_each(|line| f.write_str(line.trim_end()).and_then(|()| f.write_str("\n")))
+        for (at, instr) in self.instrs[..self.blocks as usize].iter().enumerate() {
+            let line = Shown(|f: &mut Formatter<'_>| self.write_instr(f, at, instr)).to_string();
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        for (at, test) in self.tests.iter().enumerate().filter(|(_, test)| !Self::is_alone(test)) {
+            let asked = Shown(|f: &mut Formatter<'_>| self.write_test(f, test)).to_string();
+            let next = |next| match next {
+                PASS => "pass".to_owned(),
+                FAIL => "fail".to_owned(),
+                next => next.to_string(),
+            };
+            let (then, otherwise) = (next(test.then), next(test.otherwise));
+            write!(f, "test {at:<3}  {asked}  -> {then}")?;
+            if then == otherwise { writeln!(f)? } else { writeln!(f, ", else {otherwise}")? }
+        }
+        Ok(())
+    }
+}
+
+/// What a function writes.
+struct Shown<F>(F);
+
+impl<F: Fn(&mut Formatter<'_>) -> fmt::Result> Display for Shown<F> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        (self.0)(f)
     }
 }

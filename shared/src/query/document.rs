@@ -3,12 +3,10 @@
 use crate::units::{Level, PartOffset, WORD_BYTES};
 use crate::view::View;
 
-/// The text of one partition and its structural index, in whatever memory a backend keeps them.
-pub trait Document {
+/// The text of one partition, in whatever memory a backend keeps it.
+pub trait Text {
     /// The byte at `at`.
     fn byte(&self, at: PartOffset) -> u8;
-    /// Word `word` of the leveled bitmap `level`.
-    fn level_word(&self, level: Level, word: u32) -> u64;
     /// The threads that are here together, to go on together behind a loop that they leave at different times: they say so by
     /// [`any`](Self::any). Else, on a device, each goes on alone for as long as what comes next is not the same for all.
     #[inline(always)]
@@ -20,6 +18,32 @@ pub trait Document {
     fn any(&self, _together: u32, holds: bool) -> bool {
         holds
     }
+    /// Whether `len` bytes of `literals` from `offset` on, a multiple of four, stand at `at`.
+    #[inline(always)]
+    fn stands_at(&self, at: PartOffset, literals: View<'_, u8>, offset: u32, len: u32) -> bool {
+        let mut i = 0;
+        while i < len && self.byte(at + i) == literals.get((offset + i) as usize) {
+            i += 1;
+        }
+        i == len
+    }
+    /// Whether a string matches the pattern that another one is, or, with `part`, contains such a part; both are given byte by byte,
+    /// decoded. Only the host is asked ([`TestKind::PatternAtRun`](crate::ir::TestKind)).
+    #[inline(always)]
+    fn matches_at_run(
+        &self,
+        _subject: impl FnMut() -> Option<u8>,
+        _pattern: impl FnMut() -> Option<u8>,
+        _part: bool,
+    ) -> bool {
+        false
+    }
+}
+
+/// The text of one partition and its structural index.
+pub trait Document: Text {
+    /// Word `word` of the leveled bitmap `level`.
+    fn level_word(&self, level: Level, word: u32) -> u64;
     /// Whether the record is *plain*: no name has an escape in it, and each string stands as close to the separators and
     /// brackets around it as [`crate::index::loose`] says. So the distance between two bits tells how long a name is.
     #[inline(always)]
@@ -48,15 +72,6 @@ pub trait Document {
     #[inline(always)]
     fn next_bit(&self, level: Level, from: PartOffset, end: PartOffset) -> PartOffset {
         nth_bit(self, level, from, end, 0)
-    }
-    /// Whether `len` bytes of `literals` from `offset` on, a multiple of four, stand at `at`.
-    #[inline(always)]
-    fn stands_at(&self, at: PartOffset, literals: View<'_, u8>, offset: u32, len: u32) -> bool {
-        let mut i = 0;
-        while i < len && self.byte(at + i) == literals.get((offset + i) as usize) {
-            i += 1;
-        }
-        i == len
     }
 }
 

@@ -347,14 +347,34 @@ pub fn next_in_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mu
 #[inline(always)]
 fn begin_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mut Visit) {
     let (start, end) = (node.start + 1, node.end - 1);
-    let Instr { a, b, c: step, .. } = *slice;
     *visit = Visit { cursor: start, left: 0 };
-    if step == 0 {
+    let step = slice.c;
+    let len = || array_len(doc, node);
+    let (first, count) = slice_bounds(slice, len);
+    visit.left = count;
+    if count == 0 {
         return;
+    }
+    if step > 0 && first > 0 {
+        let comma = nth_bit(doc, node.level, start, end, first as u64 - 1);
+        visit.cursor = comma + 1;
+    } else if step < 0 {
+        visit.cursor =
+            if first == len() as i64 - 1 { end } else { nth_bit(doc, node.level, start, end, first as u64) };
+    }
+}
+
+/// The index of the first element that a slice takes, and how many it takes at most; more, where nobody needed to count the elements,
+/// than there are.
+#[inline(always)]
+pub fn slice_bounds(slice: &Instr, count: impl Fn() -> u32) -> (i64, u32) {
+    let Instr { a, b, c: step, .. } = *slice;
+    if step == 0 {
+        return (0, 0);
     }
     // Bounds from the front that only go up need no count of the elements: the slice ends with them.
     let counted = step < 0 || (a != ABSENT && a < 0) || (b != ABSENT && b < 0);
-    let len = if counted { array_len(doc, node) as i64 } else { u32::MAX as i64 };
+    let len = if counted { count() as i64 } else { u32::MAX as i64 };
     let from_end = |bound: i64| if bound < 0 { bound + len } else { bound };
     let (lower, upper) = if step > 0 {
         let lower = if a == ABSENT { 0 } else { from_end(a).clamp(0, len) };
@@ -366,14 +386,8 @@ fn begin_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mut Visi
         (lower, upper)
     };
     if lower >= upper {
-        return;
+        return (0, 0);
     }
-    visit.left = (((upper - lower - 1) as u64) / step.unsigned_abs() + 1) as u32;
-    if step > 0 && lower > 0 {
-        let comma = nth_bit(doc, node.level, start, end, lower as u64 - 1);
-        visit.cursor = comma + 1;
-    } else if step < 0 {
-        visit.cursor =
-            if upper == len - 1 { end } else { nth_bit(doc, node.level, start, end, upper as u64) };
-    }
+    let taken = (((upper - lower - 1) as u64) / step.unsigned_abs() + 1) as u32;
+    (if step > 0 { lower } else { upper }, taken)
 }

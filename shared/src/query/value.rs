@@ -1,16 +1,17 @@
-//! Whether a value of the text equals a literal of the program.
+//! How a value of the text compares with a literal of the program.
 
-use super::document::{Document, Node};
-use crate::ir::{LiteralKind, Test};
+use super::compare::{Decimal, Reader, outcome_of, relate_numbers, relate_strings};
+use super::document::{Node, Text};
+use crate::ir::{LiteralKind, Test, relation};
 use crate::units::PartOffset;
 use crate::view::View;
 
 /// Whether the raw string between two quotes, `start..end`, decodes to `literal`.
 ///
 /// Compares while it decodes and stops at the first difference, so a name that differs costs a byte or
-/// two. A malformed escape or a lone surrogate equals nothing. Bytes beyond ASCII compare as they are.
+/// two. A malformed escape or a lone surrogate equals nothing: no literal has one. Bytes beyond ASCII compare as they are.
 #[inline(always)]
-pub fn string_equals<D: Document>(
+pub fn string_equals<D: Text>(
     doc: &D,
     start: PartOffset,
     end: PartOffset,
@@ -48,9 +49,10 @@ pub fn string_equals<D: Document>(
     seen == len
 }
 
-/// The code point of the escape whose backslash stands before `at`, and where the text goes on.
+/// The code point of the escape whose backslash stands before `at`, and where the text goes on. A surrogate that is not one of a
+/// pair is a code point of its own.
 #[inline(never)]
-fn decode_escape<D: Document>(doc: &D, at: PartOffset, end: PartOffset) -> Option<(u32, PartOffset)> {
+pub(super) fn decode_escape<D: Text>(doc: &D, at: PartOffset, end: PartOffset) -> Option<(u32, PartOffset)> {
     if at >= end {
         return None;
     }
@@ -68,13 +70,14 @@ fn decode_escape<D: Document>(doc: &D, at: PartOffset, end: PartOffset) -> Optio
             if !(0xd800..0xe000).contains(&high) {
                 return Some((high, at + 5));
             }
+            let alone = Some((high, at + 5));
             if high >= 0xdc00 || at + 7 > end || doc.byte(at + 5) != b'\\' || doc.byte(at + 6) != b'u' {
-                return None;
+                return alone;
             }
-            let low = hex4(at + 7, end, |at| doc.byte(at))?;
-            if !(0xdc00..0xe000).contains(&low) {
-                return None;
-            }
+            let low = match hex4(at + 7, end, |at| doc.byte(at)) {
+                Some(low) if (0xdc00..0xe000).contains(&low) => low,
+                _ => return alone,
+            };
             return Some((0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), at + 11));
         }
         _ => return None,
@@ -103,7 +106,7 @@ pub(crate) fn hex4(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) ->
     Some(value)
 }
 
-/// The UTF-8 form of a code point, first byte lowest, and its length.
+/// The UTF-8 form of a code point, first byte lowest, and its length; for a surrogate, the three bytes that it would have.
 #[inline(always)]
 pub(crate) fn encode_utf8(c: u32) -> (u32, u32) {
     let tail = |shift: u32| 0x80 | (c >> shift) & 0x3f;
@@ -130,7 +133,7 @@ pub const fn push_exponent_digit(exponent: i64, digit: u8) -> i64 {
 /// Reads the text once: leading zeros are skipped, significant digits compared as they come, and
 /// zeros beyond the literal's last digit only counted. Exponents saturate at [`MAX_EXPONENT`], written or not.
 #[inline(always)]
-fn number_equals<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
+fn number_equals<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
     let mut at = node.start;
     let negative = doc.byte(at) == b'-';
     at += negative as u32;
@@ -189,33 +192,70 @@ fn number_equals<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, test:
     digits >= test.len && scale + exponent == test.exponent && negative == (test.negative != 0)
 }
 
+/// Whether a value is a string: between quotes.
+#[inline(always)]
+pub fn is_string<D: Text>(doc: &D, node: Node) -> bool {
+    node.end - node.start >= 2 && doc.byte(node.start) == b'"' && doc.byte(node.end - 1) == b'"'
+}
+
+/// Whether a value is spelt as a word: `null`, `true`, `false`.
+#[inline(always)]
+pub fn is_word<D: Text>(doc: &D, node: Node, word: &[u8]) -> bool {
+    let mut i = 0;
+    while i < word.len() && node.start + (i as u32) < node.end && doc.byte(node.start + i as u32) == word[i] {
+        i += 1;
+    }
+    i == word.len() && node.end - node.start == i as u32
+}
+
+const NULL: u32 = LiteralKind::Null as u32;
+const FALSE: u32 = LiteralKind::False as u32;
+const TRUE: u32 = LiteralKind::True as u32;
+const NUMBER: u32 = LiteralKind::Number as u32;
+
 /// Whether a value equals the literal of a test (RFC 9535 section 2.3.5.2.2).
 #[inline(always)]
-pub fn equals<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
-    const NULL: u32 = LiteralKind::Null as u32;
-    const FALSE: u32 = LiteralKind::False as u32;
-    const TRUE: u32 = LiteralKind::True as u32;
-    const NUMBER: u32 = LiteralKind::Number as u32;
-    let word = |text: &[u8]| {
-        let mut i = 0;
-        while i < text.len()
-            && node.start + (i as u32) < node.end
-            && doc.byte(node.start + i as u32) == text[i]
-        {
-            i += 1;
-        }
-        i == text.len() && node.end - node.start == i as u32
-    };
+pub fn equals<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
     match test.kind {
-        NULL => word(b"null"),
-        FALSE => word(b"false"),
-        TRUE => word(b"true"),
+        NULL => is_word(doc, node, b"null"),
+        FALSE => is_word(doc, node, b"false"),
+        TRUE => is_word(doc, node, b"true"),
         NUMBER => number_equals(doc, node, literals, test),
         _ => {
-            node.end - node.start >= 2
-                && doc.byte(node.start) == b'"'
-                && doc.byte(node.end - 1) == b'"'
+            is_string(doc, node)
                 && string_equals(doc, node.start + 1, node.end - 1, literals, test.offset, test.len)
         }
+    }
+}
+
+/// Whether a value and the literal of a test compare as the test asks (RFC 9535 section 2.3.5.2.2).
+#[inline(always)]
+pub fn compares<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
+    const ORDERED: u32 = relation::LESS | relation::GREATER;
+    // Neither or both of less and greater: it is only asked whether they are equal.
+    let order = test.relation & ORDERED;
+    let outcome = if order == 0 || order == ORDERED {
+        outcome_of(equals(doc, node, literals, test))
+    } else {
+        relate(doc, node, literals, test)
+    };
+    test.relation & outcome != 0
+}
+
+/// How a value compares with the literal of a test: a bit of [`relation`].
+#[inline(never)]
+fn relate<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> u32 {
+    let literal = Reader::literal(doc, literals);
+    match test.kind {
+        NULL | FALSE | TRUE => outcome_of(equals(doc, node, literals, test)),
+        NUMBER => match Decimal::read(Reader::text(doc, literals), node.start, node.end) {
+            Some(number) => relate_numbers(number, Decimal::of_test(literal, test)),
+            None => relation::UNRELATED,
+        },
+        _ if is_string(doc, node) => relate_strings(
+            Reader::text(doc, literals).decode(node.start + 1, node.end - 1),
+            literal.decode(test.offset, test.offset + test.len),
+        ),
+        _ => relation::UNRELATED,
     }
 }

@@ -1,0 +1,179 @@
+//! A backend held to RFC 9535: by the JSONPath compliance test suite, and by the oracle over random queries of the whole grammar.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use warpath::answer::{Paths, Want};
+use warpath::backend::Backend;
+use warpath::jsonpath::PathErrorKind;
+use warpath::{Error, Program, Query};
+
+use crate::oracle::{json, query};
+use crate::random::{self, Rng};
+
+/// Where the matches of one path stand in a text, in order.
+type Places = Vec<Range<usize>>;
+
+/// Where the matches of each path of a program stand in a text that has no faulty line.
+///
+/// # Errors
+/// What the backend says, and a faulty line.
+pub fn places(backend: &dyn Backend, text: &[u8], program: &Program) -> Result<Vec<Places>> {
+    let answer = backend.answer(text, program, Want { matches: true, ..Want::default() })?;
+    let mut all = vec![Vec::new(); program.paths()];
+    for piece in &answer.pieces {
+        ensure!(piece.faults.is_empty(), "{:?}", piece.faults);
+        for (list, all) in piece.matches.iter().zip(&mut all) {
+            let place = |at: u32| (piece.base + at) as usize;
+            all.extend(list.iter().map(|found| place(found.start)..place(found.end)));
+        }
+    }
+    Ok(all)
+}
+
+/// What a compliance test asks.
+pub struct Test {
+    name: String,
+    selector: String,
+    /// The document on one line, as it is written, and each list of values and normalised paths that is right; `None` if the
+    /// selector is invalid.
+    valid: Option<(String, Vec<(Value, Value)>)>,
+}
+
+/// The tests of the suite that stands in a file.
+///
+/// # Errors
+/// If it cannot be read, or is not such a suite.
+pub fn tests(path: &str) -> Result<Vec<Test>> {
+    let text = std::fs::read_to_string(path).with_context(|| path.to_owned())?;
+    let suite: Value = serde_json::from_str(&text)?;
+    let root = json::parse(text.as_bytes(), 0, text.len()).context("the suite is not JSON")?;
+    let written = root.member(b"tests").context("no tests")?.children();
+    let tests = suite["tests"].as_array().context("no tests")?;
+    ensure!(written.len() == tests.len(), "{} and {} tests", written.len(), tests.len());
+    let test = |(test, written): (&Value, &json::Value)| {
+        let name = test["name"].as_str().context("a test without a name")?.to_owned();
+        let selector = test["selector"].as_str().context("a test without a selector")?.to_owned();
+        if test["invalid_selector"] == true {
+            return Ok(Test { name, selector, valid: None });
+        }
+        // Other readers would change the way in which numbers are written.
+        let document = written.member(b"document").context("a test without a document")?;
+        let document = text[document.start..document.end].replace('\n', " ");
+        let wanted = match test["results"].as_array() {
+            None => vec![(test["result"].clone(), test["result_paths"].clone())],
+            Some(results) => {
+                let paths = test["results_paths"].as_array().context("no results_paths")?;
+                ensure!(results.len() == paths.len(), "{name}: results and their paths");
+                results.iter().cloned().zip(paths.iter().cloned()).collect()
+            }
+        };
+        Ok(Test { name, selector, valid: Some((document, wanted)) })
+    };
+    tests.iter().zip(written).map(test).collect()
+}
+
+/// Asks a backend all tests, and says how many it answers right: values, their order, and their normalised paths; and of invalid
+/// selectors, that they are refused.
+///
+/// # Errors
+/// The tests that it does not, and what the backend says.
+pub fn compliance(backend: &dyn Backend, tests: &[Test]) -> Result<usize> {
+    let mut wrong = Vec::new();
+    for Test { name, selector, valid } in tests {
+        let mut fault = |what: String| wrong.push(format!("{name}: {selector}: {what}"));
+        match (Query::compile(selector), valid) {
+            (Err(Error::Query(_)), None) => {}
+            (Ok(_), None) => fault("accepted".into()),
+            (Err(error), _) => fault(error.to_string()),
+            (Ok(query), Some((document, wanted))) => {
+                let program = Program::new(&[query])?;
+                let found = places(backend, document.as_bytes(), &program)
+                    .with_context(|| format!("{name}: {selector}"))?
+                    .remove(0);
+                let values = found.iter().map(|place| serde_json::from_str(&document[place.clone()]));
+                let values: Value = Value::Array(values.collect::<Result<_, _>>()?);
+                let mut normalised = Paths::new(document.as_bytes());
+                let mut path_of = |place: &Range<usize>| {
+                    let mut path = String::new();
+                    normalised.append(place.start, &mut path);
+                    path
+                };
+                let paths: Value = found.iter().map(&mut path_of).collect();
+                if !wanted.iter().any(|(want, want_paths)| *want == values && *want_paths == paths) {
+                    fault(format!("{values} at {paths}"));
+                }
+            }
+        }
+    }
+    ensure!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(tests.len())
+}
+
+/// What was compared with the oracle.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compared {
+    /// Pairs of a record and a query.
+    pub pairs: usize,
+    /// Nodes that they select.
+    pub nodes: usize,
+    /// Queries that were not asked, since a pattern is too large.
+    pub too_large: usize,
+}
+
+/// Asks a backend random queries of the whole grammar, of random records, and holds it to the oracle.
+///
+/// # Errors
+/// The first difference, and what the backend says.
+pub fn random_pairs(backend: &dyn Backend, seeds: Range<u64>) -> Result<Compared> {
+    let mut compared = Compared::default();
+    for seed in seeds {
+        let rng = &mut Rng::new(9 << 32 | seed);
+        let text = random::json(rng, 400);
+        let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+        let is_json =
+            |line: &&&[u8]| json::parse(line, 0, line.trim_ascii_end().len()).is_some() || line.is_empty();
+        let text: Vec<u8> = lines.iter().filter(is_json).copied().flatten().copied().collect();
+        let (mut asked, mut queries) = (Vec::new(), Vec::new());
+        while asked.len() < 3 {
+            let query = random::query(rng);
+            match Query::compile(&query) {
+                Ok(compiled) => queries.push(compiled),
+                // Some patterns are.
+                Err(Error::Unsupported(error)) if error.path_error().kind == PathErrorKind::TooLarge => {
+                    compared.too_large += 1;
+                    continue;
+                }
+                Err(error) => return Err(error).with_context(|| query),
+            }
+            asked.push(query);
+        }
+        // One by one on some, and all in one program on others.
+        let programs: Vec<Vec<Query>> = match seed % 2 {
+            0 => queries.iter().map(|query| vec![query.clone()]).collect(),
+            _ => vec![queries],
+        };
+        let mut found = Vec::new();
+        for program in programs {
+            found.extend(
+                places(backend, &text, &Program::new(&program)?)
+                    .with_context(|| format!("seed {seed}: {asked:?} of {}", text.escape_ascii()))?,
+            );
+        }
+        for (found, asked) in found.into_iter().zip(&asked) {
+            let want = query::query(&text, &[], asked);
+            ensure!(want.not_json.is_empty(), "seed {seed}: lines {:?}", want.not_json);
+            let want: Places =
+                want.found.iter().map(|(_, start, end)| *start as usize..*end as usize).collect();
+            ensure!(
+                found == want,
+                "seed {seed}: {asked} of {}: {found:?}, not {want:?}",
+                text.escape_ascii()
+            );
+            compared.nodes += found.len();
+            compared.pairs += text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+        }
+    }
+    Ok(compared)
+}
