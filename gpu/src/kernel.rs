@@ -11,6 +11,7 @@ mod results;
 mod scan;
 mod structure;
 mod tape;
+mod tree_query;
 
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
 pub use copy::copy_16;
@@ -22,3 +23,4 @@ pub use results::{query_bounds, slot_compact, text_gather};
 pub use scan::{count_scan, text_scan};
 pub use structure::structure_write;
 pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};
+pub use tree_query::{tree_count, tree_fill};

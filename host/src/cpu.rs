@@ -52,6 +52,16 @@ impl Backend for Cpu {
     }
 
     fn stages(&self, program: &Program) -> Vec<Stage> {
+        if program.needs_trees() {
+            return vec![
+                Stage::new("cpu", "trees", "tokens, links and faults of each record (every core)"),
+                Stage::new(
+                    "cpu",
+                    "query",
+                    "the program over each record's tree, in the same pass (every core)",
+                ),
+            ];
+        }
         let levels = program.levels();
         let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
         if query::streams(program) {

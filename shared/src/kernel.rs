@@ -22,11 +22,13 @@
 //! | [`TapeWords`], [`TapeScan`] | text, string bitmap | the tokens of each word, and what is before it |
 //! | [`TapeLines`] | those, the newline index | trees, of lines that are not long; more faulty lines |
 //! | [`TapeMinima`], [`TapePieces`] | those | the trees of the others |
+//! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | matches, counted and then written |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod columns;
 mod results;
 mod tape;
+mod tree_query;
 
 pub use columns::{
     ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
@@ -40,6 +42,7 @@ pub use tape::{
     LONG_LINES, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs, TapeOutline,
     TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
 };
+pub use tree_query::{TreeCount, TreeCountArgs, TreeFill, TreeFillArgs, Trees};
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
@@ -121,6 +124,8 @@ macro_rules! for_each_kernel {
             (TapeLines, tape_lines, tape),
             (TapeMinima, tape_minima, tape),
             (TapePieces, tape_pieces, tape),
+            (TreeCount, tree_count, tree_count),
+            (TreeFill, tree_fill, tree_fill),
             (Copy16, copy_16, copy),
         }
     };

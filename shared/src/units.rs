@@ -19,6 +19,8 @@ pub const WORD_BYTES: usize = 64;
 pub const BLOCK_THREADS: usize = 256;
 /// Threads of a block that asks plain lines, each of its own: few, since a block is replaced when its last thread has ended.
 pub const QUERY_THREADS: usize = 64;
+/// The same for a program over trees.
+pub const TREE_QUERY_THREADS: usize = 64;
 /// Bytes of text that one warp reads together: a word a lane.
 pub const STRETCH_BYTES: usize = 32 * WORD_BYTES;
 /// Bytes that one warp indexes from start to end, a stretch after the other.

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use warpath::answer::{Paths, Want};
+use warpath::answer::{Answer, Paths, Want};
 use warpath::backend::Backend;
 use warpath::jsonpath::PathErrorKind;
-use warpath::{Error, Program, Query};
+use warpath::{Cpu, Error, Program, Query};
 
 use crate::oracle::{json, query};
 use crate::random::{self, Rng};
@@ -176,4 +176,43 @@ pub fn random_pairs(backend: &dyn Backend, seeds: Range<u64>) -> Result<Compared
         }
     }
     Ok(compared)
+}
+
+/// Asks a backend random queries of random texts, most of whose lines are no JSON, and holds it to the CPU: matches and faults.
+///
+/// # Errors
+/// The first difference, and what the backend says.
+pub fn as_the_cpu(backend: &dyn Backend, seeds: Range<u64>) -> Result<()> {
+    for seed in seeds {
+        let rng = &mut Rng::new(10 << 32 | seed);
+        let text = if seed % 2 == 0 {
+            random::bytes(rng, 500)
+        } else {
+            let mut text = random::json(rng, 500);
+            random::mutate(rng, &mut text, 3);
+            text
+        };
+        let Ok(query) = Query::compile(&random::query(rng)) else { continue };
+        // A descendant segment wants trees, which find more faults than bitmaps.
+        let program = Program::new(&[query, Query::compile("$..[0, 'a']")?])?;
+        let want = Want { matches: true, records: true, ..Want::default() };
+        let (got, cpu) = (backend.answer(&text, &program, want)?, Cpu.answer(&text, &program, want)?);
+        let faults = |answer: &Answer| -> Vec<_> {
+            answer.pieces.iter().flat_map(|piece| piece.faults.clone()).collect()
+        };
+        let matches = |answer: &Answer| -> Vec<_> {
+            answer.pieces.iter().flat_map(|piece| piece.matches.clone()).collect()
+        };
+        ensure!(
+            faults(&got) == faults(&cpu) && matches(&got) == matches(&cpu),
+            "seed {seed}: {} of {}: {:?} and {:?}, not {:?} and {:?}",
+            program,
+            text.escape_ascii(),
+            faults(&got),
+            matches(&got),
+            faults(&cpu),
+            matches(&cpu)
+        );
+    }
+    Ok(())
 }

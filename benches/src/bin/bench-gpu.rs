@@ -141,7 +141,10 @@ fn main() -> Result<()> {
             }
         }
         for (i, kernel) in each[0].iter().enumerate() {
-            if kernel.name.starts_with("query") || ["count_scan", "slot_compact"].contains(&kernel.name) {
+            if ["query", "tape", "tree", "count_scan", "slot_compact"]
+                .iter()
+                .any(|of| kernel.name.starts_with(of))
+            {
                 let time = median(each.iter().map(|run| run[i].milliseconds));
                 println!(
                     "    {:<40} {time:9.3} ms {:9.0} GB/s of input",

@@ -31,18 +31,18 @@
 //! * Loose lines beside plain ones in the same warps: a few in a hundred of them made 1.72 ms of 0.32 for a filter.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_shared;
-use cuda_std::bits::funnel_shift_right;
 use cuda_std::kernel;
 use cuda_std::shared::{self, Shared, shared_array};
 use cuda_std::thread::{index_1d, sync_threads, thread_idx_x};
-use cuda_std::warp::{activemask, warp_vote_any};
-use cuda_std::wide::{U64x2, load_readonly_8, load_readonly_16, load_readonly_32, load_readonly_64};
+use cuda_std::wide::{U64x2, load_readonly_16, load_readonly_32, load_readonly_64};
 use warpath_shared::check::trim;
 use warpath_shared::kernel::{Indexed, KEPT, Match, QueryCountArgs, QueryFillArgs, QuerySlotsArgs, Span};
 use warpath_shared::query::document::{Document, Node, Text, next_bit_in_words};
 use warpath_shared::query::machine::{Machine, Sink};
 use warpath_shared::units::{BLOCK_THREADS, Level, LineIx, PartOffset, PathIx};
 use warpath_shared::view::{View, ViewMut};
+
+use crate::text::PartText;
 
 /// Words of a level that are read at once where a value's end is looked for.
 const END_WORDS: usize = 4;
@@ -71,50 +71,22 @@ struct Record<'a> {
 impl Text for Record<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {
-        // SAFETY: `at` is checked, and no query kernel writes to a text.
-        unsafe { load_readonly_8(self.indexed.text.at(at as usize, 1)) }
+        PartText(self.indexed.text).byte(at)
     }
 
     #[inline(always)]
     fn together(&self) -> u32 {
-        activemask()
+        PartText(self.indexed.text).together()
     }
 
     #[inline(always)]
     fn any(&self, together: u32, holds: bool) -> bool {
-        // SAFETY: these threads were together before a loop, and each asks behind it, or as often as the others within it.
-        unsafe { warp_vote_any(together, holds) }
+        PartText(self.indexed.text).any(together, holds)
     }
 
-    /// ```text
-    /// text        ..,"u|ser"|:{"n      three loads, of which two at a time are shifted together
-    /// literal        "use|r":.
-    /// ```
     #[inline(always)]
     fn stands_at(&self, at: PartOffset, literals: View<'_, u8>, offset: u32, len: u32) -> bool {
-        let (from, shift) = (at & !3, at % 4 * 8);
-        // What is loaded behind the last bytes is shifted out again.
-        let last = self.indexed.text.len() as u32 - 4;
-        let text = |i: u32| {
-            // SAFETY: the range is checked; texts are aligned, and no query kernel writes to one.
-            unsafe { load_readonly_32(self.indexed.text.at((from + i).min(last) as usize, 4).cast()) }
-        };
-        let mut low = text(0);
-        let mut i = 0;
-        loop {
-            let high = text(i + 4);
-            // SAFETY: literals are padded to four bytes, aligned, and no kernel writes to them.
-            let wanted = unsafe { load_readonly_32(literals.at((offset + i) as usize, 4).cast()) };
-            let different = funnel_shift_right(low, high, shift) ^ wanted;
-            i += 4;
-            if i >= len {
-                return different << (8 * (i - len)) == 0;
-            }
-            if different != 0 {
-                return false;
-            }
-            low = high;
-        }
+        PartText(self.indexed.text).stands_at(at, literals, offset, len)
     }
 }
 
@@ -156,7 +128,7 @@ impl Document for Record<'_> {
 
 /// Whether a line's bit is set.
 #[inline(always)]
-fn is_set(bits: View<'_, u32>, line: usize) -> bool {
+pub(super) fn is_set(bits: View<'_, u32>, line: usize) -> bool {
     bits.get(line / 32) >> (line % 32) & 1 == 1
 }
 
@@ -207,9 +179,9 @@ unsafe fn loose_line(indexed: &Indexed<'_>, lines: Shared<u32>, count: *mut u32)
 
 /// Where one line's matches of each path are kept: element `path * lines + line`.
 #[derive(Clone, Copy)]
-struct Column {
-    line: usize,
-    lines: usize,
+pub(super) struct Column {
+    pub line: usize,
+    pub lines: usize,
 }
 
 impl Column {
@@ -244,10 +216,10 @@ impl Sink for SlotSink<'_> {
     }
 }
 
-struct CountSink<'a> {
-    column: Column,
-    counts: ViewMut<'a, u64>,
-    kept: ViewMut<'a, Span>,
+pub(super) struct CountSink<'a> {
+    pub column: Column,
+    pub counts: ViewMut<'a, u64>,
+    pub kept: ViewMut<'a, Span>,
 }
 
 impl Sink for CountSink<'_> {
@@ -266,24 +238,18 @@ impl Sink for CountSink<'_> {
     }
 }
 
-struct FillSink<'a> {
-    column: Column,
-    counts: View<'a, u64>,
-    kept: View<'a, Span>,
-    offsets: ViewMut<'a, u64>,
-    matches: ViewMut<'a, Match>,
+pub(super) struct FillSink<'a> {
+    pub column: Column,
+    pub counts: View<'a, u64>,
+    pub kept: View<'a, Span>,
+    pub offsets: ViewMut<'a, u64>,
+    pub matches: ViewMut<'a, Match>,
 }
 
-impl<'a> FillSink<'a> {
-    #[inline(always)]
-    fn new(args: &QueryFillArgs<'a>, line: usize) -> Self {
-        let QueryFillArgs { counts, kept, offsets, matches, .. } = *args;
-        Self { column: Column { line, lines: args.indexed.lines() }, counts, kept, offsets, matches }
-    }
-
+impl FillSink<'_> {
     /// Whether all matches of all paths were kept.
     #[inline(always)]
-    fn has_all(&self, paths: PathIx) -> bool {
+    pub fn has_all(&self, paths: PathIx) -> bool {
         let mut path = 0;
         while path < paths {
             if self.counts.get(self.column.of(path)) > KEPT as u64 {
@@ -296,7 +262,7 @@ impl<'a> FillSink<'a> {
 
     /// Writes the matches that were kept.
     #[inline(always)]
-    fn copy(&mut self, paths: PathIx) {
+    pub fn copy(&mut self, paths: PathIx) {
         let mut path = 0;
         while path < paths {
             let at = self.column.of(path);
@@ -405,7 +371,8 @@ pub unsafe fn query_count_loose(args: QueryCountArgs<'_>) {
 pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.indexed.lines());
     if line < lines {
-        let mut sink = FillSink::new(&args, line);
+        let QueryFillArgs { counts, kept, offsets, matches, .. } = args;
+        let mut sink = FillSink { column: Column { line, lines }, counts, kept, offsets, matches };
         if sink.has_all(args.program.paths) {
             sink.copy(args.program.paths);
         } else {

@@ -46,7 +46,7 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 10] = modules![
+const MODULES: [KernelModule; 12] = modules![
     "index",
     "slots",
     "slots_loose",
@@ -56,6 +56,8 @@ const MODULES: [KernelModule; 10] = modules![
     "results",
     "columns",
     "tape",
+    "tree_count",
+    "tree_fill",
     "copy"
 ];
 

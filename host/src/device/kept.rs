@@ -121,7 +121,7 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
         stages.index.exchange(&mut arrays);
         let answer = stages.query.send(queue, program).and_then(|()| {
             let faults = self.faults.clone();
-            Part { stages, text, base: 0, shape, faults }.answer(queue, program, want)
+            Part { stages, text, base: 0, shape, nodes: None, faults }.answer(queue, program, want)
         });
         stages.index.exchange(&mut arrays);
         Ok(Answer { pieces: vec![answer?] })

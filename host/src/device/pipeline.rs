@@ -3,10 +3,11 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use warpath_shared::check::diagnose;
+use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::kernel::{
     CountScan, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds, QueryCount, QueryCountLoose,
-    QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact, StructureWrite,
+    QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact, StructureWrite, TapeLines, TapeMinima, TapePieces,
+    TapeScan, TapeWords, TreeCount, TreeFill,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -20,8 +21,10 @@ use super::tree::{TreeCut, TreeStage, Trees};
 use crate::answer::{Answer, LineFault, Piece, Want};
 use crate::backend::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::columns::ColumnBatch;
+use crate::cpu::Cpu;
 use crate::error::Error;
 use crate::program::Program;
+use crate::tree::line_fault;
 
 /// Runs partitions through a device, each by one of several workers, on a queue of that worker's own.
 ///
@@ -198,6 +201,9 @@ pub(super) fn answer_in_parts<A: Accelerator>(
     (program, most_cells): (&Program, usize),
     want: Want,
 ) -> Result<Answer, Error> {
+    if program.has_patterns_at_run() {
+        return Cpu.answer(text, program, want);
+    }
     let task = Task { program, most_cells };
     let mut pieces = Vec::new();
     let _waits = Waits(queue);
@@ -239,6 +245,9 @@ fn prepare<A: Accelerator>(queue: &A, number: usize, program: &Program, want: Wa
     let find = want.to_find();
     match number {
         1 if program.is_singular() => queue.prepare::<QuerySlots>(),
+        1 if program.needs_trees() => queue.prepare::<TreeCount>(),
+        2 if program.needs_trees() && find.matches => queue.prepare::<TreeFill>(),
+        4 if program.needs_trees() => queue.prepare::<TapeWords>(),
         1 => queue.prepare::<QueryCount>(),
         2 if find.matches && !program.is_singular() => queue.prepare::<QueryFill>(),
         3 if find.text.is_some() || find.records || !program.is_singular() => queue.prepare::<CountScan>(),
@@ -332,27 +341,40 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn stages(&self, program: &Program) -> Vec<Stage> {
+        if program.has_patterns_at_run() {
+            // A pattern is compiled on the host, and this one is known there no earlier.
+            return Cpu.stages(program);
+        }
         let levels = program.levels();
         let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
         let lines = format!("{}, and if lines are long {}", LineStates::NAME, LineScan::NAME);
         let index =
             format!("{}: string bitmap, {bitmaps}; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
-        let query = if program.is_singular() {
+        let counts = [CountScan::NAME, QueryBounds::NAME].join(", ");
+        let query = if program.needs_trees() {
+            format!("{}, {counts}, and for the matches {}", TreeCount::NAME, TreeFill::NAME)
+        } else if program.is_singular() {
             let (plain, loose) = (QuerySlots::NAME, QuerySlotsLoose::NAME);
             format!("{plain}, for loose lines {loose}, {}", SlotCompact::NAME)
         } else {
             let (plain, loose) = (QueryCount::NAME, QueryCountLoose::NAME);
-            let counts = [CountScan::NAME, QueryBounds::NAME].join(", ");
             format!("{plain}, for loose lines {loose}, {counts}, and for the matches {}", QueryFill::NAME)
         };
         let suspects = "the lines that the kernels suspect, if there are any";
-        vec![
+        let mut stages = vec![
             Stage::new("device", "lines", lines),
             Stage::new("device", "index", index),
             Stage::new("device", "faults", KindCheck::NAME),
-            Stage::new("cpu", "faults", suspects),
-            Stage::new("device", "query", query),
-        ]
+        ];
+        if program.needs_trees() {
+            let (tokens, long) = ([TapeWords::NAME, TapeScan::NAME], [TapeMinima::NAME, TapePieces::NAME]);
+            let (tokens, long) = (tokens.join(", "), long.join(", "));
+            let trees = format!("{tokens}, {}, and if lines are long {long}", TapeLines::NAME);
+            stages.push(Stage::new("device", "trees", trees));
+        }
+        stages.push(Stage::new("cpu", "faults", suspects));
+        stages.push(Stage::new("device", "query", query));
+        stages
     }
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
@@ -389,18 +411,25 @@ pub(super) struct Part<'a, A: Accelerator> {
     pub text: &'a [u8],
     pub base: usize,
     pub shape: IndexShape,
+    /// How many nodes its trees have, if the program needs any.
+    pub nodes: Option<usize>,
     pub faults: Vec<LineFault>,
 }
 
 impl<A: Accelerator> Part<'_, A> {
     /// Runs the program that was sent.
     pub fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
-        let Self { stages: Stages { index, query, columns, raw, .. }, text, base, shape, faults } = self;
+        let Self { stages: Stages { index, query, columns, raw, tree }, text, base, shape, nodes, faults } =
+            self;
         let cut = faults.first().map(|fault| fault.line);
         let Want { matches, records, .. } = want.to_find();
         let find = Find { matches, records, any_loose: shape.any_loose, cut };
         let indexed = index.indexed(device, shape)?;
-        let bounds = query.find(device, indexed, program, find)?;
+        let trees = match nodes {
+            Some(nodes) => Some(tree.trees(device, &indexed, nodes)?),
+            None => None,
+        };
+        let bounds = query.find(device, indexed, trees, program, find)?;
         let found = query.found();
         let texts = match want.text {
             Some(form) => found.texts(device, indexed, &bounds, form, raw)?,
@@ -464,7 +493,7 @@ impl<A: Accelerator> Stages<A> {
         }
         // SAFETY: the caller's promise is the same.
         unsafe { self.index.load(device, text) }?;
-        let shape = self.index.build(device, task.program.levels())?;
+        let mut shape = self.index.build(device, task.program.levels())?;
         if !is_within(task.most_cells, task.program, shape.lines) {
             let (first, second) = text.split_at(line_near_the_middle(text));
             // SAFETY: they are parts of the text.
@@ -473,8 +502,13 @@ impl<A: Accelerator> Stages<A> {
                 self.parts(device, task, second, base + first.len(), each)
             };
         }
-        let faults = self.index.judge(device, text, shape, diagnose)?;
+        let (mut nodes, mut fault): (_, fn(&[u8]) -> Option<Fault>) = (None, diagnose);
+        if task.program.needs_trees() {
+            nodes = Some(self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?);
+            fault = line_fault;
+        }
+        let faults = self.index.judge(device, text, shape, fault)?;
         self.query.send(device, task.program)?;
-        each(Part { stages: self, text, base, shape, faults })
+        each(Part { stages: self, text, base, shape, nodes, faults })
     }
 }

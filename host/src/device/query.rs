@@ -4,7 +4,7 @@ use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
     CountScan, Indexed, KEPT, QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryCountLoose,
     QueryFill, QueryFillArgs, QuerySlots, QuerySlotsArgs, QuerySlotsLoose, SlotCompact, SlotCompactArgs,
-    Span, bounds_for, compact_tiles,
+    Span, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs, Trees, bounds_for, compact_tiles,
 };
 use warpath_shared::units::LineIx;
 
@@ -94,11 +94,12 @@ impl<A: Accelerator> QueryStage<A> {
         device.upload(to_automata.room(device, automata.len())?, 0, automata)
     }
 
-    /// Runs the program that was sent, and leaves its matches on the device if they are wanted.
+    /// Runs the program that was sent, over trees if there are any, and leaves its matches on the device if they are wanted.
     pub fn find(
         &mut self,
         device: &A,
         indexed: Indexed<'_>,
+        trees: Option<Trees<'_>>,
         program: &Program,
         find: Find,
     ) -> Result<Bounds, Error> {
@@ -108,7 +109,7 @@ impl<A: Accelerator> QueryStage<A> {
         if program.is_singular() {
             self.slots(device, indexed, program, find)
         } else {
-            self.counts(device, indexed, program, find)
+            self.counts(device, indexed, trees, program, find)
         }
     }
 
@@ -161,23 +162,26 @@ impl<A: Accelerator> QueryStage<A> {
         &mut self,
         device: &A,
         indexed: Indexed<'_>,
+        trees: Option<Trees<'_>>,
         program: &Program,
         find: Find,
     ) -> Result<Bounds, Error> {
         let (lines, len) = (indexed.lines(), program.paths() * indexed.lines());
         let Self { program: sent, counts, kept, offsets, count_scan, found, .. } = self;
-        let view = sent.view(device, program)?;
+        let program_view = sent.view(device, program)?;
         device.zero(counts.room(device, len)?, 0, len)?;
         let kept_len = if find.matches { KEPT * len } else { 0 };
-        let args = QueryCountArgs {
-            indexed,
-            program: view,
-            counts: device.view_mut(counts.get_mut()?, len),
-            kept: device.view_mut(kept.room(device, kept_len)?, kept_len),
-        };
-        launch::<A, QueryCount>(device, &args)?;
-        if find.any_loose {
-            launch::<A, QueryCountLoose>(device, &args)?;
+        let to = device.view_mut(counts.get_mut()?, len);
+        let keep = device.view_mut(kept.room(device, kept_len)?, kept_len);
+        if let Some(trees) = trees {
+            let args = TreeCountArgs { trees, program: program_view, counts: to, kept: keep };
+            launch::<A, TreeCount>(device, &args)?;
+        } else {
+            let args = QueryCountArgs { indexed, program: program_view, counts: to, kept: keep };
+            launch::<A, QueryCount>(device, &args)?;
+            if find.any_loose {
+                launch::<A, QueryCountLoose>(device, &args)?;
+            }
         }
         scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
 
@@ -192,15 +196,18 @@ impl<A: Accelerator> QueryStage<A> {
         let bounds = found.bounds(device, program.paths(), find)?;
         let total = bounds.total()?;
         if find.matches && total > 0 {
-            let args = QueryFillArgs {
-                indexed,
-                program: view,
-                counts: device.view(counts.get()?, len),
-                kept: device.view(kept.get()?, kept_len),
-                offsets: device.view_mut(offsets.get_mut()?, len + 1),
-                matches: device.view_mut(found.matches.room(device, total)?, total),
-            };
-            launch::<A, QueryFill>(device, &args)?;
+            let counted = device.view(counts.get()?, len);
+            let kept = device.view(kept.get()?, kept_len);
+            let offsets = device.view_mut(offsets.get_mut()?, len + 1);
+            let matches = device.view_mut(found.matches.room(device, total)?, total);
+            let program = program_view;
+            if let Some(trees) = trees {
+                let args = TreeFillArgs { trees, program, counts: counted, kept, offsets, matches };
+                launch::<A, TreeFill>(device, &args)?;
+            } else {
+                let args = QueryFillArgs { indexed, program, counts: counted, kept, offsets, matches };
+                launch::<A, QueryFill>(device, &args)?;
+            }
         }
         Ok(bounds)
     }

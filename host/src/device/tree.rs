@@ -1,8 +1,9 @@
 //! The trees of one partition on a device: the nodes of all lines, in the order of the text.
 
 use warpath_shared::kernel::{
-    ANY_FAULTY, FaultyLines, STATUS_WORDS, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima,
-    TapeMinimaArgs, TapeOutline, TapePieces, TapePiecesArgs, TapeScan, TapeWords, TapeWordsArgs, tape_groups,
+    ANY_FAULTY, FaultyLines, Indexed, STATUS_WORDS, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima,
+    TapeMinimaArgs, TapeOutline, TapePieces, TapePiecesArgs, TapeScan, TapeWords, TapeWordsArgs,
+    Trees as TreesView, tape_groups,
 };
 use warpath_shared::tree::outline::{STRETCH_WORDS, StretchSum, TapeWord};
 use warpath_shared::tree::tape::{TapeIx, TapeNode};
@@ -191,6 +192,22 @@ impl<A: Accelerator> TreeStage<A> {
             piece: cut.piece,
         };
         launch::<A, TapePieces>(device, &args)
+    }
+
+    /// An indexed partition and its trees of so many nodes, as the query kernels read them.
+    pub fn trees<'a>(
+        &'a self,
+        device: &'a A,
+        indexed: &Indexed<'a>,
+        nodes: usize,
+    ) -> Result<TreesView<'a>, Error> {
+        Ok(TreesView {
+            text: indexed.text,
+            line_starts: indexed.line_starts,
+            faulty: indexed.faulty,
+            nodes: device.view(self.nodes.get()?, nodes),
+            roots: device.view(self.roots.get()?, indexed.line_starts.len()),
+        })
     }
 
     /// Copies so many nodes back, and judges the lines that the kernels suspect.

@@ -2,8 +2,10 @@
 //! queries of the field over generated files, whole and in partitions.
 //!
 //! ```text
-//! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [SHAPE=FILE...]      SHAPE: twitter, walmart, bestbuy
+//! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [--compliance FILE] [SHAPE=FILE...]
 //! ```
+//!
+//! SHAPE is twitter, walmart or bestbuy; the file of `--compliance` is `cts.json` of the JSONPath compliance test suite.
 //!
 //! Prints a line a step and exits 1 at the first difference.
 
@@ -15,20 +17,25 @@ use warpath::answer::Want;
 use warpath::backend::Backend;
 use warpath::device::Pipeline;
 use warpath::{DeviceChoice, Engine, Program, Query, Source};
+use warpath_tests::conformance;
 use warpath_tests::oracle;
 use warpath_tests::resident::Resident;
 use warpath_tests::results;
 use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
 
-/// GpJSON's six queries, and two that say in RFC 9535's terms what its filters mean.
-const FIELD_QUERIES: [(&str, &[&str]); 7] = [
+/// GpJSON's six queries, two that say in RFC 9535's terms what its filters mean, and some of the rest of the grammar.
+const FIELD_QUERIES: [(&str, &[&str]); 11] = [
     ("twitter", &["$.user.lang"]),
     ("twitter", &["$.user.lang", "$.lang"]),
     ("twitter", &["$.user.lang[?(@ == 'nl')]", "$.user.lang[?(@ == 'en')]"]),
     ("twitter", &["$.user[?@ == 'nl']", "$[?@.lang == 'en'].lang"]),
     ("twitter", &["$.entities.urls[*].url", "$.entities.user_mentions[-1].indices[::-1]"]),
+    ("twitter", &["$..id_str"]),
+    ("twitter", &["$.entities.hashtags[?@.indices[0] > 10].text"]),
+    ("twitter", &["$..urls[?search(@.url, 'co/[a-e]')].url", "$[?count(@..indices) > 3].user_mentions"]),
     ("walmart", &["$.bestMarketplacePrice.price", "$.name"]),
+    ("bestbuy", &["$..[?length(@.id) > 12].name", "$.categoryPath[?@ == $.categoryPath[0]]"]),
     ("bestbuy", &["$.categoryPath[1:3].id"]),
 ];
 
@@ -37,11 +44,14 @@ const PARTITIONS: [usize; 4] = [1 << 20, 7 << 20, 64 << 20, 1 << 30];
 
 fn main() -> Result<()> {
     let mut device = DeviceChoice::Cpu;
-    let (mut run_suite, mut files) = (true, Vec::new());
+    let (mut run_suite, mut compliance, mut files) = (true, None, Vec::new());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--no-suite" => run_suite = false,
+            "--compliance" => {
+                compliance = Some(conformance::tests(&args.next().context("--compliance FILE")?)?);
+            }
             "--device" => {
                 device = match args.next().as_deref() {
                     Some("cpu") => DeviceChoice::Cpu,
@@ -67,6 +77,7 @@ fn main() -> Result<()> {
         for number in &numbers {
             let pipeline = Arc::new(Pipeline::new(warpath::cuda::Cuda::new(*number)?)?);
             whole_suite(&*pipeline)?;
+            rfc_9535(&*pipeline, compliance.as_deref())?;
             step("trees", || trees::all(&pipeline, 4000, 30 << 20))?;
             step("text of matches", || results::text(&*pipeline))?;
             step("columns", || results::columns(&*pipeline))?;
@@ -76,6 +87,7 @@ fn main() -> Result<()> {
         }
         if numbers.is_empty() {
             whole_suite(&warpath::Cpu)?;
+            rfc_9535(&warpath::Cpu, compliance.as_deref())?;
             kept(Arc::new(warpath::Cpu))?;
         }
     }
@@ -103,6 +115,21 @@ fn whole_suite(backend: &dyn Backend) -> Result<()> {
     step("random texts and paths", || suite::random(backend, effort.random.0, effort.random.1, 1))?;
     step("random texts of several tiles", || suite::random(backend, 120, 60_000, 9_000_000))?;
     step("200 MiB in one partition", || suite::many_tiles(backend, effort.large))
+}
+
+/// The whole grammar: the compliance test suite if it is there, and random queries.
+fn rfc_9535(backend: &dyn Backend, compliance: Option<&[conformance::Test]>) -> Result<()> {
+    if let Some(tests) = compliance {
+        step("JSONPath compliance test suite", || {
+            println!("    {} right", conformance::compliance(backend, tests)?);
+            Ok(())
+        })?;
+    }
+    step("random queries of the whole grammar", || {
+        println!("    {:?}", conformance::random_pairs(backend, 0..3000)?);
+        Ok(())
+    })?;
+    step("the same of what is no JSON", || conformance::as_the_cpu(backend, 0..1500))
 }
 
 /// Partitions that stay where they are, asked again and again.
