@@ -20,8 +20,10 @@ use warpath_shared::kernel::{
     self as kernel_status, ANY_FAULTY, Copy16, Copy16Args, CountScan, FAR, FAULTY_TILE, FaultyLines, Indexed,
     Kernel, KindCheck, KindCheckArgs, LineIndex, LineIndexArgs, LineScanArgs, LineStates, LineStatesArgs,
     LookBack, MOST_LINES_OF_A_TILE, QuerySlots, QuerySlotsArgs, STATUS_WORDS, ScanArgs, Span, StructureWrite,
-    StructureWriteArgs, TileKinds, TileLines, scan_tiles,
+    StructureWriteArgs, TapeOutline, TapePieces, TapePiecesArgs, TileKinds, TileLines, scan_tiles,
 };
+use warpath_shared::tree::outline::{STRETCH_WORDS, StretchSum, TapeWord};
+use warpath_shared::tree::tape::TapeNode;
 use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
 use warpath_tests::data;
@@ -221,6 +223,48 @@ fn sizes_that_do_not_agree_are_refused_by_name() {
         refusal::<LineStates>(&args),
         format!("launch of `line_states`: text ≥ a tile does not hold (100 and {TILE_BYTES})")
     );
+}
+
+#[test]
+fn sizes_of_trees_that_do_not_agree_are_refused_by_name() {
+    let words = [TapeWord::default(); 33 * STRETCH_WORDS];
+    let (before, depths) = ([StretchSum::default(); 34], [0; 33]);
+    let outline = TapeOutline {
+        words: View::from_slice(&words),
+        before: View::from_slice(&before),
+        least: View::from_slice(&depths),
+        groups: [View::from_slice(&depths[..2]), View::from_slice(&depths[..1])],
+    };
+    let (mut status, mut bits, mut nodes) = ([0; STATUS_WORDS], [0u32; 1], [TapeNode::default(); 9]);
+    // SAFETY: no kernel runs.
+    let args = unsafe {
+        TapePiecesArgs {
+            outline,
+            line_starts: View::from_slice(&[0, 7]),
+            nodes: ViewMut::from_raw(nodes.as_mut_ptr(), 9),
+            faulty: FaultyLines {
+                bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
+                status: ViewMut::from_raw(status.as_mut_ptr(), STATUS_WORDS),
+            },
+            status: View::from_slice(&[0]),
+            longest: 0,
+            piece: 64,
+        }
+    };
+    assert_eq!(TapePieces::check(&args), Ok(()));
+    // A thread for each of 33 times 32 words.
+    assert_eq!(TapePieces::blocks(&args), 17);
+    let message = refusal::<TapePieces>(&TapePiecesArgs { piece: 100, ..args });
+    assert_eq!(message, "launch of `tape_pieces`: piece = whole words does not hold (36 and 0)");
+    let message = refusal::<TapePieces>(&TapePiecesArgs { piece: 0, ..args });
+    assert_eq!(message, "launch of `tape_pieces`: piece ≥ a word does not hold (0 and 64)");
+    let few = TapeOutline { before: View::from_slice(&before[..33]), ..outline };
+    let message = refusal::<TapePieces>(&TapePiecesArgs { outline: few, ..args });
+    assert_eq!(message, "launch of `tape_pieces`: before = stretches + 1 does not hold (33 and 34)");
+    let groups = [View::from_slice(&depths[..1]), View::from_slice(&depths[..1])];
+    let few = TapeOutline { groups, ..outline };
+    let message = refusal::<TapePieces>(&TapePiecesArgs { outline: few, ..args });
+    assert_eq!(message, "launch of `tape_pieces`: groups = stretches / 32 does not hold (1 and 2)");
 }
 
 #[test]

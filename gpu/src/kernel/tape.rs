@@ -220,31 +220,39 @@ impl Nodes<'_> {
     }
 }
 
-impl Tape for Nodes<'_> {
+/// The tape of a line that one thread makes.
+struct LineTape<'a> {
+    nodes: Nodes<'a>,
+    /// What was put last: only that becomes a name, and what has just been stored is slow to read again.
+    last: TapeNode,
+}
+
+impl Tape for LineTape<'_> {
     #[inline(always)]
     fn node(&self, at: TapeIx) -> TapeNode {
-        self.get(at)
+        self.nodes.get(at)
     }
 
     #[inline(always)]
     fn put(&mut self, at: TapeIx, node: TapeNode) {
-        self.set(at, node);
+        self.nodes.set(at, node);
+        self.last = node;
     }
 
     #[inline(always)]
     fn set_next(&mut self, at: TapeIx, next: TapeIx) {
-        self.set_word(at, 2, next);
+        self.nodes.set_word(at, 2, next);
     }
 
     #[inline(always)]
     fn set_end(&mut self, at: TapeIx, end: PartOffset) {
-        self.set_word(at, 1, end);
+        self.nodes.set_word(at, 1, end);
     }
 
     #[inline(always)]
     fn set_named(&mut self, at: TapeIx) {
-        let [.., up] = self.get(at).named().to_words();
-        self.set_word(at, 3, up);
+        let [.., up] = self.last.named().to_words();
+        self.nodes.set_word(at, 3, up);
     }
 }
 
@@ -300,7 +308,8 @@ pub unsafe fn tape_lines(args: TapeLinesArgs<'_>) {
         return;
     }
     let mut builder = Builder::at_line(first);
-    run(&outline, &mut builder, &mut Nodes(args.nodes), Stretch { from, to });
+    let mut tape = LineTape { nodes: Nodes(args.nodes), last: TapeNode::default() };
+    run(&outline, &mut builder, &mut tape, Stretch { from, to });
     if builder.end_line() == Line::Faulty {
         report(&args.faulty, line as LineIx);
     }

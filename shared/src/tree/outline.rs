@@ -361,3 +361,6 @@ fn stretch_before<O: Outline>(outline: &O, stretch: usize, depth: Depth) -> usiz
     }
     group
 }
+
+#[cfg(test)]
+mod tests;
