@@ -25,4 +25,4 @@ pub use results::{query_bounds, slot_compact, text_gather};
 pub use scan::{count_scan, text_scan};
 pub use structure::structure_write;
 pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};
-pub use tree_query::{tree_count, tree_fill};
+pub use tree_query::{names_count, names_fill, tree_count, tree_fill};

@@ -23,6 +23,7 @@
 //! | [`TapeLines`] | those, the newline index | trees, of lines that are not long; more faulty lines |
 //! | [`TapeMinima`], [`TapePieces`] | those | the trees of the others |
 //! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | matches, counted and then written |
+//! | [`NamesCount`], [`CountScan`], [`NamesFill`] | text, trees, names | the same, of paths `$..name` |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod columns;
@@ -42,7 +43,10 @@ pub use tape::{
     LONG_LINES, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs, TapeOutline,
     TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
 };
-pub use tree_query::{TreeCount, TreeCountArgs, TreeFill, TreeFillArgs, Trees};
+pub use tree_query::{
+    NAMES_TILE, NamesCount, NamesCountArgs, NamesFill, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs,
+    Trees,
+};
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
@@ -128,6 +132,8 @@ macro_rules! for_each_kernel {
             (TapePieces, tape_pieces, tape),
             (TreeCount, tree_count, tree_count),
             (TreeFill, tree_fill, tree_fill),
+            (NamesCount, names_count, names),
+            (NamesFill, names_fill, names),
             (Copy16, copy_16, copy),
         }
     };

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::kernel::{
-    CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds,
-    QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact, StructureWrite,
-    TapeLines, TapeMinima, TapePieces, TapeScan, TapeWords, TreeCount, TreeFill,
+    CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, NamesCount,
+    NamesFill, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact,
+    StructureWrite, TapeLines, TapeMinima, TapePieces, TapeScan, TapeWords, TreeCount, TreeFill,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -245,8 +245,11 @@ fn prepare<A: Accelerator>(queue: &A, number: usize, program: &Program, want: Wa
     let find = want.to_find();
     match number {
         1 if program.is_singular() => queue.prepare::<QuerySlots>(),
+        1 if !program.names().is_empty() => queue.prepare::<NamesCount>(),
         1 if program.needs_trees() => queue.prepare::<TreeCount>(),
-        2 if program.needs_trees() && find.matches => queue.prepare::<TreeFill>(),
+        2 if program.needs_trees() && program.names().is_empty() && find.matches => {
+            queue.prepare::<TreeFill>()
+        }
         4 if program.needs_trees() => queue.prepare::<TapeWords>(),
         1 if !program.has_plain_filters() => queue.prepare::<FilterCount>(),
         2 if !program.has_plain_filters() && find.matches => queue.prepare::<FilterFill>(),
@@ -353,7 +356,9 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         let index =
             format!("{}: string bitmap, {bitmaps}; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
         let counts = [CountScan::NAME, QueryBounds::NAME].join(", ");
-        let query = if program.needs_trees() {
+        let query = if !program.names().is_empty() {
+            format!("{}, {counts}, and for the matches {}", NamesCount::NAME, NamesFill::NAME)
+        } else if program.needs_trees() {
             format!("{}, {counts}, and for the matches {}", TreeCount::NAME, TreeFill::NAME)
         } else if program.is_singular() {
             let (plain, loose) = (QuerySlots::NAME, QuerySlotsLoose::NAME);
