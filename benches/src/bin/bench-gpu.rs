@@ -141,7 +141,7 @@ fn main() -> Result<()> {
             }
         }
         for (i, kernel) in each[0].iter().enumerate() {
-            if ["query", "tape", "tree", "count_scan", "slot_compact"]
+            if ["query", "filter", "tape", "tree", "names", "count_scan", "slot_compact"]
                 .iter()
                 .any(|of| kernel.name.starts_with(of))
             {
