@@ -9,6 +9,7 @@ mod line;
 mod query;
 mod results;
 mod scan;
+mod strict;
 mod structure;
 mod tape;
 mod tree_query;
@@ -23,6 +24,7 @@ pub use query::{
 };
 pub use results::{query_bounds, slot_compact, text_gather};
 pub use scan::{count_scan, text_scan};
+pub use strict::strict_check;
 pub use structure::structure_write;
 pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};
 pub use tree_query::{names_count, names_fill, tree_count, tree_fill};

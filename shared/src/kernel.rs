@@ -22,12 +22,14 @@
 //! | [`TapeWords`], [`TapeScan`] | text, string bitmap | the tokens of each word, and what is before it |
 //! | [`TapeLines`] | those, the newline index | trees, of lines that are not long; more faulty lines |
 //! | [`TapeMinima`], [`TapePieces`] | those | the trees of the others |
+//! | [`StrictCheck`] | text, string bitmap, newline index | lines whose strings and scalars are not strictly JSON |
 //! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | matches, counted and then written |
 //! | [`NamesCount`], [`CountScan`], [`NamesFill`] | text, trees, names | the same, of paths `$..name` |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod columns;
 mod results;
+mod strict;
 mod tape;
 mod tree_query;
 
@@ -39,6 +41,7 @@ pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
 };
+pub use strict::{StrictCheck, StrictCheckArgs};
 pub use tape::{
     LONG_LINES, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs, TapeOutline,
     TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
@@ -130,6 +133,7 @@ macro_rules! for_each_kernel {
             (TapeLines, tape_lines, tape),
             (TapeMinima, tape_minima, tape),
             (TapePieces, tape_pieces, tape),
+            (StrictCheck, strict_check, strict),
             (TreeCount, tree_count, tree_count),
             (TreeFill, tree_fill, tree_fill),
             (NamesCount, names_count, names),

@@ -346,7 +346,7 @@ pub unsafe fn tape_minima(args: TapeMinimaArgs<'_>) {
 
 /// The line that byte `at` is on: the last that begins at or before it.
 #[inline(always)]
-fn line_of(line_starts: View<'_, PartOffset>, at: PartOffset) -> usize {
+pub(super) fn line_of(line_starts: View<'_, PartOffset>, at: PartOffset) -> usize {
     let (mut low, mut high) = (0, line_starts.len() - 1);
     while high - low > 1 {
         let middle = low + (high - low) / 2;

@@ -58,6 +58,7 @@ const MODULES: [KernelModule; 15] = modules![
     "results",
     "columns",
     "tape",
+    "strict",
     "tree_count",
     "tree_fill",
     "names",

@@ -24,6 +24,7 @@ use crate::columns::ColumnBatch;
 use crate::cpu::Cpu;
 use crate::error::Error;
 use crate::program::Program;
+use crate::strict;
 use crate::tree::line_fault;
 
 /// Runs partitions through a device, each by one of several workers, on a queue of that worker's own.
@@ -163,6 +164,32 @@ impl<A: Accelerator> Pipeline<A> {
         let Stages { index, tree, .. } = &mut *self.stages();
         let mut shape = index.build(&self.device, 0)?;
         tree.build(&self.device, index, &mut shape, cut).map(drop)
+    }
+
+    /// Checks the text that is on the device, indexed anew, by all of RFC 8259 and for UTF-8, as far as the device does: what a bench
+    /// times. Whether every line was found good; a line that was not is only suspected.
+    ///
+    /// # Errors
+    /// [`Error::Device`]; [`Error::Internal`] if nothing was loaded.
+    pub fn strict_resident(&self) -> Result<bool, Error> {
+        Ok(!self.stages().check_strictly(&self.device)?.any_faulty)
+    }
+
+    /// The faulty lines of a text by all of RFC 8259 and UTF-8, as [`crate::strict::faults`] finds them: those that the device suspects
+    /// are judged by the host.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn strict_faults(&self, text: &[u8]) -> Result<Vec<LineFault>, Error> {
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stages = &mut *self.stages();
+        let _waits = Waits(&self.device);
+        // SAFETY: the text is borrowed until this returns, and the device is waited for before.
+        unsafe { stages.index.load(&self.device, text) }?;
+        let shape = stages.check_strictly(&self.device)?;
+        stages.index.judge(&self.device, text, shape, strict::line_fault)
     }
 
     /// Makes the trees of a text and copies them back, with the faults of the index and those that the trees have found. How lines are
@@ -484,6 +511,14 @@ impl<A: Accelerator> Part<'_, A> {
 }
 
 impl<A: Accelerator> Stages<A> {
+    /// Indexes and checks the text that is on the device; which lines are suspected is in the index.
+    fn check_strictly(&mut self, device: &A) -> Result<IndexShape, Error> {
+        let mut shape = self.index.build(device, 0)?;
+        self.index.check_strictly(device, shape)?;
+        self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?;
+        Ok(shape)
+    }
+
     /// Hands on a text that begins at `base` of a partition, or its parts in order, of which none has more cells, of a path
     /// and a line each, than `most_cells`.
     ///
