@@ -9,7 +9,7 @@ use cuda_std::thread;
 use warpath::answer::{TextForm, Want};
 use warpath::backend::{Backend, Buffer};
 use warpath::columns::{ColumnType, Schema};
-use warpath::device::{Accelerator, Pipeline, Plain, TreeCut};
+use warpath::device::{Accelerator, Pipeline, Plain};
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
 use warpath_shared::index::Monoid;
