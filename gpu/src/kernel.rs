@@ -11,6 +11,7 @@ mod results;
 mod scan;
 mod structure;
 mod tape;
+mod tape_nodes;
 mod tree_query;
 
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
@@ -25,4 +26,5 @@ pub use results::{query_bounds, slot_compact, text_gather};
 pub use scan::{count_scan, text_scan};
 pub use structure::structure_write;
 pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};
+pub use tape_nodes::tape_nodes;
 pub use tree_query::{tree_count, tree_fill};

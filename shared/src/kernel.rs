@@ -20,8 +20,9 @@
 //! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
 //! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
 //! | [`TapeWords`], [`TapeScan`] | text, string bitmap | the tokens of each word, and what is before it |
-//! | [`TapeLines`] | those, the newline index | trees, of lines that are not long; more faulty lines |
-//! | [`TapeMinima`], [`TapePieces`] | those | the trees of the others |
+//! | [`TapeLines`] | those, the newline index | brackets that match, of lines that are not long; more faulty lines |
+//! | [`TapeMinima`], [`TapePieces`] | those | the same of the others |
+//! | [`TapeNodes`] | all of these | trees; more faulty lines |
 //! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | matches, counted and then written |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
@@ -39,8 +40,8 @@ pub use results::{
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
 };
 pub use tape::{
-    LONG_LINES, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs, TapeOutline,
-    TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
+    LONG_LINES, TAPE_STATUS_WORDS, TapeBrackets, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs,
+    TapeNodes, TapeNodesArgs, TapeOutline, TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
 };
 pub use tree_query::{TreeCount, TreeCountArgs, TreeFill, TreeFillArgs, Trees};
 
@@ -126,6 +127,7 @@ macro_rules! for_each_kernel {
             (TapeLines, tape_lines, tape),
             (TapeMinima, tape_minima, tape),
             (TapePieces, tape_pieces, tape),
+            (TapeNodes, tape_nodes, tape),
             (TreeCount, tree_count, tree_count),
             (TreeFill, tree_fill, tree_fill),
             (Copy16, copy_16, copy),
