@@ -12,6 +12,7 @@ mod scan;
 mod strict;
 mod structure;
 mod tape;
+mod tape_nodes;
 mod tree_query;
 
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
@@ -27,4 +28,5 @@ pub use scan::{count_scan, text_scan};
 pub use strict::strict_check;
 pub use structure::structure_write;
 pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};
+pub use tape_nodes::tape_nodes;
 pub use tree_query::{names_count, names_fill, tree_count, tree_fill};

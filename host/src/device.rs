@@ -51,6 +51,8 @@ plain!(
     warpath_shared::index::line::LineSummary,
     warpath_shared::kernel::Match,
     warpath_shared::kernel::Span,
+    warpath_shared::tree::brackets::Closed,
+    warpath_shared::tree::brackets::Top,
     warpath_shared::tree::outline::StretchSum,
     warpath_shared::tree::outline::TapeWord,
     warpath_shared::tree::tape::TapeNode,

@@ -20,8 +20,9 @@
 //! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
 //! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
 //! | [`TapeWords`], [`TapeScan`] | text, string bitmap | the tokens of each word, and what is before it |
-//! | [`TapeLines`] | those, the newline index | trees, of lines that are not long; more faulty lines |
-//! | [`TapeMinima`], [`TapePieces`] | those | the trees of the others |
+//! | [`TapeLines`] | those, the newline index | brackets that match, of lines that are not long; more faulty lines |
+//! | [`TapeMinima`], [`TapePieces`] | those | the same of the others |
+//! | [`TapeNodes`] | all of these | trees; more faulty lines |
 //! | [`StrictCheck`] | text, string bitmap, newline index | lines whose strings and scalars are not strictly JSON |
 //! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | matches, counted and then written |
 //! | [`NamesCount`], [`CountScan`], [`NamesFill`] | text, trees, names | the same, of paths `$..name` |
@@ -43,8 +44,8 @@ pub use results::{
 };
 pub use strict::{StrictCheck, StrictCheckArgs};
 pub use tape::{
-    LONG_LINES, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs, TapeOutline,
-    TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
+    LONG_LINES, TAPE_STATUS_WORDS, TapeBrackets, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs,
+    TapeNodes, TapeNodesArgs, TapeOutline, TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
 };
 pub use tree_query::{
     NAMES_TILE, NamesCount, NamesCountArgs, NamesFill, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs,
@@ -133,6 +134,7 @@ macro_rules! for_each_kernel {
             (TapeLines, tape_lines, tape),
             (TapeMinima, tape_minima, tape),
             (TapePieces, tape_pieces, tape),
+            (TapeNodes, tape_nodes, tape),
             (StrictCheck, strict_check, strict),
             (TreeCount, tree_count, tree_count),
             (TreeFill, tree_fill, tree_fill),

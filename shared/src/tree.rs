@@ -21,15 +21,17 @@
 //! | [`operator`] | the operators of the scans, each a [`Monoid`](crate::index::Monoid) |
 //! | [`tape`] | the tree in the order of the text, with links, made in one pass |
 //! | [`outline`] | where the tokens of a text are, and what is before any place of it |
-//! | [`piece`] | how a line is cut, and its pieces made into one tree at the same time |
+//! | [`brackets`] | brackets that match, of lines or of their pieces |
+//! | [`follow`] | nodes of words, all at the same time, and which token may follow which, by bitmaps |
 
 use crate::check::FaultKind;
 use crate::units::{Depth, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset};
 
+pub mod brackets;
+pub mod follow;
 pub mod grammar;
 pub mod operator;
 pub mod outline;
-pub mod piece;
 pub mod tape;
 pub mod token;
 

@@ -20,10 +20,11 @@ use warpath_shared::kernel::{
     self as kernel_status, ANY_FAULTY, Copy16, Copy16Args, CountScan, FAR, FAULTY_TILE, FaultyLines, Indexed,
     Kernel, KindCheck, KindCheckArgs, LineIndex, LineIndexArgs, LineScanArgs, LineStates, LineStatesArgs,
     LookBack, MOST_LINES_OF_A_TILE, QuerySlots, QuerySlotsArgs, STATUS_WORDS, ScanArgs, Span, StructureWrite,
-    StructureWriteArgs, TapeOutline, TapePieces, TapePiecesArgs, TileKinds, TileLines, scan_tiles,
+    StructureWriteArgs, TapeBrackets, TapeOutline, TapePieces, TapePiecesArgs, TileKinds, TileLines,
+    scan_tiles,
 };
+use warpath_shared::tree::brackets::{Closed, Top};
 use warpath_shared::tree::outline::{STRETCH_WORDS, StretchSum, TapeWord};
-use warpath_shared::tree::tape::TapeNode;
 use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
 use warpath_tests::data;
@@ -237,13 +238,17 @@ fn sizes_of_trees_that_do_not_agree_are_refused_by_name() {
         least: View::from_slice(&depths),
         groups: [View::from_slice(&depths[..2]), View::from_slice(&depths[..1])],
     };
-    let (mut status, mut bits, mut nodes) = ([0; STATUS_WORDS], [0u32; 1], [TapeNode::default(); 9]);
+    let (mut status, mut bits) = ([0; STATUS_WORDS], [0u32; 1]);
+    let (mut tops, mut closed) = ([Top::NONE; 9], [Closed::default(); 9]);
     // SAFETY: no kernel runs.
     let args = unsafe {
         TapePiecesArgs {
             outline,
             line_starts: View::from_slice(&[0, 7]),
-            nodes: ViewMut::from_raw(nodes.as_mut_ptr(), 9),
+            brackets: TapeBrackets {
+                tops: ViewMut::from_raw(tops.as_mut_ptr(), 9),
+                closed: ViewMut::from_raw(closed.as_mut_ptr(), 9),
+            },
             faulty: FaultyLines {
                 bits: ViewMut::from_raw(bits.as_mut_ptr(), 1),
                 status: ViewMut::from_raw(status.as_mut_ptr(), STATUS_WORDS),
@@ -267,6 +272,10 @@ fn sizes_of_trees_that_do_not_agree_are_refused_by_name() {
     let few = TapeOutline { groups, ..outline };
     let message = refusal::<TapePieces>(&TapePiecesArgs { outline: few, ..args });
     assert_eq!(message, "launch of `tape_pieces`: groups = stretches / 32 does not hold (1 and 2)");
+    // SAFETY: no kernel runs.
+    let few = TapeBrackets { closed: unsafe { ViewMut::from_raw(closed.as_mut_ptr(), 8) }, ..args.brackets };
+    let message = refusal::<TapePieces>(&TapePiecesArgs { brackets: few, ..args });
+    assert_eq!(message, "launch of `tape_pieces`: closed = tops does not hold (8 and 9)");
 }
 
 #[test]

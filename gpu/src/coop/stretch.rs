@@ -75,6 +75,8 @@ pub struct TokenClasses {
     pub brace: u64,
     /// White space.
     pub space: u64,
+    /// Newlines.
+    pub newline: u64,
 }
 
 /// As [`classify`], for tokens.
@@ -247,6 +249,7 @@ struct TokenHalf {
     separator: u32,
     brace: u32,
     space: u32,
+    newline: u32,
 }
 
 #[inline(always)]
@@ -258,6 +261,7 @@ fn join_tokens(low: TokenHalf, high: TokenHalf) -> TokenClasses {
         separator: join(low.separator, high.separator),
         brace: join(low.brace, high.brace),
         space: join(low.space, high.space),
+        newline: join(low.newline, high.newline),
     }
 }
 
@@ -283,6 +287,7 @@ fn token_half(n: [u32; 4], m: [u32; 4]) -> TokenHalf {
         separator: low_half & p5 & even_3 & (p4 & !p2 & p1 | !p4 & p2 & !p1),
         brace: p5 & p4,
         space: low_half & !p4 & (p5 & !p3 & !p2 & !p1 & !p0 | !p5 & control),
+        newline: low_half & !p5 & !p4 & even_3 & !p2 & p1,
     }
 }
 
@@ -303,10 +308,11 @@ mod tests {
             assert_eq!(classes.normalised(), Classes::of(&word).normalised(), "{first}");
             let tokens = join_tokens(token_half(vector(0), vector(1)), token_half(vector(2), vector(3)));
             assert_eq!(tokens.space, white_space(&word), "{first}");
-            let common = [tokens.open, tokens.close, tokens.separator, tokens.brace];
             let found = join_planes(planes(vector(0), vector(1)), planes(vector(2), vector(3)));
             assert_eq!(found, warpath_shared::strict::planes(&word), "{first}");
-            assert_eq!(common, [classes.open, classes.close, classes.separator, classes.brace], "{first}");
+            let common = [tokens.open, tokens.close, tokens.separator, tokens.brace, tokens.newline];
+            let want = [classes.open, classes.close, classes.separator, classes.brace, classes.newline];
+            assert_eq!(common, want, "{first}");
         }
     }
 }

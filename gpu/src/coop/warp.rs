@@ -47,8 +47,14 @@ impl Shuffle for LineSummary {
 impl Shuffle for StretchSum {
     #[inline(always)]
     fn map(self, read: impl Fn(u64) -> u64) -> Self {
-        let both = read(self.nodes as u64 | (self.depth as u32 as u64) << 32);
-        Self { nodes: both as u32, depth: (both >> 32) as Depth, last: read(self.last as u64) as PartOffset }
+        let counts = read(self.nodes as u64 | (self.brackets as u64) << 32);
+        let both = read(self.depth as u32 as u64 | (self.last as u64) << 32);
+        Self {
+            nodes: counts as u32,
+            brackets: (counts >> 32) as u32,
+            depth: both as Depth,
+            last: (both >> 32) as PartOffset,
+        }
     }
 }
 

@@ -20,18 +20,18 @@ use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
 use cuda_std::thread::{block_idx_x, index_1d, thread_idx_x};
 use cuda_std::warp::{warp_reduce_max, warp_reduce_min, warp_shuffle_idx, warp_shuffle_up};
-use cuda_std::wide::{U32x4, U64x2, load_readonly_16, store_global_16};
+use cuda_std::wide::{U32x4, U64x2, load_readonly_16};
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::index::line::IndexedWord;
 use warpath_shared::kernel::{
-    LONG_LINES, ScanArgs, TapeLinesArgs, TapeMinimaArgs, TapeOutline, TapePiecesArgs, TapeWordsArgs,
+    LONG_LINES, ScanArgs, TapeBrackets, TapeLinesArgs, TapeMinimaArgs, TapeOutline, TapePiecesArgs,
+    TapeWordsArgs,
 };
-use warpath_shared::tree::outline::{FAN_OUT, Outline, StretchSum, TapeWord, below, place};
-use warpath_shared::tree::piece::{Store, Stretch, part, run};
-use warpath_shared::tree::tape::{Builder, Line, Tape, TapeIx, TapeNode, fields};
+use warpath_shared::tree::brackets::{Closed, Store, Stretch, Top, part};
+use warpath_shared::tree::outline::{BracketIx, FAN_OUT, Outline, Place, StretchSum, TapeWord, below, place};
 use warpath_shared::tree::token::TokenCarry;
 use warpath_shared::units::{Depth, LineIx, PartOffset, STRETCH_BYTES, TILE_BYTES, WORD_BYTES};
-use warpath_shared::view::{View, ViewMut};
+use warpath_shared::view::View;
 
 use super::faulty::report;
 use super::scan::{Scratch, offsets};
@@ -90,17 +90,20 @@ pub unsafe fn tape_words(args: TapeWordsArgs<'_>) {
             separator: classes.separator & !string,
             faults: 0,
         };
-        // What is behind the text is no token.
-        let space = classes.space | !below(args.len, word);
+        // What is behind the text is no token, and no newline.
+        let text = below(args.len, word);
+        let space = classes.space | !text;
         let own = TokenCarry::behind(&indexed, space).to_bits();
         let sent = if lane == LANES - 1 { left } else { own };
         // SAFETY: all lanes are here.
         let (at_left, _) = unsafe { warp_shuffle_idx(ALL, sent, (lane + LANES - 1) % LANES, LANES) };
         left = own;
-        let mut here = TapeWord::of(&indexed, classes.brace, space, TokenCarry::from_bits(at_left));
+        let spaces = [space, classes.newline & text];
+        let mut here = TapeWord::of(&indexed, classes.brace, spaces, TokenCarry::from_bits(at_left));
 
-        // Nodes, of which there are 2,048 at most, and the change of depth, in one word.
-        let own = here.node.count_ones().wrapping_add((here.net() as u32) << 16);
+        // Nodes and brackets, of which there are 2,048 each at most, and the change of depth, in one word.
+        let counts = here.node.count_ones() | here.bracket.count_ones() << 16;
+        let own = (counts as u64).wrapping_add((here.net() as u64) << 32);
         let mut sum = own;
         let mut delta = 1;
         while delta < LANES {
@@ -110,11 +113,11 @@ pub unsafe fn tape_words(args: TapeWordsArgs<'_>) {
             delta *= 2;
         }
         let before = sum.wrapping_sub(own);
-        here.nodes = before & 0xffff;
-        here.depth = before as Depth >> 16;
-        let last = match here.start {
+        (here.nodes, here.brackets) = (before as u16, (before >> 16) as u16);
+        here.depth = (before >> 32) as Depth;
+        let last = match here.mark() {
             0 => 0,
-            start => (word * WORD_BYTES) as PartOffset + 64 - start.leading_zeros(),
+            mark => (word * WORD_BYTES) as PartOffset + 64 - mark.leading_zeros(),
         };
         // SAFETY: all lanes are here.
         let (sum, least, last) = unsafe {
@@ -128,7 +131,8 @@ pub unsafe fn tape_words(args: TapeWordsArgs<'_>) {
         unsafe {
             args.words.set(word, here);
             if lane == 0 {
-                let sum = StretchSum { nodes: sum & 0xffff, depth: sum as Depth >> 16, last };
+                let (nodes, brackets) = (sum as u32 & 0xffff, (sum >> 16) as u32 & 0xffff);
+                let sum = StretchSum { nodes, brackets, depth: (sum >> 32) as Depth, last };
                 args.sums.set(start / STRETCH_BYTES, sum);
                 args.least.set(start / STRETCH_BYTES, least);
             }
@@ -153,7 +157,7 @@ pub unsafe fn tape_scan(args: ScanArgs<'_, StretchSum, StretchSum>) {
 
 /// The outline as kernels read it, all of which only read it.
 #[derive(Clone, Copy)]
-struct Loaded<'a>(TapeOutline<'a>);
+pub(super) struct Loaded<'a>(pub TapeOutline<'a>);
 
 impl Outline for Loaded<'_> {
     #[inline(always)]
@@ -170,7 +174,8 @@ impl Outline for Loaded<'_> {
             two
         };
         let ([start, past], [node, bracket], [alt, before]) = (load(0), load(1), load(2));
-        TapeWord { start, past, node, bracket, alt, nodes: before as u32, depth: (before >> 32) as Depth }
+        let (nodes, brackets, depth) = (before as u16, (before >> 16) as u16, (before >> 32) as Depth);
+        TapeWord { start, past, node, bracket, alt, nodes, brackets, depth }
     }
 
     #[inline(always)]
@@ -188,118 +193,66 @@ impl Outline for Loaded<'_> {
     }
 }
 
-/// How many nodes there are.
+/// How many nodes there are in all lines, and how many brackets.
 #[inline(always)]
-fn all_nodes(outline: &TapeOutline<'_>) -> TapeIx {
-    outline.before.get(outline.before.len() - 1).nodes
+pub(super) fn all(outline: &TapeOutline<'_>) -> Place {
+    let StretchSum { nodes, brackets, depth, .. } = outline.before.get(outline.before.len() - 1);
+    Place { nodes, brackets, depth }
 }
 
-/// The nodes of all lines, of which this thread writes some.
+/// What is found of brackets, of which this thread writes some.
 #[derive(Clone, Copy)]
-struct Nodes<'a>(ViewMut<'a, TapeNode>);
+struct Found<'a>(TapeBrackets<'a>);
 
-impl Nodes<'_> {
-    /// Writes one of the four words of a node.
+impl Found<'_> {
+    /// Whether there is room for that of all brackets.
     #[inline(always)]
-    fn set_word(self, at: TapeIx, word: usize, value: u32) {
-        let node: *mut u32 = self.0.at(at as usize, 1).cast();
-        // SAFETY: nodes are four words; each has one writer.
-        unsafe { node.wrapping_add(word).write(value) };
+    fn has_room(&self, outline: &TapeOutline<'_>) -> bool {
+        all(outline).brackets as usize <= self.0.tops.len()
     }
+}
 
+impl Store for Found<'_> {
     #[inline(always)]
-    fn set(self, at: TapeIx, node: TapeNode) {
-        // SAFETY: the index is checked; nodes are 16 bytes, so aligned, and each has one writer.
-        unsafe { store_global_16(self.0.at(at as usize, 1).cast(), U32x4(node.to_words())) };
-    }
-
-    #[inline(always)]
-    fn get(self, at: TapeIx) -> TapeNode {
+    fn top(&self, bracket: BracketIx) -> Top {
         // SAFETY: asked of what this thread has written.
-        unsafe { self.0.get(at as usize) }
+        unsafe { self.0.tops.get(bracket as usize) }
+    }
+
+    #[inline(always)]
+    fn set_top(&mut self, bracket: BracketIx, top: Top) {
+        // SAFETY: one writer an element.
+        unsafe { self.0.tops.set(bracket as usize, top) };
+    }
+
+    #[inline(always)]
+    fn set_closed(&mut self, opener: BracketIx, closed: Closed) {
+        // SAFETY: one bracket closes what another opens.
+        unsafe { self.0.closed.set(opener as usize, closed) };
     }
 }
 
-/// The tape of a line that one thread makes.
-struct LineTape<'a> {
-    nodes: Nodes<'a>,
-    /// What was put last: only that becomes a name, and what has just been stored is slow to read again.
-    last: TapeNode,
-}
-
-impl Tape for LineTape<'_> {
-    #[inline(always)]
-    fn node(&self, at: TapeIx) -> TapeNode {
-        self.nodes.get(at)
-    }
-
-    #[inline(always)]
-    fn put(&mut self, at: TapeIx, node: TapeNode) {
-        self.nodes.set(at, node);
-        self.last = node;
-    }
-
-    #[inline(always)]
-    fn set_next(&mut self, at: TapeIx, next: TapeIx) {
-        self.nodes.set_word(at, 2, next);
-    }
-
-    #[inline(always)]
-    fn set_end(&mut self, at: TapeIx, end: PartOffset) {
-        self.nodes.set_word(at, 1, end);
-    }
-
-    #[inline(always)]
-    fn set_named(&mut self, at: TapeIx) {
-        let [.., up] = self.last.named().to_words();
-        self.nodes.set_word(at, 3, up);
-    }
-}
-
-impl Store for Nodes<'_> {
-    #[inline(always)]
-    fn read(&self, at: TapeIx) -> TapeNode {
-        self.get(at)
-    }
-
-    #[inline(always)]
-    fn write(&mut self, at: TapeIx, node: TapeNode, which: u32) {
-        if which == fields::ALL {
-            self.set(at, node);
-            return;
-        }
-        let words = node.to_words();
-        let mut word = 0;
-        while word < 4 {
-            if which >> word & 1 == 1 {
-                self.set_word(at, word, words[word]);
-            }
-            word += 1;
-        }
-    }
-}
-
-/// Makes the trees of lines that are not too long, and says where each line's nodes begin.
+/// Matches the brackets of lines that are not too long, and says where each line's nodes begin.
 ///
 /// # Safety
 /// Launched as [`TapeLines`](warpath_shared::kernel::TapeLines) says, with sizes that its check accepts.
-#[kernel(launch_bounds(64, 16))]
+#[kernel(launch_bounds(64, 20))]
 pub unsafe fn tape_lines(args: TapeLinesArgs<'_>) {
     let (line, lines) = (index_1d() as usize, args.line_starts.len() - 1);
     if line >= lines {
         return;
     }
-    let (outline, all) = (Loaded(args.outline), all_nodes(&args.outline));
+    let outline = Loaded(args.outline);
     let (from, to) = (args.line_starts.get(line), args.line_starts.get(line + 1));
-    let first = place(&outline, from).nodes;
     // SAFETY: one writer an element.
     unsafe {
-        args.roots.set(line, first);
+        args.roots.set(line, place(&outline, from).nodes);
         if line + 1 == lines {
-            args.roots.set(lines, all);
+            args.roots.set(lines, all(&args.outline).nodes);
         }
     }
-    if all as usize > args.nodes.len() {
+    let found = Found(args.brackets);
+    if !found.has_room(&args.outline) {
         return;
     }
     if to - from > args.longest {
@@ -307,10 +260,8 @@ pub unsafe fn tape_lines(args: TapeLinesArgs<'_>) {
         unsafe { atomic_store_32_relaxed_device(args.status.at(LONG_LINES, 1), 1) };
         return;
     }
-    let mut builder = Builder::at_line(first);
-    let mut tape = LineTape { nodes: Nodes(args.nodes), last: TapeNode::default() };
-    run(&outline, &mut builder, &mut tape, Stretch { from, to });
-    if builder.end_line() == Line::Faulty {
+    let bytes = Stretch { from, to };
+    if part::<_, _, true>(&outline, found, bytes, bytes) {
         report(&args.faulty, line as LineIx);
     }
 }
@@ -355,7 +306,7 @@ pub(super) fn line_of(line_starts: View<'_, PartOffset>, at: PartOffset) -> usiz
     low
 }
 
-/// Makes the trees of long lines, if there are any.
+/// Matches the brackets of long lines, if there are any.
 ///
 /// # Safety
 /// Launched as [`TapePieces`](warpath_shared::kernel::TapePieces) says, with sizes that its check accepts.
@@ -363,7 +314,8 @@ pub(super) fn line_of(line_starts: View<'_, PartOffset>, at: PartOffset) -> usiz
 pub unsafe fn tape_pieces(args: TapePiecesArgs<'_>) {
     let lines = args.line_starts.len() - 1;
     let from = index_1d() as u64 * args.piece as u64;
-    let long = args.status.get(LONG_LINES) != 0 && all_nodes(&args.outline) as usize <= args.nodes.len();
+    let found = Found(args.brackets);
+    let long = args.status.get(LONG_LINES) != 0 && found.has_room(&args.outline);
     if !long || from >= args.line_starts.get(lines) as u64 {
         return;
     }
@@ -374,8 +326,8 @@ pub unsafe fn tape_pieces(args: TapePiecesArgs<'_>) {
     while line < lines && start < window.to {
         let end = args.line_starts.get(line + 1);
         if end - start > args.longest {
-            let (bytes, nodes) = (Stretch { from: start, to: end }, Nodes(args.nodes));
-            if part(&Loaded(args.outline), nodes, bytes, window) {
+            let bytes = Stretch { from: start, to: end };
+            if part::<_, _, false>(&Loaded(args.outline), found, bytes, window) {
                 report(&args.faulty, line as LineIx);
             }
         }

@@ -7,7 +7,7 @@ use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::kernel::{
     CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, NamesCount,
     NamesFill, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact,
-    StructureWrite, TapeLines, TapeMinima, TapePieces, TapeScan, TapeWords, TreeCount, TreeFill,
+    StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords, TreeCount, TreeFill,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -405,7 +405,8 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         if program.needs_trees() {
             let (tokens, long) = ([TapeWords::NAME, TapeScan::NAME], [TapeMinima::NAME, TapePieces::NAME]);
             let (tokens, long) = (tokens.join(", "), long.join(", "));
-            let trees = format!("{tokens}, {}, and if lines are long {long}", TapeLines::NAME);
+            let (lines, nodes) = (TapeLines::NAME, TapeNodes::NAME);
+            let trees = format!("{tokens}, {lines}, if lines are long {long}, and {nodes}");
             stages.push(Stage::new("device", "trees", trees));
         }
         stages.push(Stage::new("cpu", "faults", suspects));

@@ -1,10 +1,11 @@
 //! The trees of one partition on a device: the nodes of all lines, in the order of the text.
 
 use warpath_shared::kernel::{
-    ANY_FAULTY, FaultyLines, Indexed, STATUS_WORDS, TAPE_STATUS_WORDS, TapeLines, TapeLinesArgs, TapeMinima,
-    TapeMinimaArgs, TapeOutline, TapePieces, TapePiecesArgs, TapeScan, TapeWords, TapeWordsArgs,
-    Trees as TreesView, tape_groups,
+    ANY_FAULTY, FaultyLines, Indexed, STATUS_WORDS, TAPE_STATUS_WORDS, TapeBrackets, TapeLines,
+    TapeLinesArgs, TapeMinima, TapeMinimaArgs, TapeNodes, TapeNodesArgs, TapeOutline, TapePieces,
+    TapePiecesArgs, TapeScan, TapeWords, TapeWordsArgs, Trees as TreesView, tape_groups,
 };
+use warpath_shared::tree::brackets::{Closed, Top};
 use warpath_shared::tree::outline::{STRETCH_WORDS, StretchSum, TapeWord};
 use warpath_shared::tree::tape::{TapeIx, TapeNode};
 use warpath_shared::units::{Depth, WORD_BYTES};
@@ -17,6 +18,15 @@ use crate::error::Error;
 
 /// Bytes of text a node for which there is room at first. Where there are more nodes, the first text with so many is read twice.
 const BYTES_OF_A_NODE: usize = 12;
+/// The same for brackets.
+const BYTES_OF_A_BRACKET: usize = 32;
+
+/// Nodes and brackets: how many there are, or are room for.
+#[derive(Clone, Copy)]
+struct Room {
+    nodes: usize,
+    brackets: usize,
+}
 
 /// Which lines are cut, and into what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +62,8 @@ pub(super) struct TreeStage<A: Accelerator> {
     sum_scan: ScanScratch<A, StretchSum>,
     least: Slot<A, Depth>,
     groups: [Slot<A, Depth>; 2],
+    tops: Slot<A, Top>,
+    closed: Slot<A, Closed>,
     nodes: Slot<A, TapeNode>,
     roots: Slot<A, TapeIx>,
     status: Slot<A, u32>,
@@ -66,6 +78,8 @@ impl<A: Accelerator> Default for TreeStage<A> {
             sum_scan: ScanScratch::default(),
             least: Slot::default(),
             groups: [Slot::default(), Slot::default()],
+            tops: Slot::default(),
+            closed: Slot::default(),
             nodes: Slot::default(),
             roots: Slot::default(),
             status: Slot::default(),
@@ -84,21 +98,27 @@ impl<A: Accelerator> TreeStage<A> {
         cut: TreeCut,
     ) -> Result<usize, Error> {
         let stretches = self.outline(device, index, *shape)?;
-        let mut room = self.nodes.capacity().max(stretches * STRETCH_WORDS * WORD_BYTES / BYTES_OF_A_NODE);
+        let bytes = stretches * STRETCH_WORDS * WORD_BYTES;
+        let mut room = Room {
+            nodes: self.nodes.capacity().max(bytes / BYTES_OF_A_NODE),
+            brackets: self.tops.capacity().max(bytes / BYTES_OF_A_BRACKET),
+        };
         loop {
             let (text, faulty) = index.tokens(device, *shape)?;
             self.fill(device, &text, faulty, (stretches, room), cut)?;
-            let (mut nodes, mut status) = ([0], [0; STATUS_WORDS]);
+            let (mut sums, mut status) = ([StretchSum::default()], [0; STATUS_WORDS]);
             let mut downloads = Downloads::new(device);
-            downloads.add(&self.roots, shape.lines, &mut nodes)?;
+            downloads.add(&self.before, stretches, &mut sums)?;
             downloads.add(index.status(), 0, &mut status)?;
             downloads.run()?;
-            let nodes = nodes[0] as usize;
-            if nodes <= room {
+            let [StretchSum { nodes, brackets, .. }] = sums;
+            let (nodes, brackets) = (nodes as usize, brackets as usize);
+            if nodes <= room.nodes && brackets <= room.brackets {
                 shape.any_faulty = status[ANY_FAULTY] != 0;
                 return Ok(nodes);
             }
-            room = nodes + nodes / 4;
+            let enough = |room: usize, needed| if needed > room { needed + needed / 4 } else { room };
+            room = Room { nodes: enough(room.nodes, nodes), brackets: enough(room.brackets, brackets) };
         }
     }
 
@@ -122,76 +142,77 @@ impl<A: Accelerator> TreeStage<A> {
         Ok(stretches)
     }
 
-    /// Makes the trees, if there is room for so many nodes as there are.
+    /// Makes the trees, if there is room for so many nodes and brackets as there are.
     fn fill(
         &mut self,
         device: &A,
         text: &TokenText<'_>,
         faulty: FaultyLines<'_>,
-        (stretches, room): (usize, usize),
+        (stretches, room): (usize, Room),
         cut: TreeCut,
     ) -> Result<(), Error> {
-        let (words, groups) = (stretches * STRETCH_WORDS, tape_groups(stretches));
-        let groups = [groups, tape_groups(groups)];
-        for (slot, len) in self.groups.iter_mut().zip(groups) {
+        let Self { words, before, least, groups, tops, closed, nodes, roots, status, .. } = self;
+        let (line_starts, lines) = (text.line_starts, text.line_starts.len());
+        let lens = [tape_groups(stretches), tape_groups(tape_groups(stretches))];
+        for (slot, len) in groups.iter_mut().zip(lens) {
             slot.room(device, len)?;
         }
-        self.nodes.room(device, room)?;
-        let lines = text.line_starts.len();
-        self.roots.room(device, lines)?;
-        device.zero(self.status.room(device, TAPE_STATUS_WORDS)?, 0, TAPE_STATUS_WORDS)?;
-        let before = device.view(self.before.get()?, stretches + 1);
-        let least = device.view(self.least.get()?, stretches);
+        device.zero(status.room(device, TAPE_STATUS_WORDS)?, 0, TAPE_STATUS_WORDS)?;
+        tops.room(device, room.brackets)?;
+        closed.room(device, room.brackets)?;
+        let words = device.view(words.get()?, stretches * STRETCH_WORDS);
+        let before = device.view(before.get()?, stretches + 1);
+        let least = device.view(least.get()?, stretches);
         {
+            let [first, second] = &*groups;
+            let groups = [device.view(first.get()?, lens[0]), device.view(second.get()?, lens[1])];
             let args = TapeLinesArgs {
-                outline: TapeOutline {
-                    words: device.view(self.words.get()?, words),
-                    before,
-                    least,
-                    groups: [
-                        device.view(self.groups[0].get()?, groups[0]),
-                        device.view(self.groups[1].get()?, groups[1]),
-                    ],
+                outline: TapeOutline { words, before, least, groups },
+                line_starts,
+                brackets: TapeBrackets {
+                    tops: device.view_mut(tops.get_mut()?, room.brackets),
+                    closed: device.view_mut(closed.get_mut()?, room.brackets),
                 },
-                line_starts: text.line_starts,
-                nodes: device.view_mut(self.nodes.get_mut()?, room),
-                roots: device.view_mut(self.roots.get_mut()?, lines),
+                roots: device.view_mut(roots.room(device, lines)?, lines),
                 faulty,
-                status: device.view_mut(self.status.get_mut()?, TAPE_STATUS_WORDS),
+                status: device.view_mut(status.get_mut()?, TAPE_STATUS_WORDS),
                 longest: cut.longest,
                 reserved: 0,
             };
             launch::<A, TapeLines>(device, &args)?;
         }
-        let [first, second] = &mut self.groups;
-        let args = TapeMinimaArgs {
-            before,
-            least,
-            groups: [
-                device.view_mut(first.get_mut()?, groups[0]),
-                device.view_mut(second.get_mut()?, groups[1]),
-            ],
-            status: device.view(self.status.get()?, TAPE_STATUS_WORDS),
-        };
-        launch::<A, TapeMinima>(device, &args)?;
+        let status = device.view(status.get()?, TAPE_STATUS_WORDS);
+        {
+            let [first, second] = &mut *groups;
+            let groups =
+                [device.view_mut(first.get_mut()?, lens[0]), device.view_mut(second.get_mut()?, lens[1])];
+            launch::<A, TapeMinima>(device, &TapeMinimaArgs { before, least, groups, status })?;
+        }
+        let [first, second] = &*groups;
+        let groups = [device.view(first.get()?, lens[0]), device.view(second.get()?, lens[1])];
+        let outline = TapeOutline { words, before, least, groups };
         let args = TapePiecesArgs {
-            outline: TapeOutline {
-                words: device.view(self.words.get()?, words),
-                before,
-                least,
-                groups: [
-                    device.view(self.groups[0].get()?, groups[0]),
-                    device.view(self.groups[1].get()?, groups[1]),
-                ],
+            outline,
+            line_starts,
+            brackets: TapeBrackets {
+                tops: device.view_mut(tops.get_mut()?, room.brackets),
+                closed: device.view_mut(closed.get_mut()?, room.brackets),
             },
-            line_starts: text.line_starts,
-            nodes: device.view_mut(self.nodes.get_mut()?, room),
             faulty,
-            status: device.view(self.status.get()?, TAPE_STATUS_WORDS),
+            status,
             longest: cut.longest,
             piece: cut.piece,
         };
-        launch::<A, TapePieces>(device, &args)
+        launch::<A, TapePieces>(device, &args)?;
+        let args = TapeNodesArgs {
+            outline,
+            line_starts,
+            tops: device.view(tops.get()?, room.brackets),
+            closed: device.view(closed.get()?, room.brackets),
+            nodes: device.view_mut(nodes.room(device, room.nodes)?, room.nodes),
+            faulty,
+        };
+        launch::<A, TapeNodes>(device, &args)
     }
 
     /// An indexed partition and its trees of so many nodes, as the query kernels read them.

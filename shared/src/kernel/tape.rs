@@ -1,9 +1,10 @@
 //! The kernels that make trees in the order of the text ([`crate::tree::tape`]).
 
 use super::{FaultyLines, Kernel, STATUS_WORDS, SizeError, Sizes, blocks_for, blocks_for_tiles};
+use crate::tree::brackets::{Closed, Top};
 use crate::tree::outline::{FAN_OUT, GROUP_LEVELS, STRETCH_WORDS, StretchSum, TapeWord};
 use crate::tree::tape::{TapeIx, TapeNode};
-use crate::units::{Depth, PartOffset, QUERY_THREADS, TILE_BYTES, WORD_BYTES};
+use crate::units::{BLOCK_THREADS, Depth, PartOffset, QUERY_THREADS, TILE_BYTES, WORD_BYTES};
 use crate::view::{View, ViewMut};
 
 /// Finds the tokens of each word, and what each stretch adds up to. A warp a tile.
@@ -85,7 +86,24 @@ impl TapeOutline<'_> {
     }
 }
 
-/// Makes the trees of all lines that are not too long for one thread. A thread a line.
+/// What is found of brackets: as many as there is room for. With less room than is needed nothing is written.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TapeBrackets<'a> {
+    /// What is innermost behind each bracket.
+    pub tops: ViewMut<'a, Top>,
+    /// Of each that opens, where that is closed.
+    pub closed: ViewMut<'a, Closed>,
+}
+
+impl TapeBrackets<'_> {
+    fn check(&self, kernel: &'static str) -> Result<(), SizeError> {
+        Sizes(kernel).equal("closed = tops", self.closed.len(), self.tops.len())
+    }
+}
+
+/// Matches the brackets of all lines that are not too long for one thread, and says where each line's nodes begin. A thread a
+/// line.
 pub struct TapeLines;
 
 /// Arguments of [`TapeLines`].
@@ -96,15 +114,15 @@ pub struct TapeLinesArgs<'a> {
     pub outline: TapeOutline<'a>,
     /// As for [`super::Indexed::line_starts`].
     pub line_starts: View<'a, PartOffset>,
-    /// The nodes of all lines, as many as there is room for: with less room than is needed nothing is written here.
-    pub nodes: ViewMut<'a, TapeNode>,
+    /// Where to write what is found.
+    pub brackets: TapeBrackets<'a>,
     /// The first node of each line, and at the end how many nodes there are.
     pub roots: ViewMut<'a, TapeIx>,
     /// Where to report.
     pub faulty: FaultyLines<'a>,
     /// Where [`LONG_LINES`] is.
     pub status: ViewMut<'a, u32>,
-    /// The longest line that a thread makes the tree of, in bytes with its newline.
+    /// The longest line that a thread reads, in bytes with its newline.
     pub longest: u32,
     /// Zero.
     pub reserved: u32,
@@ -121,6 +139,7 @@ unsafe impl Kernel for TapeLines {
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
         args.outline.check(Self::NAME)?;
+        args.brackets.check(Self::NAME)?;
         let lines = args.line_starts.len();
         sizes.at_least("line starts ≥ 2", lines, 2)?;
         sizes.equal("roots = line starts", args.roots.len(), lines)?;
@@ -165,7 +184,7 @@ unsafe impl Kernel for TapeMinima {
     }
 }
 
-/// Makes the trees of the other lines, if [`LONG_LINES`], each in pieces. A thread a piece.
+/// Matches the brackets of the other lines, if [`LONG_LINES`], each in pieces. A thread a piece.
 pub struct TapePieces;
 
 /// Arguments of [`TapePieces`].
@@ -176,8 +195,8 @@ pub struct TapePiecesArgs<'a> {
     pub outline: TapeOutline<'a>,
     /// As for [`super::Indexed::line_starts`].
     pub line_starts: View<'a, PartOffset>,
-    /// As for [`TapeLinesArgs::nodes`].
-    pub nodes: ViewMut<'a, TapeNode>,
+    /// As for [`TapeLinesArgs::brackets`].
+    pub brackets: TapeBrackets<'a>,
     /// Where to report.
     pub faulty: FaultyLines<'a>,
     /// Where [`LONG_LINES`] is.
@@ -200,6 +219,7 @@ unsafe impl Kernel for TapePieces {
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
         args.outline.check(Self::NAME)?;
+        args.brackets.check(Self::NAME)?;
         let lines = args.line_starts.len();
         sizes.at_least("line starts ≥ 2", lines, 2)?;
         sizes.at_least("piece ≥ a word", args.piece as usize, WORD_BYTES)?;
@@ -207,5 +227,45 @@ unsafe impl Kernel for TapePieces {
         sizes.at_least("32 × faulty bits ≥ lines", 32 * args.faulty.bits.len(), lines - 1)?;
         sizes.equal("status = 5", args.faulty.status.len(), STATUS_WORDS)?;
         sizes.equal("status of trees = 1", args.status.len(), TAPE_STATUS_WORDS)
+    }
+}
+
+/// Makes all nodes. A warp a stretch.
+pub struct TapeNodes;
+
+/// Arguments of [`TapeNodes`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TapeNodesArgs<'a> {
+    /// The text's words and sums. Depths and groups are not read.
+    pub outline: TapeOutline<'a>,
+    /// As for [`super::Indexed::line_starts`].
+    pub line_starts: View<'a, PartOffset>,
+    /// What is innermost behind each bracket: as many as there was room for.
+    pub tops: View<'a, Top>,
+    /// Of each that opens, where that is closed.
+    pub closed: View<'a, Closed>,
+    /// The nodes of all lines, as many as there is room for: with less room than is needed, for nodes or for brackets, nothing is
+    /// written.
+    pub nodes: ViewMut<'a, TapeNode>,
+    /// Where to report.
+    pub faulty: FaultyLines<'a>,
+}
+
+// SAFETY: `gpu/src/kernel/tape_nodes.rs` defines the entry so.
+unsafe impl Kernel for TapeNodes {
+    type Args<'a> = TapeNodesArgs<'a>;
+    const NAME: &'static str = "tape_nodes";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        (args.outline.words.len() as u64).div_ceil(BLOCK_THREADS as u64) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        args.outline.check(Self::NAME)?;
+        let lines = args.line_starts.len();
+        sizes.at_least("line starts ≥ 2", lines, 2)?;
+        sizes.equal("closed = tops", args.closed.len(), args.tops.len())?;
+        sizes.at_least("32 × faulty bits ≥ lines", 32 * args.faulty.bits.len(), lines - 1)?;
+        sizes.equal("status = 5", args.faulty.status.len(), STATUS_WORDS)
     }
 }

@@ -26,72 +26,20 @@ pub const FAN_OUT: usize = 32;
 /// Levels of groups above stretches. Those of the last are gone through one by one: in a partition there are 1,024 at most.
 pub const GROUP_LEVELS: usize = 2;
 
-/// What a token is, as far as its first byte says so.
-///
-/// ```text
-///           {  [  }  ]  :  ,  "  other
-/// node      1  1  0  0  0  0  1  1
-/// bracket   1  1  1  1  0  0  0  0
-/// alt       1  0  1  0  1  0  1  0
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TokenCode {
-    node: bool,
-    bracket: bool,
-    alt: bool,
-}
-
-impl TokenCode {
-    /// Whether it begins a node.
-    #[inline(always)]
-    pub const fn begins_node(self) -> bool {
-        self.node
-    }
-
-    /// Whether it opens a container.
-    #[inline(always)]
-    pub const fn opens(self) -> bool {
-        self.node & self.bracket
-    }
-
-    /// Whether it closes one.
-    #[inline(always)]
-    pub const fn closes(self) -> bool {
-        !self.node & self.bracket
-    }
-
-    /// A brace among brackets, a colon among separators, a string among values.
-    #[inline(always)]
-    pub const fn alternative(self) -> bool {
-        self.alt
-    }
-
-    /// `:`
-    #[inline(always)]
-    pub const fn is_colon(self) -> bool {
-        !self.node & !self.bracket & self.alt
-    }
-
-    /// `,`
-    #[inline(always)]
-    pub const fn is_comma(self) -> bool {
-        !self.node & !self.bracket & !self.alt
-    }
-
-    /// A string.
-    #[inline(always)]
-    pub const fn is_string(self) -> bool {
-        self.node & !self.bracket & self.alt
-    }
-
-    /// Whether it is a string or a scalar, which may be of several bytes.
-    #[inline(always)]
-    pub const fn is_scalar(self) -> bool {
-        self.node & !self.bracket
-    }
-}
+/// A bracket of a partition, counted from 0 in the order of the text.
+pub type BracketIx = u32;
 
 /// The tokens of one word, and what is before it in its stretch. 48 bytes: three loads of a device.
+///
+/// What a token is, as far as its first byte says so, and newlines:
+///
+/// ```text
+///           {  [  }  ]  :  ,  "  other  newline
+/// start     1  1  1  1  1  1  1  1      0
+/// node      1  1  0  0  0  0  1  1      0
+/// bracket   1  1  1  1  0  0  0  0      0
+/// alt       1  0  1  0  1  0  1  0      1
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct TapeWord {
@@ -103,10 +51,12 @@ pub struct TapeWord {
     pub node: u64,
     /// Brackets.
     pub bracket: u64,
-    /// Where a token starts, what [`TokenCode::alternative`] says of it.
+    /// Of tokens, where they start: braces among brackets, colons among separators, strings among values. Elsewhere, newlines.
     pub alt: u64,
     /// Nodes that begin before it in its stretch.
-    pub nodes: u32,
+    pub nodes: u16,
+    /// Brackets before it in its stretch.
+    pub brackets: u16,
     /// Brackets that open before it in its stretch, less those that close.
     pub depth: Depth,
 }
@@ -115,9 +65,9 @@ const _: () = assert!(size_of::<TapeWord>() == 48);
 
 impl TapeWord {
     /// The tokens of a word, at the start of a stretch: given its strings and structure, which of its brackets are braces and which of
-    /// its separators colons (elsewhere `alt` may say anything), its white space, and what the word at its left says.
+    /// its separators colons (elsewhere `alt` may say anything), its white space and newlines, and what the word at its left says.
     #[inline(always)]
-    pub const fn of(word: &IndexedWord, alt: u64, space: u64, mut left: TokenCarry) -> Self {
+    pub const fn of(word: &IndexedWord, alt: u64, [space, newline]: [u64; 2], mut left: TokenCarry) -> Self {
         let structure = word.open | word.close | word.separator;
         let found = tokens(word, space, &mut left);
         Self {
@@ -125,10 +75,47 @@ impl TapeWord {
             past: found.past,
             node: found.start & !(word.close | word.separator),
             bracket: word.open | word.close,
-            alt: alt & structure | found.start & word.string,
+            alt: alt & structure | found.start & word.string | newline & !found.start,
             nodes: 0,
+            brackets: 0,
             depth: 0,
         }
+    }
+
+    /// Tokens' first bytes, and newlines.
+    #[inline(always)]
+    pub const fn mark(&self) -> u64 {
+        self.start | self.alt
+    }
+
+    /// Newlines.
+    #[inline(always)]
+    pub const fn newline(&self) -> u64 {
+        self.alt & !self.start
+    }
+
+    /// Strings and scalars.
+    #[inline(always)]
+    pub const fn scalar(&self) -> u64 {
+        self.node & !self.bracket
+    }
+
+    /// Strings.
+    #[inline(always)]
+    pub const fn string(&self) -> u64 {
+        self.scalar() & self.alt
+    }
+
+    /// Colons.
+    #[inline(always)]
+    pub const fn colon(&self) -> u64 {
+        self.start & !self.node & !self.bracket & self.alt
+    }
+
+    /// Commas.
+    #[inline(always)]
+    pub const fn comma(&self) -> u64 {
+        self.start & !self.node & !self.bracket & !self.alt
     }
 
     /// Brackets that open.
@@ -164,24 +151,20 @@ impl TapeWord {
         }
         least
     }
-
-    /// What the token is that starts at a bit.
-    #[inline(always)]
-    pub const fn code(&self, bit: u64) -> TokenCode {
-        TokenCode { node: self.node & bit != 0, bracket: self.bracket & bit != 0, alt: self.alt & bit != 0 }
-    }
 }
 
-/// What some text adds up to. A [`Monoid`]: the identity is no text, and `combine` adds, and keeps the last token, which is
+/// What some text adds up to. A [`Monoid`]: the identity is no text, and `combine` adds, and keeps the last mark, which is
 /// associative since both are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct StretchSum {
     /// Nodes that begin.
     pub nodes: u32,
+    /// Brackets.
+    pub brackets: u32,
     /// Brackets that open less those that close.
     pub depth: Depth,
-    /// One past the first byte of the last token; 0 for none.
+    /// One past the first byte of the last token, or past the last newline if that is behind it; 0 for none.
     pub last: PartOffset,
 }
 
@@ -190,6 +173,7 @@ impl Monoid for StretchSum {
     fn combine(self, right: Self) -> Self {
         Self {
             nodes: self.nodes.wrapping_add(right.nodes),
+            brackets: self.brackets.wrapping_add(right.brackets),
             depth: self.depth.wrapping_add(right.depth),
             last: if right.last == 0 { self.last } else { right.last },
         }
@@ -213,6 +197,8 @@ pub trait Outline {
 pub struct Place {
     /// The next node.
     pub nodes: TapeIx,
+    /// The next bracket.
+    pub brackets: BracketIx,
     /// The depth.
     pub depth: Depth,
 }
@@ -231,38 +217,10 @@ pub fn place<O: Outline>(outline: &O, at: PartOffset) -> Place {
     let (sum, here, below) = (outline.before(word / STRETCH_WORDS), outline.word(word), below(at, word));
     let (open, close) = (here.open() & below, here.close() & below);
     Place {
-        nodes: sum.nodes + here.nodes + (here.node & below).count_ones(),
+        nodes: sum.nodes + here.nodes as u32 + (here.node & below).count_ones(),
+        brackets: sum.brackets + here.brackets as u32 + (here.bracket & below).count_ones(),
         depth: sum.depth + here.depth + open.count_ones() as Depth - close.count_ones() as Depth,
     }
-}
-
-/// The last token that starts before `at`, but not before `from`.
-#[inline(always)]
-pub fn token_before<O: Outline>(
-    outline: &O,
-    at: PartOffset,
-    from: PartOffset,
-) -> Option<(PartOffset, TokenCode)> {
-    let mut word = at as usize / WORD_BYTES;
-    let stretch = word / STRETCH_WORDS;
-    let mut here = outline.word(word);
-    let mut start = here.start & below(at, word);
-    while start == 0 && word > stretch * STRETCH_WORDS {
-        word -= 1;
-        here = outline.word(word);
-        start = here.start;
-    }
-    let found = if start == 0 {
-        let last = outline.before(stretch).last;
-        if last == 0 {
-            return None;
-        }
-        here = outline.word((last as usize - 1) / WORD_BYTES);
-        last - 1
-    } else {
-        (word * WORD_BYTES) as PartOffset + 63 - start.leading_zeros()
-    };
-    (found >= from).then(|| (found, here.code(1 << (found as usize % WORD_BYTES))))
 }
 
 /// A container: where it begins.
@@ -274,6 +232,8 @@ pub struct Opener {
     pub node: TapeIx,
     /// Whether it is an object.
     pub object: bool,
+    /// Its bracket, by number.
+    pub bracket: BracketIx,
 }
 
 /// The innermost container in which byte `at` is, which is at `depth`: there is one, wherever the depth was less before it.
@@ -291,7 +251,8 @@ pub fn enclosing<O: Outline>(outline: &O, at: PartOffset, depth: Depth) -> Opene
     };
     let word = found as usize / WORD_BYTES;
     let bit = 1 << (found as usize % WORD_BYTES);
-    Opener { at: found, node: place(outline, found).nodes, object: outline.word(word).alt & bit != 0 }
+    let Place { nodes: node, brackets: bracket, .. } = place(outline, found);
+    Opener { at: found, node, object: outline.word(word).alt & bit != 0, bracket }
 }
 
 /// The last place at which the depth is less, in words of one stretch, of the last only those of `mask`.

@@ -13,10 +13,10 @@
 //! ```
 //!
 //! [`Builder`] makes it of tokens, one after the other, and holds them to RFC 8259: that each stands where it may, and that brackets
-//! match. What scalars and strings consist of it does not ask.
+//! match. What scalars and strings consist of it does not ask. Devices make the same otherwise, all nodes at the same time
+//! ([`brackets`](super::brackets), [`follow`](super::follow)).
 
 use super::NONE;
-use super::outline::TokenCode;
 use crate::units::{MAX_DEPTH, PartOffset};
 
 /// A node of a partition, counted from 0 as nodes begin in the text.
@@ -37,20 +37,6 @@ pub struct TapeNode {
 }
 
 const _: () = assert!(size_of::<TapeNode>() == 16 && align_of::<TapeNode>() == 16);
-
-/// Fields of a node, a bit each: which of them are to be written. All of them are [`fields::ALL`].
-pub mod fields {
-    /// [`TapeNode::start`](super::TapeNode::start), and whether it is a container.
-    pub const START: u32 = 1;
-    /// [`TapeNode::end`](super::TapeNode::end)
-    pub const END: u32 = 2;
-    /// [`TapeNode::next`](super::TapeNode::next)
-    pub const NEXT: u32 = 4;
-    /// [`TapeNode::up`](super::TapeNode::up), and whether it is an object or a name.
-    pub const UP: u32 = 8;
-    /// The whole node.
-    pub const ALL: u32 = 15;
-}
 
 /// The bit of an offset or index, all of which are less, that says what the node is.
 const FLAG: u32 = 1 << 31;
@@ -76,7 +62,7 @@ impl TapeNode {
         Self { up: self.up | FLAG, ..self }
     }
 
-    /// Its four words, as they lie in memory: the fields in the order of [`fields`].
+    /// Its four words, as they lie in memory: start, end, next, up.
     #[inline(always)]
     pub const fn to_words(self) -> [u32; 4] {
         [self.start, self.end, self.next, self.up]
@@ -138,36 +124,33 @@ pub trait Tape {
     fn set_end(&mut self, at: TapeIx, end: PartOffset);
     /// Makes the node at `at` a name: [`TapeNode::named`].
     fn set_named(&mut self, at: TapeIx);
-    /// What the container at `at` is in, which has just been closed. Who does not put all nodes that are asked for says it otherwise.
-    #[inline(always)]
-    fn around(&mut self, at: TapeIx) -> Around {
-        let up = self.node(at).up();
-        if up == NONE {
-            return Around::ROOT;
-        }
-        let node = self.node(up);
-        if node.is_name() {
-            Around { container: node.up(), object: true, named: true }
-        } else {
-            Around { container: up, object: node.is_object(), named: false }
-        }
-    }
 }
 
 /// What a container is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Around {
+struct Around {
     /// The container around it; [`NONE`] around a root.
-    pub container: TapeIx,
+    container: TapeIx,
     /// Whether that is an object.
-    pub object: bool,
+    object: bool,
     /// Whether it is a member's value. Then its name is the node before it.
-    pub named: bool,
+    named: bool,
 }
 
 impl Around {
-    /// What a root is in.
-    pub const ROOT: Self = Self { container: NONE, object: false, named: false };
+    /// What the container at `at` is in.
+    #[inline(always)]
+    fn of<T: Tape>(tape: &T, at: TapeIx) -> Self {
+        let up = tape.node(at).up();
+        if up == NONE {
+            return Self { container: NONE, object: false, named: false };
+        }
+        let node = tape.node(up);
+        if node.is_name() {
+            Self { container: node.up(), object: true, named: true }
+        } else {
+            Self { container: up, object: node.is_object(), named: false }
+        }
+    }
 }
 
 /// What may come next. A set of them says after what a token may stand.
@@ -220,71 +203,11 @@ impl Default for Builder {
     }
 }
 
-/// What stands before a token in its line, for who has not read it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Before {
-    /// The next node.
-    pub next: TapeIx,
-    /// The innermost container that is open, or [`NONE`].
-    pub container: TapeIx,
-    /// Whether that is an object.
-    pub object: bool,
-    /// How many are open.
-    pub depth: u32,
-    /// The token before; `None` at the start of a line.
-    pub token: Option<TokenCode>,
-    /// Of a value or a closing bracket before: whether it is, or ends, the value behind a name.
-    pub named: bool,
-}
-
 impl Builder {
     /// At the start of a line whose first node is `next`.
     #[inline(always)]
     pub fn at_line(next: TapeIx) -> Self {
         Self { next, ..Self::default() }
-    }
-
-    /// Within a line, if each token so far stands where it may.
-    #[inline(always)]
-    pub fn within_line(before: &Before) -> Self {
-        let Before { next, container, object, depth, token, named } = *before;
-        let (after, named) = match token {
-            None => (after::START, false),
-            Some(token) if token.opens() => (after::OPEN, false),
-            Some(token) if token.is_colon() => (after::COLON, false),
-            Some(token) if token.is_comma() => (after::START, false),
-            Some(token) if token.is_string() => (after::STRING, named),
-            Some(_) => (after::VALUE, named),
-        };
-        Self { next, top: container, top_is_object: object, named, depth, after }
-    }
-
-    /// Whether a token stood where it may not.
-    #[inline(always)]
-    pub const fn is_faulty(&self) -> bool {
-        self.after == after::FAULT
-    }
-
-    /// Whether a string came last. It is a name if a colon comes next.
-    #[inline(always)]
-    pub const fn is_behind_string(&self) -> bool {
-        self.after == after::STRING
-    }
-
-    /// As [`token`](Self::token), of one that is known already.
-    #[inline(always)]
-    pub fn coded<T: Tape>(&mut self, tape: &mut T, at: PartOffset, code: TokenCode, end: PartOffset) {
-        if code.opens() {
-            self.open(tape, at, code.alternative());
-        } else if code.closes() {
-            self.close(tape, at, code.alternative());
-        } else if code.begins_node() {
-            self.scalar(tape, at, end, code.alternative());
-        } else if code.alternative() {
-            self.colon(tape);
-        } else {
-            self.comma();
-        }
     }
 
     /// Takes the token that begins at `at` with `byte`, and ends at `end`; that is looked at only of strings and scalars, and may
@@ -372,7 +295,7 @@ impl Builder {
         if self.follows(after::OPEN | after::STRING | after::VALUE, whole) {
             tape.set_end(self.top, at + 1);
             tape.set_next(self.top, self.next);
-            let around = tape.around(self.top);
+            let around = Around::of(tape, self.top);
             if around.named {
                 tape.set_next(self.top - 1, self.next);
             }

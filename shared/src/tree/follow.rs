@@ -1,0 +1,308 @@
+//! Nodes made side by side, once brackets are matched: what each token is, and whether it may stand where it does, by a word's
+//! bitmaps.
+//!
+//! A *mark* is a token or a newline. What stands before each mark is found for all marks of a word at once: the bits of a set, moved
+//! one up, are added to the gaps between marks, and run through them to the next mark ([`to_next`]).
+//!
+//! ```text
+//! text         {"a" :  17 }
+//! mark         ■■  ■   ■  ■
+//! colon            ■
+//! colon << 1        ■
+//! gaps           ■■ ■■■ ■■
+//! sum, at marks        ■
+//! ```
+//!
+//! # What is checked
+//!
+//! Each rule is about a mark, the one before it, and for strings the one behind; and for some about the container that is innermost
+//! before it. Of a line whose brackets match, and in which no rule is broken, each token stands where RFC 8259 lets it; and in such a line none
+//! is broken. So a line is found faulty as by [`Builder`](super::tape::Builder), which reads it token by token.
+//!
+//! | token | fault |
+//! |---|---|
+//! | the first of a value or a name | behind the end of a value |
+//! | the same, in an object and not behind a colon | is not a string with a colon behind it |
+//! | a string with a colon behind it | behind a colon |
+//! | colon | not behind a string in an object |
+//! | comma | not behind the end of a value in a container |
+//! | closing bracket | behind what is neither the end of a value nor an opening bracket |
+
+use super::brackets::{Closed, Top};
+use super::outline::TapeWord;
+use super::tape::{TapeIx, TapeNode};
+use crate::units::{PartOffset, STRETCH_BYTES};
+
+/// A mark, or none: what stands before a word, or behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark(u32);
+
+/// Bits of a [`Mark`]: those of the same names in its [`TapeWord`].
+const NODE: u32 = 1;
+const BRACKET: u32 = 2;
+const ALT: u32 = 4;
+const START: u32 = 8;
+
+impl Mark {
+    /// No mark.
+    pub const NONE: Self = Self(0);
+
+    /// The mark at a bit of a word, if there is one.
+    #[inline(always)]
+    pub const fn at(word: &TapeWord, bit: u64) -> Self {
+        let (node, bracket) = (word.node & bit != 0, word.bracket & bit != 0);
+        let (alt, start) = (word.alt & bit != 0, word.start & bit != 0);
+        Self(node as u32 * NODE | bracket as u32 * BRACKET | alt as u32 * ALT | start as u32 * START)
+    }
+
+    /// The first mark of a word.
+    #[inline(always)]
+    pub const fn first(word: &TapeWord) -> Self {
+        let marks = word.mark();
+        Self::at(word, marks & marks.wrapping_neg())
+    }
+
+    /// The last mark of a word.
+    #[inline(always)]
+    pub const fn last(word: &TapeWord) -> Self {
+        let marks = word.mark();
+        Self::at(word, if marks == 0 { 0 } else { 1 << (63 - marks.leading_zeros()) })
+    }
+
+    /// In four bits.
+    #[inline(always)]
+    pub const fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// The mark of such bits.
+    #[inline(always)]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// Whether it is a string.
+    #[inline(always)]
+    pub const fn is_string(self) -> bool {
+        self.0 == START | NODE | ALT
+    }
+
+    /// Whether it is a string or a scalar.
+    #[inline(always)]
+    pub const fn is_scalar(self) -> bool {
+        self.0 & !ALT == START | NODE
+    }
+
+    /// Whether it is a colon.
+    #[inline(always)]
+    pub const fn is_colon(self) -> bool {
+        self.0 == START | ALT
+    }
+
+    /// Whether it opens a container.
+    #[inline(always)]
+    pub const fn opens(self) -> bool {
+        self.0 & !ALT == START | NODE | BRACKET
+    }
+
+    /// Whether it ends a value, or is a name.
+    #[inline(always)]
+    pub const fn ends(self) -> bool {
+        self.is_scalar() || self.0 & !ALT == START | BRACKET
+    }
+}
+
+/// The marks behind those of a set. `carry`: the one before the word is in the set, too.
+#[inline(always)]
+pub const fn to_next(set: u64, carry: bool, marks: u64) -> u64 {
+    (set << 1 | carry as u64).wrapping_add(!marks) & marks
+}
+
+/// The marks before those of a set. `carry`: the one behind the word is in the set, too.
+#[inline(always)]
+pub const fn to_previous(set: u64, carry: bool, marks: u64) -> u64 {
+    to_next(set.reverse_bits(), carry, marks.reverse_bits()).reverse_bits()
+}
+
+/// Colons with a container behind them, given the mark behind the word.
+#[inline(always)]
+pub const fn colons_of_containers(word: &TapeWord, right: Mark) -> u64 {
+    word.colon() & to_previous(word.open(), right.opens(), word.mark())
+}
+
+/// What the tokens of a word are to one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roles {
+    /// Tokens behind a colon.
+    pub valued: u64,
+    /// Strings before a colon: names.
+    pub name: u64,
+    /// Those of them whose value is a container.
+    pub of_container: u64,
+}
+
+impl Roles {
+    /// Of a word with [its colons of containers](colons_of_containers), given the marks before it and behind it, and whether that
+    /// is a colon of a container.
+    #[inline(always)]
+    pub const fn of(
+        word: &TapeWord,
+        colons: u64,
+        [left, right]: [Mark; 2],
+        right_of_container: bool,
+    ) -> Self {
+        let (mark, string) = (word.mark(), word.string());
+        Self {
+            valued: to_next(word.colon(), left.is_colon(), mark),
+            name: string & to_previous(word.colon(), right.is_colon(), mark),
+            of_container: string & to_previous(colons, right_of_container, mark),
+        }
+    }
+}
+
+/// Where the innermost container is an object, and where there is any: by the bytes of a word, each as it is before that byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// In an object.
+    pub object: u64,
+    /// In any container.
+    pub any: u64,
+}
+
+impl Inside {
+    /// Of a word, given what is innermost before it, and behind each closing bracket, counted with all brackets of the word.
+    #[inline(always)]
+    pub fn of(word: &TapeWord, before: Top, mut behind: impl FnMut(u32) -> Top) -> Self {
+        let all = |holds: bool| if holds { !0 } else { 0u64 };
+        let mut inside = Self { object: all(before.is_object()), any: all(!before.is_none()) };
+        let (mut left, mut bracket) = (word.bracket, 0);
+        while left != 0 {
+            let bit = left & left.wrapping_neg();
+            left ^= bit;
+            let (object, any) = if word.node & bit != 0 {
+                (word.alt & bit != 0, true)
+            } else {
+                let top = behind(bracket);
+                (top.is_object(), !top.is_none())
+            };
+            let above = !(bit | (bit - 1));
+            inside.object = inside.object & !above | all(object) & above;
+            inside.any = inside.any & !above | all(any) & above;
+            bracket += 1;
+        }
+        inside
+    }
+}
+
+/// The tokens of a word that may not stand where they do, given the mark before the word.
+#[inline(always)]
+pub const fn faults(word: &TapeWord, left: Mark, roles: &Roles, inside: &Inside) -> u64 {
+    let (mark, string, close) = (word.mark(), word.string(), word.close());
+    let ended = to_next(word.scalar() | close, left.ends(), mark);
+    let opened = to_next(word.open(), left.opens(), mark);
+    let behind_string = to_next(string, left.is_string(), mark);
+    word.node & (ended | inside.object & !roles.valued & !roles.name)
+        | roles.name & roles.valued
+        | word.colon() & !(behind_string & inside.object)
+        | word.comma() & !(ended & inside.any)
+        | close & !(ended | opened)
+}
+
+/// A node of a stretch, before it is known what it is in, in 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sketch(u64);
+
+/// Bits of a place in a stretch.
+const PLACE_BITS: u32 = STRETCH_BYTES.trailing_zeros();
+/// Where the number of brackets is: each of them at a place before.
+const BRACKETS: u32 = PLACE_BITS;
+/// Where what it is begins: whether it is a container; an object or a name; behind a colon; a name of a container.
+const WHAT: u32 = BRACKETS + PLACE_BITS;
+const _: () = assert!(WHAT + 4 <= 32);
+
+impl Sketch {
+    /// The node that begins at a bit of a word, at some place of its stretch, with so many brackets before it in the stretch. A scalar or a
+    /// string ends at `end`; 0 where that is not known.
+    #[inline(always)]
+    pub const fn of(
+        word: &TapeWord,
+        roles: &Roles,
+        bit: u64,
+        (place, brackets): (u32, u32),
+        end: PartOffset,
+    ) -> Self {
+        let container = word.bracket & bit != 0;
+        let flag = (if container { word.alt } else { roles.name }) & bit != 0;
+        let what = container as u32
+            | (flag as u32) << 1
+            | ((roles.valued & bit != 0) as u32) << 2
+            | ((roles.of_container & bit != 0) as u32) << 3;
+        Self((place | brackets << BRACKETS | what << WHAT) as u64 | (end as u64) << 32)
+    }
+
+    /// In 64 bits.
+    #[inline(always)]
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// The sketch of such bits.
+    #[inline(always)]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// Brackets before it in its stretch.
+    #[inline(always)]
+    pub const fn brackets(self) -> u32 {
+        self.0 as u32 >> BRACKETS & ((1 << PLACE_BITS) - 1)
+    }
+
+    #[inline(always)]
+    const fn is(self, what: u32) -> bool {
+        self.0 as u32 >> (WHAT + what) & 1 == 1
+    }
+
+    /// Whether the node says where a container is closed: its own, or its value's. Either is opened by the next bracket.
+    #[inline(always)]
+    pub const fn has_container(self) -> bool {
+        self.is(0) || self.is(3)
+    }
+
+    /// Whether it is behind a colon, so in the name before it.
+    #[inline(always)]
+    pub const fn is_valued(self) -> bool {
+        self.is(2)
+    }
+
+    /// Whether all of it is known: not so of a string or a scalar without its end.
+    #[inline(always)]
+    pub const fn is_whole(self) -> bool {
+        self.is(0) || self.0 >> 32 != 0
+    }
+
+    /// The node, which is the one at `at`: given where its stretch begins, what is innermost before it unless
+    /// [`is_valued`](Self::is_valued), and where its container is closed if it [has one](Self::has_container).
+    #[inline(always)]
+    pub const fn node(self, at: TapeIx, stretch: PartOffset, top: TapeIx, closed: Closed) -> TapeNode {
+        let start = stretch + (self.0 as u32 & ((1 << PLACE_BITS) - 1));
+        // Of a faulty line anything may come out.
+        let up = if self.is_valued() { at.wrapping_sub(1) } else { top };
+        let flag = self.is(1);
+        if self.is(0) {
+            let mut node = TapeNode::container(start, flag, up);
+            (node.end, node.next) = (closed.end, closed.next);
+            return node;
+        }
+        let scalar = TapeNode::scalar(start, (self.0 >> 32) as PartOffset, at, up);
+        if !flag {
+            return scalar;
+        }
+        let mut name = scalar.named();
+        name.next = if self.is(3) { closed.next } else { at + 2 };
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests;
