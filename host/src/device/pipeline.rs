@@ -7,7 +7,8 @@ use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::kernel::{
     CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, NamesCount,
     NamesFill, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact,
-    StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords, TreeCount, TreeFill,
+    StrictCheck, StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords,
+    TreeCount, TreeFill,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -220,18 +221,23 @@ impl<A: Accelerator> Pipeline<A> {
     }
 }
 
-/// Answers a program over a partition on a queue, of so many cells at once.
+/// Does a task over a partition on a queue.
 pub(super) fn answer_in_parts<A: Accelerator>(
     queue: &A,
     stages: &mut Stages<A>,
     text: &[u8],
-    (program, most_cells): (&Program, usize),
+    task: Task<'_>,
     want: Want,
 ) -> Result<Answer, Error> {
+    let program = task.program;
     if program.has_patterns_at_run() {
-        return Cpu.answer(text, program, want);
+        let mut cpu = Cpu.worker(0)?;
+        return if task.strict {
+            cpu.answer_strictly(text, program, want)
+        } else {
+            cpu.answer(text, program, want)
+        };
     }
-    let task = Task { program, most_cells };
     let mut pieces = Vec::new();
     let _waits = Waits(queue);
     let mut each = |part: Part<'_, A>| {
@@ -258,6 +264,14 @@ impl<A: Accelerator> Drop for Waits<'_, A> {
     }
 }
 
+/// What makes trees, for `explain`.
+fn trees_stage() -> Stage {
+    let (tokens, long) = ([TapeWords::NAME, TapeScan::NAME], [TapeMinima::NAME, TapePieces::NAME]);
+    let (tokens, long) = (tokens.join(", "), long.join(", "));
+    let (lines, nodes) = (TapeLines::NAME, TapeNodes::NAME);
+    Stage::new("device", "trees", format!("{tokens}, {lines}, if lines are long {long}, and {nodes}"))
+}
+
 /// A queue at work.
 struct DeviceWorker<'a, A: Accelerator> {
     /// Always there before the drop.
@@ -268,9 +282,11 @@ struct DeviceWorker<'a, A: Accelerator> {
 
 /// Makes ready what comes after the index: of the first workers each a part, while worker 0 makes the index ready, which all
 /// need first.
-fn prepare<A: Accelerator>(queue: &A, number: usize, program: &Program, want: Want) -> Result<(), Error> {
-    let find = want.to_find();
+fn prepare<A: Accelerator>(queue: &A, number: usize, task: Task<'_>, want: Want) -> Result<(), Error> {
+    let (program, find) = (task.program, want.to_find());
     match number {
+        4 if task.strict => queue.prepare::<TapeWords>(),
+        5 if task.strict => queue.prepare::<StrictCheck>(),
         1 if program.is_singular() => queue.prepare::<QuerySlots>(),
         1 if !program.names().is_empty() => queue.prepare::<NamesCount>(),
         1 if program.needs_trees() => queue.prepare::<TreeCount>(),
@@ -287,13 +303,23 @@ fn prepare<A: Accelerator>(queue: &A, number: usize, program: &Program, want: Wa
     }
 }
 
-impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
-    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+impl<A: Accelerator> DeviceWorker<'_, A> {
+    fn work(&mut self, text: &[u8], task: Task<'_>, want: Want) -> Result<Answer, Error> {
         let Some(Lane { stages, queue }) = &mut self.lane else {
             return Err(Error::Internal("a worker without a queue".into()));
         };
-        prepare(queue, self.number, program, want)?;
-        answer_in_parts(queue, stages, text, (program, self.pipeline.most_cells), want)
+        prepare(queue, self.number, task, want)?;
+        answer_in_parts(queue, stages, text, task, want)
+    }
+}
+
+impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
+    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        self.work(text, Task::new(program, self.pipeline.most_cells), want)
+    }
+
+    fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        self.work(text, Task::new(program, self.pipeline.most_cells).strictly(), want)
     }
 }
 
@@ -403,19 +429,35 @@ impl<A: Accelerator> Backend for Pipeline<A> {
             Stage::new("device", "faults", KindCheck::NAME),
         ];
         if program.needs_trees() {
-            let (tokens, long) = ([TapeWords::NAME, TapeScan::NAME], [TapeMinima::NAME, TapePieces::NAME]);
-            let (tokens, long) = (tokens.join(", "), long.join(", "));
-            let (lines, nodes) = (TapeLines::NAME, TapeNodes::NAME);
-            let trees = format!("{tokens}, {lines}, if lines are long {long}, and {nodes}");
-            stages.push(Stage::new("device", "trees", trees));
+            stages.push(trees_stage());
         }
         stages.push(Stage::new("cpu", "faults", suspects));
         stages.push(Stage::new("device", "query", query));
         stages
     }
 
+    fn strict_stages(&self, program: &Program) -> Vec<Stage> {
+        if program.has_patterns_at_run() {
+            return Cpu.strict_stages(program);
+        }
+        let mut stages = Backend::stages(self, program);
+        let what = format!("{}: what strings and scalars consist of, and UTF-8", StrictCheck::NAME);
+        // Behind the index, before the trees; which hold tokens to the grammar, whether the program needs them or not.
+        let at = stages.iter().position(|stage| stage.name == "trees" || stage.place == "cpu");
+        let at = at.unwrap_or(stages.len());
+        stages.insert(at, Stage::new("device", "validate", what));
+        if !program.needs_trees() {
+            stages.insert(at + 1, trees_stage());
+        }
+        stages
+    }
+
+    fn checks_strictly(&self) -> bool {
+        true
+    }
+
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        answer_in_parts(&self.device, &mut self.stages(), text, (program, self.most_cells), want)
+        answer_in_parts(&self.device, &mut self.stages(), text, Task::new(program, self.most_cells), want)
     }
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
@@ -437,9 +479,24 @@ impl<A: Accelerator> Backend for Pipeline<A> {
 
 /// One program over partitions.
 #[derive(Clone, Copy)]
-struct Task<'a> {
+pub(super) struct Task<'a> {
     program: &'a Program,
+    /// How many cells, of a path and a line each, are answered at once.
     most_cells: usize,
+    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    strict: bool,
+}
+
+impl<'a> Task<'a> {
+    /// A program, of so many cells at once.
+    pub fn new(program: &'a Program, most_cells: usize) -> Self {
+        Self { program, most_cells, strict: false }
+    }
+
+    /// The same, strictly.
+    fn strictly(self) -> Self {
+        Self { strict: true, ..self }
+    }
 }
 
 /// A part of a partition, indexed and judged on the device, where the program is, too.
@@ -548,9 +605,13 @@ impl<A: Accelerator> Stages<A> {
             };
         }
         let (mut nodes, mut fault): (_, fn(&[u8]) -> Option<Fault>) = (None, diagnose);
-        if task.program.needs_trees() {
-            nodes = Some(self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?);
-            fault = line_fault;
+        if task.strict {
+            self.index.check_strictly(device, shape)?;
+        }
+        if task.strict || task.program.needs_trees() {
+            let made = self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?;
+            nodes = task.program.needs_trees().then_some(made);
+            fault = if task.strict { strict::line_fault } else { line_fault };
         }
         let faults = self.index.judge(device, text, shape, fault)?;
         self.query.send(device, task.program)?;
