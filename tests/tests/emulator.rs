@@ -119,6 +119,7 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
         let want = Want { columns: Some(schema.width()), ..Want::default() };
         pipeline.answer(data::file("people.ndjson"), schema.program(), want)?;
     }
+    pipeline.strict_faults(data::file("people.ndjson"))?;
     for path in ["$..id", "$..*", "$[?@ > 1]"] {
         pipeline.answer(data::file("people.ndjson"), &Program::new(&[Query::compile(path)?])?, want)?;
     }
