@@ -183,7 +183,7 @@ impl EngineBuilder {
     /// Whether every record has to be one JSON text by all of RFC 8259, in UTF-8: what is not is malformed, as what is always checked
     /// is. docs/queries.md lists both. `false` if not called.
     ///
-    /// The host checks a partition before it is answered, on every backend, in the thread of the worker that read it. An index file
+    /// A device checks a partition itself, with the kernels that answer; the CPU, in the thread of the worker that read it. An index file
     /// records what is always checked; with one, the text of the input is read and checked all the same.
     ///
     /// ```

@@ -1,7 +1,8 @@
 //! Strict: every record is one JSON text by the whole of RFC 8259, in UTF-8 (RFC 3629).
 //!
-//! A text is checked on the host, by the worker that read it and whatever the backend, before it is answered. Nearly always nothing
-//! is wrong, and the backend is asked as if nothing had been checked. Else it is asked of two parts, and every faulty line of the
+//! A device checks for itself ([`warpath_shared::strict`]), and only what it suspects is judged here. For other backends a text is checked
+//! on the host, by the worker that read it, before it is answered. Nearly always nothing is wrong, and the backend is asked as if nothing
+//! had been checked. Else it is asked of two parts, and every faulty line of the
 //! second is blank in what it gets, which changes no other line and no place:
 //!
 //! ```text

@@ -604,7 +604,8 @@ impl<A: Accelerator> Stages<A> {
                 self.parts(device, task, second, base + first.len(), each)
             };
         }
-        let (mut nodes, mut fault): (_, fn(&[u8]) -> Option<Fault>) = (None, diagnose);
+        let mut nodes = None;
+        let mut fault: fn(&[u8]) -> Option<Fault> = diagnose;
         if task.strict {
             self.index.check_strictly(device, shape)?;
         }
