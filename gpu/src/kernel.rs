@@ -9,6 +9,7 @@ mod line;
 mod query;
 mod results;
 mod scan;
+mod strict;
 mod structure;
 mod tape;
 mod tape_nodes;
@@ -24,7 +25,8 @@ pub use query::{
 };
 pub use results::{query_bounds, slot_compact, text_gather};
 pub use scan::{count_scan, text_scan};
+pub use strict::strict_check;
 pub use structure::structure_write;
 pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};
 pub use tape_nodes::tape_nodes;
-pub use tree_query::{tree_count, tree_fill};
+pub use tree_query::{names_count, names_fill, tree_count, tree_fill};

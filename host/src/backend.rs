@@ -12,6 +12,7 @@ use crate::answer::{Answer, LineFault, Want};
 use crate::cpu::HostIndex;
 use crate::error::Error;
 use crate::program::Program;
+use crate::strict::Checked;
 
 pub use together::Together;
 
@@ -37,6 +38,17 @@ pub trait Backend: Send + Sync {
 
     /// What a worker does with a program, step by step, for `explain`.
     fn stages(&self, program: &Program) -> Vec<Stage>;
+
+    /// The same where records are checked by all of RFC 8259 and for UTF-8, too.
+    fn strict_stages(&self, program: &Program) -> Vec<Stage> {
+        let what = "each record by RFC 8259, its bytes as UTF-8 (the worker that read it, on the host)";
+        [vec![Stage::new("cpu", "validate", what)], self.stages(program)].concat()
+    }
+
+    /// Whether its workers check records strictly by other means than the host's own.
+    fn checks_strictly(&self) -> bool {
+        false
+    }
 
     /// Builds the structural index of a text.
     ///
@@ -123,6 +135,15 @@ pub trait Worker {
     /// # Errors
     /// [`Error::Device`] where a device fails. A malformed record is no error here, but part of the answer.
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
+
+    /// The same where a record that is not JSON by all of RFC 8259, in UTF-8, is malformed, as [`crate::strict`] says it. A backend that
+    /// has no way of its own is asked of what the host has checked.
+    ///
+    /// # Errors
+    /// As for [`answer`](Self::answer).
+    fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        Checked::of(text).answer(text, program, want, |text| self.answer(text, program, want))
+    }
 }
 
 /// A partition that a backend has indexed and keeps.

@@ -125,6 +125,7 @@ impl Chosen {
             workers: self.workers,
             partition_size: self.partition_size,
             strict: self.strict,
+            strict_on_device: self.strict && self.backend.checks_strictly(),
             index: None,
         }
     }
@@ -324,11 +325,7 @@ impl Engine {
     /// What that backend does with a program, step by step.
     #[must_use]
     pub fn stages(&self, program: &Program) -> Vec<Stage> {
-        let check = self.strict.then(|| {
-            let what = "each record by RFC 8259, its bytes as UTF-8 (the worker that read it, on the host)";
-            Stage::new("cpu", "validate", what)
-        });
-        check.into_iter().chain(self.usual().stages(program)).collect()
+        if self.strict { self.usual().strict_stages(program) } else { self.usual().stages(program) }
     }
 
     /// Bytes of a partition on that backend.

@@ -94,6 +94,7 @@ pub struct Program {
     singular: bool,
     needs_trees: bool,
     plain_filters: bool,
+    names: Vec<u32>,
     patterns_at_run: bool,
     columns: Vec<Column>,
     /// What it was compiled from.
@@ -188,6 +189,11 @@ impl Program {
     /// Whether each filter has one test: that a value, which is found from the child, equals a literal.
     pub(crate) fn has_plain_filters(&self) -> bool {
         self.plain_filters
+    }
+
+    /// Of each path the instruction that has its name, if all paths are `$..name`; else nothing.
+    pub(crate) fn names(&self) -> &[u32] {
+        &self.names
     }
 
     /// Whether some pattern of `match` or `search` is found in the records. Such a program is answered by the CPU alone.

@@ -69,7 +69,7 @@ pub struct Stats {
     pub workers: usize,
     /// Time spent reading and decompressing, waiting for a slow input included: the sum over all workers.
     pub reading: Duration,
-    /// Time spent in the backend, and on strict checks before, likewise.
+    /// Time spent in the backend, and on strict checks, likewise.
     pub answering: Duration,
 }
 
@@ -95,8 +95,10 @@ pub struct Plan {
     pub workers: usize,
     /// Bytes of a partition.
     pub partition_size: usize,
-    /// Whether the host checks records by all of RFC 8259, and for UTF-8, before they are answered.
+    /// Whether records are checked by all of RFC 8259, and for UTF-8.
     pub strict: bool,
+    /// Whether the backend does that; else the host does, before they are answered.
+    pub strict_on_device: bool,
     /// Which index is used, and for what, where there is one.
     pub index: Option<String>,
 }
@@ -255,7 +257,10 @@ impl Answers {
         program: Program,
         want: Want,
     ) -> Self {
-        let plan = Plan { index, ..chosen.plan() };
+        let plan = chosen.plan();
+        // What is indexed already is checked by the host.
+        let strict_on_device = plan.strict_on_device && index.is_none();
+        let plan = Plan { index, strict_on_device, ..plan };
         let Chosen { backend, buffers, workers, strict, .. } = chosen;
         let task = Task { backend, buffers, program, want, strict };
         let (workers, error) = match Workers::start(task, jobs, workers) {

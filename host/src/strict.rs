@@ -35,6 +35,12 @@ pub fn faults(text: &[u8]) -> Vec<LineFault> {
     Checked::of(text).bad.iter().map(BadLine::line_fault).collect()
 }
 
+/// The fault of a line that a device suspects, its newline included or not.
+pub(crate) fn line_fault(line: &[u8]) -> Option<Fault> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    trim(0, line.len() as u32, |at| line[at as usize]).and_then(|_| fault(line))
+}
+
 /// Lines that are checked together have at least so many bytes: few enough for a first cache, and to be read again where one of them
 /// is faulty.
 const BLOCK_BYTES: usize = 16 << 10;

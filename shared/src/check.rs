@@ -33,7 +33,7 @@ pub enum FaultKind {
     TooDeep,
     /// Strict: bytes that are not UTF-8 as RFC 3629 has it. Points at the first byte of the sequence that is none.
     NotUtf8,
-    /// Strict: no JSON value begins where one should. Points at what is there.
+    /// Strict, and by trees: no JSON value begins where one should. Points at what is there.
     NoValue,
     /// Strict: neither `true`, `false` nor `null`. Points at the first byte that differs.
     BadLiteral,
@@ -47,13 +47,13 @@ pub enum FaultKind {
     BadEscape,
     /// Strict: fewer than four hexadecimal digits behind `\u`. Points at the byte that is none.
     BadHexDigit,
-    /// Strict: a member does not begin with a string. Points at what is there.
+    /// Strict, and by trees: a member does not begin with a string. Points at what is there.
     NoName,
-    /// Strict: no `:` behind a member's name. Points at what is there.
+    /// Strict, and by trees: no `:` behind a member's name. Points at what is there.
     NoColon,
-    /// Strict: neither `,` nor a closing bracket behind an element or a member. Points at what is there.
+    /// Strict, and by trees: neither `,` nor a closing bracket behind an element or a member. Points at what is there.
     NoSeparator,
-    /// Strict: nothing between a `,` and the closing bracket. Points at the bracket.
+    /// Strict, and by trees: nothing between a `,` and the closing bracket. Points at the bracket.
     TrailingComma,
     /// Strict: something else than white space behind the record's value. Points at it.
     BehindRecord,

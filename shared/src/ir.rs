@@ -49,7 +49,7 @@ pub enum Op {
     Wildcard = 5,
     /// Every child of which the tests from `a` on hold. `b` filters, this one and those behind it, may be asked at once: where there
     /// are several, each asks the child itself for a string, no two for the same, and each test's [`gaps`](Test::gaps) are known.
-    /// `c` is 1 where some test runs a block ([`TestKind::runs_block`]).
+    /// `c` is 1 where some test runs a block ([`TestKind::FIRST_THAT_RUNS_BLOCK`]).
     Filter = 6,
     /// The node itself and all below it, in the order of the text: trees only.
     Descend = 7,

@@ -23,11 +23,14 @@
 //! | [`TapeLines`] | those, the newline index | brackets that match, of lines that are not long; more faulty lines |
 //! | [`TapeMinima`], [`TapePieces`] | those | the same of the others |
 //! | [`TapeNodes`] | all of these | trees; more faulty lines |
+//! | [`StrictCheck`] | text, string bitmap, newline index | lines whose strings and scalars are not strictly JSON |
 //! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | matches, counted and then written |
+//! | [`NamesCount`], [`CountScan`], [`NamesFill`] | text, trees, names | the same, of paths `$..name` |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod columns;
 mod results;
+mod strict;
 mod tape;
 mod tree_query;
 
@@ -39,11 +42,15 @@ pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
 };
+pub use strict::{StrictCheck, StrictCheckArgs};
 pub use tape::{
     LONG_LINES, TAPE_STATUS_WORDS, TapeBrackets, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs,
     TapeNodes, TapeNodesArgs, TapeOutline, TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
 };
-pub use tree_query::{TreeCount, TreeCountArgs, TreeFill, TreeFillArgs, Trees};
+pub use tree_query::{
+    NAMES_TILE, NamesCount, NamesCountArgs, NamesFill, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs,
+    Trees,
+};
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
@@ -128,8 +135,11 @@ macro_rules! for_each_kernel {
             (TapeMinima, tape_minima, tape),
             (TapePieces, tape_pieces, tape),
             (TapeNodes, tape_nodes, tape),
+            (StrictCheck, strict_check, strict),
             (TreeCount, tree_count, tree_count),
             (TreeFill, tree_fill, tree_fill),
+            (NamesCount, names_count, names),
+            (NamesFill, names_fill, names),
             (Copy16, copy_16, copy),
         }
     };

@@ -13,6 +13,7 @@
 //! | [`ir`] | what does a compiled program look like in memory? |
 //! | [`query`] | how is a program run over one record? |
 //! | [`column`](mod@column) | what does a value become in a typed column? |
+//! | [`strict`] | do strings and scalars consist of what RFC 8259 says, in UTF-8? |
 //! | [`tree`] | what is a document's tree, and from which rules is it made without a stack? |
 //! | [`kernel`] | which kernels are there, with which arguments and launch shapes? |
 #![no_std]
@@ -26,6 +27,7 @@ pub mod index;
 pub mod ir;
 pub mod kernel;
 pub mod query;
+pub mod strict;
 pub mod tree;
 pub mod units;
 pub mod view;

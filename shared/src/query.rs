@@ -11,6 +11,7 @@
 //! | [`tree`] | the same by the links of a tree, and are two values equal? |
 //! | [`navigate`] | by either? |
 //! | [`machine`] | in which order is everything visited? |
+//! | [`names`] | where are all members of a name, in any order? |
 //!
 //! # Input contract
 //! The interpreter is asked only about records in which [`crate::check`] found no fault. It relies on
@@ -22,6 +23,7 @@ pub mod automaton;
 pub mod compare;
 pub mod document;
 pub mod machine;
+pub mod names;
 pub mod navigate;
 pub mod operand;
 pub mod select;

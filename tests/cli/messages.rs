@@ -39,9 +39,18 @@ fn no_arguments_give_help() {
 #[test]
 fn bad_queries() {
     let mut all = String::new();
-    for path in
-        ["", "user.lang", "$.user[", "$.a[?@.b ==]", "$['a", "$[01]", "$..a", "$[?length(@) == 1]", "$.☺ !"]
-    {
+    for path in [
+        "",
+        "user.lang",
+        "$.user[",
+        "$.a[?@.b ==]",
+        "$['a",
+        "$[01]",
+        "$..",
+        "$[?length(@.*) == 1]",
+        "$[?match(@.a, '\\\\p{L}{40}')]",
+        "$.☺ !",
+    ] {
         let ran = pipe(&["query", path, "missing"], b"");
         assert_eq!((ran.code, ran.text()), (3, ""), "{ran}");
         all += &ran.stderr;

@@ -150,10 +150,17 @@ pub fn random_pairs(backend: &dyn Backend, seeds: Range<u64>) -> Result<Compared
             asked.push(query);
         }
         // One by one on some, and all in one program on others.
-        let programs: Vec<Vec<Query>> = match seed % 2 {
+        // Paths that are all like this are answered in a way of their own.
+        for path in ["$..a", "$..lang", "$..a"].into_iter().filter(|_| seed % 3 == 0) {
+            asked.push(path.into());
+        }
+        let mut programs: Vec<Vec<Query>> = match seed % 2 {
             0 => queries.iter().map(|query| vec![query.clone()]).collect(),
             _ => vec![queries],
         };
+        if seed % 3 == 0 {
+            programs.push(asked[3..].iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?);
+        }
         let mut found = Vec::new();
         for program in programs {
             found.extend(

@@ -8,5 +8,6 @@ pub mod oracle;
 pub mod random;
 pub mod resident;
 pub mod results;
+pub mod strict;
 pub mod suite;
 pub mod trees;

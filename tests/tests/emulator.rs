@@ -9,7 +9,7 @@ use cuda_std::thread;
 use warpath::answer::{TextForm, Want};
 use warpath::backend::{Backend, Buffer};
 use warpath::columns::{ColumnType, Schema};
-use warpath::device::{Accelerator, Pipeline, Plain, TreeCut};
+use warpath::device::{Accelerator, Pipeline, Plain};
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
 use warpath_shared::index::Monoid;
@@ -119,7 +119,10 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
         let want = Want { columns: Some(schema.width()), ..Want::default() };
         pipeline.answer(data::file("people.ndjson"), schema.program(), want)?;
     }
-    pipeline.trees(data::file("people.ndjson"), TreeCut::default())?;
+    for path in ["$..id", "$..*", "$[?@ > 1]"] {
+        pipeline.answer(data::file("people.ndjson"), &Program::new(&[Query::compile(path)?])?, want)?;
+    }
+    pipeline.strict_faults(data::file("people.ndjson"))?;
     // No stage of the pipeline: it is there for benches to compare with.
     let device = pipeline.device();
     let text: Vec<u8> = (0..2 * TILE_BYTES).map(|i| (i * 7 % 251) as u8).collect();

@@ -87,6 +87,37 @@ fn the_kernels_agree_with_the_oracle() -> Result<()> {
     Ok(())
 }
 
+/// Names in very many containers, more than are kept while they are counted, in the order of the containers.
+#[test]
+fn many_members_of_a_name() -> Result<()> {
+    let mut text = Vec::new();
+    for count in [0, 1, 2, 3, 15, 16, 17, 18, 100] {
+        let element = |i| format!(r#"{{"b":{{"a":{i},"a":0}},"\u0061":[{{"a":-{i}}}],"c":"a"}}"#);
+        let elements: Vec<String> = (0..count).map(element).collect();
+        text.extend(format!("[{}]\n", elements.join(",")).into_bytes());
+    }
+    for paths in [&["$..a"][..], &["$..a", "$..b"], &["$..c", "$..a", "$..a"]] {
+        let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?;
+        let program = Program::new(&queries)?;
+        let want: Vec<Vec<_>> = paths
+            .iter()
+            .map(|path| {
+                let found = oracle::query::query(&text, &[], path).found;
+                found.into_iter().map(|(_, start, end)| start as usize..end as usize).collect()
+            })
+            .collect();
+        for backend in [&Cpu as &dyn Backend, emulated().as_ref()] {
+            assert_eq!(
+                conformance::places(backend, &text, &program)?,
+                want,
+                "{paths:?} on {}",
+                backend.name()
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Also where the text is no JSON.
 #[test]
 fn the_kernels_agree_with_the_cpu() -> Result<()> {

@@ -9,10 +9,11 @@ use anyhow::{Context, Result, ensure};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::error::Category;
-use warpath::answer::{Limit, RowForm, TextForm, Want};
+use warpath::answer::{Limit, LineFault, RowForm, TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::OffsetWidth;
 use warpath::device::Pipeline;
+use warpath::tree::line_fault;
 use warpath::{Cpu, Engine, Error, IndexFile, InputError, OnError, Program, Query, Source, strict};
 use warpath_shared::check::{FaultKind, diagnose, trim};
 use warpath_shared::units::MAX_DEPTH;
@@ -359,8 +360,25 @@ fn the_documented_table_is_true() -> Result<()> {
     assert_eq!(documented.len(), rows.len());
     for (row, documented) in rows.iter().zip(documented) {
         let said = |fault: Option<_>| if fault.is_some() { "refused" } else { "passes" };
-        let want = format!("| {} | {} | {} |", row.doc, said(row.default), said(row.strict));
+        let by_trees = said(line_fault(&row.record).map(|fault| (fault.kind, 0)));
+        let want = format!("| {} | {} | {by_trees} | {} |", row.doc, said(row.default), said(row.strict));
         assert_eq!(documented, want);
+    }
+    let mut text = Vec::new();
+    for row in &rows {
+        text.extend_from_slice(&row.record);
+        text.extend_from_slice(b"\n{\"a\":0}\n");
+    }
+    let by_trees: Vec<_> = rows
+        .iter()
+        .zip(0..)
+        .filter_map(|(row, at)| Some(LineFault { line: 2 * at, fault: line_fault(&row.record)? }))
+        .collect();
+    for backend in backends() {
+        let program = Program::new(&[Query::compile("$..a")?])?;
+        let answer = backend.answer(&text, &program, Want::default())?;
+        let faults: Vec<_> = answer.pieces.iter().flat_map(|piece| piece.faults.clone()).collect();
+        assert_eq!(faults, by_trees, "{}", backend.name());
     }
     for backend in backends() {
         for strict in [false, true] {

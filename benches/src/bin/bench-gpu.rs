@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] [--no-results] FILE PATH...
+//! bench-gpu [--device N] [--runs N] [--registers N] --strict FILE...
 //! bench-gpu [--device N] [--runs N] [--registers N] --trees [--longest BYTES] [--piece BYTES] [--brackets N] [FILE...]
 //! ```
 //!
 //! With `--no-results`, what makes text and columns of matches is left out. With `--trees`, trees are timed in place of queries: of files, and
-//! of one line of so many brackets; lines longer than so many bytes are cut into pieces of so many.
+//! of one line of so many brackets; lines longer than so many bytes are cut into pieces of so many. With `--strict`,
+//! what checks all of RFC 8259 and UTF-8 is timed: index, trees and strict checks.
 //! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a second; a copy
 //! is 2 bytes moved for each that is copied. Medians of all runs but the first three.
 
@@ -29,7 +31,8 @@ const WARM_UP: usize = 3;
 
 fn main() -> Result<()> {
     let (mut device, mut runs, mut levels, mut registers, mut rest) = (0, 20, None, None, Vec::new());
-    let (mut results, mut of_trees, mut brackets, mut cut) = (true, false, None, TreeCut::default());
+    let (mut results, mut of_strict, mut of_trees, mut brackets, mut cut) =
+        (true, false, false, None, TreeCut::default());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut number = || -> Result<usize> { Ok(args.next().context("a number")?.parse()?) };
@@ -39,6 +42,7 @@ fn main() -> Result<()> {
             "--registers" => registers = Some(number()? as u32),
             "--levels" => levels = Some(number()? as u32),
             "--no-results" => results = false,
+            "--strict" => of_strict = true,
             "--trees" => of_trees = true,
             "--brackets" => brackets = Some(number()?),
             "--longest" => cut.longest = number()? as u32,
@@ -47,6 +51,14 @@ fn main() -> Result<()> {
         }
     }
     let cuda = || Cuda::with_settings(device, Settings { registers, ..Settings::default() });
+    if of_strict {
+        let pipeline = Pipeline::new(cuda()?)?;
+        for file in &rest {
+            let text = std::fs::read(file).with_context(|| file.clone())?;
+            strict_times(&pipeline, file, &text, runs)?;
+        }
+        return Ok(());
+    }
     if of_trees {
         let pipeline = Pipeline::new(cuda()?)?;
         for file in &rest {
@@ -141,7 +153,7 @@ fn main() -> Result<()> {
             }
         }
         for (i, kernel) in each[0].iter().enumerate() {
-            if ["query", "tape", "tree", "count_scan", "slot_compact"]
+            if ["query", "filter", "tape", "tree", "names", "count_scan", "slot_compact"]
                 .iter()
                 .any(|of| kernel.name.starts_with(of))
             {
@@ -217,6 +229,38 @@ fn tree_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize, c
     line("trees without the index, sum of kernels", median(each.iter().map(|run| sum(run, &is_tree))), least);
     let all = median(each.iter().map(|run| sum(run, &|_| true)));
     line("trees with the index, sum of kernels", all, least + 1.125 * bytes);
+    Ok(())
+}
+
+/// Times the kernels that check a text strictly, each and all, and holds their faults to the host's.
+fn strict_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize) -> Result<()> {
+    let bytes = text.len() as f64;
+    let faults = pipeline.strict_faults(text)?;
+    ensure!(faults == warpath::strict::faults(text), "{name}: faults differ from the host's");
+    println!("{name}: {} bytes, {} faulty lines", text.len(), faults.len());
+    let copy = copy_time(pipeline.device(), text.len(), runs)?;
+    let line = |name: &str, milliseconds, moved| {
+        print_line(&format!("    {name}"), milliseconds, moved, (bytes, copy));
+    };
+    line("copy kernel", copy, 2.0 * bytes);
+    pipeline.load(text)?;
+    let (mut each, mut totals): (Vec<Vec<KernelTime>>, Vec<f32>) = (Vec::new(), Vec::new());
+    for run in 0..runs + WARM_UP {
+        pipeline.device().start_timeline();
+        pipeline.strict_resident()?;
+        let (times, total) = pipeline.device().take_timeline()?;
+        if run >= WARM_UP {
+            each.push(times);
+            totals.push(total);
+        }
+    }
+    for (i, kernel) in each[0].iter().enumerate() {
+        println!("        {:<40} {:9.3} ms", kernel.name, median(each.iter().map(|run| run[i].milliseconds)));
+    }
+    // What is read if nothing is read twice.
+    let sum = |run: &Vec<KernelTime>| -> f32 { run.iter().map(|kernel| kernel.milliseconds).sum() };
+    line("strict checks, sum of kernels", median(each.iter().map(sum)), bytes);
+    line("strict checks, first start to last end", median(totals), bytes);
     Ok(())
 }
 

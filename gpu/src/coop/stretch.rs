@@ -22,7 +22,8 @@ use cuda_std::shared::Shared;
 use cuda_std::warp::sync_warp;
 use cuda_std::wide::{U32x4, load_readonly_16};
 use warpath_shared::index::class::Classes;
-use warpath_shared::units::STRETCH_BYTES;
+use warpath_shared::strict::Planes;
+use warpath_shared::units::{STRETCH_BYTES, WORD_BYTES};
 use warpath_shared::view::View;
 
 use super::LANES;
@@ -89,6 +90,28 @@ pub unsafe fn classify_tokens(loaded: Loaded, staging: Shared<U32x4>, lane: u32)
     join_tokens(low, high)
 }
 
+/// The planes of this lane's word of a stretch that was loaded.
+///
+/// # Safety
+/// As for [`classify`].
+#[inline(always)]
+pub unsafe fn planes_of_lane(loaded: Loaded, staging: Shared<U32x4>, lane: u32) -> Planes {
+    // SAFETY: the caller's contract is the same.
+    let (low, high) = unsafe { halves(loaded, staging, lane, planes) };
+    join_planes(low, high)
+}
+
+/// The planes of the word that begins at byte `start`, which each lane loads.
+#[inline(always)]
+pub fn planes_of_word(text: View<'_, u8>, start: usize) -> Planes {
+    let from = text.at(start, WORD_BYTES);
+    let vector = |i: usize| {
+        // SAFETY: as in `load`.
+        unsafe { load_readonly_16(from.wrapping_add(i * 16).cast()) }.0
+    };
+    join_planes(planes(vector(0), vector(1)), planes(vector(2), vector(3)))
+}
+
 /// What `of` makes of the two halves of this lane's word.
 ///
 /// # Safety
@@ -145,6 +168,11 @@ fn join(low: Half, high: Half) -> Classes {
         brace: join(low.brace, high.brace),
         separator: join(low.separator, high.separator),
     }
+}
+
+#[inline(always)]
+fn join_planes(low: [u32; 8], high: [u32; 8]) -> Planes {
+    core::array::from_fn(|b| low[b] as u64 | (high[b] as u64) << 32)
 }
 
 /// Swaps the bits of `a` selected by `mask << shift` with those of `b` selected by `mask`.
@@ -280,6 +308,8 @@ mod tests {
             assert_eq!(classes.normalised(), Classes::of(&word).normalised(), "{first}");
             let tokens = join_tokens(token_half(vector(0), vector(1)), token_half(vector(2), vector(3)));
             assert_eq!(tokens.space, white_space(&word), "{first}");
+            let found = join_planes(planes(vector(0), vector(1)), planes(vector(2), vector(3)));
+            assert_eq!(found, warpath_shared::strict::planes(&word), "{first}");
             let common = [tokens.open, tokens.close, tokens.separator, tokens.brace, tokens.newline];
             let want = [classes.open, classes.close, classes.separator, classes.brace, classes.newline];
             assert_eq!(common, want, "{first}");

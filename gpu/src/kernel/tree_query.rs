@@ -3,16 +3,23 @@
 //! *Threads*: a thread a line runs the program by the links of the line's tree, as [`query_count`](super::query_count) does by leveled
 //! bitmaps. *Memory*: frames in local memory, but for the top one. *Cost*: 16 bytes read of each node that is looked at, which for
 //! `..` are all of the record, and of names that are as long as is wanted the bytes.
+//!
+//! Paths `$..name` have kernels of their own ([`warpath_shared::query::names`]): nodes are looked at side by side, four a thread, so that
+//! all loads of a warp are of nodes in a row, and what was found is put in order line by line. `$..id_str` over 842 MB of tweets on an
+//! H200: 3.4 ms and again 3.4 ms with a thread a line.
 
+use cuda_std::atomic::mid::atomic_fetch_add_u64_relaxed_device;
 use cuda_std::kernel;
-use cuda_std::thread::index_1d;
+use cuda_std::thread::{block_idx_x, index_1d, thread_idx_x};
 use cuda_std::wide::{U32x4, load_readonly_16};
-use warpath_shared::kernel::{TreeCountArgs, TreeFillArgs, Trees};
+use warpath_shared::kernel::{NAMES_TILE, NamesCountArgs, Span, TreeCountArgs, TreeFillArgs, Trees};
 use warpath_shared::query::document::Text;
-use warpath_shared::query::machine::TreeMachine;
-use warpath_shared::query::tree::Trees as Walk;
+use warpath_shared::query::machine::{Sink, TreeMachine};
+use warpath_shared::query::names::{container, is_named};
+use warpath_shared::query::navigate::Navigate;
+use warpath_shared::query::tree::{Linked, Trees as Walk};
 use warpath_shared::tree::tape::{TapeIx, TapeNode};
-use warpath_shared::units::PartOffset;
+use warpath_shared::units::{BLOCK_THREADS, PartOffset};
 use warpath_shared::view::View;
 
 use super::query::{Column, CountSink, FillSink, is_set};
@@ -97,5 +104,115 @@ pub unsafe fn tree_fill(args: TreeFillArgs<'_>) {
         } else if let Some(root) = root(&trees, line) {
             TreeMachine::default().run(&program, &Records(trees), root, &mut sink);
         }
+    }
+}
+
+/// The line that a node is of: the last whose first node is not behind it.
+#[inline(always)]
+fn line_of(trees: &Trees<'_>, node: TapeIx) -> usize {
+    let (mut first, mut lines) = (0, trees.lines());
+    while lines > 1 {
+        let half = lines / 2;
+        if trees.roots.get(first + half) <= node {
+            first += half;
+            lines -= half;
+        } else {
+            lines = half;
+        }
+    }
+    first
+}
+
+/// Counts the matches of each path `$..name` and line, and keeps where the first ones are that come.
+///
+/// # Safety
+/// Launched as [`NamesCount`](warpath_shared::kernel::NamesCount) says, with sizes that its check accepts.
+#[kernel]
+pub unsafe fn names_count(args: NamesCountArgs<'_>) {
+    let NamesCountArgs { trees, program, names, counts, kept, exact, .. } = args;
+    let (records, nodes) = (Records(trees), trees.nodes.len());
+    let linked = Linked(&records);
+    let first = block_idx_x() as usize * NAMES_TILE + thread_idx_x() as usize;
+    // All are asked for before the first is looked at.
+    let members: [u32; NAMES_TILE / BLOCK_THREADS] = core::array::from_fn(|i| {
+        let at = first + i * BLOCK_THREADS;
+        let node = if at < nodes { records.tape_node(at as TapeIx) } else { TapeNode::default() };
+        if node.is_name() { node.end.wrapping_sub(node.start()) } else { 0 }
+    });
+    let mut path = 0;
+    while path < names.len() {
+        let name = program.instrs.get(names.get(path) as usize);
+        // With its quotes. Where names may be spelt with escapes, they may be longer.
+        let least = name.quoted().1.saturating_sub(1);
+        let longest = if exact != 0 { least } else { u32::MAX };
+        let mut left = 0;
+        let mut i = 0;
+        while i < members.len() {
+            let may_be = members[i] > 0 && members[i] >= least && members[i] <= longest;
+            left |= (may_be as u32) << i;
+            i += 1;
+        }
+        while left != 0 {
+            let at = (first + left.trailing_zeros() as usize * BLOCK_THREADS) as TapeIx;
+            left &= left - 1;
+            let node = records.tape_node(at);
+            if !is_named(&linked, &program, &name, &node, trees.text.len()) {
+                continue;
+            }
+            let line = line_of(&trees, at);
+            if is_set(trees.faulty, line) {
+                continue;
+            }
+            if let Some(container) = container(&linked, &program, &name, (at, &node)) {
+                let cell = path * trees.lines() + line;
+                // SAFETY: counts are touched by nobody but through this, and each place is one thread's own.
+                unsafe {
+                    let before = atomic_fetch_add_u64_relaxed_device(counts.at(cell, 1), 1);
+                    let place = before as usize * counts.len() + cell;
+                    if place < kept.len() {
+                        kept.set(place, Span { start: container, end: at });
+                    }
+                }
+            }
+        }
+        path += 1;
+    }
+}
+
+/// Writes the matches of each path `$..name` and line.
+///
+/// # Safety
+/// Launched as [`NamesFill`](warpath_shared::kernel::NamesFill) says, with sizes that its check accepts.
+#[kernel(launch_bounds(64, 8))]
+pub unsafe fn names_fill(args: TreeFillArgs<'_>) {
+    let TreeFillArgs { trees, program, counts, kept, offsets, matches } = args;
+    let Some(line) = line(&trees) else { return };
+    let (column, records) = (Column { line, lines: trees.lines() }, Records(trees));
+    let mut sink = FillSink { column, counts, kept, offsets, matches };
+    if !sink.has_all(program.paths) {
+        if let Some(root) = root(&trees, line) {
+            TreeMachine::default().run(&program, &records, root, &mut sink);
+        }
+        return;
+    }
+    let mut path = 0;
+    while path < program.paths {
+        let cell = path as usize * column.lines + line;
+        let count = counts.get(cell) as usize;
+        // The next in the order of containers, as often as there is one. There are few.
+        let (mut written, mut last) = (0, 0u64);
+        while written < count {
+            let (mut next, mut i) = (u64::MAX, 0);
+            while i < count {
+                let Span { start: container, end: name } = kept.get(i * counts.len() + cell);
+                let key = (container as u64) << 32 | name as u64;
+                next = if key > last && key < next { key } else { next };
+                i += 1;
+            }
+            last = next;
+            sink.emit(path, Linked(&records).node(next as TapeIx + 1));
+            written += 1;
+        }
+        path += 1;
     }
 }

@@ -65,6 +65,14 @@ impl Backend for Together {
         self.backends[0].stages(program)
     }
 
+    fn strict_stages(&self, program: &Program) -> Vec<Stage> {
+        self.backends[0].strict_stages(program)
+    }
+
+    fn checks_strictly(&self) -> bool {
+        self.backends.iter().all(|backend| backend.checks_strictly())
+    }
+
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
         self.backends[0].index(text, levels)
     }

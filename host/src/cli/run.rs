@@ -253,7 +253,8 @@ fn table(plan: &Plan, stats: &Stats, (setup, made): (Duration, &Setup), total: D
         rows.insert(2, ("index", index.clone()));
     }
     if plan.strict {
-        rows.push(("checks", "all of RFC 8259, and UTF-8; on the host, a part of answering".to_owned()));
+        let place = if plan.strict_on_device { "the device" } else { "the host" };
+        rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, a part of answering")));
     }
     rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
     let mut table = String::new();

@@ -5,6 +5,10 @@ use warpath_shared::ir::Program as ProgramView;
 use warpath_shared::kernel::Match;
 use warpath_shared::query::document::{Document, Node};
 use warpath_shared::query::machine::{Machine, Sink, TreeMachine};
+use warpath_shared::query::names;
+use warpath_shared::query::navigate::Navigate;
+use warpath_shared::query::tree::Linked;
+use warpath_shared::tree::tape::TapeIx;
 use warpath_shared::units::{LineIx, PartOffset, PathIx};
 
 use super::classify::{Isa, Simd, Work};
@@ -26,6 +30,7 @@ pub(crate) struct Scratch {
     scan: Scan,
     tape: TapeMemory,
     tree_machine: TreeMachine,
+    found: Vec<(TapeIx, TapeIx)>,
 }
 
 /// Answers a program over a text: whole lines, of which the last may lack its newline.
@@ -191,7 +196,7 @@ impl Work for ByTrees<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Answer {
-        let Self { text, program, want, scratch: Scratch { tape, tree_machine, .. } } = self;
+        let Self { text, program, want, scratch: Scratch { tape, tree_machine, found, .. } } = self;
         let view = program.view();
         let mut sink = Collector::new(program.paths(), want);
         for (start, end) in cut(text, TREE_PIECE_BYTES) {
@@ -206,7 +211,12 @@ impl Work for ByTrees<'_> {
                     sink.fault(LineFault { line: first + line, ..*fault });
                 } else if let Some((_, root)) = records.next_if(|(of, _)| *of == line) {
                     sink.begin_record();
-                    tree_machine.run(&view, &TreePiece { text, memory: tape }, *root, &mut sink);
+                    let trees = TreePiece { text, memory: tape };
+                    if program.names().is_empty() {
+                        tree_machine.run(&view, &trees, *root, &mut sink);
+                    } else {
+                        run_names(&view, program.names(), &Linked(&trees), *root, (found, &mut sink));
+                    }
                 }
                 sink.piece.lines += 1;
                 if sink.has_enough() {
@@ -215,6 +225,33 @@ impl Work for ByTrees<'_> {
             }
         }
         Answer { pieces: vec![sink.piece] }
+    }
+}
+
+/// Runs a program whose paths all are `$..name` over a record: all of its nodes are looked at, in a row.
+#[inline(always)]
+fn run_names(
+    program: &ProgramView<'_>,
+    names: &[u32],
+    trees: &Linked<'_, TreePiece<'_>>,
+    root: TapeIx,
+    (found, sink): (&mut Vec<(TapeIx, TapeIx)>, &mut Collector),
+) {
+    let nodes = trees.0.record(root);
+    for (path, name) in names.iter().enumerate() {
+        let name = program.instrs.get(*name as usize);
+        found.clear();
+        for (at, node) in (root..).zip(nodes) {
+            if names::is_named(trees, program, &name, node, trees.0.text.len())
+                && let Some(container) = names::container(trees, program, &name, (at, node))
+            {
+                found.push((container, at + 1));
+            }
+        }
+        found.sort_by_key(|(container, _)| *container);
+        for (_, value) in &*found {
+            sink.emit(path as PathIx, trees.node(*value));
+        }
     }
 }
 

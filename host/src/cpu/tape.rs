@@ -176,6 +176,15 @@ pub(super) struct Piece<'a> {
     pub memory: &'a TapeMemory,
 }
 
+impl Piece<'_> {
+    /// The nodes of the record with that root.
+    #[inline(always)]
+    pub fn record(&self, root: TapeIx) -> &[TapeNode] {
+        let nodes = &self.memory.nodes;
+        &nodes[root as usize..nodes[root as usize].next as usize]
+    }
+}
+
 impl Text for Piece<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {

@@ -46,7 +46,7 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 14] = modules![
+const MODULES: [KernelModule; 16] = modules![
     "index",
     "slots",
     "slots_loose",
@@ -58,8 +58,10 @@ const MODULES: [KernelModule; 14] = modules![
     "results",
     "columns",
     "tape",
+    "strict",
     "tree_count",
     "tree_fill",
+    "names",
     "copy"
 ];
 

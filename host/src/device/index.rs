@@ -7,7 +7,8 @@ use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
     ANY_FAULTY, ANY_LOOSE, FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, LINES, LineIndex,
     LineIndexArgs, LineScan, LineScanArgs, LineStates, LineStatesArgs, MOST_LINES_OF_A_TILE, STATUS_WORDS,
-    ScanArgs, StructureWrite, StructureWriteArgs, TileKinds, TileLines, line_words, tile_fault_words,
+    ScanArgs, StrictCheck, StrictCheckArgs, StructureWrite, StructureWriteArgs, TileKinds, TileLines,
+    line_words, tile_fault_words,
 };
 use warpath_shared::units::{
     Level, LineIx, MAX_PARTITION_BYTES, PartOffset, TILE_BYTES, WORD_BYTES, padded_for, tiles_for, words_for,
@@ -395,6 +396,16 @@ impl<A: Accelerator> IndexStage<A> {
             status: device.view_mut(status.get_mut()?, STATUS_WORDS),
         };
         Ok((text, faulty))
+    }
+
+    /// Has the lines suspected of which a string or a scalar is not what RFC 8259 says, or which are not UTF-8. Does not wait: who makes
+    /// the trees next knows whether there are any.
+    pub fn check_strictly(&mut self, device: &A, shape: IndexShape) -> Result<(), Error> {
+        let (TokenText { text, string, line_starts, len }, faulty) = self.tokens(device, shape)?;
+        launch::<A, StrictCheck>(
+            device,
+            &StrictCheckArgs { text, string, line_starts, faulty, len, reserved: 0 },
+        )
     }
 
     /// Where what kernels say of the text as a whole is.

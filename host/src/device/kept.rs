@@ -15,7 +15,7 @@ use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 
 use super::Accelerator;
 use super::index::{Arrays, IndexShape};
-use super::pipeline::{Lane, Part, Waits, answer_in_parts, is_within};
+use super::pipeline::{Lane, Part, Task, Waits, answer_in_parts, is_within};
 use crate::answer::{Answer, LineFault, Want};
 use crate::backend::Kept;
 use crate::error::Error;
@@ -112,7 +112,7 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
         let Lane { stages, queue } = &mut *lane;
         if program.needs_trees() || !is_within(self.most_cells, program, shape.lines) {
             // Trees are not kept. And so many cells are answered in parts, and a part begins at a text's start.
-            return answer_in_parts(queue, stages, text, (program, self.most_cells), want);
+            return answer_in_parts(queue, stages, text, Task::new(program, self.most_cells), want);
         }
         // Who panicked while it held them has left them where the next partition's arrays went.
         let mut arrays = self.arrays.lock().map_err(|_| {

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::kernel::{
-    CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, QueryBounds,
-    QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact, StructureWrite,
-    TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords, TreeCount, TreeFill,
+    CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, NamesCount,
+    NamesFill, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact,
+    StrictCheck, StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords,
+    TreeCount, TreeFill,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -24,6 +25,7 @@ use crate::columns::ColumnBatch;
 use crate::cpu::Cpu;
 use crate::error::Error;
 use crate::program::Program;
+use crate::strict;
 use crate::tree::line_fault;
 
 /// Runs partitions through a device, each by one of several workers, on a queue of that worker's own.
@@ -165,6 +167,32 @@ impl<A: Accelerator> Pipeline<A> {
         tree.build(&self.device, index, &mut shape, cut).map(drop)
     }
 
+    /// Checks the text that is on the device, indexed anew, by all of RFC 8259 and for UTF-8, as far as the device does: what a bench
+    /// times. Whether every line was found good; a line that was not is only suspected.
+    ///
+    /// # Errors
+    /// [`Error::Device`]; [`Error::Internal`] if nothing was loaded.
+    pub fn strict_resident(&self) -> Result<bool, Error> {
+        Ok(!self.stages().check_strictly(&self.device)?.any_faulty)
+    }
+
+    /// The faulty lines of a text by all of RFC 8259 and UTF-8, as [`crate::strict::faults`] finds them: those that the device suspects
+    /// are judged by the host.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn strict_faults(&self, text: &[u8]) -> Result<Vec<LineFault>, Error> {
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stages = &mut *self.stages();
+        let _waits = Waits(&self.device);
+        // SAFETY: the text is borrowed until this returns, and the device is waited for before.
+        unsafe { stages.index.load(&self.device, text) }?;
+        let shape = stages.check_strictly(&self.device)?;
+        stages.index.judge(&self.device, text, shape, strict::line_fault)
+    }
+
     /// Makes the trees of a text and copies them back, with the faults of the index and those that the trees have found. How lines are
     /// cut changes how fast that is, never the trees.
     ///
@@ -193,18 +221,23 @@ impl<A: Accelerator> Pipeline<A> {
     }
 }
 
-/// Answers a program over a partition on a queue, of so many cells at once.
+/// Does a task over a partition on a queue.
 pub(super) fn answer_in_parts<A: Accelerator>(
     queue: &A,
     stages: &mut Stages<A>,
     text: &[u8],
-    (program, most_cells): (&Program, usize),
+    task: Task<'_>,
     want: Want,
 ) -> Result<Answer, Error> {
+    let program = task.program;
     if program.has_patterns_at_run() {
-        return Cpu.answer(text, program, want);
+        let mut cpu = Cpu.worker(0)?;
+        return if task.strict {
+            cpu.answer_strictly(text, program, want)
+        } else {
+            cpu.answer(text, program, want)
+        };
     }
-    let task = Task { program, most_cells };
     let mut pieces = Vec::new();
     let _waits = Waits(queue);
     let mut each = |part: Part<'_, A>| {
@@ -231,6 +264,14 @@ impl<A: Accelerator> Drop for Waits<'_, A> {
     }
 }
 
+/// What makes trees, for `explain`.
+fn trees_stage() -> Stage {
+    let (tokens, long) = ([TapeWords::NAME, TapeScan::NAME], [TapeMinima::NAME, TapePieces::NAME]);
+    let (tokens, long) = (tokens.join(", "), long.join(", "));
+    let (lines, nodes) = (TapeLines::NAME, TapeNodes::NAME);
+    Stage::new("device", "trees", format!("{tokens}, {lines}, if lines are long {long}, and {nodes}"))
+}
+
 /// A queue at work.
 struct DeviceWorker<'a, A: Accelerator> {
     /// Always there before the drop.
@@ -241,12 +282,17 @@ struct DeviceWorker<'a, A: Accelerator> {
 
 /// Makes ready what comes after the index: of the first workers each a part, while worker 0 makes the index ready, which all
 /// need first.
-fn prepare<A: Accelerator>(queue: &A, number: usize, program: &Program, want: Want) -> Result<(), Error> {
-    let find = want.to_find();
+fn prepare<A: Accelerator>(queue: &A, number: usize, task: Task<'_>, want: Want) -> Result<(), Error> {
+    let (program, find) = (task.program, want.to_find());
     match number {
+        4 if task.strict => queue.prepare::<TapeWords>(),
+        5 if task.strict => queue.prepare::<StrictCheck>(),
         1 if program.is_singular() => queue.prepare::<QuerySlots>(),
+        1 if !program.names().is_empty() => queue.prepare::<NamesCount>(),
         1 if program.needs_trees() => queue.prepare::<TreeCount>(),
-        2 if program.needs_trees() && find.matches => queue.prepare::<TreeFill>(),
+        2 if program.needs_trees() && program.names().is_empty() && find.matches => {
+            queue.prepare::<TreeFill>()
+        }
         4 if program.needs_trees() => queue.prepare::<TapeWords>(),
         1 if !program.has_plain_filters() => queue.prepare::<FilterCount>(),
         2 if !program.has_plain_filters() && find.matches => queue.prepare::<FilterFill>(),
@@ -257,13 +303,23 @@ fn prepare<A: Accelerator>(queue: &A, number: usize, program: &Program, want: Wa
     }
 }
 
-impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
-    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+impl<A: Accelerator> DeviceWorker<'_, A> {
+    fn work(&mut self, text: &[u8], task: Task<'_>, want: Want) -> Result<Answer, Error> {
         let Some(Lane { stages, queue }) = &mut self.lane else {
             return Err(Error::Internal("a worker without a queue".into()));
         };
-        prepare(queue, self.number, program, want)?;
-        answer_in_parts(queue, stages, text, (program, self.pipeline.most_cells), want)
+        prepare(queue, self.number, task, want)?;
+        answer_in_parts(queue, stages, text, task, want)
+    }
+}
+
+impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
+    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        self.work(text, Task::new(program, self.pipeline.most_cells), want)
+    }
+
+    fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        self.work(text, Task::new(program, self.pipeline.most_cells).strictly(), want)
     }
 }
 
@@ -353,7 +409,9 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         let index =
             format!("{}: string bitmap, {bitmaps}; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
         let counts = [CountScan::NAME, QueryBounds::NAME].join(", ");
-        let query = if program.needs_trees() {
+        let query = if !program.names().is_empty() {
+            format!("{}, {counts}, and for the matches {}", NamesCount::NAME, NamesFill::NAME)
+        } else if program.needs_trees() {
             format!("{}, {counts}, and for the matches {}", TreeCount::NAME, TreeFill::NAME)
         } else if program.is_singular() {
             let (plain, loose) = (QuerySlots::NAME, QuerySlotsLoose::NAME);
@@ -371,19 +429,35 @@ impl<A: Accelerator> Backend for Pipeline<A> {
             Stage::new("device", "faults", KindCheck::NAME),
         ];
         if program.needs_trees() {
-            let (tokens, long) = ([TapeWords::NAME, TapeScan::NAME], [TapeMinima::NAME, TapePieces::NAME]);
-            let (tokens, long) = (tokens.join(", "), long.join(", "));
-            let (lines, nodes) = (TapeLines::NAME, TapeNodes::NAME);
-            let trees = format!("{tokens}, {lines}, if lines are long {long}, and {nodes}");
-            stages.push(Stage::new("device", "trees", trees));
+            stages.push(trees_stage());
         }
         stages.push(Stage::new("cpu", "faults", suspects));
         stages.push(Stage::new("device", "query", query));
         stages
     }
 
+    fn strict_stages(&self, program: &Program) -> Vec<Stage> {
+        if program.has_patterns_at_run() {
+            return Cpu.strict_stages(program);
+        }
+        let mut stages = Backend::stages(self, program);
+        let what = format!("{}: what strings and scalars consist of, and UTF-8", StrictCheck::NAME);
+        // Behind the index, before the trees; which hold tokens to the grammar, whether the program needs them or not.
+        let at = stages.iter().position(|stage| stage.name == "trees" || stage.place == "cpu");
+        let at = at.unwrap_or(stages.len());
+        stages.insert(at, Stage::new("device", "validate", what));
+        if !program.needs_trees() {
+            stages.insert(at + 1, trees_stage());
+        }
+        stages
+    }
+
+    fn checks_strictly(&self) -> bool {
+        true
+    }
+
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        answer_in_parts(&self.device, &mut self.stages(), text, (program, self.most_cells), want)
+        answer_in_parts(&self.device, &mut self.stages(), text, Task::new(program, self.most_cells), want)
     }
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
@@ -405,9 +479,24 @@ impl<A: Accelerator> Backend for Pipeline<A> {
 
 /// One program over partitions.
 #[derive(Clone, Copy)]
-struct Task<'a> {
+pub(super) struct Task<'a> {
     program: &'a Program,
+    /// How many cells, of a path and a line each, are answered at once.
     most_cells: usize,
+    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    strict: bool,
+}
+
+impl<'a> Task<'a> {
+    /// A program, of so many cells at once.
+    pub fn new(program: &'a Program, most_cells: usize) -> Self {
+        Self { program, most_cells, strict: false }
+    }
+
+    /// The same, strictly.
+    fn strictly(self) -> Self {
+        Self { strict: true, ..self }
+    }
 }
 
 /// A part of a partition, indexed and judged on the device, where the program is, too.
@@ -480,6 +569,14 @@ impl<A: Accelerator> Part<'_, A> {
 }
 
 impl<A: Accelerator> Stages<A> {
+    /// Indexes and checks the text that is on the device; which lines are suspected is in the index.
+    fn check_strictly(&mut self, device: &A) -> Result<IndexShape, Error> {
+        let mut shape = self.index.build(device, 0)?;
+        self.index.check_strictly(device, shape)?;
+        self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?;
+        Ok(shape)
+    }
+
     /// Hands on a text that begins at `base` of a partition, or its parts in order, of which none has more cells, of a path
     /// and a line each, than `most_cells`.
     ///
@@ -507,10 +604,15 @@ impl<A: Accelerator> Stages<A> {
                 self.parts(device, task, second, base + first.len(), each)
             };
         }
-        let (mut nodes, mut fault): (_, fn(&[u8]) -> Option<Fault>) = (None, diagnose);
-        if task.program.needs_trees() {
-            nodes = Some(self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?);
-            fault = line_fault;
+        let mut nodes = None;
+        let mut fault: fn(&[u8]) -> Option<Fault> = diagnose;
+        if task.strict {
+            self.index.check_strictly(device, shape)?;
+        }
+        if task.strict || task.program.needs_trees() {
+            let made = self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?;
+            nodes = task.program.needs_trees().then_some(made);
+            fault = if task.strict { strict::line_fault } else { line_fault };
         }
         let faults = self.index.judge(device, text, shape, fault)?;
         self.query.send(device, task.program)?;

@@ -2,10 +2,10 @@
 
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
-    CountScan, FilterCount, FilterFill, Indexed, KEPT, MOST_KEPT, QueryBounds, QueryBoundsArgs, QueryCount,
-    QueryCountArgs, QueryCountLoose, QueryFill, QueryFillArgs, QuerySlots, QuerySlotsArgs, QuerySlotsLoose,
-    SlotCompact, SlotCompactArgs, Span, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs, Trees, bounds_for,
-    compact_tiles,
+    CountScan, FilterCount, FilterFill, Indexed, KEPT, MOST_KEPT, NamesCount, NamesCountArgs, NamesFill,
+    QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryCountLoose, QueryFill, QueryFillArgs,
+    QuerySlots, QuerySlotsArgs, QuerySlotsLoose, SlotCompact, SlotCompactArgs, Span, TreeCount,
+    TreeCountArgs, TreeFill, TreeFillArgs, Trees, bounds_for, compact_tiles,
 };
 use warpath_shared::units::LineIx;
 
@@ -21,6 +21,7 @@ struct Sent<A: Accelerator> {
     tests: Slot<A, Test>,
     literals: Slot<A, u8>,
     automata: Slot<A, u16>,
+    names: Slot<A, u32>,
 }
 
 impl<A: Accelerator> Sent<A> {
@@ -58,6 +59,7 @@ impl<A: Accelerator> Default for QueryStage<A> {
                 tests: Slot::default(),
                 literals: Slot::default(),
                 automata: Slot::default(),
+                names: Slot::default(),
             },
             slots: Slot::default(),
             slot_scan: ScanScratch::default(),
@@ -95,8 +97,14 @@ impl<A: Accelerator> QueryStage<A> {
     /// Copies a program to the device.
     pub fn send(&mut self, device: &A, program: &Program) -> Result<(), Error> {
         let (instrs, tests, literals, automata) = program.parts();
-        let Sent { instrs: to_instrs, tests: to_tests, literals: to_literals, automata: to_automata } =
-            &mut self.program;
+        let Sent {
+            instrs: to_instrs,
+            tests: to_tests,
+            literals: to_literals,
+            automata: to_automata,
+            names: to_names,
+        } = &mut self.program;
+        device.upload(to_names.room(device, program.names().len())?, 0, program.names())?;
         device.upload(to_instrs.room(device, instrs.len())?, 0, instrs)?;
         device.upload(to_tests.room(device, tests.len())?, 0, tests)?;
         device.upload(to_literals.room(device, literals.len())?, 0, literals)?;
@@ -183,8 +191,19 @@ impl<A: Accelerator> QueryStage<A> {
         let to = device.view_mut(counts.get_mut()?, len);
         let keep = device.view_mut(kept.room(device, kept_len)?, kept_len);
         if let Some(trees) = trees {
-            let args = TreeCountArgs { trees, program: program_view, counts: to, kept: keep };
-            launch::<A, TreeCount>(device, &args)?;
+            match program.names() {
+                [] => {
+                    let args = TreeCountArgs { trees, program: program_view, counts: to, kept: keep };
+                    launch::<A, TreeCount>(device, &args)?;
+                }
+                names => {
+                    let names = device.view(sent.names.get()?, names.len());
+                    let (program, exact) = (program_view, !find.any_loose as u32);
+                    let args =
+                        NamesCountArgs { trees, program, names, counts: to, kept: keep, exact, reserved: 0 };
+                    launch::<A, NamesCount>(device, &args)?;
+                }
+            }
         } else {
             let args = QueryCountArgs { indexed, program: program_view, counts: to, kept: keep };
             if !program.has_plain_filters() {
@@ -213,11 +232,15 @@ impl<A: Accelerator> QueryStage<A> {
             let kept = device.view(kept.get()?, kept_len);
             let offsets = device.view_mut(offsets.get_mut()?, len + 1);
             let matches = device.view_mut(found.matches.room(device, total)?, total);
-            let plain = program.has_plain_filters();
+            let (plain, names) = (program.has_plain_filters(), !program.names().is_empty());
             let program = program_view;
             if let Some(trees) = trees {
                 let args = TreeFillArgs { trees, program, counts: counted, kept, offsets, matches };
-                launch::<A, TreeFill>(device, &args)?;
+                if names {
+                    launch::<A, NamesFill>(device, &args)?;
+                } else {
+                    launch::<A, TreeFill>(device, &args)?;
+                }
             } else {
                 let args = QueryFillArgs { indexed, program, counts: counted, kept, offsets, matches };
                 if plain {

@@ -83,6 +83,20 @@ pub enum PathErrorKind {
     TooLarge,
 }
 
+impl PathErrorKind {
+    /// The section of RFC 9535 by which a query is invalid that its grammar allows.
+    #[must_use]
+    pub const fn section(self) -> Option<&'static str> {
+        match self {
+            Self::Range => Some("2.1"),
+            Self::UnknownFunction => Some("2.4"),
+            Self::Type => Some("2.4.3"),
+            Self::NotSingular => Some("2.3.5.1"),
+            _ => None,
+        }
+    }
+}
+
 impl PathError {
     /// A valid part of a query that takes more than is allowed, as `message` says.
     #[must_use]
@@ -125,7 +139,8 @@ impl PathError {
     /// ```
     ///
     /// Each character takes one column: those that a terminal would not show, or would obey, are replaced,
-    /// and a long line is cut to the surroundings of the mistake. A `query` other than the one that the error
+    /// and a long line is cut to the surroundings of the mistake. Where the grammar allows the query and another rule of RFC 9535
+    /// does not, the column and the rule's section are told ([`PathErrorKind::section`]). A `query` other than the one that the error
     /// came from gives a picture without meaning, but no panic.
     #[must_use]
     pub fn render(&self, query: &str) -> String {
@@ -151,8 +166,12 @@ impl PathError {
         let indent = before - from + usize::from(from > 0);
         let carets = marked.min(to.max(before + 1) - before);
 
+        let rule = match self.kind.section() {
+            Some(section) => format!(" (column {}; RFC 9535, section {section})", self.column(query)),
+            None => String::new(),
+        };
         let mut out = format!(
-            "error: {}\n  {shown}\n  {:indent$}{}",
+            "error: {}{rule}\n  {shown}\n  {:indent$}{}",
             self.message.replace(char::is_control, "\u{fffd}"),
             "",
             "^".repeat(carets)

@@ -12,12 +12,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use warpath_shared::ir::{ABSENT, FAIL, Instr, MAX_FRAMES, MAX_PATHS, Op, PASS, Test, TestKind, relation};
-use warpath_shared::units::Level;
+use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Column, Program, Query};
 use crate::columns::ColumnType;
 use crate::error::{Error, QueryError};
-use crate::jsonpath::{PathError, Segment, SegmentKind, Selector, SelectorKind};
+use crate::jsonpath::{PathError, Segment, SegmentKind, Selector, SelectorKind, Span};
 
 use literals::Literals;
 
@@ -38,6 +38,9 @@ struct Trie<'a> {
 pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
     if queries.is_empty() || queries.len() > MAX_PATHS {
         return Err(Error::Usage(format!("a program has 1 to {MAX_PATHS} paths, not {}", queries.len())));
+    }
+    for query in queries {
+        check_length(&query.ast.segments).map_err(|error| refused(queries, error))?;
     }
     let trie = merge(queries);
     let mut lowering = Lowering { blocks: vec![Vec::new(); trie.len()], ..Lowering::default() };
@@ -62,6 +65,17 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
         return Err(refused(queries, PathError::too_large(query.ast.span, message)));
     }
     Ok(lowering.lay_out(queries))
+}
+
+/// Refuses what looks deeper than records are: no record has more levels.
+fn check_length(segments: &[Segment]) -> Result<(), PathError> {
+    let (Some(first), Some(last)) = (segments.first(), segments.last()) else { return Ok(()) };
+    if segments.len() <= MAX_DEPTH {
+        return Ok(());
+    }
+    let span = Span { start: first.span.start, end: last.span.end };
+    let message = format!("{} segments: records nest {MAX_DEPTH} deep at most", segments.len());
+    Err(PathError::too_large(span, message))
 }
 
 /// An error in one of some queries. Which one it is, its span does not say, so queries are lowered one by one before they are lowered
@@ -187,6 +201,7 @@ impl Lowering {
 
     /// The block of a query within a filter: all that it selects is collected.
     fn query(&mut self, segments: &[Segment]) -> Result<u32, PathError> {
+        check_length(segments)?;
         let Some((first, rest)) = segments.split_first() else {
             return Ok(self.block(vec![instr(Op::Collect, 0), instr(Op::Return, 0)]));
         };
@@ -287,6 +302,7 @@ impl Lowering {
             asks && test.from_root == 0 && test.then == PASS && test.otherwise == FAIL
         };
         let plain_filters = self.tests.iter().all(is_plain);
+        let names = names_of(&instrs, queries.len());
         let mut literals = self.literals.bytes;
         literals.resize(literals.len().next_multiple_of(4), 0);
         let levels: Option<Vec<Level>> = queries.iter().map(|query| levels(&query.ast.segments)).collect();
@@ -301,10 +317,32 @@ impl Lowering {
             singular: levels.is_some() && queries.iter().all(Query::is_singular),
             needs_trees: levels.is_none(),
             plain_filters,
+            names,
             levels: levels.into_iter().flatten().max().unwrap_or(0),
             patterns_at_run: self.patterns_at_run,
             columns: queries.iter().map(column).collect(),
             queries: queries.into(),
         }
     }
+}
+
+/// The instructions of a program that have the names of its paths, if each of these is `$..name`; else none.
+fn names_of(instrs: &[Instr], paths: usize) -> Vec<u32> {
+    let is = |at: usize, op: Op| instrs[at].op == op as u32;
+    let mut names = vec![None; paths];
+    for at in (0..instrs.len()).take_while(|at| !is(*at, Op::Return)) {
+        let name = instrs[at].target as usize;
+        if !is(at, Op::Descend) || !is(name, Op::Name) || !is(name + 1, Op::Return) {
+            return Vec::new();
+        }
+        let mut end = instrs[name].target as usize;
+        while is(end, Op::Emit) {
+            names[instrs[end].target as usize] = Some(name as u32);
+            end += 1;
+        }
+        if !is(end, Op::Return) {
+            return Vec::new();
+        }
+    }
+    names.into_iter().collect::<Option<_>>().unwrap_or_default()
 }

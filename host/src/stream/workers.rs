@@ -28,7 +28,6 @@ use crate::document::{Extract, Note};
 use crate::error::Error;
 use crate::input::{Buffers, Text};
 use crate::program::Program;
-use crate::strict::Checked;
 
 /// Parts for each worker that may be at work or wait for the caller.
 const AHEAD: usize = 2;
@@ -178,13 +177,16 @@ impl Shared {
                     Some(worker) => worker,
                     None => backend.worker(number)?,
                 };
-                worker.insert(made).answer(text, program, want)
+                let worker = worker.insert(made);
+                if *strict {
+                    worker.answer_strictly(text, program, want)
+                } else {
+                    worker.answer(text, program, want)
+                }
             };
             let bytes = text.bytes();
             let answer = if let Some(fault) = text.extract().and_then(Extract::fault) {
                 Ok(Answer::of_fault(program.paths(), fault, want))
-            } else if *strict {
-                Checked::of(bytes).answer(bytes, program, want, ask)
             } else {
                 ask(bytes)
             };

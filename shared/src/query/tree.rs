@@ -69,7 +69,7 @@ impl<T: Trees> Linked<'_, T> {
 
     /// Whether a member has the name that an instruction has.
     #[inline(always)]
-    fn is_named(&self, member: &TapeNode, literals: View<'_, u8>, name: &Instr) -> bool {
+    pub fn is_named(&self, member: &TapeNode, literals: View<'_, u8>, name: &Instr) -> bool {
         let (start, len) = (member.start(), member.end - member.start());
         // With quotes and a colon. However it is spelt, a name is no shorter than without an escape.
         let (quoted, quoted_len) = name.quoted();

@@ -21,6 +21,7 @@ use warpath_tests::conformance;
 use warpath_tests::oracle;
 use warpath_tests::resident::Resident;
 use warpath_tests::results;
+use warpath_tests::strict;
 use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
 
@@ -79,6 +80,7 @@ fn main() -> Result<()> {
             whole_suite(&*pipeline)?;
             rfc_9535(&*pipeline, compliance.as_deref())?;
             step("trees", || trees::all(&pipeline, 4000, 30 << 20))?;
+            step("strict checks", || strict::all(&pipeline, 4000, 10 << 20))?;
             step("text of matches", || results::text(&*pipeline))?;
             step("columns", || results::columns(&*pipeline))?;
             let backend: Arc<dyn Backend> = pipeline.clone();

@@ -4,6 +4,8 @@
 
 use warpath_shared::ir::{FAIL, Instr, Op, PASS, Test, TestKind, relation};
 
+use warpath_shared::units::MAX_DEPTH;
+
 use super::literals::gaps_of;
 use super::{Lowering, instr};
 use crate::jsonpath::{
@@ -159,14 +161,18 @@ impl Lowering {
         }
     }
 
-    fn singular(&mut self, query: &SingularQuery) -> Test {
+    fn singular(&mut self, query: &SingularQuery) -> Result<Test, PathError> {
+        if query.steps.len() > MAX_DEPTH {
+            let message = format!("{} segments: records nest {MAX_DEPTH} deep at most", query.steps.len());
+            return Err(PathError::too_large(query.span, message));
+        }
         let steps: Vec<Instr> = query.steps.iter().map(|step| self.step(step)).collect();
-        Test { path: self.steps(steps), from_root: from_root(query.root), ..Test::default() }
+        Ok(Test { path: self.steps(steps), from_root: from_root(query.root), ..Test::default() })
     }
 
     fn comparison(&mut self, comparison: &Comparison, then: u32, otherwise: u32) -> Result<u32, PathError> {
         if let Some(WithLiteral { path, relation, literal }) = WithLiteral::of(comparison) {
-            let mut test = Test { relation, then, otherwise, ..self.singular(path) };
+            let mut test = Test { relation, then, otherwise, ..self.singular(path)? };
             let kind = self.literals.of_test(literal, &mut test);
             if let LiteralKind::String(text) = &literal.kind {
                 self.literals.quote(text, &mut test);
@@ -190,7 +196,7 @@ impl Lowering {
                 self.before(TestKind::LoadLiteral, next, test)
             }
             ComparableKind::Query(query) => {
-                let test = Test { slot, ..self.singular(query) };
+                let test = Test { slot, ..self.singular(query)? };
                 self.before(TestKind::LoadPath, next, test)
             }
             ComparableKind::Function(call) => match &call.kind {
@@ -222,6 +228,7 @@ impl Lowering {
         if !query.is_singular() {
             return self.run(TestKind::ExistsAny, query, 0, (then, otherwise));
         }
+        super::check_length(&query.segments)?;
         let mut steps = Vec::new();
         for selector in query.segments.iter().flat_map(|segment| &segment.selectors) {
             steps.push(self.selector(selector, 0)?);
@@ -253,7 +260,7 @@ impl Lowering {
             .map_err(|error| PathError::too_large(pattern.span, format!("pattern is too large: {error}")))?;
         let Some(offset) = automaton else { return Ok(otherwise) };
         if let ComparableKind::Query(query) = &test.subject.kind {
-            let asked = Test { offset, then, otherwise, ..self.singular(query) };
+            let asked = Test { offset, then, otherwise, ..self.singular(query)? };
             return Ok(self.test(TestKind::Pattern as u32, asked));
         }
         let asked = Test { path: self.steps([]), offset, then, otherwise, ..Test::default() };
