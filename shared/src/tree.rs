@@ -33,6 +33,8 @@ pub mod grammar;
 pub mod operator;
 pub mod outline;
 pub mod tape;
+#[cfg(test)]
+mod testing;
 pub mod token;
 
 /// A node of one document, counted from 0 in the order in which nodes begin in the text: a parent before its children, and these

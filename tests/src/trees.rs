@@ -209,6 +209,60 @@ pub fn long_lines<A: Accelerator>(pipeline: &Pipeline<A>, bytes: usize) -> Resul
     check(pipeline, &text, &[TreeCut { longest: 1000, piece: 512 }])
 }
 
+/// Every line of so many tokens at most, beside all others: whatever a line leaves open is not open in the next.
+///
+/// # Errors
+/// Where they differ.
+pub fn short_lines<A: Accelerator>(pipeline: &Pipeline<A>, tokens: u32) -> Result<()> {
+    const TOKENS: [&str; 8] = ["{", "}", "[", "]", ":", ",", "\"a\"", "1"];
+    let mut text = String::new();
+    for len in 0..=tokens {
+        for mut line in 0..TOKENS.len().pow(len) {
+            for _ in 0..len {
+                text.push_str(TOKENS[line % TOKENS.len()]);
+                // Without it two numbers were one.
+                text.push(' ');
+                line /= TOKENS.len();
+            }
+            text.push('\n');
+        }
+    }
+    check(pipeline, text.as_bytes(), &CUTS)
+}
+
+/// Tokens whose neighbours, and whose ends, are stretches away.
+///
+/// # Errors
+/// Where they differ.
+pub fn far_tokens<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> {
+    let mut gaps: Vec<usize> = (1900..2100).step_by(step).collect();
+    gaps.extend([4096, 33 * 2048, 70_000]);
+    for gap in gaps {
+        let (space, long) = (" ".repeat(gap), "x".repeat(gap));
+        let mut text = String::new();
+        for line in [
+            format!("{{\"a\"{space}:{space}[1{space}]{space},{space}\"b\"{space}:\"{long}\"}}"),
+            format!("{{\"{long}\":{space}{{\"{long}\"{space}:{space}2}}}}"),
+            format!("[\"{long}\",\"a\"{space}]{space}"),
+            // What is behind the newline is no colon of this line's.
+            format!("\"a\"{space}"),
+            format!("{space}:1"),
+            format!("{space}\"{long}\""),
+            format!("[\"a\"{space}:{space}{{}}]"),
+            format!("{{\"a\":1{space}2}}"),
+            format!("{{{space}"),
+            format!("{space}1{space}"),
+        ] {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        // A string that is not closed, up to the end of the text.
+        text.push_str(&format!("{space}\"{long}"));
+        check(pipeline, text.as_bytes(), &CUTS[..2]).with_context(|| format!("gaps of {gap}"))?;
+    }
+    Ok(())
+}
+
 /// More nodes than there is room for at first, then fewer, in the same buffers.
 ///
 /// # Errors
@@ -230,6 +284,8 @@ pub fn all<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, long: usize) -
     slide(pipeline, 1).context("words")?;
     random(pipeline, rounds, 400, 1).context("random")?;
     random(pipeline, rounds / 40, 100_000, 100_000).context("random, of several tiles")?;
+    short_lines(pipeline, 5).context("short lines")?;
+    far_tokens(pipeline, 1).context("far tokens")?;
     room(pipeline).context("room")?;
     long_lines(pipeline, long).context("long lines")
 }

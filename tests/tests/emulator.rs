@@ -123,6 +123,7 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     for path in ["$..id", "$..*", "$[?@ > 1]"] {
         pipeline.answer(data::file("people.ndjson"), &Program::new(&[Query::compile(path)?])?, want)?;
     }
+    pipeline.strict_faults(data::file("people.ndjson"))?;
     // No stage of the pipeline: it is there for benches to compare with.
     let device = pipeline.device();
     let text: Vec<u8> = (0..2 * TILE_BYTES).map(|i| (i * 7 % 251) as u8).collect();

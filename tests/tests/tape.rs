@@ -33,6 +33,16 @@ fn random_of_several_tiles() -> Result<()> {
 }
 
 #[test]
+fn short_lines() -> Result<()> {
+    trees::short_lines(&emulated(), 4)
+}
+
+#[test]
+fn far_tokens() -> Result<()> {
+    trees::far_tokens(&emulated(), 40)
+}
+
+#[test]
 fn room() -> Result<()> {
     trees::room(&emulated())
 }

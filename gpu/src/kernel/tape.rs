@@ -1,19 +1,20 @@
-//! Trees in the order of the text ([`warpath_shared::tree::tape`]), of all lines of a partition.
+//! Tokens and brackets of all lines of a partition: what trees are made from ([`warpath_shared::tree`]).
 //!
 //! First the tokens of all words are found, with what each stretch of 2 KiB adds up to ([`tape_words`]); a scan of these
-//! ([`tape_scan`]) says where each line's nodes go. Then [`tape_lines`] reads lines token by token. Lines that are too long for one
-//! thread are cut, and [`tape_pieces`] reads the pieces, all at the same time ([`warpath_shared::tree::piece`]).
+//! ([`tape_scan`]) says where each line's nodes go. Then [`tape_lines`] matches the brackets of lines, one after the other. Lines that are too
+//! long for one thread are cut, and [`tape_pieces`] reads the pieces, all at the same time ([`warpath_shared::tree::brackets`]). All
+//! nodes are made from these, side by side ([`super::tape_nodes`]).
 //!
 //! *Threads*: a warp a tile of 32 KiB, a word a lane; a thread a stretch in the scan; then a thread a line, and a thread a piece.
-//! *Convergence*: threads of a warp take a token each, of whatever kind, and meet again for the next one.
-//! *Memory*: 2 KiB of shared memory a warp for [`tape_words`]; what is open is in the links of the nodes, in no stack.
-//! *Overflow*: how many nodes there are is not known before, so there is room for as many as the host guesses. Where there are more,
-//! no node is written, and the last root says how many there are.
-//! *Cost*, of a text of *n* bytes with *m* nodes: the text and an eighth of it read, 3/4 of it written for the words and as much read again,
-//! 32 bytes moved for a stretch; 16 bytes written a node, and 8 again for each container, and 16 read. 842 MB of tweets with 63 million nodes move
-//! 3.3 GB: 1.1 ms on a card that moves 3.1 TB/s. 150 MB of brackets and commas with 50 million nodes, all of them containers, move
-//! 2.4 GB: 0.8 ms. Reading tokens is more: some 150 instructions for each 32 of them, as many as there are kinds in a warp, are 1.0 ms for the
-//! 125 million tokens of these tweets, if no lane waits.
+//! *Convergence*: threads of a warp take a bracket each, of whatever kind, and meet again for the next one.
+//! *Memory*: 2 KiB of shared memory a warp for [`tape_words`]; the stack of what is open is what has been written, in no other memory.
+//! *Overflow*: how many brackets there are is not known before, so there is room for as many as the host guesses. Where there are more,
+//! nothing is written, and the last sum says how many there are.
+//! *Cost*, of a text of *n* bytes with *b* brackets: the text and an eighth of it read, 3/4 of it written for the words and as much read again
+//! for brackets; 36 bytes moved for a stretch; 12 bytes written a bracket, and 4 read. 842 MB of tweets with 10 million brackets
+//! move 2.4 GB: 0.8 ms on a card that moves 3.1 TB/s. A line of 100 million brackets, 150 MB, moves 2.0 GB: 0.6 ms.
+//! *What lost*: taking all tokens of a line here, one after the other, in one thread: 5.6 ms for these tweets on an H200, of which these kernels
+//! and [`tape_nodes`](super::tape_nodes) are to take a third; and all tokens of pieces, 7.3 ms for those brackets.
 
 use cuda_std::atomic::mid::atomic_store_32_relaxed_device;
 use cuda_std::kernel;

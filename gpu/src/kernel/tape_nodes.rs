@@ -9,7 +9,10 @@
 //! writes the end, and this one the other three words.
 //! *Overflow*: where there is no room for all nodes or for all brackets, nothing is written.
 //! *Cost*, of a text of *n* bytes with *m* nodes and *b* brackets: 3/4 *n* read, for some words twice, but those of a neighbour; 16 *m* written;
-//! 16 *b* read.
+//! 16 *b* read. 842 MB of tweets with 46 million nodes and 10 million brackets move 1.5 GB: 0.5 ms on a card that moves 3.1 TB/s. By
+//! hand, some 1,400 instructions a stretch: as long again, if they were not hidden behind what is moved.
+//! *What lost*: a thread a line that takes all of its tokens, one after the other, with a stream of loads and stores of its own: 5.6 ms for these
+//! tweets on an H200.
 
 use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
@@ -101,14 +104,18 @@ unsafe fn marks_behind(outline: &TapeOutline<'_>, (last, stretch): (Mark, usize)
     if !last.is_string() && !last.is_colon() {
         return (Mark::NONE, false);
     }
-    // SAFETY: all lanes are here.
-    let (mark, at) = unsafe { mark_from(outline, ((stretch + 1) * STRETCH_BYTES) as PartOffset, lane) };
-    if !last.is_string() || !mark.is_colon() {
-        return (mark, false);
+    let (mut colon, mut from) = (Mark::NONE, ((stretch + 1) * STRETCH_BYTES) as PartOffset);
+    loop {
+        // SAFETY: all lanes are here.
+        let (mark, at) = unsafe { mark_from(outline, from, lane) };
+        if colon.is_colon() {
+            return (colon, mark.opens());
+        }
+        if !last.is_string() || !mark.is_colon() {
+            return (mark, false);
+        }
+        (colon, from) = (mark, at + 1);
     }
-    // SAFETY: all lanes are here.
-    let (second, _) = unsafe { mark_from(outline, at + 1, lane) };
-    (mark, second.opens())
 }
 
 /// Reports the lines with a fault at one of the bits of a word.

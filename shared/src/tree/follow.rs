@@ -50,9 +50,11 @@ impl Mark {
     /// The mark at a bit of a word, if there is one.
     #[inline(always)]
     pub const fn at(word: &TapeWord, bit: u64) -> Self {
-        let (node, bracket) = (word.node & bit != 0, word.bracket & bit != 0);
-        let (alt, start) = (word.alt & bit != 0, word.start & bit != 0);
-        Self(node as u32 * NODE | bracket as u32 * BRACKET | alt as u32 * ALT | start as u32 * START)
+        let node = if word.node & bit != 0 { NODE } else { 0 };
+        let bracket = if word.bracket & bit != 0 { BRACKET } else { 0 };
+        let alt = if word.alt & bit != 0 { ALT } else { 0 };
+        let start = if word.start & bit != 0 { START } else { 0 };
+        Self(node | bracket | alt | start)
     }
 
     /// The first mark of a word.
@@ -170,16 +172,18 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Of a word, given what is innermost before it, and behind each closing bracket, counted with all brackets of the word.
+    /// Of a word, given what is innermost before it, and behind each bracket, counted from the word's first.
     #[inline(always)]
     pub fn of(word: &TapeWord, before: Top, mut behind: impl FnMut(u32) -> Top) -> Self {
         let all = |holds: bool| if holds { !0 } else { 0u64 };
         let mut inside = Self { object: all(before.is_object()), any: all(!before.is_none()) };
         let (mut left, mut bracket) = (word.bracket, 0);
+        // What an opening bracket says of itself is not true behind a newline, where a line ends without closing it.
+        let known = if word.newline() == 0 { word.node } else { 0 };
         while left != 0 {
             let bit = left & left.wrapping_neg();
             left ^= bit;
-            let (object, any) = if word.node & bit != 0 {
+            let (object, any) = if known & bit != 0 {
                 (word.alt & bit != 0, true)
             } else {
                 let top = behind(bracket);
