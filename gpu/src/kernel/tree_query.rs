@@ -5,8 +5,9 @@
 //! `..` are all of the record, and of names that are as long as is wanted the bytes.
 //!
 //! Paths `$..name` have kernels of their own ([`warpath_shared::query::names`]): nodes are looked at side by side, four a thread, so that
-//! all loads of a warp are of nodes in a row, and what was found is put in order line by line. `$..id_str` over 842 MB of tweets on an
-//! H200: 3.4 ms and again 3.4 ms with a thread a line.
+//! all loads of a warp are of nodes in a row, and what was found is put in order line by line. `$..id_str` over 842 MB of tweets, of
+//! 46 million nodes, on an H200: 0.53 and 0.66 ms, of which 0.18 read the nodes; with a thread a line that runs the program 3.4 ms and,
+//! where two matches were kept of a line, 3.4 again.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u64_relaxed_device;
 use cuda_std::kernel;
