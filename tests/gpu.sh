@@ -27,8 +27,13 @@ run)
         "$bin/generate" --shape "$shape" --size 200MiB -o "$data/$shape.ndjson"
     done
     files=(twitter="$data/twitter.ndjson" walmart="$data/walmart.ndjson" bestbuy="$data/bestbuy.ndjson")
+    # The JSONPath compliance test suite, if a folder is named that has it.
+    compliance=()
+    if [ -n "${WARPATH_CONFORMANCE:-}" ]; then
+        compliance=(--compliance "$WARPATH_CONFORMANCE/cts.json")
+    fi
     "$bin/warpath" devices
-    "$bin/check" --device cuda "${files[@]}"
+    "$bin/check" --device cuda "${compliance[@]}" "${files[@]}"
     "$bin/check" --device cpu --no-suite "${files[@]}"
     ;;
 sanitize)
@@ -39,7 +44,8 @@ sanitize)
     cat tests/data/edge.ndjson tests/data/bad.ndjson tests/data/maps.ndjson >>"$data/twitter.ndjson"
     for tool in memcheck racecheck initcheck synccheck; do
         echo "== $tool"
-        for query in '--count $.user.lang' '$.entities.urls[*].url' '-r $.text' '--count $[*][*][?@==1]'; do
+        for query in '--count $.user.lang' '$.entities.urls[*].url' '-r $.text' '--count $[*][*][?@==1]' \
+            '$..id_str' '$..[?@.id_str].name' '$[?@.a>1||@.b]' '--count --strict $.id'; do
             # shellcheck disable=SC2086  # a flag and a path
             compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 \
                 "$bin/warpath" query --device cuda --workers 2 --on-error skip -o "$data/answers" $query \

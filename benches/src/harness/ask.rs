@@ -121,6 +121,17 @@ pub fn hashtags() -> Ask {
     }
 }
 
+/// A name wherever it is.
+pub fn descendants() -> Ask {
+    Ask::path("descendants", "$..id_str").with_jq(".. | .id_str? // empty")
+}
+
+/// Elements for which a number compares with another.
+pub fn numbers() -> Ask {
+    Ask::path("numbers", "$.entities.hashtags[?@.indices[0] > 10].text")
+        .with_jq(".entities.hashtags[]|select(.indices[0]>10).text")
+}
+
 /// A filter that few records pass: GpJSON's `$.user.lang[?(@ == 'nl')]`, said in the RFC's terms.
 pub fn filter() -> Ask {
     Ask {
@@ -264,7 +275,8 @@ mod tests {
     #[test]
     fn every_query_finds_something() {
         let kinds = ["rare", "scarce", "common"].map(sized_kind);
-        let twitter = [lang(), langs(), hashtags(), filter(), fields(1), fields(32)];
+        let twitter =
+            [lang(), langs(), hashtags(), filter(), numbers(), descendants(), fields(1), fields(32)];
         for (shape, asks) in [
             (Shape::Twitter, &twitter[..]),
             (Shape::Walmart, &[walmart()]),

@@ -191,6 +191,8 @@ fn queries(bytes: u64, tools: &[Tool]) -> Chart {
         (Shape::Twitter, ask::langs()),
         (Shape::Twitter, ask::hashtags()),
         (Shape::Twitter, ask::filter()),
+        (Shape::Twitter, ask::numbers()),
+        (Shape::Twitter, ask::descendants()),
         (Shape::Walmart, ask::walmart()),
         (Shape::BestBuy, ask::bestbuy()),
     ];
