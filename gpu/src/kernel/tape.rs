@@ -3,7 +3,7 @@
 //! First the tokens of all words are found, with what each stretch of 2 KiB adds up to ([`tape_words`]); a scan of these
 //! ([`tape_scan`]) says where each line's nodes go. Then [`tape_lines`] matches the brackets of lines, one after the other. Lines that are too
 //! long for one thread are cut, and [`tape_pieces`] reads the pieces, all at the same time ([`warpath_shared::tree::brackets`]). All
-//! nodes are made from these, side by side ([`super::tape_nodes`]).
+//! nodes are made from these, side by side ([`mod@super::tape_nodes`]).
 //!
 //! *Threads*: a warp a tile of 32 KiB, a word a lane; a thread a stretch in the scan; then a thread a line, and a thread a piece.
 //! *Convergence*: threads of a warp take a bracket each, of whatever kind, and meet again for the next one.
@@ -13,8 +13,8 @@
 //! *Cost*, of a text of *n* bytes with *b* brackets: the text and an eighth of it read, 3/4 of it written for the words and as much read again
 //! for brackets; 36 bytes moved for a stretch; 12 bytes written a bracket, and 4 read. 842 MB of tweets with 10 million brackets
 //! move 2.4 GB: 0.8 ms on a card that moves 3.1 TB/s. A line of 100 million brackets, 150 MB, moves 2.0 GB: 0.6 ms.
-//! *What lost*: taking all tokens of a line here, one after the other, in one thread: 5.6 ms for these tweets on an H200, of which these kernels
-//! and [`tape_nodes`](super::tape_nodes) are to take a third; and all tokens of pieces, 7.3 ms for those brackets.
+//! *What lost*: taking all tokens of a line here, one after the other, in one thread: 5.6 ms for these tweets on an H200; and all
+//! tokens of pieces, 7.3 ms for those brackets.
 
 use cuda_std::atomic::mid::atomic_store_32_relaxed_device;
 use cuda_std::kernel;
