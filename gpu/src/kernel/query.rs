@@ -4,7 +4,7 @@
 //! they are; then, in a kernel of its own and only if there are any, the loose ones, side by side. Plain lines have blocks of 64
 //! threads, of which a multiprocessor has 12 in `query_slots` and `query_fill`, 80 registers a thread, and 8 in `query_count`, 128.
 //! *Convergence*: threads that leave a loop at different times go on alone, for as long as what comes next is not the same for
-//! all. So they meet within loops and behind them ([`Document::any`]): without, names took half as long again.
+//! all. So they meet within loops and behind them ([`Text::any`]): without, names took half as long again.
 //! *Memory*: frames of the interpreter in local memory, touched only by programs that branch. *Overflow*: slots are one a
 //! path and line; matches are counted, in 64 bits, by the same interpreter that writes them. The first two of each path and
 //! line are kept while they are counted, so that the writing runs the program again on lines only that have more.

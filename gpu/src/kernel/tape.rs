@@ -3,7 +3,7 @@
 //! First the tokens of all words are found, with what each stretch of 2 KiB adds up to ([`tape_words`]); a scan of these
 //! ([`tape_scan`]) says where each line's nodes go. Then [`tape_lines`] matches the brackets of lines, one after the other. Lines that are too
 //! long for one thread are cut, and [`tape_pieces`] reads the pieces, all at the same time ([`warpath_shared::tree::brackets`]). All
-//! nodes are made from these, side by side ([`super::tape_nodes`]).
+//! nodes are made from these, side by side ([`mod@super::tape_nodes`]).
 //!
 //! *Threads*: a warp a tile of 32 KiB, a word a lane; a thread a stretch in the scan; then a thread a line, and a thread a piece.
 //! *Convergence*: threads of a warp take a bracket each, of whatever kind, and meet again for the next one.

@@ -154,9 +154,9 @@ impl TapeWord {
 }
 
 /// What some text adds up to. A [`Monoid`]: the identity is no text, and `combine` adds, and keeps the last mark, which is
-/// associative since both are.
+/// associative since both are. 16 bytes, which a device loads at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
+#[repr(C, align(16))]
 pub struct StretchSum {
     /// Nodes that begin.
     pub nodes: u32,
