@@ -258,8 +258,8 @@ impl Answers {
         want: Want,
     ) -> Self {
         let plan = chosen.plan();
-        // What is indexed already is checked by the host.
-        let strict_on_device = plan.strict_on_device && index.is_none();
+        // What is indexed already is checked by the host, and so is what the host answers.
+        let strict_on_device = plan.strict_on_device && index.is_none() && !program.has_patterns_at_run();
         let plan = Plan { index, strict_on_device, ..plan };
         let Chosen { backend, buffers, workers, strict, .. } = chosen;
         let task = Task { backend, buffers, program, want, strict };

@@ -144,7 +144,8 @@ impl Checked {
         mut ask: impl FnMut(&[u8]) -> Result<Answer, Error>,
     ) -> Result<Answer, Error> {
         // The record itself is found in each record without a fault.
-        if program.levels() == 0 && (Want { limit: None, ..want }) == Want::default() {
+        let asks_records = program.levels() == 0 && !program.needs_trees();
+        if asks_records && (Want { limit: None, ..want }) == Want::default() {
             return Ok(self.counts(program));
         }
         let Some(first) = self.bad.first() else { return ask(text) };

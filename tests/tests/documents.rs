@@ -264,15 +264,39 @@ fn faults_are_found_wherever_they_stand() {
         (format!("[{many}{}, 3]", "\\".repeat(99)), ""),
     ] {
         let path = file.write(text.as_bytes());
-        for asked in ["$[*].a[1]", "$[*]"] {
+        for asked in ["$[*].a[1]", "$[*]", "$[*]..a"] {
             let query = Query::compile(asked).unwrap();
             let sources = || vec![Source::File(path.to_owned())];
             let want = ask(&engine(&(Arc::new(Cpu) as _), 1 << 20, 1), sources(), &query);
             let message = (!said.is_empty()).then(|| format!("{}{said}", path.display()));
-            assert_eq!(want.1, message, "{text}");
+            // Trees see more.
+            assert!(want.1 == message || asked.contains("..") && message.is_none(), "{text}");
             for size in [1, 3, 20, 100, 250] {
                 check(&(Arc::new(Cpu) as _), size, 2, path, &query, &want);
             }
+        }
+    }
+}
+
+/// What trees find around the array, and where it takes the whole path to need them.
+#[test]
+fn trees_find_faults_around_an_array() {
+    let file = OneFile::new();
+    let many = r#"{"b":1,"c":{"b":2}},"#.repeat(20);
+    let deep = "[".repeat(30) + "1,,2" + &"]".repeat(30);
+    for (text, asked, faulty) in [
+        (format!(r#"{{"h":[1,2],"a":[{many}3],"t":{{"b":9}}}}"#), "$.a[*]..b".to_owned(), false),
+        (format!(r#"{{"h":[1,,2],"a":[{many}3],"t":{{"b":9}}}}"#), "$.a[*]..b".to_owned(), true),
+        (format!(r#"{{"a":[{many}3],"t":[1 2]}}"#), "$.a[*]..b".to_owned(), true),
+        (format!(r#"{{"a":[{many}3]:5}}"#), "$.a[*]..b".to_owned(), true),
+        (format!(r#"{{"x":[{many}{deep}]}}"#), format!("$.x[*]{}", "[0]".repeat(30)), true),
+    ] {
+        let path = file.write(text.as_bytes());
+        let query = Query::compile(&asked).unwrap();
+        let want = ask(&engine(&(Arc::new(Cpu) as _), 1 << 20, 1), vec![Source::File(path.into())], &query);
+        assert_eq!(want.1.is_some(), faulty, "{text}");
+        for size in [1, 16, 100, 250] {
+            check(&(Arc::new(Cpu) as _), size, 2, path, &query, &want);
         }
     }
 }

@@ -164,6 +164,9 @@ fn answers_are_those_without() -> Result<()> {
             let index = case.build(&cpu(), size, 8)?;
             index.verify()?;
             compare(&case, &index, &paths).with_context(|| format!("{name}, {size} bytes"))?;
+            // These find more faults than an index does.
+            let by_trees = ["$..a", "$[?count(@.*) > 1]"];
+            compare(&case, &index, &by_trees).with_context(|| format!("{name}, {size} bytes"))?;
         }
     }
     Ok(())

@@ -351,6 +351,24 @@ fn rows() -> Vec<Row> {
     ]
 }
 
+/// Counts of programs that need trees are counts of matches, not of records, also where everything is checked, and faults.
+#[test]
+fn strict_counts_of_trees() -> Result<()> {
+    let text = b"{\"a\":1,\"b\":{\"a\":2}}\n{\"c\":1}\n{\"c\":01}\n{\"a\":[{\"a\":1}]}\n";
+    for backend in backends() {
+        for (path, count) in [("$..a", 4), ("$..zzz", 0), ("$[?match(@.a, $.c)]", 0), ("$", 3)] {
+            let program = Program::new(&[Query::compile(path)?])?;
+            let input = engine(&backend, true, OnError::Skip).reader("text", Cursor::new(text.to_vec()));
+            let mut found = 0;
+            for batch in input.answers(program, Want::default()) {
+                found += batch?.pieces().map(|(_, piece)| piece.counts[0]).sum::<u64>();
+            }
+            assert_eq!(found, count, "{path} on {}", backend.name());
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn the_documented_table_is_true() -> Result<()> {
     let rows = rows();

@@ -397,7 +397,7 @@ pub struct RunArgs {
 
     /// Take a record for malformed that is not JSON by all of RFC 8259, or not UTF-8
     ///
-    /// The host's CPU checks this before a partition is answered, whatever the device, which takes longer than most queries do.
+    /// A device checks this itself. The CPU checks it before a partition is answered, which takes longer than most queries do.
     #[arg(long)]
     pub strict: bool,
 

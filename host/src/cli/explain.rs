@@ -91,10 +91,21 @@ fn explain(
     }
     if let Some(index) = index.filter(|_| engine.uses_index_files()) {
         let (read, kept) = (program.levels(), index.levels());
-        let what = format!("partitions, with line starts, faults and {read} of {kept} levels of the index");
+        let what = if program.needs_trees() {
+            "partitions as the index has them, and their text".to_owned()
+        } else {
+            format!("partitions, with line starts, faults and {read} of {kept} levels of the index")
+        };
         stage("cpu", "read", &(what + " (every worker)"));
         if args.strict {
             stage("cpu", "validate", STRICT_WITH_INDEX);
+        }
+        if program.needs_trees() {
+            stage(
+                "cpu",
+                "trees",
+                "tokens, links and faults of each record, which no index keeps (every core)",
+            );
         }
         stage("cpu", "query", "the program over each record (every core)");
     } else {

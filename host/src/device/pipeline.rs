@@ -290,9 +290,8 @@ fn prepare<A: Accelerator>(queue: &A, number: usize, task: Task<'_>, want: Want)
         1 if program.is_singular() => queue.prepare::<QuerySlots>(),
         1 if !program.names().is_empty() => queue.prepare::<NamesCount>(),
         1 if program.needs_trees() => queue.prepare::<TreeCount>(),
-        2 if program.needs_trees() && program.names().is_empty() && find.matches => {
-            queue.prepare::<TreeFill>()
-        }
+        2 if !program.names().is_empty() && find.matches => queue.prepare::<NamesFill>(),
+        2 if program.needs_trees() && find.matches => queue.prepare::<TreeFill>(),
         4 if program.needs_trees() => queue.prepare::<TapeWords>(),
         1 if !program.has_plain_filters() => queue.prepare::<FilterCount>(),
         2 if !program.has_plain_filters() && find.matches => queue.prepare::<FilterFill>(),

@@ -14,6 +14,7 @@ use crate::cpu::Cpu;
 use crate::error::Error;
 use crate::input::PlainFile;
 use crate::strict;
+use crate::tree::line_fault;
 
 /// The longest head, and the longest tail: more is gone through as one record.
 const MOST_BYTES: u64 = 4 << 20;
@@ -85,9 +86,15 @@ impl Around {
     /// Whether there is nothing wrong with a document if there is nothing wrong with its elements, and the array is the one that is
     /// asked for: without its elements, it is what is found.
     pub fn judge(mut self, split: &Split, strict: bool) -> Result<bool, Error> {
+        let trees = split.elements.needs_trees();
         let (whole, _) = Whole::of(&mut self.text);
         let text = &self.text;
-        if whole.broken.is_some() || diagnose(text).is_some() || strict && strict::fault(text).is_some() {
+        let fault = match (strict, trees) {
+            (true, _) => strict::fault(text),
+            (false, true) => line_fault(text),
+            (false, false) => None,
+        };
+        if whole.broken.is_some() || diagnose(text).or(fault).is_some() {
             return Ok(false);
         }
         let answer = Cpu.answer(text, &split.array, Want { matches: true, ..Want::default() })?;

@@ -86,12 +86,12 @@ impl Split {
         let array = part(before)?;
         let elements = rest.into_iter().map(part).collect::<Result<Vec<_>, _>>()?;
         let program = |queries: &[Query]| Program::new(queries).map_err(|_| AsOne::Refused);
-        Ok(Self {
-            path: array.text().into(),
-            array: program(&[array])?,
-            steps,
-            elements: program(&elements)?,
-        })
+        let elements = program(&elements)?;
+        // Trees find more faults than bitmaps, and the document is one record.
+        if program(queries)?.needs_trees() != elements.needs_trees() {
+            return Err(AsOne::Refused);
+        }
+        Ok(Self { path: array.text().into(), array: program(&[array])?, steps, elements })
     }
 }
 

@@ -103,6 +103,12 @@ impl Program {
         }
     }
 
+    /// Whether a test stands where its filter does: it is the first, and all.
+    fn is_told(&self, at: usize) -> bool {
+        let is_first = |instr: &Instr| instr.op == Op::Filter as u32 && instr.a as usize == at;
+        Self::is_alone(&self.tests[at]) && self.instrs[..self.blocks as usize].iter().any(is_first)
+    }
+
     /// Whether a test is all of its filter, which is then told where the filter is.
     fn is_alone(test: &Test) -> bool {
         test.kind <= TestKind::Exists as u32 && test.then == PASS && test.otherwise == FAIL
@@ -146,7 +152,7 @@ impl Display for Program {
             let line = Shown(|f: &mut Formatter<'_>| self.write_instr(f, at, instr)).to_string();
             writeln!(f, "{}", line.trim_end())?;
         }
-        for (at, test) in self.tests.iter().enumerate().filter(|(_, test)| !Self::is_alone(test)) {
+        for (at, test) in self.tests.iter().enumerate().filter(|(at, _)| !self.is_told(*at)) {
             let asked = Shown(|f: &mut Formatter<'_>| self.write_test(f, test)).to_string();
             let next = |next| match next {
                 PASS => "pass".to_owned(),

@@ -165,6 +165,17 @@ impl<O: Outline, S: Store, const WHOLE: bool> Walk<'_, O, S, WHOLE> {
         }
     }
 
+    /// Says of the containers that this piece has opened, and that nobody closes, that they end nowhere: so that whoever reads
+    /// where they end, of a line that is faulty, reads what has been written.
+    #[inline(always)]
+    fn leave_open(&mut self) {
+        while !self.top.is_none() && self.top.opener >= self.first {
+            let opener = self.top.opener;
+            self.store.set_closed(opener, Closed::default());
+            self.top = if opener > self.first { self.store.top(opener - 1) } else { Top::NONE };
+        }
+    }
+
     /// Reads the brackets of some bytes.
     #[inline(always)]
     fn run(&mut self, Stretch { from, to }: Stretch) {
@@ -237,6 +248,7 @@ pub fn part<O: Outline, S: Store, const WHOLE: bool>(
     let read_last = walk.bracket > walk.first && (WHOLE || walk.bracket == last);
     if read_last && !walk.top.is_none() {
         walk.faulty = true;
+        walk.leave_open();
         walk.store.set_top(walk.bracket - 1, Top::NONE);
     }
     walk.faulty
