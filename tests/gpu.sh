@@ -27,13 +27,13 @@ run)
         "$bin/generate" --shape "$shape" --size 200MiB -o "$data/$shape.ndjson"
     done
     files=(twitter="$data/twitter.ndjson" walmart="$data/walmart.ndjson" bestbuy="$data/bestbuy.ndjson")
-    # The JSONPath compliance test suite, if a folder is named that has it.
-    compliance=()
+    # The JSONPath compliance test suite and JSONTestSuite, if a folder is named that has them.
+    conformance=()
     if [ -n "${WARPATH_CONFORMANCE:-}" ]; then
-        compliance=(--compliance "$WARPATH_CONFORMANCE/cts.json")
+        conformance=(--conformance "$WARPATH_CONFORMANCE")
     fi
     "$bin/warpath" devices
-    "$bin/check" --device cuda "${compliance[@]}" "${files[@]}"
+    "$bin/check" --device cuda "${conformance[@]}" "${files[@]}"
     "$bin/check" --device cpu --no-suite "${files[@]}"
     ;;
 sanitize)

@@ -1,6 +1,7 @@
 //! A backend held to RFC 9535: by the JSONPath compliance test suite, and by the oracle over random queries of the whole grammar.
 
 use std::ops::Range;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -45,8 +46,9 @@ pub struct Test {
 ///
 /// # Errors
 /// If it cannot be read, or is not such a suite.
-pub fn tests(path: &str) -> Result<Vec<Test>> {
-    let text = std::fs::read_to_string(path).with_context(|| path.to_owned())?;
+pub fn tests(path: impl AsRef<Path>) -> Result<Vec<Test>> {
+    let path = path.as_ref();
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let suite: Value = serde_json::from_str(&text)?;
     let root = json::parse(text.as_bytes(), 0, text.len()).context("the suite is not JSON")?;
     let written = root.member(b"tests").context("no tests")?.children();

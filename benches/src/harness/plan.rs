@@ -200,8 +200,15 @@ fn queries(bytes: u64, tools: &[Tool]) -> Chart {
         label: ask.name.clone(),
         x: None,
         data: Data { shape, bytes },
+        // Not all tools have words for what only some can say.
+        work: Work::Tools(
+            tools
+                .iter()
+                .filter(|tool| tool.command(&ask, "f").is_some() || ask.sql.is_some())
+                .cloned()
+                .collect(),
+        ),
         ask,
-        work: Work::Tools(tools.to_vec()),
     };
     Chart { id: "queries", runs: 10, cases: cases.into_iter().map(case).collect() }
 }

@@ -2,13 +2,15 @@
 //! queries of the field over generated files, whole and in partitions.
 //!
 //! ```text
-//! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [--compliance FILE] [SHAPE=FILE...]
+//! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [--conformance FOLDER] [SHAPE=FILE...]
 //! ```
 //!
-//! SHAPE is twitter, walmart or bestbuy; the file of `--compliance` is `cts.json` of the JSONPath compliance test suite.
+//! SHAPE is twitter, walmart or bestbuy; the folder of `--conformance` has `cts.json`, the JSONPath compliance test suite, and
+//! `JSONTestSuite`.
 //!
 //! Prints a line a step and exits 1 at the first difference.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -45,13 +47,13 @@ const PARTITIONS: [usize; 4] = [1 << 20, 7 << 20, 64 << 20, 1 << 30];
 
 fn main() -> Result<()> {
     let mut device = DeviceChoice::Cpu;
-    let (mut run_suite, mut compliance, mut files) = (true, None, Vec::new());
+    let (mut run_suite, mut conformance, mut files) = (true, None, Vec::new());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--no-suite" => run_suite = false,
-            "--compliance" => {
-                compliance = Some(conformance::tests(&args.next().context("--compliance FILE")?)?);
+            "--conformance" => {
+                conformance = Some(PathBuf::from(args.next().context("--conformance FOLDER")?))
             }
             "--device" => {
                 device = match args.next().as_deref() {
@@ -78,9 +80,17 @@ fn main() -> Result<()> {
         for number in &numbers {
             let pipeline = Arc::new(Pipeline::new(warpath::cuda::Cuda::new(*number)?)?);
             whole_suite(&*pipeline)?;
-            rfc_9535(&*pipeline, compliance.as_deref())?;
+            rfc_9535(&*pipeline, conformance.as_deref())?;
             step("trees", || trees::all(&pipeline, 4000, 30 << 20))?;
             step("strict checks", || strict::all(&pipeline, 4000, 10 << 20))?;
+            if let Some(folder) = &conformance {
+                step("JSONTestSuite", || {
+                    let folder = folder.join("JSONTestSuite/test_parsing");
+                    let (accepted, refused, either) = strict::json_test_suite(&pipeline, &folder)?;
+                    println!("    {accepted} accepted, {refused} refused, {either} of either sort");
+                    Ok(())
+                })?;
+            }
             step("text of matches", || results::text(&*pipeline))?;
             step("columns", || results::columns(&*pipeline))?;
             let backend: Arc<dyn Backend> = pipeline.clone();
@@ -89,7 +99,7 @@ fn main() -> Result<()> {
         }
         if numbers.is_empty() {
             whole_suite(&warpath::Cpu)?;
-            rfc_9535(&warpath::Cpu, compliance.as_deref())?;
+            rfc_9535(&warpath::Cpu, conformance.as_deref())?;
             kept(Arc::new(warpath::Cpu))?;
         }
     }
@@ -120,10 +130,11 @@ fn whole_suite(backend: &dyn Backend) -> Result<()> {
 }
 
 /// The whole grammar: the compliance test suite if it is there, and random queries.
-fn rfc_9535(backend: &dyn Backend, compliance: Option<&[conformance::Test]>) -> Result<()> {
-    if let Some(tests) = compliance {
+fn rfc_9535(backend: &dyn Backend, folder: Option<&Path>) -> Result<()> {
+    if let Some(folder) = folder {
         step("JSONPath compliance test suite", || {
-            println!("    {} right", conformance::compliance(backend, tests)?);
+            let tests = conformance::tests(folder.join("cts.json"))?;
+            println!("    {} right", conformance::compliance(backend, &tests)?);
             Ok(())
         })?;
     }
