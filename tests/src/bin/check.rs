@@ -53,7 +53,7 @@ fn main() -> Result<()> {
         match arg.as_str() {
             "--no-suite" => run_suite = false,
             "--conformance" => {
-                conformance = Some(PathBuf::from(args.next().context("--conformance FOLDER")?))
+                conformance = Some(PathBuf::from(args.next().context("--conformance FOLDER")?));
             }
             "--device" => {
                 device = match args.next().as_deref() {
