@@ -5,6 +5,8 @@
 #   tests/gpu.sh run [FOLDER]      there: generates data and runs the checks, on the CPU and on cuda:0
 #   tests/gpu.sh sanitize [FOLDER] there: the kernels under compute-sanitizer, over small files
 #
+# WARPATH_CONFORMANCE names a folder with cts.json (the JSONPath compliance test suite) and JSONTestSuite, if those are to run too.
+#
 # A Linux x86-64 binary built here runs on any machine of the same or a newer C library.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -340,9 +340,27 @@ impl Engine {
         &*ready.backend
     }
 
+    /// What answers a program over some inputs.
+    pub(crate) fn choose_for(&self, sources: &[Source], program: &Program) -> Result<Chosen, Error> {
+        if !program.has_patterns_at_run() {
+            return self.choose(sources);
+        }
+        // Whatever is asked for, this is done by the CPU.
+        let why = "a pattern is found in the records";
+        match &self.backend {
+            Backends::Auto(cpu, _) => Ok(self.chosen(cpu.clone(), Some(format!("auto: cpu, {why}")))),
+            Backends::One(ready) => {
+                let name = ready.backend.name();
+                let reason = (name != Cpu.name())
+                    .then(|| format!("{name} was asked for; the CPU answers, since {why}"));
+                Ok(self.chosen(ready.clone(), reason))
+            }
+        }
+    }
+
     /// What answers some inputs.
     pub(crate) fn choose(&self, sources: &[Source]) -> Result<Chosen, Error> {
-        let (Ready { backend, buffers }, reason) = match &self.backend {
+        let (ready, reason) = match &self.backend {
             Backends::One(ready) => (ready.clone(), None),
             Backends::Auto(cpu, device) => {
                 let choice = auto::choose(sources.iter().map(Source::plain_bytes).sum(), auto::cores());
@@ -363,9 +381,14 @@ impl Engine {
                 (ready, Some(reason))
             }
         };
+        Ok(self.chosen(ready, reason))
+    }
+
+    fn chosen(&self, ready: Ready, reason: Option<String>) -> Chosen {
+        let Ready { backend, buffers } = ready;
         let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
         let workers = self.workers.unwrap_or_else(|| backend.workers(partition_size));
-        Ok(Chosen { backend, buffers, partition_size, workers, strict: self.strict, reason })
+        Chosen { backend, buffers, partition_size, workers, strict: self.strict, reason }
     }
 
     /// What answers some inputs whose partitions are kept.

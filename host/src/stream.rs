@@ -188,7 +188,7 @@ impl Answers {
     pub(crate) fn start(input: Input, program: Program, want: Want) -> Self {
         let Input { engine, sources, index } = input;
         let on_error = engine.on_error();
-        let chosen = match engine.choose(&sources) {
+        let chosen = match engine.choose_for(&sources, &program) {
             Ok(chosen) => chosen,
             Err(error) => return Self::failed(error),
         };

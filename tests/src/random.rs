@@ -181,7 +181,19 @@ pub fn document(rng: &mut Rng, bytes: usize) -> Vec<u8> {
 
 /// A random path of the kinds that are supported, mostly through all elements of an array that [`document`] may have.
 pub fn array_path(rng: &mut Rng) -> String {
-    let array = rng.pick(&["[*]", "[*]", "[*]", ".a[*]", ".b[1].a[*]", "[0][*]", ".*", "", "[-2][*]"]);
+    let array = rng.pick(&[
+        "[*]",
+        "[*]",
+        "[*]",
+        ".a[*]",
+        ".b[1].a[*]",
+        "[0][*]",
+        ".*",
+        "",
+        "[-2][*]",
+        "..a",
+        "..['a','b']",
+    ]);
     path(rng).replacen('$', &format!("${array}"), 1)
 }
 

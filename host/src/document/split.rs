@@ -33,7 +33,7 @@ pub(crate) enum Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AsOne {
-    /// A path, by its number, does not reach `[*]` by names and indexes alone.
+    /// A path, by its number, does not reach `[*]` or `..name` by names and indexes alone.
     NoWildcard(usize),
     /// An index that leads to the array counts from its end.
     NegativeIndex(usize),
@@ -48,8 +48,10 @@ pub enum AsOne {
 impl fmt::Display for AsOne {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoWildcard(path) => write!(f, "path {path} has no `[*]` behind names and indexes alone"),
-            Self::NegativeIndex(path) => write!(f, "path {path} counts from an array's end before its `[*]`"),
+            Self::NoWildcard(path) => {
+                write!(f, "path {path} has neither `[*]` nor `..name` behind names and indexes alone")
+            }
+            Self::NegativeIndex(path) => write!(f, "path {path} counts from the end of an array on its way"),
             Self::OtherArray(path) => write!(f, "path {path} goes through another array than path 0"),
             Self::WholeDocument(path) => write!(f, "a filter of path {path} asks the whole document (`$`)"),
             Self::Refused => f.write_str("the paths could not be taken apart"),
@@ -65,10 +67,14 @@ impl Split {
         for (number, query) in queries.iter().enumerate() {
             let segments = &query.ast().segments;
             let at = segments.iter().position(|segment| !segment.is_singular());
-            let (before, after) = at
-                .filter(|at| is_wildcard(&segments[*at]))
-                .map(|at| (&segments[..at], &segments[at + 1..]))
-                .ok_or(AsOne::NoWildcard(number))?;
+            let at = at.ok_or(AsOne::NoWildcard(number))?;
+            let (before, after) = segments.split_at(at);
+            // An array has no member of a name: its descendants of that name are its elements', in their order.
+            let after = match &after[0] {
+                segment if is_wildcard(segment) => &after[1..],
+                segment if is_descendant_names(segment) => after,
+                _ => return Err(AsOne::NoWildcard(number)),
+            };
             let text: String = before.iter().map(Segment::to_string).collect();
             match &array {
                 None => array = Some((text, before)),
@@ -99,6 +105,12 @@ impl Split {
 fn is_wildcard(segment: &Segment) -> bool {
     segment.kind == SegmentKind::Child
         && matches!(segment.selectors.as_slice(), [selector] if selector.kind == SelectorKind::Wildcard)
+}
+
+/// Whether it asks for the descendants of names and nothing else.
+fn is_descendant_names(segment: &Segment) -> bool {
+    segment.kind == SegmentKind::Descendant
+        && segment.selectors.iter().all(|selector| matches!(selector.kind, SelectorKind::Name(_)))
 }
 
 fn steps(segments: &[Segment]) -> Option<Vec<Step>> {
@@ -163,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_taken_apart_at_the_first_wildcard() {
+    fn paths_are_taken_apart_at_an_array() {
         let of = |array: &str, rest: &[&str]| {
             Ok((array.to_owned(), rest.iter().map(|path| (*path).to_owned()).collect()))
         };
@@ -172,11 +184,15 @@ mod tests {
         assert_eq!(split(&["$.a[2]['it\\'s'][*][*].b"]), of("$['a'][2]['it\\'s']", &["$[*]['b']"]));
         assert_eq!(split(&["$.a[*].b", "$['a'].*[0,1]"]), of("$['a']", &["$['b']", "$[0, 1]"]));
         assert_eq!(split(&["$[*][?@.a == 1]"]), of("$", &["$[?@['a'] == 1]"]));
+        assert_eq!(split(&["$..a"]), of("$", &["$..['a']"]));
+        assert_eq!(split(&["$.a..['b', 'c'][0]", "$.a[*].b"]), of("$['a']", &["$..['b', 'c'][0]", "$['b']"]));
     }
 
     #[test]
     fn others_are_asked_of_one_record() {
         assert_eq!(split(&["$.user.lang"]), Err(AsOne::NoWildcard(0)));
+        assert_eq!(split(&["$..*"]), Err(AsOne::NoWildcard(0)));
+        assert_eq!(split(&["$..['a', 0]"]), Err(AsOne::NoWildcard(0)));
         assert_eq!(split(&["$[0:2].a"]), Err(AsOne::NoWildcard(0)));
         assert_eq!(split(&["$[*, 0].a"]), Err(AsOne::NoWildcard(0)));
         assert_eq!(split(&["$[*].a", "$"]), Err(AsOne::NoWildcard(1)));

@@ -110,8 +110,8 @@ fn merge(queries: &[Query]) -> Vec<Trie<'_>> {
     trie
 }
 
-/// Counts how many frames of [`warpath_shared::query::machine`] wait at once, at most, and orders each point's segments so
-/// that it is few.
+/// Orders each point's segments so that few frames of [`warpath_shared::query::machine`] wait at once: how many do is counted here as
+/// if filters had none, and exactly while the program is written (`Lowering::frames`).
 ///
 /// A frame waits below the block it entered unless it took one node and had nothing left to do: so the segment below which
 /// most frames wait goes last. Filters that ask for strings, below which one always waits, come first, side by side, to be
