@@ -28,12 +28,14 @@
 //! | [`strict`] | what if records must be JSON by all of RFC 8259? |
 //! | [`columns`] | how do answers become typed columns, in Arrow's layout? |
 //! | [`device`] | which kernels run on it, in which order? |
+//! | [`bitmap`] | which records have such values, asked of compressed bitmaps? |
 //! | [`tree`] | what is a document's tree, and how is it made without a stack? |
 //! | [`dump`] | what does an index look like? |
 
 pub mod answer;
 mod auto;
 pub mod backend;
+pub mod bitmap;
 pub mod columns;
 mod cpu;
 #[cfg(feature = "cuda")]

@@ -15,12 +15,15 @@
 //! | [`column`](mod@column) | what does a value become in a typed column? |
 //! | [`strict`] | do strings and scalars consist of what RFC 8259 says, in UTF-8? |
 //! | [`tree`] | what is a document's tree, and from which rules is it made without a stack? |
+//! | [`wah`] | how are bitmaps of rows compressed, and asked as they are? |
+//! | [`bitmap`] | how are many compressed bitmaps combined, a tile of rows at a time? |
 //! | [`kernel`] | which kernels are there, with which arguments and launch shapes? |
 #![no_std]
 
 #[cfg(test)]
 extern crate std;
 
+pub mod bitmap;
 pub mod check;
 pub mod column;
 pub mod index;
@@ -31,3 +34,4 @@ pub mod strict;
 pub mod tree;
 pub mod units;
 pub mod view;
+pub mod wah;
