@@ -95,6 +95,15 @@ impl WahBuf {
     }
 }
 
+/// A bitmap with the places of its tiles: what a program is run over.
+#[derive(Clone, Copy, Debug)]
+pub struct Bitmap<'a> {
+    /// The bitmap.
+    pub wah: Wah<'a>,
+    /// Where each tile begins in its atoms ([`tile_starts`]).
+    pub tiles: &'a [TileStart],
+}
+
 /// The chunks of a bitmap, decompressed.
 #[must_use]
 pub fn chunks(of: Wah<'_>) -> Vec<u64> {
