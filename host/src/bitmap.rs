@@ -8,6 +8,8 @@
 //! |---|---|
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
+//! | [`expr`] | what does an expression say? |
 
 pub mod column;
+pub mod expr;
 pub mod wah;
