@@ -9,7 +9,10 @@
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
 //! | [`expr`] | what does an expression say? |
+//! | [`plan`] | which bitmaps answer it, by which program, and what is left to check? |
 
 pub mod column;
 pub mod expr;
+pub mod plan;
+mod show;
 pub mod wah;

@@ -247,17 +247,6 @@ impl Display for Literal {
             LiteralKind::Bool(value) => return value.fmt(f),
             LiteralKind::Text(text) => text,
         };
-        f.write_char('"')?;
-        for c in text.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                '\n' => f.write_str("\\n")?,
-                '\r' => f.write_str("\\r")?,
-                '\t' => f.write_str("\\t")?,
-                '\0'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(c))?,
-                c => f.write_char(c)?,
-            }
-        }
-        f.write_char('"')
+        super::super::show::quoted(text, f)
     }
 }
