@@ -8,6 +8,8 @@
 //! |---|---|
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
+//! | [`run`](mod@run) | how is a program run over bitmaps, on the CPU? |
 
 pub mod column;
+pub mod run;
 pub mod wah;
