@@ -14,14 +14,26 @@ use crate::bitmap::run::{Outputs, outputs};
 use crate::bitmap::wah::{Bitmap, WahBuf};
 use crate::error::Error;
 
-/// Compressed bitmaps in device memory.
+/// Compressed bitmaps in device memory, in arrays that are kept from one question to the next.
 pub struct DeviceBitmaps<A: Accelerator> {
-    atoms: A::Buffer<u64>,
-    tiles: A::Buffer<TileStart>,
-    columns: A::Buffer<Column>,
+    atoms: Slot<A, u64>,
+    tiles: Slot<A, TileStart>,
+    columns: Slot<A, Column>,
     /// How many of each there are.
     lens: [usize; 3],
     rows: u64,
+}
+
+impl<A: Accelerator> Default for DeviceBitmaps<A> {
+    fn default() -> Self {
+        Self {
+            atoms: Slot::default(),
+            tiles: Slot::default(),
+            columns: Slot::default(),
+            lens: [0; 3],
+            rows: 0,
+        }
+    }
 }
 
 /// How decompressed columns are reduced to their union: the methods of the paper.
@@ -83,31 +95,40 @@ fn two_to(at_least: u32) -> u32 {
 }
 
 impl<A: Accelerator> DeviceBitmaps<A> {
-    /// Copies bitmaps to a device: their atoms one behind the other.
+    /// Copies bitmaps to a device.
+    ///
+    /// # Errors
+    /// As for [`Self::load`].
+    pub fn new(device: &A, bitmaps: &[Bitmap<'_>]) -> Result<Self, Error> {
+        let mut all = Self::default();
+        all.load(device, bitmaps)?;
+        Ok(all)
+    }
+
+    /// Copies bitmaps to a device, in place of those that were there: their atoms one behind the other.
     ///
     /// # Errors
     /// [`Error::Device`], where memory is short too. [`Error::Internal`] if there are none, of no rows, or of different ones.
-    pub fn new(device: &A, bitmaps: &[Bitmap<'_>]) -> Result<Self, Error> {
+    pub fn load(&mut self, device: &A, bitmaps: &[Bitmap<'_>]) -> Result<(), Error> {
         let rows = bitmaps.first().map_or(0, |bitmap| bitmap.wah.rows());
         if rows == 0 || bitmaps.iter().any(|bitmap| bitmap.wah.rows() != rows) {
             return Err(Error::Internal("bitmaps are not all of the same rows".into()));
         }
-        let lens = bitmaps.iter().fold([0, 0], |[atoms, tiles], bitmap| {
-            [atoms + bitmap.wah.words().len(), tiles + bitmap.tiles.len()]
-        });
-        let (mut atoms, mut tiles) = (device.alloc(lens[0])?, device.alloc(lens[1])?);
         let mut columns = Vec::with_capacity(bitmaps.len());
-        let mut at = Column::default();
+        let mut end = Column::default();
         for bitmap in bitmaps {
-            columns.push(at);
-            device.upload(&mut atoms, at.atoms as usize, bitmap.wah.words())?;
-            device.upload(&mut tiles, at.tiles as usize, bitmap.tiles)?;
-            at.atoms += bitmap.wah.words().len() as u64;
-            at.tiles += bitmap.tiles.len() as u64;
+            columns.push(end);
+            end.atoms += bitmap.wah.words().len() as u64;
+            end.tiles += bitmap.tiles.len() as u64;
         }
-        let mut to = device.alloc(columns.len())?;
-        device.upload(&mut to, 0, &columns)?;
-        Ok(Self { atoms, tiles, columns: to, lens: [lens[0], lens[1], columns.len()], rows })
+        self.lens = [end.atoms as usize, end.tiles as usize, columns.len()];
+        self.rows = rows;
+        let (atoms, tiles) = (self.atoms.room(device, self.lens[0])?, self.tiles.room(device, self.lens[1])?);
+        for (bitmap, at) in bitmaps.iter().zip(&columns) {
+            device.upload(atoms, at.atoms as usize, bitmap.wah.words())?;
+            device.upload(tiles, at.tiles as usize, bitmap.tiles)?;
+        }
+        device.upload(self.columns.room(device, columns.len())?, 0, &columns)
     }
 
     /// How many there are.
@@ -116,12 +137,12 @@ impl<A: Accelerator> DeviceBitmaps<A> {
         self.lens[2]
     }
 
-    fn view(&self, device: &A) -> Columns<'_> {
-        Columns {
-            atoms: device.view(&self.atoms, self.lens[0]),
-            tiles: device.view(&self.tiles, self.lens[1]),
-            columns: device.view(&self.columns, self.lens[2]),
-        }
+    fn view(&self, device: &A) -> Result<Columns<'_>, Error> {
+        Ok(Columns {
+            atoms: device.view(self.atoms.get()?, self.lens[0]),
+            tiles: device.view(self.tiles.get()?, self.lens[1]),
+            columns: device.view(self.columns.get()?, self.lens[2]),
+        })
     }
 }
 
@@ -165,7 +186,7 @@ impl<A: Accelerator> BitmapStage<A> {
         device.zero(counts.room(device, outputs)?, 0, outputs)?;
         let len = if keep { outputs * chunks as usize } else { 0 };
         let args = BitmapRangeArgs {
-            columns: bitmaps.view(device),
+            columns: bitmaps.view(device)?,
             program: device.view(slot.get()?, program.len()),
             words: device.view_mut(words.room(device, len)?, len),
             counts: device.view_mut(counts.get_mut()?, outputs),
@@ -218,7 +239,7 @@ impl<A: Accelerator> BitmapStage<A> {
         let Self { device, words, .. } = self;
         let len = bitmaps.columns() * stripe as usize;
         let args = DecompressTilesArgs {
-            columns: bitmaps.view(device),
+            columns: bitmaps.view(device)?,
             words: device.view_mut(words.room(device, len)?, len),
             chunks: chunks_for(bitmaps.rows),
             first,
@@ -233,7 +254,7 @@ impl<A: Accelerator> BitmapStage<A> {
         let tiles = len.div_ceil(EXPAND_WORDS);
         {
             let args = DecompressScanArgs {
-                atoms: device.view(&bitmaps.atoms, atoms),
+                atoms: device.view(bitmaps.atoms.get()?, atoms),
                 starts: device.view_mut(starts.room(device, atoms)?, atoms),
                 firsts: device.view_mut(firsts.room(device, tiles)?, tiles),
                 look_back: scratch.start(device, atoms.div_ceil(SCAN_ATOMS))?,
@@ -242,7 +263,7 @@ impl<A: Accelerator> BitmapStage<A> {
             launch::<A, DecompressScan>(device, &args)?;
         }
         let args = DecompressWordsArgs {
-            atoms: device.view(&bitmaps.atoms, atoms),
+            atoms: device.view(bitmaps.atoms.get()?, atoms),
             starts: device.view(starts.get()?, atoms),
             firsts: device.view(firsts.get()?, tiles),
             words: device.view_mut(words.room(device, len)?, len),
