@@ -8,6 +8,8 @@
 //! |---|---|
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
+//! | [`reduce`] | how are unions made two at a time, as others make them? |
 
 pub mod column;
+pub mod reduce;
 pub mod wah;
