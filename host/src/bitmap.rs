@@ -9,7 +9,9 @@
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
 //! | [`run`](mod@run) | how is a program run over bitmaps, on the CPU? |
+//! | [`reduce`] | how are unions made two at a time, as others make them? |
 
 pub mod column;
+pub mod reduce;
 pub mod run;
 pub mod wah;
