@@ -1,5 +1,6 @@
 //! The kernels, a file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`].
 
+mod bitmap;
 mod columns;
 mod copy;
 mod faulty;
@@ -14,7 +15,9 @@ mod structure;
 mod tape;
 mod tape_nodes;
 mod tree_query;
+mod wah;
 
+pub use bitmap::{bitmap_range, decompress_tiles};
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
 pub use copy::copy_16;
 pub use index::line_index;
@@ -30,3 +33,6 @@ pub use structure::structure_write;
 pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};
 pub use tape_nodes::tape_nodes;
 pub use tree_query::{names_count, names_fill, tree_count, tree_fill};
+pub use wah::{
+    bin_words, coa_level, compress_atoms, compress_starts, decompress_scan, decompress_words, hybrid_tiles,
+};

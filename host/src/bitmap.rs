@@ -15,4 +15,10 @@ pub mod column;
 pub mod expr;
 pub mod plan;
 mod show;
+//! | [`run`](mod@run) | how is a program run over bitmaps, on the CPU? |
+//! | [`reduce`] | how are unions made two at a time, as others make them? |
+
+pub mod column;
+pub mod reduce;
+pub mod run;
 pub mod wah;

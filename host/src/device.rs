@@ -3,6 +3,7 @@
 //! The CUDA device is one accelerator; the emulator of the tests is another. The sequence of launches,
 //! the sizes of all buffers and the judging of suspected lines are written here, once.
 
+mod bitmap;
 mod columns;
 mod index;
 mod kept;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::kernel::Kernel;
 
+pub use bitmap::{BitmapStage, Decompression, DeviceBitmaps, Method};
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 pub use tree::{TreeCut, Trees};
@@ -44,6 +46,9 @@ plain!(
     u64,
     i32,
     i64,
+    warpath_shared::bitmap::Column,
+    warpath_shared::bitmap::Instr,
+    warpath_shared::bitmap::TileStart,
     warpath_shared::index::level::KindWrites,
     warpath_shared::ir::Instr,
     warpath_shared::ir::Test,

@@ -26,14 +26,26 @@
 //! | [`StrictCheck`] | text, string bitmap, newline index | lines whose strings and scalars are not strictly JSON |
 //! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | matches, counted and then written |
 //! | [`NamesCount`], [`CountScan`], [`NamesFill`] | text, trees, names | the same, of paths `$..name` |
+//! | [`BitmapRange`] | compressed bitmaps, program | the chunks of results, and their counts |
+//! | [`DecompressTiles`], or [`DecompressScan`] and [`DecompressWords`] | compressed bitmaps | their chunks |
+//! | [`CoaLevel`], [`HybridTiles`] | chunks of bitmaps | their union |
+//! | [`BinWords`] | the bin of each row | the chunks of bins |
+//! | [`CompressStarts`], [`CompressAtoms`] | chunks of bitmaps | compressed bitmaps |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
+mod bitmap;
 mod columns;
 mod results;
 mod strict;
 mod tape;
 mod tree_query;
 
+pub use bitmap::{
+    BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COA_WORDS, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs,
+    Columns, CompressAtoms, CompressAtomsArgs, CompressStarts, CompressStartsArgs, DecompressScan,
+    DecompressScanArgs, DecompressTiles, DecompressTilesArgs, DecompressWords, DecompressWordsArgs,
+    EXPAND_WORDS, HybridTiles, HybridTilesArgs, MAX_THREADS, SCAN_ATOMS,
+};
 pub use columns::{
     ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
     PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
@@ -94,6 +106,10 @@ pub unsafe trait Kernel {
     const NAME: &'static str;
     /// The threads of a block.
     const THREADS: usize = BLOCK_THREADS;
+    /// The threads of a block of one launch: no more than [`Self::THREADS`].
+    fn threads(_args: &Self::Args<'_>) -> u32 {
+        Self::THREADS as u32
+    }
     /// The number of blocks. Never zero for arguments that [`check`](Self::check) accepts.
     fn blocks(args: &Self::Args<'_>) -> u32;
     /// Whether the sizes agree.
@@ -140,6 +156,15 @@ macro_rules! for_each_kernel {
             (TreeFill, tree_fill, tree_fill),
             (NamesCount, names_count, names),
             (NamesFill, names_fill, names),
+            (BitmapRange, bitmap_range, bitmap),
+            (DecompressTiles, decompress_tiles, wah),
+            (DecompressScan, decompress_scan, wah),
+            (DecompressWords, decompress_words, wah),
+            (CoaLevel, coa_level, wah),
+            (HybridTiles, hybrid_tiles, wah),
+            (BinWords, bin_words, wah),
+            (CompressStarts, compress_starts, wah),
+            (CompressAtoms, compress_atoms, wah),
             (Copy16, copy_16, copy),
         }
     };

@@ -230,7 +230,7 @@ impl Accelerator for Emulated {
         let mut kernels = self.0.kernels.lock().map_err(|_| Error::Internal("a launch panicked".into()))?;
         *kernels.entry(K::NAME).or_default() += 1;
         drop(kernels);
-        let launch = Launch::new(K::blocks(args), K::THREADS as u32).schedule(self.schedule());
+        let launch = Launch::new(K::blocks(args), K::threads(args)).schedule(self.schedule());
         let mut ran = false;
         macro_rules! run_it {
             ($(($kernel:ident, $function:ident, $module:ident)),* $(,)?) => {

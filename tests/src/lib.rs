@@ -1,6 +1,7 @@
 //! What Warpath's tests share: naive oracles, the emulated device, case data, and the comparisons that hold every
 //! backend to the oracles, under `cargo test` and on a GPU (`check`).
 
+pub mod bitmaps;
 pub mod conformance;
 pub mod data;
 pub mod emulated;

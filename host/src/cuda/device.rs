@@ -702,7 +702,7 @@ impl Accelerator for Cuda {
         // for what they point to.
         unsafe {
             let parameters = [parameter.cast_mut().cast::<c_void>()];
-            self.stream()?.launch(&function, K::blocks(args), K::THREADS as u32, 0, &parameters)
+            self.stream()?.launch(&function, K::blocks(args), K::threads(args), 0, &parameters)
         }
         .map_err(failed(K::NAME))?;
         if let Some(start) = start {

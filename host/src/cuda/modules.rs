@@ -46,7 +46,7 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 16] = modules![
+const MODULES: [KernelModule; 18] = modules![
     "index",
     "slots",
     "slots_loose",
@@ -62,6 +62,8 @@ const MODULES: [KernelModule; 16] = modules![
     "tree_count",
     "tree_fill",
     "names",
+    "bitmap",
+    "wah",
     "copy"
 ];
 

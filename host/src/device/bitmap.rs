@@ -1,0 +1,433 @@
+//! Bitmaps on a device: programs over compressed ones, the methods of the paper beside them, and how they are made.
+
+use warpath_shared::bitmap::{Column, Instr, TILE_CHUNKS, TileStart};
+use warpath_shared::kernel::{
+    BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs, Columns,
+    CompressAtoms, CompressAtomsArgs, CompressStarts, CompressStartsArgs, DecompressScan, DecompressScanArgs,
+    DecompressTiles, DecompressTilesArgs, DecompressWords, DecompressWordsArgs, EXPAND_WORDS, HybridTiles,
+    HybridTilesArgs, MAX_THREADS, SCAN_ATOMS,
+};
+use warpath_shared::wah::{chunks_for, last_chunk};
+
+use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
+use crate::bitmap::run::{Outputs, outputs};
+use crate::bitmap::wah::{Bitmap, WahBuf};
+use crate::error::Error;
+
+/// Compressed bitmaps in device memory, in arrays that are kept from one question to the next.
+pub struct DeviceBitmaps<A: Accelerator> {
+    atoms: Slot<A, u64>,
+    tiles: Slot<A, TileStart>,
+    columns: Slot<A, Column>,
+    /// How many of each there are.
+    lens: [usize; 3],
+    rows: u64,
+}
+
+impl<A: Accelerator> Default for DeviceBitmaps<A> {
+    fn default() -> Self {
+        Self {
+            atoms: Slot::default(),
+            tiles: Slot::default(),
+            columns: Slot::default(),
+            lens: [0; 3],
+            rows: 0,
+        }
+    }
+}
+
+/// How decompressed columns are reduced to their union: the methods of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Column-oriented access.
+    Coa,
+    /// Row-oriented access: 2,048 columns at most.
+    Roa,
+    /// Blocks of *k* × *j* threads over 2*k* columns and *j* rows of words.
+    Hybrid {
+        /// *k*
+        width: u32,
+        /// *j*
+        height: u32,
+    },
+    /// The hybrid whose blocks span all columns, 2,048 at most: no second round.
+    IdealHybrid,
+}
+
+impl Method {
+    /// The method that the paper's table 2 has for so many columns: two are a point query.
+    #[must_use]
+    pub fn for_columns(columns: usize) -> Self {
+        match columns {
+            0..=2 => Self::Coa,
+            3..=1024 => Self::IdealHybrid,
+            1025..=2048 => Self::Roa,
+            _ => Self::Hybrid { width: 32, height: 32 },
+        }
+    }
+}
+
+/// How columns are decompressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decompression {
+    /// By scans of the atoms, then one thread a word: DecompressVector.
+    Scans,
+    /// By where tiles begin, as it is stored.
+    Tiles,
+}
+
+/// What works on bitmaps, in buffers that are kept from one call to the next.
+pub struct BitmapStage<A: Accelerator> {
+    device: A,
+    program: Slot<A, Instr>,
+    words: Slot<A, u64>,
+    counts: Slot<A, u64>,
+    starts: Slot<A, u32>,
+    firsts: Slot<A, u32>,
+    scratch: ScanScratch<A, u64>,
+    atoms: Slot<A, u64>,
+    bins: Slot<A, u32>,
+}
+
+/// The smallest power of two that is no less.
+fn two_to(at_least: u32) -> u32 {
+    at_least.max(1).next_power_of_two()
+}
+
+impl<A: Accelerator> DeviceBitmaps<A> {
+    /// Copies bitmaps to a device.
+    ///
+    /// # Errors
+    /// As for [`Self::load`].
+    pub fn new(device: &A, bitmaps: &[Bitmap<'_>]) -> Result<Self, Error> {
+        let mut all = Self::default();
+        all.load(device, bitmaps)?;
+        Ok(all)
+    }
+
+    /// Copies bitmaps to a device, in place of those that were there: their atoms one behind the other.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too. [`Error::Internal`] if there are none, of no rows, or of different ones.
+    pub fn load(&mut self, device: &A, bitmaps: &[Bitmap<'_>]) -> Result<(), Error> {
+        let rows = bitmaps.first().map_or(0, |bitmap| bitmap.wah.rows());
+        if rows == 0 || bitmaps.iter().any(|bitmap| bitmap.wah.rows() != rows) {
+            return Err(Error::Internal("bitmaps are not all of the same rows".into()));
+        }
+        let mut columns = Vec::with_capacity(bitmaps.len());
+        let mut end = Column::default();
+        for bitmap in bitmaps {
+            columns.push(end);
+            end.atoms += bitmap.wah.words().len() as u64;
+            end.tiles += bitmap.tiles.len() as u64;
+        }
+        self.lens = [end.atoms as usize, end.tiles as usize, columns.len()];
+        self.rows = rows;
+        let (atoms, tiles) = (self.atoms.room(device, self.lens[0])?, self.tiles.room(device, self.lens[1])?);
+        for (bitmap, at) in bitmaps.iter().zip(&columns) {
+            device.upload(atoms, at.atoms as usize, bitmap.wah.words())?;
+            device.upload(tiles, at.tiles as usize, bitmap.tiles)?;
+        }
+        device.upload(self.columns.room(device, columns.len())?, 0, &columns)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.lens[2]
+    }
+
+    fn view(&self, device: &A) -> Result<Columns<'_>, Error> {
+        Ok(Columns {
+            atoms: device.view(self.atoms.get()?, self.lens[0]),
+            tiles: device.view(self.tiles.get()?, self.lens[1]),
+            columns: device.view(self.columns.get()?, self.lens[2]),
+        })
+    }
+}
+
+impl<A: Accelerator> BitmapStage<A> {
+    /// What works on a device.
+    #[must_use]
+    pub fn new(device: A) -> Self {
+        Self {
+            device,
+            program: Slot::default(),
+            words: Slot::default(),
+            counts: Slot::default(),
+            starts: Slot::default(),
+            firsts: Slot::default(),
+            scratch: ScanScratch::default(),
+            atoms: Slot::default(),
+            bins: Slot::default(),
+        }
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &A {
+        &self.device
+    }
+
+    /// Runs a program over bitmaps. The results stay on the device, and with `keep` their chunks do. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`]. [`Error::Internal`] for what is no program over these bitmaps.
+    pub fn launch_range(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        program: &[Instr],
+        keep: bool,
+    ) -> Result<usize, Error> {
+        let outputs = outputs(program, bitmaps.columns())?;
+        let Self { device, words, counts, program: slot, .. } = self;
+        let chunks = chunks_for(bitmaps.rows);
+        device.upload(slot.room(device, program.len())?, 0, program)?;
+        device.zero(counts.room(device, outputs)?, 0, outputs)?;
+        let len = if keep { outputs * chunks as usize } else { 0 };
+        let args = BitmapRangeArgs {
+            columns: bitmaps.view(device)?,
+            program: device.view(slot.get()?, program.len()),
+            words: device.view_mut(words.room(device, len)?, len),
+            counts: device.view_mut(counts.get_mut()?, outputs),
+            chunks,
+            last: last_chunk(bitmaps.rows),
+        };
+        launch::<A, BitmapRange>(device, &args)?;
+        Ok(outputs)
+    }
+
+    /// Runs a program over bitmaps, and gives its results; with `keep` their chunks too.
+    ///
+    /// # Errors
+    /// As for [`Self::launch_range`].
+    pub fn range(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        program: &[Instr],
+        keep: bool,
+    ) -> Result<Outputs, Error> {
+        let outputs = self.launch_range(bitmaps, program, keep)?;
+        let chunks = if keep { chunks_for(bitmaps.rows) as usize } else { 0 };
+        let mut results = Outputs { chunks: vec![vec![0; chunks]; outputs], counts: vec![0; outputs] };
+        let mut downloads = Downloads::new(&self.device);
+        downloads.add(&self.counts, 0, &mut results.counts)?;
+        for (number, to) in results.chunks.iter_mut().enumerate() {
+            downloads.add(&self.words, number * chunks, to)?;
+        }
+        downloads.run()?;
+        Ok(results)
+    }
+
+    /// Decompresses bitmaps. Their chunks stay on the device. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`]; [`Error::Internal`] for 2³² chunks or more.
+    pub fn decompress(&mut self, bitmaps: &DeviceBitmaps<A>, how: Decompression) -> Result<(), Error> {
+        match how {
+            Decompression::Scans => self.decompress_by_scans(bitmaps),
+            Decompression::Tiles => self.decompress_stripe(bitmaps, 0, chunks_for(bitmaps.rows)),
+        }
+    }
+
+    fn decompress_stripe(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        first: u64,
+        stripe: u64,
+    ) -> Result<(), Error> {
+        let Self { device, words, .. } = self;
+        let len = bitmaps.columns() * stripe as usize;
+        let args = DecompressTilesArgs {
+            columns: bitmaps.view(device)?,
+            words: device.view_mut(words.room(device, len)?, len),
+            chunks: chunks_for(bitmaps.rows),
+            first,
+            stripe,
+        };
+        launch::<A, DecompressTiles>(device, &args)
+    }
+
+    fn decompress_by_scans(&mut self, bitmaps: &DeviceBitmaps<A>) -> Result<(), Error> {
+        let Self { device, words, starts, firsts, scratch, .. } = self;
+        let (len, atoms) = (bitmaps.columns() * chunks_for(bitmaps.rows) as usize, bitmaps.lens[0]);
+        let tiles = len.div_ceil(EXPAND_WORDS);
+        {
+            let args = DecompressScanArgs {
+                atoms: device.view(bitmaps.atoms.get()?, atoms),
+                starts: device.view_mut(starts.room(device, atoms)?, atoms),
+                firsts: device.view_mut(firsts.room(device, tiles)?, tiles),
+                look_back: scratch.start(device, atoms.div_ceil(SCAN_ATOMS))?,
+                words: len as u64,
+            };
+            launch::<A, DecompressScan>(device, &args)?;
+        }
+        let args = DecompressWordsArgs {
+            atoms: device.view(bitmaps.atoms.get()?, atoms),
+            starts: device.view(starts.get()?, atoms),
+            firsts: device.view(firsts.get()?, tiles),
+            words: device.view_mut(words.room(device, len)?, len),
+        };
+        launch::<A, DecompressWords>(device, &args)
+    }
+
+    /// Unites what [`Self::decompress`] has left of so many columns, of so many chunks each, into the first of them. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`]. [`Error::Usage`] for more columns than the method takes, and for a tile of more than 1,024 threads.
+    pub fn unite(&mut self, columns: usize, chunks: u64, method: Method) -> Result<(), Error> {
+        let Self { device, words, .. } = self;
+        let (mut left, len) = (columns as u32, columns * chunks as usize);
+        let hybrid = |words: &mut Slot<A, u64>, columns, stride, width, height| {
+            let words = device.view_mut(words.get_mut()?, len);
+            launch::<A, HybridTiles>(
+                device,
+                &HybridTilesArgs { words, chunks, columns, stride, width, height },
+            )
+        };
+        match method {
+            Method::Coa => {
+                while left > 1 {
+                    let words = device.view_mut(words.get_mut()?, len);
+                    launch::<A, CoaLevel>(
+                        device,
+                        &CoaLevelArgs { words, chunks, columns: left, reserved: 0 },
+                    )?;
+                    left = left.div_ceil(2);
+                }
+                Ok(())
+            }
+            Method::Roa | Method::IdealHybrid if left > 2 * MAX_THREADS => {
+                Err(Error::Usage(format!("{left} columns are more than the 2048 that one block spans")))
+            }
+            Method::Roa => hybrid(words, left, 1, left.div_ceil(2), 1),
+            Method::IdealHybrid => {
+                let width = two_to(left.div_ceil(2));
+                hybrid(words, left, 1, width, MAX_THREADS / width)
+            }
+            Method::Hybrid { width, height } => {
+                if width == 0 || height == 0 || u64::from(width) * u64::from(height) > u64::from(MAX_THREADS)
+                {
+                    return Err(Error::Usage(format!(
+                        "a tile has 1 to 1024 threads, not {width} × {height}"
+                    )));
+                }
+                let mut stride = 1;
+                while stride == 1 || left > 1 {
+                    hybrid(words, left, stride, width, height)?;
+                    left = left.div_ceil(2 * width);
+                    stride *= 2 * width;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Decompresses bitmaps and unites them, stripe by stripe of so many chunks, so that what is decompressed stays in the cache. Only the
+    /// union of the last stripe stays. `to` is given each one's, if it is wanted. Whole tiles make a stripe.
+    ///
+    /// # Errors
+    /// As for [`Self::decompress`] and [`Self::unite`].
+    pub fn unite_in_stripes(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        stripe: u64,
+        method: Method,
+        mut to: Option<&mut Vec<u64>>,
+    ) -> Result<(), Error> {
+        let chunks = chunks_for(bitmaps.rows);
+        let tiles = stripe.div_ceil(u64::from(TILE_CHUNKS)).max(1);
+        let mut first = 0;
+        while first * u64::from(TILE_CHUNKS) < chunks {
+            let len = (chunks - first * u64::from(TILE_CHUNKS)).min(tiles * u64::from(TILE_CHUNKS));
+            self.decompress_stripe(bitmaps, first, len)?;
+            self.unite(bitmaps.columns(), len, method)?;
+            if let Some(to) = &mut to {
+                to.extend(self.words(len as usize)?);
+            }
+            first += tiles;
+        }
+        Ok(())
+    }
+
+    /// The first words that are on the device: a union, or decompressed columns one behind the other.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn words(&self, len: usize) -> Result<Vec<u64>, Error> {
+        let mut words = vec![0; len];
+        self.device.download(self.words.get()?, 0, &mut words)?;
+        Ok(words)
+    }
+
+    /// Compresses chunks of columns that are on the device, one behind the other: the results of [`Self::launch_range`], say. Waits twice, first for
+    /// how many atoms there are.
+    ///
+    /// # Errors
+    /// [`Error::Device`]; [`Error::Internal`] for 2³² chunks or more.
+    pub fn compress(&mut self, columns: usize, rows: u64) -> Result<Vec<WahBuf>, Error> {
+        let Self { device, words, starts, firsts, scratch, atoms, .. } = self;
+        let chunks = chunks_for(rows);
+        let len = columns * chunks as usize;
+        {
+            let args = CompressStartsArgs {
+                words: device.view(words.get()?, len),
+                starts: device.view_mut(starts.room(device, len + 1)?, len + 1),
+                columns: device.view_mut(firsts.room(device, columns + 1)?, columns + 1),
+                look_back: scratch.start(device, len.div_ceil(COMPRESS_CHUNKS))?,
+                chunks,
+            };
+            launch::<A, CompressStarts>(device, &args)?;
+        }
+        let mut of_columns = vec![0; columns + 1];
+        device.download(firsts.get()?, 0, &mut of_columns)?;
+        let count = of_columns[columns] as usize;
+        let args = CompressAtomsArgs {
+            words: device.view(words.get()?, len),
+            starts: device.view(starts.get()?, count + 1),
+            atoms: device.view_mut(atoms.room(device, count)?, count),
+        };
+        launch::<A, CompressAtoms>(device, &args)?;
+        let mut all = vec![0; count];
+        device.download(atoms.get()?, 0, &mut all)?;
+        let column = |ends: &[u32]| {
+            WahBuf::new(all[ends[0] as usize..ends[1] as usize].to_vec(), rows)
+                .map_err(|fault| Error::Internal(format!("a device compressed wrongly: {fault}")))
+        };
+        of_columns.windows(2).map(column).collect()
+    }
+
+    /// The bitmaps of bins, from the bin of each row: so many bins at a time as there is room for.
+    ///
+    /// # Errors
+    /// [`Error::Device`]. [`Error::Internal`] for no rows.
+    pub fn bitmaps_of(&mut self, bins: &[u32], count: u32) -> Result<Vec<WahBuf>, Error> {
+        let rows = bins.len() as u64;
+        if rows == 0 {
+            return Err(Error::Internal("no rows to be binned".into()));
+        }
+        let chunks = chunks_for(rows) as usize;
+        // A quarter of the memory holds words and where their atoms begin; the number of words has 32 bits.
+        let room = (self.device.free_memory()? as usize / 4 / (16 * chunks)).min((1 << 31) / chunks).max(1);
+        let device = &self.device;
+        device.upload(self.bins.room(device, bins.len())?, 0, bins)?;
+        let mut all = Vec::with_capacity(count as usize);
+        let mut first = 0;
+        while first < count {
+            let some = (count - first).min(room as u32);
+            let Self { device, bins: slot, words, .. } = self;
+            let len = some as usize * chunks;
+            device.zero(words.room(device, len)?, 0, len)?;
+            let args = BinWordsArgs {
+                bins: device.view(slot.get()?, bins.len()),
+                words: device.view_mut(words.get_mut()?, len),
+                first,
+                count: some,
+            };
+            launch::<A, BinWords>(device, &args)?;
+            all.extend(self.compress(some as usize, rows)?);
+            first += some;
+        }
+        Ok(all)
+    }
+}

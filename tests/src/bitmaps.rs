@@ -1,0 +1,286 @@
+//! Holds bitmaps, on the CPU and on a device, to an oracle that has a `bool` a row.
+
+use anyhow::{Result, ensure};
+use warpath::bitmap::run::{Outputs, run};
+use warpath::bitmap::wah::{Bitmap, OnesBuilder, WahBuf, tile_starts};
+use warpath::device::{Accelerator, BitmapStage, Decompression, DeviceBitmaps, Method};
+use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode, TileStart, check};
+use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
+
+use crate::random::Rng;
+
+/// Rows of a column, with runs of all lengths, of a density of its own.
+pub fn rows(rng: &mut Rng, count: usize) -> Vec<bool> {
+    let mut rows = Vec::with_capacity(count);
+    let (runs, density) = (rng.below(3), rng.below(101));
+    while rows.len() < count {
+        let longest = [1, 20, 200, 9000, 30_000][rng.below(5)];
+        let len = if runs > 0 && rng.below(runs + 1) > 0 { rng.below(longest) + 1 } else { 1 };
+        let value = rng.below(100) < density;
+        let len = len.min(count - rows.len());
+        rows.resize(rows.len() + len, value);
+    }
+    rows
+}
+
+/// A bitmap of rows, made bit by bit.
+pub fn compressed(rows: &[bool]) -> WahBuf {
+    let mut ones = OnesBuilder::default();
+    for (row, _) in rows.iter().enumerate().filter(|(_, one)| **one) {
+        ones.push(row as u64);
+    }
+    ones.finish(rows.len() as u64)
+}
+
+/// Chunks of rows, made bit by bit.
+pub fn chunks(rows: &[bool]) -> Vec<u64> {
+    let chunk = |rows: &[bool]| rows.iter().rev().fold(0, |chunk, one| chunk << 1 | u64::from(*one));
+    rows.chunks(CHUNK_ROWS as usize).map(chunk).collect()
+}
+
+/// A number of rows that is at, or near, some boundary.
+pub fn row_count(rng: &mut Rng, most: usize) -> usize {
+    let near = [1, 62, 63, 64, 125, 126, 127, 63 * 127, 63 * 128, 63 * 128 + 1, 63 * 129, 63 * 256, 63 * 300]
+        [rng.below(13)];
+    let count = if rng.below(2) == 0 { near + rng.below(3) } else { 1 + rng.below(most) };
+    count.clamp(1, most)
+}
+
+/// A program over so many columns that stores one result, or two.
+pub fn program(rng: &mut Rng, columns: usize) -> Vec<Instr> {
+    fn operand(rng: &mut Rng, columns: usize, depth: usize, most: usize, to: &mut Vec<Instr>) {
+        let any = |rng: &mut Rng| {
+            let first = rng.below(columns);
+            Instr::new(OpCode::Any, first as u32, rng.below(columns - first + 1) as u32)
+        };
+        match rng.below(if depth < most { 6 } else { 2 }) {
+            0 | 1 => to.push(any(rng)),
+            2 => {
+                operand(rng, columns, depth, most, to);
+                to.push(Instr::new(OpCode::Not, 0, 0));
+            }
+            3 => {
+                // More columns added to what there is.
+                operand(rng, columns, depth, most, to);
+                to.push(any(rng));
+            }
+            _ => {
+                operand(rng, columns, depth, most, to);
+                let skip = [None, Some(OpCode::SkipNone), Some(OpCode::SkipAll)][rng.below(3)];
+                let at = to.len();
+                if let Some(skip) = skip {
+                    to.push(Instr::new(skip, 0, 0));
+                }
+                to.push(Instr::new(OpCode::Push, 0, 0));
+                operand(rng, columns, depth + 1, most, to);
+                let op = match skip {
+                    // What has no row stays so, and what has all.
+                    Some(OpCode::SkipNone) => [OpCode::And, OpCode::AndNot][rng.below(2)],
+                    Some(_) => OpCode::Or,
+                    None => [OpCode::And, OpCode::Or, OpCode::AndNot][rng.below(3)],
+                };
+                to.push(Instr::new(op, 0, 0));
+                if skip.is_some() {
+                    to[at].first = to.len() as u32;
+                }
+            }
+        }
+    }
+    let (mut program, most) = (Vec::new(), 1 + rng.below(MAX_STACK));
+    operand(rng, columns, 0, most, &mut program);
+    program.push(Instr::new(OpCode::Store, 0, 0));
+    if rng.below(2) == 0 {
+        operand(rng, columns, 0, most, &mut program);
+        program.push(Instr::new(OpCode::Store, 1, 0));
+    }
+    program
+}
+
+/// What a program stores, row by row.
+pub fn wanted(program: &[Instr], columns: &[Vec<bool>]) -> Vec<Vec<bool>> {
+    let rows = columns[0].len();
+    let mut results = vec![vec![false; rows]; 2];
+    let mut stored = 0;
+    for row in 0..rows {
+        let (mut one, mut stack) = (false, Vec::new());
+        for instr in program {
+            let (first, count) = (instr.first as usize, instr.count as usize);
+            match instr.op().unwrap() {
+                OpCode::Any => one |= columns[first..first + count].iter().any(|column| column[row]),
+                OpCode::Push => stack.push(std::mem::take(&mut one)),
+                OpCode::And => one &= stack.pop().unwrap(),
+                OpCode::Or => one |= stack.pop().unwrap(),
+                OpCode::AndNot => one = stack.pop().unwrap() & !one,
+                OpCode::Not => one = !one,
+                OpCode::Store => {
+                    results[first][row] = one;
+                    stored = stored.max(first + 1);
+                }
+                // They only save time.
+                OpCode::SkipNone | OpCode::SkipAll => {}
+            }
+        }
+    }
+    results.truncate(stored);
+    results
+}
+
+fn outputs(results: &[Vec<bool>]) -> Outputs {
+    Outputs {
+        chunks: results.iter().map(|rows| chunks(rows)).collect(),
+        counts: results.iter().map(|rows| rows.iter().filter(|one| **one).count() as u64).collect(),
+    }
+}
+
+/// Columns with all that is made of them.
+pub struct Case {
+    /// Each column's rows.
+    pub columns: Vec<Vec<bool>>,
+    bitmaps: Vec<WahBuf>,
+    tiles: Vec<Vec<TileStart>>,
+}
+
+impl Case {
+    /// Random columns.
+    pub fn random(rng: &mut Rng, columns: usize, count: usize) -> Self {
+        Self::of((0..columns).map(|_| rows(rng, count)).collect())
+    }
+
+    /// Some columns.
+    pub fn of(columns: Vec<Vec<bool>>) -> Self {
+        let bitmaps: Vec<WahBuf> = columns.iter().map(|rows| compressed(rows)).collect();
+        let tiles = bitmaps.iter().map(|bitmap| tile_starts(bitmap.as_wah())).collect();
+        Self { columns, bitmaps, tiles }
+    }
+
+    /// Their bitmaps.
+    pub fn bitmaps(&self) -> Vec<Bitmap<'_>> {
+        let bitmaps = self.bitmaps.iter().zip(&self.tiles);
+        bitmaps.map(|(bitmap, tiles)| Bitmap { wah: bitmap.as_wah(), tiles }).collect()
+    }
+
+    /// Holds the CPU to the oracle.
+    ///
+    /// # Errors
+    /// Where they differ.
+    pub fn check_cpu(&self, program: &[Instr]) -> Result<()> {
+        let want = outputs(&wanted(program, &self.columns));
+        let count = self.columns[0].len() as u64;
+        for threads in [1, 3] {
+            let got = run(&self.bitmaps(), program, count, threads, true)?;
+            ensure!(got == want, "{program:?} over {count} rows");
+            let counted = run(&self.bitmaps(), program, count, threads, false)?;
+            ensure!(counted.counts == want.counts && counted.chunks.iter().all(Vec::is_empty));
+        }
+        Ok(())
+    }
+
+    /// Holds a device's programs to the oracle.
+    ///
+    /// # Errors
+    /// Where they differ.
+    pub fn check_program<A: Accelerator>(&self, stage: &mut BitmapStage<A>, program: &[Instr]) -> Result<()> {
+        check(program, self.columns.len())?;
+        let want = outputs(&wanted(program, &self.columns));
+        let bitmaps = DeviceBitmaps::new(stage.device(), &self.bitmaps())?;
+        let got = stage.range(&bitmaps, program, true)?;
+        ensure!(got == want, "{program:?} over {} rows", self.columns[0].len());
+        let kept = stage.compress(want.counts.len(), self.columns[0].len() as u64)?;
+        let expected: Vec<WahBuf> =
+            wanted(program, &self.columns).iter().map(|rows| compressed(rows)).collect();
+        ensure!(kept == expected, "compressed");
+        let counted = stage.range(&bitmaps, program, false)?;
+        ensure!(counted.counts == want.counts && counted.chunks.iter().all(Vec::is_empty), "counted");
+        Ok(())
+    }
+
+    /// Holds a device's decompression and the methods of the paper to the oracle.
+    ///
+    /// # Errors
+    /// Where they differ.
+    pub fn check_methods<A: Accelerator>(&self, stage: &mut BitmapStage<A>, shape: (u32, u32)) -> Result<()> {
+        let rows = self.columns[0].len();
+        let chunks_of = chunks_for(rows as u64);
+        let bitmaps = DeviceBitmaps::new(stage.device(), &self.bitmaps())?;
+        let all: Vec<u64> = self.columns.iter().flat_map(|rows| chunks(rows)).collect();
+        let mut union = vec![false; rows];
+        for column in &self.columns {
+            union.iter_mut().zip(column).for_each(|(union, one)| *union |= one);
+        }
+        let union = chunks(&union);
+        let (width, height) = shape;
+        for how in [Decompression::Scans, Decompression::Tiles] {
+            for method in [
+                Method::Coa,
+                Method::Roa,
+                Method::IdealHybrid,
+                Method::Hybrid { width, height },
+                Method::for_columns(self.columns.len()),
+            ] {
+                stage.decompress(&bitmaps, how)?;
+                ensure!(stage.words(all.len())? == all, "{how:?} of {rows} rows");
+                stage.unite(self.columns.len(), chunks_of, method)?;
+                ensure!(stage.words(union.len())? == union, "{method:?} of {} columns", self.columns.len());
+            }
+        }
+        for stripe in [1, 129, 400] {
+            let mut striped = Vec::new();
+            stage.unite_in_stripes(&bitmaps, stripe, Method::IdealHybrid, Some(&mut striped))?;
+            ensure!(striped == union, "in stripes of {stripe} chunks");
+        }
+        Ok(())
+    }
+}
+
+/// Holds a device's binning to the oracle.
+///
+/// # Errors
+/// Where they differ.
+pub fn check_bins<A: Accelerator>(
+    stage: &mut BitmapStage<A>,
+    rng: &mut Rng,
+    count: usize,
+    bins: u32,
+) -> Result<()> {
+    let mut of = vec![0; count];
+    let mut last = 0;
+    for bin in &mut of {
+        if rng.below(4) > 0 {
+            last = rng.below(bins as usize) as u32;
+        }
+        *bin = last;
+    }
+    let got = stage.bitmaps_of(&of, bins)?;
+    for (bin, got) in (0..).zip(got) {
+        let rows: Vec<bool> = of.iter().map(|of| *of == bin).collect();
+        ensure!(got == compressed(&rows), "bin {bin} of {bins} over {count} rows");
+    }
+    Ok(())
+}
+
+/// Everything that a device does with bitmaps, over random columns.
+///
+/// # Errors
+/// Where it differs from the oracle.
+pub fn suite<A: Accelerator>(
+    stage: &mut BitmapStage<A>,
+    seed: u64,
+    rounds: usize,
+    most: usize,
+) -> Result<()> {
+    let rng = &mut Rng::new(seed);
+    for round in 0..rounds {
+        let (columns, count) = ([1, 2, 3, 5, 8, 33, 40, 64][rng.below(8)], row_count(rng, most));
+        let case = Case::random(rng, columns, count);
+        let program = program(rng, columns);
+        case.check_cpu(&program)?;
+        case.check_program(stage, &program)?;
+        if round % 3 == 0 {
+            let shape = [(1, 1), (1, 32), (2, 8), (3, 5), (4, 64), (8, 2), (32, 32)][rng.below(7)];
+            case.check_methods(stage, shape)?;
+            let bins = 1 + rng.below(40) as u32;
+            check_bins(stage, rng, count, bins)?;
+        }
+    }
+    Ok(())
+}
