@@ -10,15 +10,15 @@
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
 //! | [`expr`] | what does an expression say? |
 //! | [`plan`] | which bitmaps answer it, by which program, and what is left to check? |
-
-pub mod column;
-pub mod expr;
-pub mod plan;
-mod show;
 //! | [`run`](mod@run) | how is a program run over bitmaps, on the CPU? |
+//! | [`exact`] | which rows that bins leave undecided are in the answer? |
 //! | [`reduce`] | how are unions made two at a time, as others make them? |
 
 pub mod column;
+pub mod exact;
+pub mod expr;
+pub mod plan;
 pub mod reduce;
 pub mod run;
+mod show;
 pub mod wah;

@@ -12,8 +12,8 @@ use crate::bitmap::column::Scalar;
 pub enum Key<'a> {
     /// Of every kind but texts.
     Number(i64),
-    /// A text.
-    Text(&'a str),
+    /// A text, by its bytes.
+    Text(&'a [u8]),
 }
 
 impl<'a> Key<'a> {
@@ -23,7 +23,7 @@ impl<'a> Key<'a> {
             Scalar::Int(value) | Scalar::Time(value) => Self::Number(*value),
             Scalar::Float(value) => Self::Number(double(*value)),
             Scalar::Bool(value) => Self::Number((*value).into()),
-            Scalar::Text(value) => Self::Text(value),
+            Scalar::Text(value) => Self::Text(value.as_bytes()),
         }
     }
 }
@@ -51,7 +51,7 @@ impl Point {
     pub fn key(&self) -> Key<'_> {
         match self {
             Self::Number(value) => Key::Number(*value),
-            Self::Text(value) => Key::Text(value),
+            Self::Text(value) => Key::Text(value.as_bytes()),
         }
     }
 }
@@ -178,9 +178,17 @@ impl Ranges {
         }
     }
 
-    /// Its ranges.
-    pub fn ranges(&self) -> &[(Place, Place)] {
-        &self.0
+    /// Its numbers, as ranges from the first to the last of them.
+    pub fn numbers(&self) -> Vec<(i64, i64)> {
+        let number = |place: &Place| match place {
+            Place::At(Point::Number(number), _) => Some(*number),
+            _ => None,
+        };
+        // A place beside a number is before it.
+        let range = |(from, to): &(Place, Place)| {
+            (number(from).unwrap_or(i64::MIN), number(to).map_or(i64::MAX, |next| next - 1))
+        };
+        self.0.iter().map(range).collect()
     }
 
     /// Whether it has a value.
@@ -281,10 +289,12 @@ mod tests {
     fn texts_have_others_between_them() {
         let at = |text: &str, side| Place::At(Point::Text(text.into()), side);
         let b = Ranges::new(vec![(at("b", Side::Before), at("b", Side::Behind))]);
-        let share = |set: &Ranges, least, greatest| set.share(Key::Text(least), Key::Text(greatest));
+        let share = |set: &Ranges, least: &str, greatest: &str| {
+            set.share(Key::Text(least.as_bytes()), Key::Text(greatest.as_bytes()))
+        };
         assert_eq!(share(&b, "a", "c"), Share::Unknown);
         assert_eq!((share(&b, "a", "ab"), share(&b, "b\0", "c")), (Share::None, Share::None));
-        assert!(b.contains(Key::Text("b")) && !b.complement().contains(Key::Text("b")));
+        assert!(b.contains(Key::Text(b"b")) && !b.complement().contains(Key::Text(b"b")));
         let up_to_b = Ranges::new(vec![(Place::Start, at("b", Side::Behind))]);
         assert_eq!((share(&up_to_b, "", "b"), share(&up_to_b, "", "ba")), (Share::All, Share::Unknown));
         assert_eq!(Ranges::joined([&up_to_b, &up_to_b.complement()].into_iter(), false), Ranges::all());
