@@ -8,10 +8,18 @@
 //! |---|---|
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
+//! | [`value`] | what is a value of a column, and of which kind is a column? |
+//! | [`bins`] | how are values cut into bins? |
+//! | [`build`](mod@build) | how are lines and tables made columns with bitmaps? |
 //! | `built` | what does building give? |
+//! | `parallel` | and how on all cores? |
 
+pub mod bins;
+pub mod build;
 mod built;
 pub mod column;
+mod parallel;
+pub mod value;
 pub mod wah;
 
 pub use crate::stamp::Stamp;
