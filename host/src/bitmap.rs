@@ -8,17 +8,30 @@
 //! |---|---|
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
+//! | [`value`] | what is a value of a column, and of which kind is a column? |
+//! | [`bins`] | how are values cut into bins? |
+//! | [`build`](mod@build) | how are lines and tables made columns with bitmaps? |
+//! | `built` | what does building give? |
+//! | `parallel` | and how on all cores? |
 //! | [`expr`] | what does an expression say? |
 //! | [`plan`] | which bitmaps answer it, by which program, and what is left to check? |
 //! | [`run`](mod@run) | how is a program run over bitmaps, on the CPU? |
 //! | [`exact`] | which rows that bins leave undecided are in the answer? |
 //! | [`reduce`] | how are unions made two at a time, as others make them? |
 
+pub mod bins;
+pub mod build;
+mod built;
 pub mod column;
 pub mod exact;
 pub mod expr;
+mod parallel;
 pub mod plan;
 pub mod reduce;
 pub mod run;
 mod show;
+pub mod value;
 pub mod wah;
+
+pub use crate::stamp::Stamp;
+pub use built::{BinNumbers, Built, BuiltColumn, StoredValues};
