@@ -11,3 +11,5 @@
 
 pub mod column;
 pub mod wah;
+
+pub use crate::stamp::Stamp;

@@ -50,6 +50,7 @@ mod input;
 pub mod jsonpath;
 mod program;
 mod resident;
+mod stamp;
 mod stream;
 pub mod strict;
 pub mod tree;

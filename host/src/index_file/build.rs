@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warpath_shared::units::Level;
 
 use super::layout::{self, Entry, HEADER_BYTES, Header};
-use super::stamp::{Stamp, hash};
 use crate::cpu::HostIndex;
 use crate::engine::Engine;
 use crate::error::{Error, IndexError, InputError};
 use crate::input::{Source, Text, is_compressed, read_exact_at};
+use crate::stamp::{Stamp, hash};
 use crate::stream::{Origin, each_part};
 
 /// A file that goes when it is left without a name.
