@@ -8,8 +8,11 @@
 //! |---|---|
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
+//! | `built` | what does building give? |
 
+mod built;
 pub mod column;
 pub mod wah;
 
 pub use crate::stamp::Stamp;
+pub use built::{BinNumbers, Built, BuiltColumn, StoredValues};
