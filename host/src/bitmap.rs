@@ -9,10 +9,23 @@
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
 //! | `built` | what does building give? |
+//! | `layout` | what stands where in an index? |
+//! | `store` | how does what was built become its bytes? |
+//! | `file` | where are these, and how do they get into a file? |
+//! | `check` | are atoms and tiles what they say? |
+//! | `index` | what is read of it, and when is that checked? |
 
 mod built;
+mod check;
 pub mod column;
+mod file;
+mod index;
+mod layout;
+mod store;
 pub mod wah;
 
 pub use crate::stamp::Stamp;
 pub use built::{BinNumbers, Built, BuiltColumn, StoredValues};
+pub use index::{BitmapIndex, BitmapInfo, ColumnInfo, Numbers, Texts, Values};
+pub(crate) use layout::BLOCK_LINES;
+pub use layout::{MAX_ROWS, VERSION};

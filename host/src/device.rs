@@ -33,7 +33,7 @@ pub unsafe trait Plain: Copy + Default + Send + Sync + 'static {}
 
 macro_rules! plain {
     ($($t:ty),* $(,)?) => {
-        // SAFETY: integers, and `#[repr(C)]` structs of integers.
+        // SAFETY: numbers, and `#[repr(C)]` structs of integers.
         $(unsafe impl Plain for $t {})*
     };
 }
@@ -44,6 +44,8 @@ plain!(
     u64,
     i32,
     i64,
+    f64,
+    warpath_shared::bitmap::TileStart,
     warpath_shared::index::level::KindWrites,
     warpath_shared::ir::Instr,
     warpath_shared::ir::Test,
