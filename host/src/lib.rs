@@ -53,6 +53,7 @@ mod resident;
 mod stamp;
 mod stream;
 pub mod strict;
+mod temporary;
 pub mod tree;
 
 pub use cpu::Cpu;
