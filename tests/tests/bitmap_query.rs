@@ -5,10 +5,11 @@ use std::cmp::Ordering;
 use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 use warpath::bitmap::exact::Answer;
 use warpath::bitmap::expr::{
-    CompareOp, Expr, ExprError, ExprErrorKind, ExprKind, Literal, LiteralKind, State, Test, TestKind, parse,
+    CompareOp, Expr, ExprError, ExprErrorKind, ExprKind, Literal, LiteralKind, Test, TestKind, parse,
 };
 use warpath::bitmap::plan::{Counted, Facts, Operand, Plan};
 use warpath::bitmap::run::run;
+use warpath::bitmap::value::State;
 use warpath::bitmap::{BinNumbers, BitmapIndex, Built, BuiltColumn, StoredValues};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
 use warpath_tests::bitmaps::{chunks, compressed};
@@ -297,7 +298,7 @@ fn literal(kind: Kind, cells: &[Cell], rng: &mut Rng) -> String {
 
 fn expression(table: &Table, depth: usize, rng: &mut Rng) -> String {
     if depth > 0 && rng.below(5) > 0 {
-        let mut of = |rng: &mut Rng| expression(table, depth - 1, rng);
+        let of = |rng: &mut Rng| expression(table, depth - 1, rng);
         return match rng.below(5) {
             0 => format!("not ({})", of(rng)),
             1 | 2 => {
@@ -307,7 +308,7 @@ fn expression(table: &Table, depth: usize, rng: &mut Rng) -> String {
         };
     }
     let (column, cells) = &table.columns[rng.below(table.columns.len())];
-    let mut literal = |rng: &mut Rng| literal(column.kind, cells, rng);
+    let literal = |rng: &mut Rng| literal(column.kind, cells, rng);
     let not = if rng.below(3) == 0 { "not " } else { "" };
     let name = &column.name;
     match rng.below(6) {
@@ -384,7 +385,6 @@ fn compared(value: &Scalar, literal: &Literal) -> Ordering {
             let scale = exponent.parse::<i32>().unwrap() - fraction.len() as i32;
             let ten = 10_i128.pow(scale.unsigned_abs());
             let value = i128::from(*value);
-            // -0.1 has lost its sign with its digits, and only then matters.
             if scale < 0 { (value * ten).cmp(&digits) } else { value.cmp(&(digits * ten)) }
         }
         (Scalar::Float(value), LiteralKind::Number(text)) => {
@@ -878,7 +878,7 @@ fn programs_push_no_more_than_there_is_room_for() {
             Err(error) => {
                 assert!(depth > MAX_STACK, "{depth}: {error}");
                 assert_eq!(error.kind, ExprErrorKind::TooLarge);
-                assert_eq!(error.span.start, 1);
+                assert_eq!((error.span.start, error.span.end), (1, text.len() - 1));
             }
         }
     }

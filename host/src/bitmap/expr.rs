@@ -25,6 +25,6 @@ mod error;
 mod hint;
 mod parse;
 
-pub use ast::{ColumnName, CompareOp, Expr, ExprKind, Literal, LiteralKind, State, Test, TestKind};
+pub use ast::{ColumnName, CompareOp, Expr, ExprKind, Literal, LiteralKind, Test, TestKind};
 pub use error::{ExprError, ExprErrorKind};
 pub use parse::{MAX_NESTING, parse};

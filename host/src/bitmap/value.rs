@@ -33,6 +33,7 @@ pub(super) use number::ceiling;
 pub use number::{Number, number};
 pub(super) use raw::{Raw, finish};
 pub use time::instant;
+pub(super) use time::next_instant;
 
 /// What a row has in a column, before it is known of which kind the column is.
 #[derive(Clone, Copy, Debug, PartialEq)]

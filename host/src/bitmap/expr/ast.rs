@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::parse::is_bare;
+use crate::bitmap::value::State;
 use crate::jsonpath::Span;
 
 /// An expression.
@@ -121,26 +122,11 @@ impl CompareOp {
     }
 }
 
-/// What a row has in a column: the bins of [`Holds`](super::super::column::Holds).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Nothing.
-    Missing,
-    /// `null`.
-    Null,
-    /// A value of another kind than the column's.
-    Other,
-    /// A NaN.
-    NaN,
-    /// A value of the column's kind.
-    Value,
-}
-
 impl State {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Missing, Self::Null, Self::Other, Self::NaN, Self::Value];
+    pub(super) const ALL: [Self; 5] = [Self::Missing, Self::Null, Self::Other, Self::NaN, Self::Value];
 
-    /// How it is written.
+    /// How an expression names it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -4,11 +4,12 @@
 
 use std::str::FromStr;
 
-use super::ast::{ColumnName, CompareOp, Expr, ExprKind, Literal, LiteralKind, State, Test, TestKind};
+use super::ast::{ColumnName, CompareOp, Expr, ExprKind, Literal, LiteralKind, Test, TestKind};
 use super::error::{ExprError, ExprErrorKind};
 use super::hint::{self, Place};
+use crate::bitmap::value::State;
 use crate::jsonpath::Span;
-use crate::jsonpath::lexer::{Lexer, is_name_char, is_name_first};
+use crate::jsonpath::lexer::{Lexer, is_blank, is_name_char, is_name_first};
 
 /// How deep `not` and parentheses may be nested, counted together. It bounds the stack that the parser and every other walk of an
 /// expression needs.
@@ -94,6 +95,8 @@ impl<'q> Parser<'q> {
         operand: fn(&mut Self) -> Parsed<Expr>,
         of: fn(Vec<Expr>) -> ExprKind,
     ) -> Parsed<Expr> {
+        self.lexer.blank();
+        let start = self.lexer.at();
         let first = operand(self)?;
         if !self.keyword(between) {
             return Ok(first);
@@ -101,11 +104,17 @@ impl<'q> Parser<'q> {
         let mut all = vec![first];
         loop {
             all.push(operand(self)?);
+            let span = self.span_from(start);
             if !self.keyword(between) {
-                let span = Span::new(all[0].span.start, all[all.len() - 1].span.end);
                 return Ok(Expr { kind: of(all), span });
             }
         }
+    }
+
+    /// From `start` to the end of what was read, but for white space.
+    fn span_from(&self, start: usize) -> Span {
+        let read = &self.text[start..self.lexer.at()];
+        Span::new(start, start + read.trim_end_matches(is_blank).len())
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
@@ -115,8 +124,7 @@ impl<'q> Parser<'q> {
             self.enter(start)?;
             let of = self.unary()?;
             self.depth -= 1;
-            let span = Span::new(start, of.span.end);
-            return Ok(Expr { kind: ExprKind::Not(Box::new(of)), span });
+            return Ok(Expr { kind: ExprKind::Not(Box::new(of)), span: self.span_from(start) });
         }
         if self.lexer.eat("(") {
             self.enter(start)?;

@@ -6,9 +6,8 @@
 use super::literal::places;
 use super::ranges::{Key, Place, Ranges, Share};
 use crate::bitmap::column::{Bin, Column, Holds};
-use crate::bitmap::expr::{
-    ColumnName, CompareOp, Expr, ExprError, ExprErrorKind, ExprKind, State, Test, TestKind,
-};
+use crate::bitmap::expr::{ColumnName, CompareOp, Expr, ExprError, ExprErrorKind, ExprKind, Test, TestKind};
+use crate::bitmap::value::State;
 use crate::jsonpath::hint::{distance, quotable};
 
 /// What is asked of a column: in which of its rows it is true.

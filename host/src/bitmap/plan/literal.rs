@@ -3,9 +3,12 @@
 //! Both are the same place where no value of the column is equal to it: 2.5 among integers, an instant between two nanoseconds, a number that
 //! no column holds.
 
+use std::cmp::Ordering;
+
 use super::ranges::{Place, Point, Side, double};
 use crate::bitmap::column::Kind;
 use crate::bitmap::expr::{ExprError, ExprErrorKind, Literal, LiteralKind};
+use crate::bitmap::value::{self, Number};
 
 /// The places just before and just behind a literal among values of a kind.
 pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Place), ExprError> {
@@ -19,7 +22,7 @@ pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Pla
         ExprError::new(ExprErrorKind::WrongKind, literal.span, message)
     };
     match (kind, &literal.kind) {
-        (Kind::Int, LiteralKind::Number(text)) => Ok(integer(text)),
+        (Kind::Int, LiteralKind::Number(text)) => integer(text).ok_or_else(|| wrong("a number")),
         (Kind::Float, LiteralKind::Number(text)) => {
             let value = crate::columns::float::finish(text.as_bytes()).ok_or_else(|| wrong("a number"))?;
             Ok(beside(double(value)))
@@ -71,108 +74,30 @@ fn beside(number: i64) -> (Place, Place) {
     (Place::before(number), Place::behind(number))
 }
 
-/// The places beside a number that may have a fraction above its floor, or be no `i64`.
-fn beside_floor(floor: i128, is_whole: bool) -> (Place, Place) {
-    match i64::try_from(floor) {
-        Ok(number) if is_whole => beside(number),
-        Ok(number) => (Place::behind(number), Place::behind(number)),
-        Err(_) if floor < 0 => (Place::Start, Place::Start),
-        Err(_) => (Place::End, Place::End),
-    }
+/// The places beside what is no value, of which the least value that is not less is known, or the side on which it is.
+fn beside_none(ceiling: Result<i64, Ordering>) -> (Place, Place) {
+    let place = match ceiling {
+        Ok(next) => Place::before(next),
+        Err(Ordering::Less) => Place::Start,
+        Err(_) => Place::End,
+    };
+    (place.clone(), place)
 }
 
 /// A number of JSON among integers, by its exact value.
-fn integer(text: &str) -> (Place, Place) {
-    /// Integers of 64 bits have as many digits at most. More are a number beyond them, whatever they are.
-    const DIGITS: i64 = 19;
-    let (negative, magnitude) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
-    let (mantissa, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all = format!("{whole}{fraction}");
-    let digits = all.trim_start_matches('0');
-    let leading = all.len() - digits.len();
-    let digits = digits.trim_end_matches('0');
-    if digits.is_empty() {
-        return beside(0);
-    }
-    // An exponent that is no `i64` is farther than any text is long.
-    let down = exponent.starts_with('-');
-    let exponent = exponent.parse().unwrap_or(if down { i64::MIN / 2 } else { i64::MAX / 2 });
-    // How many digits stand before the decimal point, of those that are left; none are if it is before them.
-    let before = exponent.saturating_add(whole.len() as i64 - leading as i64);
-    let is_whole = before >= digits.len() as i64;
-    let floor_of_magnitude = match before {
-        ..=0 => 0,
-        1..=DIGITS => digits
-            .bytes()
-            .map(|digit| i128::from(digit - b'0'))
-            .chain(std::iter::repeat(0))
-            .take(before as usize)
-            .fold(0, |value, digit| value * 10 + digit),
-        _ => i128::from(u64::MAX),
-    };
-    match negative {
-        false => beside_floor(floor_of_magnitude, is_whole),
-        true => beside_floor(-floor_of_magnitude - i128::from(!is_whole), is_whole),
+fn integer(text: &str) -> Option<(Place, Place)> {
+    match value::number(text.as_bytes())? {
+        Number::Int(number) => Some(beside(number)),
+        _ => value::ceiling(text.as_bytes()).map(beside_none),
     }
 }
 
-/// An instant of RFC 3339, section 5.6, by its exact time. A leap second is the second behind it.
+/// An instant, by its exact time.
 fn instant(text: &str) -> Option<(Place, Place)> {
-    let mut rest = text;
-    let mut number = |digits: usize, ends: &[char]| {
-        let (head, tail) = rest.split_at_checked(digits)?;
-        let value = head.bytes().all(|byte| byte.is_ascii_digit()).then(|| head.parse::<i64>().ok())??;
-        rest = if ends.is_empty() { tail } else { tail.strip_prefix(ends)? };
-        Some(value)
-    };
-    let (year, month, day) = (number(4, &['-'])?, number(2, &['-'])?, number(2, &['T', 't', ' '])?);
-    let (hour, minute, second) = (number(2, &[':'])?, number(2, &[':'])?, number(2, &[])?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = [31, 28 + i64::from(leap), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let of_month = *days.get(usize::try_from(month - 1).ok()?)?;
-    if !(1..=of_month).contains(&day) || hour > 23 || minute > 59 || second > 60 {
-        return None;
+    match value::instant(text) {
+        Some(instant) => Some(beside(instant)),
+        None => value::next_instant(text).map(beside_none),
     }
-    let (mut nanoseconds, mut is_whole) = (0, true);
-    if let Some(fraction) = rest.strip_prefix('.') {
-        let len = fraction.find(|c: char| !c.is_ascii_digit()).unwrap_or(fraction.len());
-        let (digits, tail) = fraction.split_at(len);
-        if digits.is_empty() {
-            return None;
-        }
-        nanoseconds = digits
-            .bytes()
-            .chain(std::iter::repeat(b'0'))
-            .take(9)
-            .fold(0, |value, digit| value * 10 + i128::from(digit - b'0'));
-        is_whole = digits.bytes().skip(9).all(|digit| digit == b'0');
-        rest = tail;
-    }
-    let east = match rest.as_bytes() {
-        b"Z" | b"z" => 0,
-        [sign @ (b'+' | b'-'), offset @ ..] => {
-            let offset = std::str::from_utf8(offset).ok()?;
-            let (hours, minutes) = offset.split_once(':')?;
-            let two = |digits: &str| {
-                let is_two = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
-                is_two.then(|| digits.parse::<i64>().ok())?
-            };
-            let (hours, minutes) = (two(hours)?, two(minutes)?);
-            if hours > 23 || minutes > 59 {
-                return None;
-            }
-            (hours * 60 + minutes) * if *sign == b'-' { -1 } else { 1 }
-        }
-        _ => return None,
-    };
-    // Days before the year, then those before the month: since 0000-01-01, of the Gregorian calendar as if it had always been.
-    let before_year = year * 365 + (year + 3) / 4 - (year + 99) / 100 + (year + 399) / 400;
-    let before_month: i64 = days[..month as usize - 1].iter().sum();
-    const EPOCH: i64 = 719_528;
-    let seconds =
-        ((before_year + before_month + day - 1 - EPOCH) * 24 + hour) * 3600 + (minute - east) * 60 + second;
-    Some(beside_floor(i128::from(seconds) * 1_000_000_000 + nanoseconds, is_whole))
 }
 
 #[cfg(test)]

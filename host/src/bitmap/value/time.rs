@@ -1,6 +1,8 @@
 //! Instants.
 
-use chrono::DateTime;
+use std::cmp::Ordering;
+
+use chrono::{DateTime, FixedOffset};
 
 /// The nanoseconds from 1970-01-01T00:00:00Z to the instant that a text is by RFC 3339, if it is one and 64 bits hold it: from
 /// 1677-09-21T00:12:43.145224192Z to 2262-04-11T23:47:16.854775807Z.
@@ -10,15 +12,29 @@ use chrono::DateTime;
 /// instant that is finer than nanoseconds is none.
 #[must_use]
 pub fn instant(text: &str) -> Option<i64> {
+    if is_finer(text) { None } else { parsed(text)?.timestamp_nanos_opt() }
+}
+
+/// An instant without what is finer than nanoseconds.
+fn parsed(text: &str) -> Option<DateTime<FixedOffset>> {
+    // The library takes a minus sign beyond ASCII, too.
+    if text.is_ascii() { DateTime::parse_from_rfc3339(text).ok() } else { None }
+}
+
+/// Whether an instant is finer than nanoseconds.
+fn is_finer(text: &str) -> bool {
     let bytes = text.as_bytes();
-    if bytes.get(19) == Some(&b'.') {
-        // The library drops what is finer.
-        let finer = bytes[20..].iter().take_while(|byte| byte.is_ascii_digit()).skip(9);
-        if finer.into_iter().any(|digit| *digit != b'0') {
-            return None;
-        }
-    }
-    DateTime::parse_from_rfc3339(text).ok()?.timestamp_nanos_opt()
+    let digits = bytes.get(20..).filter(|_| bytes[19] == b'.').unwrap_or_default();
+    digits.iter().take_while(|byte| byte.is_ascii_digit()).skip(9).any(|digit| *digit != b'0')
+}
+
+/// The first nanosecond that is not before an instant, as fine as it may be: if 64 bits do not hold it, the side on which it is.
+pub(in crate::bitmap) fn next_instant(text: &str) -> Option<Result<i64, Ordering>> {
+    const SECOND: i128 = 1_000_000_000;
+    let instant = parsed(text)?;
+    let nanoseconds = i128::from(instant.timestamp()) * SECOND + i128::from(instant.timestamp_subsec_nanos());
+    let next = nanoseconds + i128::from(is_finer(text));
+    Some(i64::try_from(next).map_err(|_| next.cmp(&0)))
 }
 
 #[cfg(test)]

@@ -57,9 +57,9 @@ fn what_is_read_is_written_in_one_form() {
 
 #[test]
 fn spans_are_of_what_they_say() {
-    let text = "not (aé > 5 or `b` in (1, 'x'))";
+    let text = "not (aé > 5 or `b` in (1, 'x') )";
     let expr = parse(text).expect("an expression");
-    assert_eq!((expr.span.start, expr.span.end), (0, text.len() - 1));
+    assert_eq!((expr.span.start, expr.span.end), (0, text.len()));
     let ExprKind::Not(inner) = &expr.kind else { panic!("{expr:?}") };
     let ExprKind::Or(both) = &inner.kind else { panic!("{expr:?}") };
     assert_eq!(&text[inner.span.start..inner.span.end], "aé > 5 or `b` in (1, 'x')");
