@@ -27,7 +27,7 @@
 mod array;
 mod bestbuy;
 mod maps;
-mod random;
+pub(crate) mod random;
 mod sized;
 mod text;
 mod twitter;

@@ -1,4 +1,6 @@
-//! What the benches share: data to run on, and the harness that measures Warpath beside its peers.
+//! What the benches share: data to run on, the harness that measures Warpath beside its peers, and
+//! what is measured of bitmap indexes.
 
+pub mod bitmap;
 pub mod generate;
 pub mod harness;

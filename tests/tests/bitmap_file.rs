@@ -1,6 +1,7 @@
 //! Files of bitmap indexes: what was built comes back, and what is not as it was written is told, in any byte.
 
 use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -247,24 +248,27 @@ fn every_byte_that_is_altered_is_found() -> Result<()> {
     let built = small();
     let index = BitmapIndex::from_built(built.clone())?;
     let bytes = index.bytes();
+    fs::write(&path, bytes)?;
+    let mut file = File::options().write(true).open(&path)?;
+    let mut write =
+        |at: usize, byte: u8| file.seek(SeekFrom::Start(at as u64)).and_then(|_| file.write_all(&[byte]));
     for at in 0..bytes.len() {
-        for change in [1, 0x80, 0xff] {
-            let mut altered = bytes.to_vec();
-            altered[at] ^= change;
-            let verified = match open(&path, &altered) {
-                Err(error) => Err(error),
-                Ok(index) => {
-                    if let Err(error) = compare(&index, &built) {
-                        let known = error.downcast_ref::<Error>().is_some_and(is_refusal);
-                        ensure!(known, "byte {at}: {error}");
-                    }
-                    index.verify()
+        for change in if at < 2048 { [1, 0x80] } else { [0x10, 0xff] } {
+            // Nobody has it open.
+            write(at, bytes[at] ^ change)?;
+            let verified = BitmapIndex::open(&path).and_then(|index| {
+                if let Err(error) = compare(&index, &built) {
+                    let known = error.downcast_ref::<Error>().is_some_and(is_refusal);
+                    assert!(known, "byte {at}: {error}");
                 }
-            };
+                index.verify()
+            });
             let error = verified.expect_err(&format!("byte {at} is not looked at"));
             ensure!(is_refusal(&error), "byte {at}: {error}");
         }
+        write(at, bytes[at])?;
     }
+    BitmapIndex::open(&path)?.verify()?;
     Ok(())
 }
 
@@ -273,8 +277,11 @@ fn an_index_of_another_length_is_refused() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("altered.wpb");
     let index = BitmapIndex::from_built(small())?;
-    for len in 0..index.bytes().len() {
-        let error = open(&path, &index.bytes()[..len]).expect_err("it is shorter");
+    fs::write(&path, index.bytes())?;
+    let file = File::options().write(true).open(&path)?;
+    for len in (0..index.bytes().len()).rev() {
+        file.set_len(len as u64)?;
+        let error = BitmapIndex::open(&path).expect_err("it is shorter");
         ensure!(is_refusal(&error), "{len} bytes: {error}");
         ensure!(matches!(error, Error::Index(IndexError::NotAnIndex { .. })) == (len < 8), "{error}");
     }
@@ -352,7 +359,7 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
     };
     refused(&|built| built.rows = 201, "other rows than the index");
     refused(&|built| built.records = Some(WahBuf::none(7)), "the bitmap of records has other rows");
-    refused(&|built| drop(built.lines.pop()), "there are places of 4 lines of 200");
+    refused(&|built| built.lines.truncate(4), "there are places of 4 lines of 200");
     refused(&|built| built.lines[1] = 0, "places of lines: they make no sense");
     refused(&|built| built.columns[1].column.name = "int".into(), "two columns have the name `int`");
     refused(&|built| drop(built.columns[0].bitmaps.pop()), "not one bitmap for each bin");

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
+use warpath_benches::bitmap;
+use warpath_benches::bitmap::record::Results;
 use warpath_benches::generate::Shape;
 use warpath_benches::harness::plan::{self, Extent, Suite};
 use warpath_benches::harness::session::{Session, Settings};
@@ -30,6 +32,15 @@ enum Task {
     Plot {
         /// Where the result files are, and where tables and plots go
         #[arg(long, default_value = "docs/bench")]
+        folder: PathBuf,
+    },
+    /// Make tables and plots of what `bench-bitmap` measured
+    BitmapPlots {
+        /// Its result files; what a later one has takes the place of what an earlier one has
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Where tables and plots go
+        #[arg(short = 'o', long, default_value = "docs/bench/bitmap")]
         folder: PathBuf,
     },
     /// Write a file of data
@@ -88,6 +99,12 @@ fn main() -> Result<()> {
         Task::Cpu(measure) => run(Suite::Cpu, &measure),
         Task::Gpu(measure) => run(Suite::Gpu, &measure),
         Task::Plot { folder } => plot(&folder),
+        Task::BitmapPlots { files, folder } => {
+            for file in bitmap::plot::write(&Results::load(&files)?, &folder)? {
+                println!("{}", folder.join(file).display());
+            }
+            Ok(())
+        }
         Task::MakeData { shape, path, bytes } => data::make(shape, &path, bytes),
         Task::Reference { path, queries } => {
             let queries: Vec<Columns> = serde_json::from_str(&queries)?;

@@ -5,41 +5,41 @@ use rand_core::{RngCore, SeedableRng};
 
 /// A stream of random choices. The generator is named, not `gpu_rand`'s default, which may change with a release.
 #[derive(Clone, Debug)]
-pub(super) struct Random(Xoroshiro128StarStar);
+pub(crate) struct Random(Xoroshiro128StarStar);
 
 impl Random {
     /// The stream for one block.
-    pub(super) fn new(shape: u64, seed: u64, block: u64) -> Self {
+    pub(crate) fn new(shape: u64, seed: u64, block: u64) -> Self {
         // Each step mixes all bits, so that streams differ wherever one of the three numbers does.
         let key = mix(mix(mix(seed) ^ shape) ^ block);
         Self(Xoroshiro128StarStar::seed_from_u64(key))
     }
 
-    pub(super) fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// A number below `bound`. The high half is used: it is the better one, and needs no division.
-    pub(super) fn below(&mut self, bound: u32) -> u32 {
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(bound)) >> 32) as u32
     }
 
     /// A number of `low..=high`.
-    pub(super) fn between(&mut self, low: u32, high: u32) -> u32 {
+    pub(crate) fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below(high - low + 1)
     }
 
     /// True `per_mille` times in a thousand.
-    pub(super) fn chance(&mut self, per_mille: u32) -> bool {
+    pub(crate) fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1000) < per_mille
     }
 
-    pub(super) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u32) as usize]
     }
 
     /// A number below `2^digits`, each binary length about as likely as any other: counts of followers and the like.
-    pub(super) fn count(&mut self, digits: u32) -> u64 {
+    pub(crate) fn count(&mut self, digits: u32) -> u64 {
         let length = self.below(digits + 1);
         self.bits() & ((1 << length) - 1)
     }

@@ -23,6 +23,8 @@
     reason = "an iterator over an array by value keeps it in memory, an index in registers"
 )]
 
+use core::mem::MaybeUninit;
+
 use cuda_std::atomic::mid::atomic_fetch_add_u64_relaxed_device;
 use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
@@ -30,7 +32,7 @@ use cuda_std::thread::{block_idx_x, thread_idx_x};
 use cuda_std::warp::{
     sync_warp, warp_reduce_add, warp_shuffle_idx, warp_shuffle_up, warp_vote_all, warp_vote_ballot,
 };
-use cuda_std::wide::load_readonly_64;
+use cuda_std::wide::{U32x4, load_readonly_64};
 use warpath_shared::bitmap::{MAX_STACK, OpCode, TILE_CHUNKS, rows_of, tiles_for};
 use warpath_shared::kernel::{BitmapRangeArgs, Columns, DecompressTilesArgs};
 use warpath_shared::wah::{self, Atom};
@@ -47,26 +49,23 @@ const TILE: usize = TILE_CHUNKS as usize;
 /// What a lane has of a tile: chunks `lane + 32 j`.
 type Part = [u64; PARTS];
 
-/// The atoms of a column that overlap a tile.
-#[derive(Clone, Copy)]
-struct Overlap {
-    first: u64,
-    /// None of a column that says nothing.
-    atoms: u32,
-    /// Chunks of the first atom before the tile.
-    skip: u32,
-}
+/// The atoms of a column that overlap a tile, in 16 bytes: where the first is, in two halves; how many; and how many chunks of the first are before
+/// the tile.
+type Overlap = U32x4;
+
+/// Where the overlaps are of the columns that are added next.
+const OVERLAPS: usize = LANES as usize;
 
 /// A warp's tile.
 struct Tile<'a> {
     columns: Columns<'a>,
     number: u64,
-    /// How many chunks it has.
+    /// How many chunks it has, and what the last of them has of rows.
     chunks: u32,
-    /// Which rows there are.
-    rows: Part,
+    last: u64,
     /// A chunk of each, in whatever order.
     scattered: Shared<u64>,
+    overlaps: Shared<Overlap>,
     lane: u32,
 }
 
@@ -76,29 +75,43 @@ fn load(columns: &Columns<'_>, at: u64) -> u64 {
     unsafe { load_readonly_64(columns.atoms.at(at as usize, 1)) }
 }
 
+/// What an atom has beyond one chunk, at most a tile. Fills are of less than 2³² chunks.
+#[inline(always)]
+fn excess(atom: u64, skip: u32) -> u32 {
+    if atom as i64 >= 0 { 0 } else { (atom as u32 - skip).min(TILE_CHUNKS) - 1 }
+}
+
 impl<'a> Tile<'a> {
     #[inline(always)]
-    fn new(columns: Columns<'a>, number: u64, chunks: u64, last: u64, scattered: Shared<u64>) -> Self {
-        let lane = thread_idx_x() % LANES;
-        let first = number * TILE_CHUNKS as u64;
-        let mut rows = Part::default();
-        for (j, rows) in rows.iter_mut().enumerate() {
-            *rows = rows_of(first + lane as u64 + j as u64 * LANES as u64, chunks, last);
-        }
-        let chunks = (chunks - first).min(TILE_CHUNKS as u64) as u32;
+    fn new(
+        columns: Columns<'a>,
+        number: u64,
+        (chunks, last): (u64, u64),
+        scattered: Shared<u64>,
+        overlaps: Shared<Overlap>,
+    ) -> Self {
+        let (warp, lane) = (thread_idx_x() / LANES, thread_idx_x() % LANES);
+        let left = chunks - number * TILE_CHUNKS as u64;
         Self {
             columns,
             number,
-            chunks,
-            rows,
-            scattered: scattered.offset(thread_idx_x() / LANES * TILE_CHUNKS),
+            chunks: left.min(TILE_CHUNKS as u64) as u32,
+            last: if left <= TILE_CHUNKS as u64 { last } else { wah::ALL },
+            scattered: scattered.offset(warp * TILE_CHUNKS),
+            overlaps: overlaps.offset(warp * OVERLAPS as u32),
             lane,
         }
     }
 
     #[inline(always)]
-    fn place(&self, j: usize) -> Shared<u64> {
-        self.scattered.offset(self.lane + j as u32 * LANES)
+    fn chunk(&self, j: usize) -> u32 {
+        self.lane + j as u32 * LANES
+    }
+
+    /// Which rows there are in a chunk of this lane's.
+    #[inline(always)]
+    fn rows(&self, j: usize) -> u64 {
+        rows_of(self.chunk(j) as u64, self.chunks as u64, self.last)
     }
 
     /// Which atoms of a column overlap the tile.
@@ -107,29 +120,21 @@ impl<'a> Tile<'a> {
         let column = self.columns.columns.get(column as usize);
         let at = (column.tiles + self.number) as usize;
         let (here, next) = (self.columns.tiles.get(at), self.columns.tiles.get(at + 1));
+        let first = column.atoms + here.atom as u64;
         let atoms = next.atom - here.atom + (next.skip > 0) as u32;
-        Overlap { first: column.atoms + here.atom as u64, atoms: atoms.min(TILE_CHUNKS), skip: here.skip }
+        U32x4([first as u32, (first >> 32) as u32, atoms.min(TILE_CHUNKS), here.skip])
     }
 
-    /// The overlap that another lane has found, and its atoms.
-    ///
-    /// # Safety
-    /// All lanes call it together.
+    /// One of the overlaps that are noted, and its atoms: of what is behind the last, literals of no row.
     #[inline(always)]
-    unsafe fn fetch(&self, mine: Overlap, lane: u32) -> (Overlap, Part) {
-        // SAFETY: all lanes are here.
-        let overlap = unsafe {
-            Overlap {
-                first: warp_shuffle_idx(ALL, mine.first, lane, LANES).0,
-                atoms: warp_shuffle_idx(ALL, mine.atoms, lane, LANES).0,
-                skip: warp_shuffle_idx(ALL, mine.skip, lane, LANES).0,
-            }
-        };
+    fn fetch(&self, number: u32) -> (Overlap, Part) {
+        // SAFETY: below how many there are, and written before the barrier.
+        let overlap = unsafe { self.overlaps.offset(number).read() };
+        let first = (overlap.0[0] as u64 | (overlap.0[1] as u64) << 32) + self.lane as u64;
         let mut atoms = Part::default();
-        for (j, atom) in atoms.iter_mut().enumerate() {
-            let at = self.lane + j as u32 * LANES;
-            if at < overlap.atoms {
-                *atom = load(&self.columns, overlap.first + at as u64);
+        for j in 0..PARTS {
+            if self.chunk(j) < overlap.0[2] {
+                atoms[j] = load(&self.columns, first + j as u64 * LANES as u64);
             }
         }
         (overlap, atoms)
@@ -141,23 +146,17 @@ impl<'a> Tile<'a> {
     /// All lanes call it together.
     #[inline(always)]
     unsafe fn add(&self, overlap: Overlap, atoms: Part, part: &mut Part) {
-        if overlap.atoms == self.chunks {
+        if overlap.0[2] == self.chunks {
             for j in 0..PARTS {
-                // What was not loaded is a literal of no row.
                 part[j] |= Atom(atoms[j]).chunk();
             }
             return;
         }
-        let mut lengths = [0_u32; PARTS];
-        let mut excess = 0_u32;
-        for j in 0..PARTS {
-            let at = self.lane + j as u32 * LANES;
-            let skip = if at == 0 { overlap.skip } else { 0 };
-            lengths[j] = (Atom(atoms[j]).chunks() - skip as u64).min(TILE_CHUNKS as u64) as u32;
-            let beyond = if at < overlap.atoms { lengths[j] - 1 } else { 0 };
-            excess |= beyond << (8 * j);
-        }
-        let mut sum = excess;
+        // Only the first atom of all begins before the tile.
+        let skip = if self.lane == 0 { overlap.0[3] } else { 0 };
+        let own = [excess(atoms[0], skip), excess(atoms[1], 0), excess(atoms[2], 0), excess(atoms[3], 0)];
+        let packed = own[0] | own[1] << 8 | own[2] << 16 | own[3] << 24;
+        let mut sum = packed;
         let mut delta = 1;
         while delta < LANES {
             // SAFETY: all lanes are here.
@@ -169,37 +168,52 @@ impl<'a> Tile<'a> {
         }
         // SAFETY: all lanes are here.
         let total = unsafe { warp_shuffle_idx(ALL, sum, LANES - 1, LANES).0 };
-        let before = sum - excess;
-        let place = |j: usize, base: u32| base + (before >> (8 * j) & 0xff);
-        let behind = |j: usize, base: u32| base + LANES + (total >> (8 * j) & 0xff);
+        let before = sum - packed;
         // One by one: in a loop, the arrays would be in memory.
         const { assert!(PARTS == 4) };
-        let base = self.lane;
-        self.put(Atom(atoms[0]), lengths[0], place(0, base));
-        let base = behind(0, base);
-        self.put(Atom(atoms[1]), lengths[1], place(1, base));
-        let base = behind(1, base);
-        self.put(Atom(atoms[2]), lengths[2], place(2, base));
-        let base = behind(2, base);
-        self.put(Atom(atoms[3]), lengths[3], place(3, base));
+        let at0 = self.lane + (before & 0xff);
+        let at1 = self.lane + LANES + (before >> 8 & 0xff) + (total & 0xff);
+        let passed = (total & 0xff) + (total >> 8 & 0xff);
+        let at2 = self.lane + 2 * LANES + (before >> 16 & 0xff) + passed;
+        let at3 = self.lane + 3 * LANES + (before >> 24) + passed + (total >> 16 & 0xff);
+        self.put(atoms[0], at0);
+        self.put(atoms[1], at1);
+        self.put(atoms[2], at2);
+        self.put(atoms[3], at3);
+        // Fills of 1, and of these there are few.
+        let mut ones = false;
+        for j in 0..PARTS {
+            ones |= Atom(atoms[j]).is_one_fill();
+        }
+        if ones {
+            self.put_ones(atoms[0], own[0], at0);
+            self.put_ones(atoms[1], own[1], at1);
+            self.put_ones(atoms[2], own[2], at2);
+            self.put_ones(atoms[3], own[3], at3);
+        }
         // SAFETY: all lanes are here.
         unsafe { sync_warp(ALL) };
     }
 
-    /// Adds an atom at its place, of so many chunks.
+    /// Adds a literal at its place.
     #[inline(always)]
-    fn put(&self, atom: Atom, chunks: u32, at: u32) {
-        let at = at % TILE_CHUNKS;
-        if atom.is_one_fill() {
-            // It may go on behind the tile.
-            for place in at..TILE_CHUNKS.min(at + chunks) {
-                // SAFETY: as below.
+    fn put(&self, atom: u64, at: u32) {
+        // Not a fill, and not what was not loaded.
+        if atom as i64 > 0 {
+            let place = self.scattered.offset(at % TILE_CHUNKS);
+            // SAFETY: within the tile, and no other lane has this chunk of this column.
+            unsafe { place.write(place.read() | atom) };
+        }
+    }
+
+    /// Adds a fill of 1, which may go on behind the tile.
+    #[inline(always)]
+    fn put_ones(&self, atom: u64, excess: u32, at: u32) {
+        if Atom(atom).is_one_fill() {
+            for place in at..TILE_CHUNKS.min(at + 1 + excess) {
+                // SAFETY: as for a literal.
                 unsafe { self.scattered.offset(place).write(wah::ALL) };
             }
-        } else if !atom.is_fill() && atom.0 != 0 {
-            let place = self.scattered.offset(at);
-            // SAFETY: within the tile, and no other lane has this chunk of this column.
-            unsafe { place.write(place.read() | atom.0) };
         }
     }
 
@@ -211,7 +225,7 @@ impl<'a> Tile<'a> {
     unsafe fn gather(&self, part: &mut Part) {
         for j in 0..PARTS {
             // SAFETY: within the tile, and whoever wrote it did so before the barrier.
-            part[j] |= unsafe { self.place(j).read() };
+            part[j] |= unsafe { self.scattered.offset(self.chunk(j)).read() };
         }
     }
 
@@ -221,7 +235,7 @@ impl<'a> Tile<'a> {
     unsafe fn is_full(&self, part: &Part) -> bool {
         let mut missing = 0;
         for j in 0..PARTS {
-            missing |= !part[j] & self.rows[j];
+            missing |= !part[j] & self.rows(j);
         }
         // SAFETY: all lanes are here.
         unsafe { warp_vote_all(ALL, missing == 0) }
@@ -234,44 +248,54 @@ impl<'a> Tile<'a> {
     #[inline(always)]
     unsafe fn any(&self, first: u32, count: u32, part: &mut Part) {
         for j in 0..PARTS {
-            // SAFETY: a place of this lane's own, which others have written before the barrier behind it.
-            unsafe { self.place(j).write(0) };
+            // SAFETY: a place that nobody else touches before the barrier: what was there has been gathered by this lane.
+            unsafe { self.scattered.offset(self.chunk(j)).write(0) };
         }
-        // SAFETY: all lanes are here.
-        unsafe { sync_warp(ALL) };
         let mut from = 0;
         while from < count {
-            let mine = if from + self.lane < count {
-                self.overlap(first + from + self.lane)
-            } else {
-                Overlap { first: 0, atoms: 0, skip: 0 }
-            };
+            let mut mine = U32x4::default();
+            if from + self.lane < count {
+                mine = self.overlap(first + from + self.lane);
+            }
             from += LANES;
             // A tile of one atom is a fill, or a chunk.
-            let only = if mine.atoms == 1 { Atom(load(&self.columns, mine.first)) } else { Atom(0) };
-            let says = mine.atoms > 1 || mine.atoms == 1 && !only.is_fill();
-            // SAFETY: all lanes are here.
-            let (full, mut left) =
-                unsafe { (warp_vote_ballot(ALL, only.is_one_fill()), warp_vote_ballot(ALL, says)) };
-            if full != 0 {
-                *part = self.rows;
-                return;
+            let mut says = mine.0[2] > 0;
+            let mut one = false;
+            if mine.0[2] == 1 {
+                let atom = Atom(load(&self.columns, mine.0[0] as u64 | (mine.0[1] as u64) << 32));
+                (says, one) = (!atom.is_fill(), atom.is_one_fill());
             }
             // SAFETY: all lanes are here.
-            let mut next = unsafe { self.fetch(mine, left.trailing_zeros() % LANES) };
+            let (full, say) = unsafe { (warp_vote_ballot(ALL, one), warp_vote_ballot(ALL, says)) };
+            if full != 0 {
+                for j in 0..PARTS {
+                    part[j] = self.rows(j);
+                }
+                return;
+            }
+            if says {
+                let place = self.overlaps.offset((say & ((1 << self.lane) - 1)).count_ones());
+                // SAFETY: each place has one writer, and those before have been read.
+                unsafe { place.write(mine) };
+            }
+            // SAFETY: all lanes are here.
+            unsafe { sync_warp(ALL) };
+            let columns = say.count_ones();
+            if columns == 0 {
+                continue;
+            }
+            let mut next = self.fetch(0);
             let mut done = 0;
-            while left != 0 {
+            while done < columns {
                 let (overlap, atoms) = next;
-                left &= left - 1;
                 done += 1;
-                if left != 0 {
+                if done < columns {
                     // They arrive while these are worked on.
-                    // SAFETY: all lanes are here.
-                    next = unsafe { self.fetch(mine, left.trailing_zeros()) };
+                    next = self.fetch(done);
                 }
                 // SAFETY: all lanes are here.
                 unsafe { self.add(overlap, atoms, part) };
-                if done % 4 == 0 || left == 0 {
+                if done % 4 == 0 || done == columns {
                     // SAFETY: as above, behind the barrier of what was added, or of the beginning.
                     let full = unsafe {
                         self.gather(part);
@@ -282,6 +306,8 @@ impl<'a> Tile<'a> {
                     }
                 }
             }
+            // SAFETY: all lanes are here, and have read all overlaps.
+            unsafe { sync_warp(ALL) };
         }
     }
 }
@@ -293,13 +319,15 @@ impl<'a> Tile<'a> {
 #[kernel]
 pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
     let scattered = Shared::new(shared_array![u64; TILES * TILE]);
+    let overlaps = Shared::new(shared_array![U32x4; TILES * OVERLAPS]);
     let number = block_idx_x() as u64 * TILES as u64 + (thread_idx_x() / LANES) as u64;
     if number >= tiles_for(args.chunks) {
         return;
     }
-    let tile = Tile::new(args.columns, number, args.chunks, args.last, scattered);
+    let tile = Tile::new(args.columns, number, (args.chunks, args.last), scattered, overlaps);
     let mut part = Part::default();
-    let mut stack = [Part::default(); MAX_STACK];
+    // Not zeroed: that alone would write 256 bytes a thread.
+    let mut stack = [const { MaybeUninit::<Part>::uninit() }; MAX_STACK];
     let (mut depth, mut at) = (0_usize, 0_usize);
     while at < args.program.len() {
         let instr = args.program.get(at);
@@ -308,12 +336,13 @@ pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
             // SAFETY: all lanes are here.
             unsafe { tile.any(instr.first, instr.count, &mut part) };
         } else if instr.op == OpCode::Push as u32 {
-            stack[depth % MAX_STACK] = part;
+            stack[depth % MAX_STACK].write(part);
             depth += 1;
             part = Part::default();
         } else if instr.op <= OpCode::AndNot as u32 {
             depth -= 1;
-            let pushed = stack[depth % MAX_STACK];
+            // SAFETY: a program pops what it has pushed.
+            let pushed = unsafe { stack[depth % MAX_STACK].assume_init() };
             for j in 0..PARTS {
                 part[j] = if instr.op == OpCode::And as u32 {
                     pushed[j] & part[j]
@@ -325,7 +354,7 @@ pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
             }
         } else if instr.op == OpCode::Not as u32 {
             for j in 0..PARTS {
-                part[j] = !part[j] & tile.rows[j];
+                part[j] = !part[j] & tile.rows(j);
             }
         } else if instr.op == OpCode::Store as u32 {
             // SAFETY: all lanes are here; the tile is this warp's.
@@ -333,7 +362,7 @@ pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
         } else {
             let mut other = 0;
             for j in 0..PARTS {
-                other |= if instr.op == OpCode::SkipNone as u32 { part[j] } else { !part[j] & tile.rows[j] };
+                other |= if instr.op == OpCode::SkipNone as u32 { part[j] } else { !part[j] & tile.rows(j) };
             }
             // SAFETY: all lanes are here.
             if unsafe { warp_vote_all(ALL, other == 0) } {
@@ -372,6 +401,7 @@ unsafe fn store(args: &BitmapRangeArgs<'_>, tile: &Tile<'_>, output: u32, part: 
 #[kernel]
 pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
     let scattered = Shared::new(shared_array![u64; TILES * TILE]);
+    let overlaps = Shared::new(shared_array![U32x4; TILES * OVERLAPS]);
     let warp = block_idx_x() as u64 * TILES as u64 + (thread_idx_x() / LANES) as u64;
     let tiles = tiles_for(args.stripe);
     let column = (warp / tiles) as u32;
@@ -379,7 +409,7 @@ pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
         return;
     }
     let within = warp % tiles;
-    let tile = Tile::new(args.columns, args.first + within, args.chunks, wah::ALL, scattered);
+    let tile = Tile::new(args.columns, args.first + within, (args.chunks, wah::ALL), scattered, overlaps);
     let mut part = Part::default();
     // SAFETY: all lanes are here.
     unsafe { tile.any(column, 1, &mut part) };

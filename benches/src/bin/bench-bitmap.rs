@@ -1,0 +1,203 @@
+//! Times the union of random columns of a bitmap index, by every method, over the four data sets of Nelson et al. (2019).
+//!
+//! Every answer is held to that of the rows before it is timed. As in the paper there are six runs, of which the first is dropped; the mean of the
+//! others is shown, and beside it the least. The reduction in pairs runs on each number of threads over the most columns, and over
+//! fewer on the most threads.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use warpath::bitmap::wah::WahBuf;
+use warpath_benches::bitmap::cpu;
+use warpath_benches::bitmap::data::{DataSet, ratio};
+use warpath_benches::bitmap::method::{Candidate, Place, measure, name};
+use warpath_benches::bitmap::record::{Data, Results, Times};
+use warpath_benches::bitmap::workload::Workload;
+use warpath_benches::harness::machine;
+
+/// Time the union of random columns of a bitmap index, by every method.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    /// The data sets
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["kdd", "bpa", "linkage", "zipf"])]
+    data: Vec<DataSet>,
+
+    /// How many columns are united
+    #[arg(long, value_delimiter = ',', default_values_t = [4, 8, 16, 32, 64])]
+    columns: Vec<usize>,
+
+    /// Threads of the reduction in pairs [default: 1, 2, 4, 8, 16, as far as there are cores]
+    #[arg(long, value_delimiter = ',')]
+    threads: Vec<usize>,
+
+    /// The part of the rows that is made: at most 1
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+
+    /// Of which rows are made and columns chosen
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Runs of each method; the first is dropped
+    #[arg(long, default_value_t = 6)]
+    runs: usize,
+
+    /// Only these methods, by their names
+    #[arg(long, value_name = "METHOD", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Write all times to this file, for `bench bitmap-plots`
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    let cli = Cli::parse();
+    ensure!(cli.scale > 0.0 && cli.scale <= 1.0, "--scale: {} is no part of the rows", cli.scale);
+    ensure!(cli.runs > 0, "--runs: none");
+    ensure!(cli.columns.iter().all(|columns| *columns > 0), "--columns: a union of none");
+    ensure!(cli.threads.iter().all(|threads| *threads > 0), "--threads: none");
+    let mut results = Results { machine: machine::describe(), date: machine::now(), ..Results::default() };
+    println!("{}", results.machine);
+    for set in &cli.data {
+        bench(&cli, *set, &mut results)?;
+        // After each set, so that what ends early leaves what there is.
+        if let Some(file) = &cli.json {
+            results.save(file)?;
+        }
+    }
+    Ok(())
+}
+
+/// The methods over a workload; over fewer columns than the most only some.
+fn candidates(cli: &Cli, is_most: bool) -> Result<Vec<Candidate>> {
+    let mut threads = cli.threads.clone();
+    if threads.is_empty() {
+        threads = vec![1, 2, 4, 8, 16];
+        threads.retain(|threads| *threads <= cpu::all_cores());
+    }
+    threads.sort_unstable();
+    let first = if is_most { 0 } else { threads.len() - 1 };
+    let mut all: Vec<Candidate> = threads[first..].iter().map(|threads| cpu::pairwise(*threads)).collect();
+    all.extend(cpu::rivals());
+    for asked in &cli.only {
+        let names: Vec<&str> = all.iter().map(|candidate| candidate.name).collect();
+        ensure!(
+            names.contains(&asked.as_str()),
+            "--only: no method {asked:?}; there are {}",
+            names.join(", ")
+        );
+    }
+    all.retain(|candidate| cli.only.is_empty() || cli.only.iter().any(|name| name == candidate.name));
+    Ok(all)
+}
+
+fn bench(cli: &Cli, set: DataSet, results: &mut Results) -> Result<()> {
+    let start = Instant::now();
+    let rows = ((set.rows() as f64 * cli.scale) as u64).max(1);
+    let table = set.make(rows, cli.seed);
+    let made = start.elapsed().as_secs_f64();
+    let index = table.columns();
+    let data = Data {
+        name: set.name().into(),
+        rows,
+        attributes: table.attributes.len(),
+        columns: index.len(),
+        empty: index.iter().filter(|column| column.as_wah().count() == 0).count(),
+        ratio: ratio(&index),
+        seed: cli.seed,
+    };
+    println!(
+        "\n{}: {rows} rows, {} attributes, {} columns, {} of them without a row; compressed to {:.3} % ({:.1} MB); \
+         made in {made:.1} s, indexed in {:.1} s",
+        data.name,
+        data.attributes,
+        data.columns,
+        data.empty,
+        100.0 * data.ratio,
+        index.iter().map(WahBuf::words).map(<[u64]>::len).sum::<usize>() as f64 * 8e-6,
+        start.elapsed().as_secs_f64() - made,
+    );
+    results.data.push(data);
+    let most = cli.columns.iter().copied().max().unwrap_or_default();
+    for columns in &cli.columns {
+        let workload = Workload::random(&table, &index, *columns, cli.seed);
+        let want = workload.answer();
+        let count: u64 = want.iter().map(|chunk| u64::from(chunk.count_ones())).sum();
+        let bytes = workload.bytes();
+        println!(
+            "\n  {} columns, {:.1} MB compressed, {:.1} % of the rows\n  {:<32} {:>11} {:>11} {:>9} {:>9}",
+            workload.chosen.len(),
+            bytes as f64 / 1e6,
+            100.0 * count as f64 / rows as f64,
+            "method",
+            "mean, ms",
+            "least, ms",
+            "speed-up",
+            "GB/s",
+        );
+        // Speed-ups are over the baseline on the most threads, which is the last of it.
+        let mut all: Vec<Times> = Vec::new();
+        for candidate in candidates(cli, *columns == most)? {
+            let runs_ms = measure(&candidate, &workload, &want, cli.runs)?;
+            all.push(Times {
+                data: set.name().into(),
+                columns: workload.chosen.len(),
+                bytes,
+                count,
+                method: candidate.name.into(),
+                family: candidate.family,
+                place: candidate.place,
+                runs_ms,
+            });
+        }
+        let is_base =
+            |times: &&Times| times.method == name::PAIRWISE && matches!(times.place, Place::Threads(_));
+        let base = all.iter().rfind(is_base).map(Times::mean);
+        for times in &all {
+            let speedup = base.map(|base| format!("{:.2}×", base / times.mean()));
+            println!(
+                "  {:<32} {:>11.4} {:>11.4} {:>9} {:>9.2}",
+                times.label(),
+                times.mean(),
+                times.least(),
+                speedup.unwrap_or_default(),
+                bytes as f64 / times.mean() / 1e6,
+            );
+        }
+        results.times.extend(all);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_small_run_measures_everything() {
+        let cli = Cli::parse_from(
+            "bench-bitmap --scale 0.0001 --columns 4,64 --threads 1,2 --runs 2 --data zipf".split(' '),
+        );
+        let mut results = Results::default();
+        bench(&cli, DataSet::Zipf, &mut results).unwrap();
+        assert_eq!((results.data.len(), results.data[0].rows), (1, 3200));
+        let rivals = cpu::rivals().len();
+        let counts =
+            [4, 64].map(|columns| results.times.iter().filter(|times| times.columns == columns).count());
+        assert_eq!(counts, [1 + rivals, 2 + rivals]);
+        let cli = Cli::parse_from("bench-bitmap --scale 0.0001 --only x".split(' '));
+        let error = bench(&cli, DataSet::Zipf, &mut results).err();
+        assert!(error.is_some_and(|error| error.to_string().contains("no method \"x\"")));
+    }
+}

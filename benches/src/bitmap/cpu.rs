@@ -1,0 +1,334 @@
+//! Methods on a processor, all in the same form: columns in memory in the method's own code, the union made in it, its rows counted.
+//!
+//! * *pairwise*, *iterative*: [`warpath::bitmap::reduce`], over the same columns. Threads are kept from one run to the next, as OpenMP's are.
+//! * *roaring*, *croaring*: [RoaringBitmap](https://roaringbitmap.org) in Rust and in C (by crates of these names), the union of all columns by the
+//!   one call that they have for it, with runs where they are smaller. On several threads each has the same rows of all columns,
+//!   which are cut at containers; what is made stays in these parts, and need not be put together.
+//! * *scan*: no index ([`super::scan`]).
+
+use std::num::NonZero;
+
+use anyhow::Result;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use roaring::MultiOps as _;
+use warpath::bitmap::reduce;
+use warpath::bitmap::wah::WahBuf;
+use warpath_shared::wah::ops::Op;
+use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};
+
+use super::method::{Candidate, Family, Method, Place, Ran, name};
+use super::scan::Scan;
+use super::workload::Workload;
+
+/// Rows of a container of a Roaring bitmap.
+const CONTAINER: u64 = 1 << 16;
+/// How many parts a thread has, so that those who are done early help the others.
+const PARTS: usize = 4;
+
+/// How many threads the processor runs at once.
+#[must_use]
+pub fn all_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// The pairwise reduction on so many threads.
+#[must_use]
+pub fn pairwise(threads: usize) -> Candidate {
+    candidate(name::PAIRWISE, Family::Seed, threads, move |workload| {
+        let (columns, team) = (workload.columns(), Team::new(threads)?);
+        Ok(Box::new(Pairwise { columns, team, union: None }))
+    })
+}
+
+/// What others use, and the scan, on one core and on all; and the union one column after the other.
+#[must_use]
+pub fn rivals() -> Vec<Candidate> {
+    let mut all = vec![candidate(name::ITERATIVE, Family::Seed, 1, |workload| {
+        Ok(Box::new(Iterative { columns: workload.columns(), union: None }))
+    })];
+    let mut cores = vec![1, all_cores()];
+    cores.dedup();
+    for threads in cores {
+        all.push(candidate("roaring", Family::Peer, threads, move |workload| {
+            Ok(Box::new(Parts::<roaring::RoaringBitmap>::new(workload, Team::new(threads)?)))
+        }));
+        all.push(candidate("croaring", Family::Peer, threads, move |workload| {
+            Ok(Box::new(Parts::<croaring::Bitmap>::new(workload, Team::new(threads)?)))
+        }));
+        all.push(candidate("scan", Family::Peer, threads, move |workload| {
+            let chunks = vec![0; chunks_for(workload.table.rows) as usize];
+            Ok(Box::new(Scanned { scan: Scan::new(workload), chunks, team: Team::new(threads)? }))
+        }));
+    }
+    all
+}
+
+fn candidate(
+    name: &'static str,
+    family: Family,
+    threads: usize,
+    setup: impl for<'a> Fn(&'a Workload<'a>) -> Result<Box<dyn Method + 'a>> + 'static,
+) -> Candidate {
+    Candidate { name, family, place: Place::Threads(threads), setup: Box::new(setup) }
+}
+
+/// Threads that wait for work; none where one is enough, which is then the caller's.
+enum Team {
+    Alone,
+    Pool(ThreadPool),
+}
+
+impl Team {
+    fn new(threads: usize) -> Result<Self> {
+        Ok(match threads {
+            0 | 1 => Self::Alone,
+            threads => Self::Pool(ThreadPoolBuilder::new().num_threads(threads).build()?),
+        })
+    }
+
+    fn threads(&self) -> usize {
+        match self {
+            Self::Alone => 1,
+            Self::Pool(pool) => pool.current_num_threads(),
+        }
+    }
+
+    /// Runs it on one of the threads, where [`Self::map`] then is on all of them.
+    fn within<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
+        match self {
+            Self::Alone => run(),
+            Self::Pool(pool) => pool.install(run),
+        }
+    }
+
+    /// What each of some makes, in their order.
+    fn map<I: Sync, T: Send>(&self, of: &[I], make: impl Fn(&I) -> T + Sync + Send) -> Vec<T> {
+        match self {
+            Self::Alone => of.iter().map(make).collect(),
+            Self::Pool(_) => of.par_iter().map(make).collect(),
+        }
+    }
+}
+
+struct Pairwise<'a> {
+    columns: Vec<Wah<'a>>,
+    team: Team,
+    union: Option<WahBuf>,
+}
+
+impl Method for Pairwise<'_> {
+    fn run(&mut self) -> Result<Ran> {
+        let Self { columns, team, .. } = self;
+        let unite = |(a, b): &(Wah<'_>, Wah<'_>)| WahBuf::of(Op::Or, *a, *b);
+        let union = team.within(|| reduce::union_pairwise_by(columns, |pairs| team.map(pairs, unite)));
+        let count = union.as_wah().count();
+        self.union = Some(union);
+        Ok(Ran::counted(count))
+    }
+
+    fn forget(&mut self) {
+        self.union = None;
+    }
+
+    fn union(&mut self) -> Result<Vec<u64>> {
+        Ok(self.union.as_ref().map(WahBuf::chunks).unwrap_or_default())
+    }
+}
+
+struct Iterative<'a> {
+    columns: Vec<Wah<'a>>,
+    union: Option<WahBuf>,
+}
+
+impl Method for Iterative<'_> {
+    fn run(&mut self) -> Result<Ran> {
+        let union = reduce::union_iterative(&self.columns);
+        let count = union.as_wah().count();
+        self.union = Some(union);
+        Ok(Ran::counted(count))
+    }
+
+    fn forget(&mut self) {
+        self.union = None;
+    }
+
+    fn union(&mut self) -> Result<Vec<u64>> {
+        Ok(self.union.as_ref().map(WahBuf::chunks).unwrap_or_default())
+    }
+}
+
+struct Scanned<'a> {
+    scan: Scan<'a>,
+    /// Where the answer is written: the same place in each run, as a caller who asks again would have it.
+    chunks: Vec<u64>,
+    team: Team,
+}
+
+impl Method for Scanned<'_> {
+    fn run(&mut self) -> Result<Ran> {
+        let Self { scan, chunks, team } = self;
+        Ok(Ran::counted(match team {
+            Team::Alone => scan.run(0, chunks),
+            Team::Pool(pool) => {
+                let part = chunks.len().div_ceil(PARTS * pool.current_num_threads()).max(1);
+                pool.install(|| {
+                    let parts = chunks.par_chunks_mut(part).enumerate();
+                    parts.map(|(number, chunks)| scan.run(number * part, chunks)).sum()
+                })
+            }
+        }))
+    }
+
+    fn union(&mut self) -> Result<Vec<u64>> {
+        Ok(self.chunks.clone())
+    }
+}
+
+/// A peer's bitmap of rows.
+trait Set: Send + Sync + Sized {
+    /// Of ascending rows, in the smallest form.
+    fn of(rows: &[u32]) -> Self;
+
+    /// Of all.
+    fn union(of: &[Self]) -> Self;
+
+    fn count(&self) -> u64;
+
+    fn rows(&self) -> Vec<u32>;
+}
+
+impl Set for roaring::RoaringBitmap {
+    fn of(rows: &[u32]) -> Self {
+        let mut set: Self = rows.iter().copied().collect();
+        set.optimize();
+        set
+    }
+
+    fn union(of: &[Self]) -> Self {
+        of.iter().union()
+    }
+
+    fn count(&self) -> u64 {
+        self.len()
+    }
+
+    fn rows(&self) -> Vec<u32> {
+        self.iter().collect()
+    }
+}
+
+impl Set for croaring::Bitmap {
+    fn of(rows: &[u32]) -> Self {
+        let mut set = Self::of(rows);
+        set.run_optimize();
+        set.shrink_to_fit();
+        set
+    }
+
+    fn union(of: &[Self]) -> Self {
+        Self::fast_or(&of.iter().collect::<Vec<_>>())
+    }
+
+    fn count(&self) -> u64 {
+        self.cardinality()
+    }
+
+    fn rows(&self) -> Vec<u32> {
+        self.to_vec()
+    }
+}
+
+/// Columns as sets, cut into parts of rows.
+struct Parts<S> {
+    /// Of each part all columns.
+    parts: Vec<Vec<S>>,
+    team: Team,
+    chunks: u64,
+    unions: Vec<S>,
+}
+
+impl<S: Set> Parts<S> {
+    fn new(workload: &Workload<'_>, team: Team) -> Self {
+        let rows = workload.table.rows;
+        let containers = rows.div_ceil(CONTAINER).max(1);
+        let parts = if team.threads() == 1 { 1 } else { containers.min((PARTS * team.threads()) as u64) };
+        let ends: Vec<u64> = (1..=parts).map(|part| containers * part / parts * CONTAINER).collect();
+        let cut = |column: &Wah<'_>| -> Vec<S> {
+            let mut ones = column.ones().peekable();
+            let mut part = |end: &u64| {
+                let rows: Vec<u32> =
+                    std::iter::from_fn(|| ones.next_if(|row| row < end)).map(|row| row as u32).collect();
+                S::of(&rows)
+            };
+            ends.iter().map(&mut part).collect()
+        };
+        // A column after the other on each core: all of them at once would need their rows as numbers.
+        let columns: Vec<Vec<S>> = workload.columns().par_iter().map(cut).collect();
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        let parts = ends.iter().map(|_| columns.iter_mut().filter_map(Iterator::next).collect()).collect();
+        Self { parts, team, chunks: chunks_for(rows), unions: Vec::new() }
+    }
+}
+
+impl<S: Set> Method for Parts<S> {
+    fn run(&mut self) -> Result<Ran> {
+        let Self { parts, team, .. } = self;
+        let unions = team.within(|| team.map(parts, |columns| S::union(columns)));
+        let count = unions.iter().map(S::count).sum();
+        self.unions = unions;
+        Ok(Ran::counted(count))
+    }
+
+    fn forget(&mut self) {
+        self.unions.clear();
+    }
+
+    fn union(&mut self) -> Result<Vec<u64>> {
+        let mut chunks = vec![0; self.chunks as usize];
+        for row in self.unions.iter().flat_map(S::rows) {
+            chunks[(row / CHUNK_ROWS) as usize] |= 1 << (row % CHUNK_ROWS);
+        }
+        Ok(chunks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::DataSet;
+    use super::super::method::measure;
+    use super::*;
+
+    #[test]
+    fn all_methods_make_the_same_union() {
+        for set in DataSet::ALL {
+            // More than a container, and no whole number of chunks.
+            let table = set.make(200_000, 1);
+            let index = table.columns();
+            for columns in [1, 3, 4, 64] {
+                let workload = Workload::random(&table, &index, columns, 1);
+                let want = workload.answer();
+                let mut candidates: Vec<Candidate> = [1, 2, 3, 5].map(pairwise).into();
+                candidates.extend(rivals());
+                for candidate in &candidates {
+                    let times = measure(candidate, &workload, &want, 2).unwrap();
+                    assert_eq!(times.len(), 2, "{}", candidate.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_have_all_rows_whatever_their_number() {
+        let table = DataSet::Kdd.make(5 * CONTAINER + 1, 2);
+        let index = table.columns();
+        let workload = Workload::random(&table, &index, 30, 2);
+        for threads in 1..4 {
+            let mut parts = Parts::<roaring::RoaringBitmap>::new(&workload, Team::new(threads).unwrap());
+            assert_eq!(parts.parts.len(), if threads == 1 { 1 } else { 6 });
+            assert!(parts.parts.iter().all(|columns| columns.len() == 30));
+            parts.run().unwrap();
+            assert_eq!(parts.union().unwrap(), workload.answer());
+        }
+    }
+}

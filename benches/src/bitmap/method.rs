@@ -1,0 +1,203 @@
+//! What a method is, and how it is checked and timed.
+//!
+//! A method is set up over a workload, which is not timed: what an index has in memory, or on a device, before a query comes. Its first answer is
+//! held to the workload's, bit for bit. Then it runs as often as asked, the first time to warm up. What a run made is dropped between runs.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use warpath_shared::wah::last_chunk;
+
+use super::workload::Workload;
+
+/// Names that plots look for.
+pub mod name {
+    /// The seed's method on processors: [`warpath::bitmap::reduce::union_pairwise`].
+    pub const PAIRWISE: &str = "pairwise";
+    /// One column after the other: [`warpath::bitmap::reduce::union_iterative`].
+    pub const ITERATIVE: &str = "iterative";
+    /// Column-oriented access, on a device.
+    pub const COA: &str = "coa";
+    /// Row-oriented access, on a device.
+    pub const ROA: &str = "roa";
+    /// Tiles of columns and rows, on a device.
+    pub const HYBRID: &str = "hybrid";
+    /// Tiles of all columns, on a device.
+    pub const IDEAL: &str = "ideal hybrid";
+    /// Warpath's own, on whatever runs it.
+    pub const WARPATH: &str = "warpath";
+}
+
+/// Whose method it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Warpath's.
+    Ours,
+    /// The paper's, to be measured against.
+    Seed,
+    /// What others use.
+    Peer,
+}
+
+/// What runs a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// So many threads of a processor.
+    Threads(usize),
+    /// A device, on which the columns are before the query comes, and the answer stays.
+    Resident,
+    /// A device, to which the columns are sent for the query, and from which the answer comes back.
+    Copied,
+}
+
+/// A method that can be set up.
+pub struct Candidate {
+    /// Its name: one of [`name`], or a peer's.
+    pub name: &'static str,
+    /// Whose it is.
+    pub family: Family,
+    /// What runs it.
+    pub place: Place,
+    /// Sets it up.
+    pub setup: Box<Setup>,
+}
+
+/// Sets a method up over a workload.
+pub type Setup = dyn for<'a> Fn(&'a Workload<'a>) -> Result<Box<dyn Method + 'a>>;
+
+/// A method that has been set up.
+pub trait Method {
+    /// Makes the union, and counts its rows.
+    ///
+    /// # Errors
+    /// If it cannot, which ends the bench.
+    fn run(&mut self) -> Result<Ran>;
+
+    /// Drops what the last run made, where the next would.
+    fn forget(&mut self) {}
+
+    /// The union that the last run made, as chunks of 63 rows.
+    ///
+    /// # Errors
+    /// As for [`Method::run`].
+    fn union(&mut self) -> Result<Vec<u64>>;
+}
+
+/// What a run says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// Rows of the union.
+    pub count: u64,
+    /// How long it took by a device's events; none where the wall clock is right.
+    pub time: Option<Duration>,
+}
+
+impl Ran {
+    /// A run that the wall clock times.
+    #[must_use]
+    pub fn counted(count: u64) -> Self {
+        Self { count, time: None }
+    }
+}
+
+/// Sets a method up, checks it, and times so many runs: the times in their order, in milliseconds.
+///
+/// # Errors
+/// If it cannot be set up or run, or its answer is not `want`.
+pub fn measure(
+    candidate: &Candidate,
+    workload: &Workload<'_>,
+    want: &[u64],
+    runs: usize,
+) -> Result<Vec<f64>> {
+    let of = || format!("{}, {:?}", candidate.name, candidate.place);
+    let mut method = (candidate.setup)(workload).with_context(of)?;
+    check(&mut *method, workload, want).with_context(of)?;
+    let count: u64 = want.iter().map(|chunk| u64::from(chunk.count_ones())).sum();
+    let mut times = Vec::with_capacity(runs);
+    for _ in 0..runs {
+        method.forget();
+        let start = Instant::now();
+        let ran = method.run().with_context(of)?;
+        let time = ran.time.unwrap_or_else(|| start.elapsed());
+        ensure!(ran.count == count, "{}: {} rows, not {count}", of(), ran.count);
+        times.push(time.as_secs_f64() * 1e3);
+    }
+    Ok(times)
+}
+
+/// Holds an answer to the one that is wanted.
+fn check(method: &mut dyn Method, workload: &Workload<'_>, want: &[u64]) -> Result<()> {
+    let ran = method.run()?;
+    let union = method.union()?;
+    ensure!(union.len() == want.len(), "{} chunks, not {}", union.len(), want.len());
+    if let Some(at) = union.iter().zip(want).position(|(got, want)| got != want) {
+        anyhow::bail!("chunk {at} is {:#018x}, not {:#018x}", union[at], want[at]);
+    }
+    let count: u64 = want.iter().map(|chunk| u64::from(chunk.count_ones())).sum();
+    ensure!(ran.count == count, "{} rows are counted, not {count}", ran.count);
+    let beyond = want.last().is_some_and(|last| last & !last_chunk(workload.table.rows) != 0);
+    ensure!(!beyond, "a row behind the last");
+    Ok(())
+}
+
+/// The mean and the least of all runs but the first, as the paper has it; of the first, if there is no other.
+#[must_use]
+pub fn mean_and_least(times: &[f64]) -> (f64, f64) {
+    let counted = if times.len() > 1 { &times[1..] } else { times };
+    let mean = counted.iter().sum::<f64>() / counted.len() as f64;
+    (mean, counted.iter().copied().fold(f64::INFINITY, f64::min))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::DataSet;
+    use super::*;
+
+    /// Answers what it was told.
+    struct Fixed(Vec<u64>, u64);
+
+    impl Method for Fixed {
+        fn run(&mut self) -> Result<Ran> {
+            Ok(Ran { count: self.1, time: Some(Duration::from_millis(3)) })
+        }
+
+        fn union(&mut self) -> Result<Vec<u64>> {
+            Ok(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn what_answers_wrongly_is_not_timed() {
+        let table = DataSet::Zipf.make(1000, 1);
+        let index = table.columns();
+        let workload = Workload::random(&table, &index, 4, 1);
+        let want = workload.answer();
+        let count = want.iter().map(|chunk| u64::from(chunk.count_ones())).sum();
+        let mut wrong = want.clone();
+        wrong[3] ^= 1;
+        let fixed = |chunks: Vec<u64>, count| Candidate {
+            name: "fixed",
+            family: Family::Peer,
+            place: Place::Resident,
+            setup: Box::new(move |_| Ok(Box::new(Fixed(chunks.clone(), count)))),
+        };
+        let told = |candidate| match measure(&candidate, &workload, &want, 6) {
+            Ok(times) => format!("{times:?}"),
+            Err(error) => format!("{error:#}"),
+        };
+        assert_eq!(told(fixed(want.clone(), count)), "[3.0, 3.0, 3.0, 3.0, 3.0, 3.0]");
+        assert!(told(fixed(wrong, count)).contains("chunk 3 is"));
+        assert!(told(fixed(want[1..].to_vec(), count)).contains("15 chunks, not 16"));
+        assert!(told(fixed(want.clone(), count + 1)).contains("rows are counted"));
+    }
+
+    #[test]
+    fn the_first_run_is_not_counted() {
+        assert_eq!(mean_and_least(&[100.0, 2.0, 4.0]), (3.0, 2.0));
+        assert_eq!(mean_and_least(&[100.0]), (100.0, 100.0));
+    }
+}

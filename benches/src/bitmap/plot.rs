@@ -1,0 +1,439 @@
+//! Plots and tables of what `bench-bitmap` found: the figures 7 to 10 of Nelson et al. (2019), with what else was measured beside.
+//!
+//! A speed-up is of the mean time. The baseline is the pairwise reduction on a processor, on the most threads that were measured unless a figure says
+//! otherwise. Where nothing was measured on a device, figures that follow devices follow what there is instead.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::method::{Family, Place, name};
+use super::record::{Data, Results, Times};
+use crate::harness::chart::dots::{self, Role, Row};
+use crate::harness::chart::lines::{self, Axis, Series};
+use crate::harness::chart::{Heading, Spot, number};
+
+/// Makes the page of a folder, `README.md`, and its plots. What was written.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write(results: &Results, folder: &Path) -> Result<Vec<String>> {
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let mut page = format!(
+        "# Range queries over bitmap indexes\n\n\
+         Made by `bench bitmap-plots` of result files of `bench-bitmap`; `benches/README.md` says how these come about. Not to be edited.\n\n\
+         {}\n\n\
+         | data | rows | attributes | columns | without a row | compressed to |\n|---|---:|---:|---:|---:|---:|\n",
+        place_and_time(results)
+    );
+    for Data { name, rows, attributes, columns, empty, ratio, .. } in &results.data {
+        let (rows, ratio) = (number(*rows as f64), number(100.0 * ratio));
+        let _ = writeln!(page, "| {name} | {rows} | {attributes} | {columns} | {empty} | {ratio} % |");
+    }
+    let mut files = Vec::new();
+    for (title, plots) in figures(results) {
+        if plots.is_empty() {
+            continue;
+        }
+        let _ = write!(page, "\n## {title}\n");
+        for (file, plot) in plots {
+            let _ = write!(page, "\n![{title}: {file}]({file})\n");
+            fs::write(folder.join(&file), plot).with_context(|| file.clone())?;
+            files.push(file);
+        }
+    }
+    page += "\n## All figures\n\n\
+             Milliseconds: the mean, and in parentheses the least, of all runs but the first. Every answer was held to that of the rows before.\n";
+    for data in &results.data {
+        page += &table(results, data);
+    }
+    fs::write(folder.join("README.md"), page).context("README.md")?;
+    files.push("README.md".into());
+    Ok(files)
+}
+
+/// The plots, each with its file's name, by figure.
+fn figures(results: &Results) -> Vec<(&'static str, Vec<(String, String)>)> {
+    let of_each = |stem: &str, plot: &dyn Fn(&Of<'_>) -> Option<String>| -> Vec<(String, String)> {
+        let plots = results
+            .data
+            .iter()
+            .filter_map(|data| Some((format!("{stem}-{}.svg", data.name), plot(&Of::new(results, data)?)?)));
+        plots.collect()
+    };
+    let of_all = |stem: &str, plot: Option<String>| -> Vec<(String, String)> {
+        plot.map(|plot| (format!("{stem}.svg"), plot)).into_iter().collect()
+    };
+    vec![
+        ("Speed-up, by threads of the baseline", of_each("figure-7", &|of| threads(of))),
+        ("All methods", of_each("figure-8a", &|of| Some(methods(of)))),
+        ("Beside row-oriented access", of_all("figure-8b", beside_rows(results))),
+        ("Time, by columns", of_each("figure-9", &|of| columns(of))),
+        ("Speed-up, by how far the data compresses", of_all("figure-10", ratios(results))),
+    ]
+}
+
+fn place_and_time(results: &Results) -> String {
+    format!("{}. {}.", results.machine, results.date.split('T').next().unwrap_or_default())
+}
+
+/// What was measured of a data set.
+struct Of<'a> {
+    results: &'a Results,
+    data: &'a Data,
+    /// Over the most columns.
+    times: Vec<&'a Times>,
+    /// The baseline over these, on the fewest threads first. At least one.
+    baseline: Vec<(usize, &'a Times)>,
+}
+
+impl<'a> Of<'a> {
+    /// None where there is no baseline.
+    fn new(results: &'a Results, data: &'a Data) -> Option<Self> {
+        let all = || results.times.iter().filter(|times| times.data == data.name);
+        let most = all().map(|times| times.columns).max()?;
+        let times: Vec<&Times> = all().filter(|times| times.columns == most).collect();
+        let mut baseline: Vec<_> =
+            times.iter().filter_map(|times| Some((baseline(times)?, *times))).collect();
+        baseline.sort_by_key(|(threads, _)| *threads);
+        (!baseline.is_empty()).then_some(Self { results, data, times, baseline })
+    }
+
+    fn best_baseline(&self) -> (usize, &'a Times) {
+        self.baseline[self.baseline.len() - 1]
+    }
+
+    /// What is compared with the baseline: methods on a device that has the columns; else all others, each on the most threads.
+    fn compared(&self) -> Vec<&'a Times> {
+        let others = self.times.iter().copied().filter(|times| times.method != name::PAIRWISE);
+        let device: Vec<&Times> = others.clone().filter(|times| times.place == Place::Resident).collect();
+        if device.is_empty() {
+            others.filter(|times| is_widest(times, &self.times)).collect()
+        } else {
+            device
+        }
+    }
+
+    fn heading(&self, title: String, what: String) -> Heading {
+        let Data { name, rows, columns, ratio, .. } = self.data;
+        let data = format!(
+            "{name}: {} rows × {columns} columns, compressed to {} %; {what}",
+            number(*rows as f64),
+            number(100.0 * ratio)
+        );
+        Heading { title, notes: vec![data, place_and_time(self.results)] }
+    }
+}
+
+/// On how many threads times are those of the baseline; none where they are of something else.
+fn baseline(times: &Times) -> Option<usize> {
+    match times.place {
+        Place::Threads(threads) if times.method == name::PAIRWISE => Some(threads),
+        _ => None,
+    }
+}
+
+/// Whether nothing of the same method is there that ran on more threads.
+fn is_widest(times: &Times, all: &[&Times]) -> bool {
+    let Place::Threads(threads) = times.place else { return true };
+    !all.iter().any(|other| {
+        other.method == times.method && matches!(other.place, Place::Threads(more) if more > threads)
+    })
+}
+
+/// How many times as fast something is, with the least and the most of its runs.
+fn speedup(base: &Times, of: &Times) -> Spot {
+    let counted = if of.runs_ms.len() > 1 { &of.runs_ms[1..] } else { &of.runs_ms };
+    let slowest = counted.iter().copied().fold(0.0, f64::max);
+    Spot { value: base.mean() / of.mean(), low: base.mean() / slowest, high: base.mean() / of.least() }
+}
+
+fn role(times: &Times) -> Role {
+    if times.family == Family::Ours { Role::Ours } else { Role::Peer }
+}
+
+/// Lines with a name each; Warpath's first, so that they look the same on every plot.
+fn in_order(mut series: Vec<Series>) -> Vec<Series> {
+    series.sort_by_key(|series| !series.ours);
+    series
+}
+
+/// Figure 7: speed-ups over the baseline on each number of threads.
+fn threads(of: &Of<'_>) -> Option<String> {
+    if of.baseline.len() < 2 {
+        return None;
+    }
+    let line = |times: &&Times| Series {
+        name: times.label(),
+        points: of.baseline.iter().map(|(threads, base)| (*threads as f64, speedup(base, times))).collect(),
+        ours: times.family == Family::Ours,
+    };
+    let series = in_order(of.compared().iter().map(line).collect());
+    let axis = Axis {
+        title: "threads of the pairwise reduction, logarithmic".into(),
+        ticks: of.baseline.iter().map(|(threads, _)| (*threads as f64, threads.to_string())).collect(),
+        log: true,
+    };
+    let columns = of.best_baseline().1.columns;
+    let title = format!("{}: speed-up over the pairwise reduction, by its threads", of.data.name);
+    let heading = of.heading(title, format!("union of {columns}"));
+    (!series.is_empty()).then(|| lines::draw(&heading, &axis, "times as fast", &series))
+}
+
+/// Figure 8A: everything, beside the baseline on the most threads.
+fn methods(of: &Of<'_>) -> String {
+    let (threads, base) = of.best_baseline();
+    let shown = of.times.iter().filter(|times| baseline(times).is_none_or(|of| of == threads));
+    let mut rows: Vec<Row> = shown
+        .map(|times| {
+            let spot = speedup(base, times);
+            let note = format!("{}×, {} ms", number(spot.value), number(times.mean()));
+            Row { name: times.label(), spot: Some(spot), note, role: role(times) }
+        })
+        .collect();
+    let value = |row: &Row| row.spot.map_or(0.0, |spot| spot.value);
+    rows.sort_by(|a, b| value(b).total_cmp(&value(a)));
+    let title = format!("{}: union of {} columns", of.data.name, base.columns);
+    let heading = of.heading(title, format!("{} MB are united", number(base.bytes as f64 / 1e6)));
+    dots::draw(&heading, &format!("times as fast as the pairwise reduction on {threads} threads"), &rows)
+}
+
+/// Figure 8B: methods on a device, beside the row-oriented one.
+fn beside_rows(results: &Results) -> Option<String> {
+    let mut rows = Vec::new();
+    for data in &results.data {
+        let Some(of) = Of::new(results, data) else { continue };
+        let resident = |method: &str| {
+            of.times.iter().copied().find(|times| times.place == Place::Resident && times.method == method)
+        };
+        let Some(base) = resident(name::ROA) else { continue };
+        for times in [name::COA, name::HYBRID, name::IDEAL, name::WARPATH].into_iter().filter_map(resident) {
+            let spot = speedup(base, times);
+            let note = format!("{:+.1} %, {} ms", 100.0 * (spot.value - 1.0), number(times.mean()));
+            let name = format!("{}: {}", data.name, times.method);
+            rows.push(Row { name, spot: Some(spot), note, role: role(times) });
+        }
+    }
+    let heading = Heading {
+        title: "Methods on a device, beside row-oriented access".into(),
+        notes: vec!["the columns are on the device; % faster than roa".into(), place_and_time(results)],
+    };
+    (!rows.is_empty()).then(|| dots::draw(&heading, "times as fast as roa", &rows))
+}
+
+/// Figure 9: times by number of columns.
+fn columns(of: &Of<'_>) -> Option<String> {
+    let mut shown: Vec<&Times> = vec![of.best_baseline().1];
+    let others = of.times.iter().copied().filter(|times| {
+        is_widest(times, &of.times)
+            && times.place != Place::Copied
+            && ![name::PAIRWISE, name::ITERATIVE, name::COA, name::ROA, name::HYBRID]
+                .contains(&times.method.as_str())
+    });
+    shown.extend(others);
+    let all = |times: &Times| -> Vec<(f64, Spot)> {
+        let same = |other: &&Times| {
+            (&other.data, &other.method, other.place) == (&times.data, &times.method, times.place)
+        };
+        let spot = |times: &Times| {
+            let counted = if times.runs_ms.len() > 1 { &times.runs_ms[1..] } else { &times.runs_ms };
+            let high = counted.iter().copied().fold(0.0, f64::max);
+            (times.columns as f64, Spot { value: times.mean(), low: times.least(), high })
+        };
+        let mut points: Vec<_> = of.results.times.iter().filter(same).map(spot).collect();
+        points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        points
+    };
+    let line = |times: &&Times| Series {
+        name: times.label(),
+        points: all(times),
+        ours: times.family == Family::Ours,
+    };
+    let series = in_order(shown.iter().map(line).collect());
+    let places: BTreeSet<usize> =
+        series.iter().flat_map(|series| &series.points).map(|(columns, _)| *columns as usize).collect();
+    if places.len() < 2 {
+        return None;
+    }
+    let axis = Axis {
+        title: "columns, logarithmic".into(),
+        ticks: places.iter().map(|columns| (*columns as f64, columns.to_string())).collect(),
+        log: true,
+    };
+    let title = format!("{}: time of a union, by its columns", of.data.name);
+    Some(lines::draw(&of.heading(title, "mean times".into()), &axis, "milliseconds", &series))
+}
+
+/// Figure 10: the mean of the speed-ups over the baseline on each number of threads, by how far a set compresses.
+fn ratios(results: &Results) -> Option<String> {
+    let mut sets: Vec<Of<'_>> = results.data.iter().filter_map(|data| Of::new(results, data)).collect();
+    sets.sort_by(|a, b| a.data.ratio.total_cmp(&b.data.ratio));
+    if sets.len() < 2 {
+        return None;
+    }
+    let mut series: Vec<Series> = Vec::new();
+    for of in &sets {
+        for times in of.compared() {
+            let spots: Vec<Spot> = of.baseline.iter().map(|(_, base)| speedup(base, times)).collect();
+            let mean = |part: fn(&Spot) -> f64| spots.iter().map(part).sum::<f64>() / spots.len() as f64;
+            let spot = Spot {
+                value: mean(|spot| spot.value),
+                low: mean(|spot| spot.low),
+                high: mean(|spot| spot.high),
+            };
+            let (name, point) = (times.label(), (of.data.ratio, spot));
+            match series.iter_mut().find(|series| series.name == name) {
+                Some(series) => series.points.push(point),
+                None => {
+                    series.push(Series { name, points: vec![point], ours: times.family == Family::Ours });
+                }
+            }
+        }
+    }
+    let tick = |of: &Of<'_>| (of.data.ratio, format!("{} {} %", of.data.name, number(100.0 * of.data.ratio)));
+    let axis = Axis {
+        title: "compressed to, of all bits, logarithmic".into(),
+        ticks: sets.iter().map(tick).collect(),
+        log: true,
+    };
+    let threads: Vec<String> = sets[0].baseline.iter().map(|(threads, _)| threads.to_string()).collect();
+    let heading = Heading {
+        title: "Speed-up over the pairwise reduction, by how far the data compresses".into(),
+        notes: vec![
+            format!("union of the most columns; mean of the speed-ups over {} threads", threads.join(", ")),
+            place_and_time(results),
+        ],
+    };
+    (!series.is_empty()).then(|| lines::draw(&heading, &axis, "times as fast", &in_order(series)))
+}
+
+/// All methods over a data set, by columns.
+fn table(results: &Results, data: &Data) -> String {
+    let all: Vec<&Times> = results.times.iter().filter(|times| times.data == data.name).collect();
+    let columns: BTreeSet<usize> = all.iter().map(|times| times.columns).collect();
+    if columns.is_empty() {
+        return String::new();
+    }
+    let mut page = format!("\n### {}\n\n| method |", data.name);
+    for count in &columns {
+        let _ = write!(page, " {count} columns |");
+    }
+    let _ = write!(page, "\n|---|{}\n", "---:|".repeat(columns.len()));
+    let mut labels: Vec<String> = Vec::new();
+    for times in &all {
+        if !labels.contains(&times.label()) {
+            labels.push(times.label());
+        }
+    }
+    for label in labels {
+        let _ = write!(page, "| {label} |");
+        for count in &columns {
+            let times = all.iter().find(|times| times.columns == *count && times.label() == label);
+            let cell = times.map(|times| format!("{} ({})", number(times.mean()), number(times.least())));
+            let _ = write!(page, " {} |", cell.unwrap_or_default());
+        }
+        page.push('\n');
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::tests::times;
+    use super::*;
+
+    fn sample(device: bool) -> Results {
+        let mut results = Results {
+            machine: "A <machine>".into(),
+            date: "2026-11-22T01:02:03Z".into(),
+            ..Results::default()
+        };
+        for (name, ratio) in [("kdd", 0.009), ("linkage", 0.63), ("zipf", 0.87)] {
+            let (rows, attributes, columns) = (1_000_000, 10, 100);
+            results.data.push(Data {
+                name: name.into(),
+                rows,
+                attributes,
+                columns,
+                empty: 2,
+                ratio,
+                seed: 1,
+            });
+            for columns in [4, 64] {
+                let ms = columns as f64 * ratio;
+                for threads in [1, 2, 16] {
+                    let place = Place::Threads(threads);
+                    results.times.push(times(name, columns, name::PAIRWISE, place, ms / threads as f64));
+                }
+                for threads in [1, 16] {
+                    let place = Place::Threads(threads);
+                    results.times.push(times(name, columns, "croaring", place, ms / 2.0 / threads as f64));
+                }
+                if !device {
+                    continue;
+                }
+                for (at, method) in [name::ROA, name::COA, name::HYBRID, name::IDEAL].into_iter().enumerate()
+                {
+                    let ms = ms / (100.0 + at as f64);
+                    results.times.push(times(name, columns, method, Place::Resident, ms));
+                    results.times.push(times(name, columns, method, Place::Copied, 10.0 * ms));
+                }
+                let ours = times(name, columns, name::WARPATH, Place::Resident, 0.001);
+                results.times.push(Times { family: Family::Ours, ..ours });
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn all_figures_are_drawn_and_on_the_page() {
+        for device in [true, false] {
+            let (folder, results) = (tempfile::tempdir().unwrap(), sample(device));
+            let files = write(&results, folder.path()).unwrap();
+            let mut wanted = Vec::new();
+            for stem in ["figure-7", "figure-8a", "figure-8b", "figure-9"] {
+                if stem == "figure-8b" {
+                    wanted.extend(device.then(|| "figure-8b.svg".to_owned()));
+                } else {
+                    wanted.extend(["kdd", "linkage", "zipf"].map(|data| format!("{stem}-{data}.svg")));
+                }
+            }
+            wanted.extend(["figure-10.svg".into(), "README.md".into()]);
+            assert_eq!(files, wanted);
+            let page = fs::read_to_string(folder.path().join("README.md")).unwrap();
+            for file in files.iter().filter(|file| *file != "README.md") {
+                assert!(page.contains(&format!("]({file})")), "{file}");
+                let text = fs::read_to_string(folder.path().join(file)).unwrap();
+                let document =
+                    roxmltree::Document::parse(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+                let said = |text: &str| document.descendants().any(|node| node.text() == Some(text));
+                assert!(said("A <machine>. 2026-11-22."), "{file}");
+            }
+            assert!(page.contains("| kdd | 1\u{2009}000\u{2009}000 | 10 | 100 | 2 | 0.90 % |"), "{page}");
+            assert!(page.contains("| croaring, 16 threads | 0.079 (0.079) | 1.26 (1.26) |"), "{page}");
+        }
+    }
+
+    #[test]
+    fn speed_ups_are_of_the_baseline_and_of_devices_where_there_are_some() {
+        let results = sample(true);
+        let of = Of::new(&results, &results.data[2]).unwrap();
+        let compared: Vec<&str> = of.compared().iter().map(|times| times.method.as_str()).collect();
+        assert_eq!(compared, [name::ROA, name::COA, name::HYBRID, name::IDEAL, name::WARPATH]);
+        assert_eq!(of.best_baseline().0, 16);
+        assert!((speedup(of.baseline[0].1, of.compared()[0]).value - 100.0).abs() < 1e-9);
+        let results = sample(false);
+        let of = Of::new(&results, &results.data[2]).unwrap();
+        let compared: Vec<String> = of.compared().iter().map(|times| times.label()).collect();
+        assert_eq!(compared, ["croaring, 16 threads"]);
+    }
+
+    #[test]
+    fn nothing_measured_is_an_empty_page() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(write(&Results::default(), folder.path()).unwrap(), ["README.md"]);
+    }
+}
