@@ -21,15 +21,17 @@
 //! | [`expr`] | what does an expression say? |
 //! | [`plan`] | which bitmaps answer it, by which program, and what is left to check? |
 //! | [`run`](mod@run) | how is a program run over bitmaps, on the CPU? |
-//! | [`exact`] | which rows that bins leave undecided are in the answer? |
+//! | [`ask`] | who answers: the CPU, or a device? |
+//! | `exact` | which rows that bins leave undecided are in the answer? |
 //! | [`reduce`] | how are unions made two at a time, as others make them? |
 
+pub mod ask;
 pub mod bins;
 pub mod build;
 mod built;
 mod check;
 pub mod column;
-pub mod exact;
+mod exact;
 pub mod expr;
 mod file;
 mod index;

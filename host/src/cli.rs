@@ -6,11 +6,12 @@
 //! | [`failure`] | what went wrong, and which exit code says so? |
 //! | [`files`] | which inputs do the arguments name? |
 //! | [`run`] | how are answers consumed: errors, limits, statistics, progress? |
-//! | [`query`], [`select`], [`validate`], [`index`], [`tree`], [`explain`], [`devices`] | what does each subcommand print? |
+//! | [`query`], [`select`], [`validate`], [`index`], [`bitmap`], [`tree`], [`explain`], [`devices`] | what does each subcommand print? |
 //! | [`table`] | how are typed columns written? |
 //! | [`out`], [`ui`], [`progress`] | where does it all go? |
 
 mod args;
+mod bitmap;
 mod devices;
 mod explain;
 mod failure;
@@ -35,7 +36,7 @@ use clap::builder::styling::Style;
 use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
-use args::{Cli, Command, IndexCommand, When};
+use args::{BitmapCommand, Cli, Command, IndexCommand, When};
 use failure::Failure;
 use ui::Ui;
 
@@ -66,6 +67,9 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Index { command: IndexCommand::Build(args) } => index::build(&args),
         Command::Index { command: IndexCommand::Info(args) } => index::info(&args),
         Command::Index { command: IndexCommand::Dump(args) } => index::dump(args, ui),
+        Command::Bitmap { command: BitmapCommand::Build(args) } => bitmap::build(&args, ui),
+        Command::Bitmap { command: BitmapCommand::Info(args) } => bitmap::info(&args),
+        Command::Bitmap { command: BitmapCommand::Range(args) } => bitmap::range(args, ui, started),
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args),
         Command::Devices => devices::run(),
@@ -97,12 +101,12 @@ fn color_asked(args: &[OsString]) -> When {
 }
 
 /// Subcommands that the documents speak of and that are not there yet.
-const PLANNED: [&str; 5] = ["filter", "bitmap", "pack", "unpack", "completions"];
+const PLANNED: [&str; 4] = ["filter", "pack", "unpack", "completions"];
 
 /// The planned subcommand that an unknown one is.
 fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let of_index = args.iter().any(|arg| arg == "index");
+    let of_index = args.iter().any(|arg| arg == "index" || arg == "bitmap");
     match name.as_str() {
         name if !of_index && PLANNED.contains(&name) => Some(name.to_owned()),
         _ => None,
@@ -112,8 +116,9 @@ fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
 /// Prints help, or what is wrong with the arguments.
 fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCode {
     if let Some(name) = planned(error, args) {
-        let failure = Failure::usage(format!("`warpath {name}` is not there yet"))
-            .with_help("there are `query`, `select`, `validate`, `index`, `tree`, `explain` and `devices`");
+        let failure = Failure::usage(format!("`warpath {name}` is not there yet")).with_help(
+            "there are `query`, `select`, `validate`, `index`, `bitmap`, `tree`, `explain` and `devices`",
+        );
         failure.report(&Ui::new(color, false));
         return failure.exit_code();
     }

@@ -7,6 +7,7 @@ use warpath_shared::check::FaultKind;
 use warpath_shared::tree::{TreeFault, TreeFaultKind};
 use warpath_shared::units::Level;
 
+use crate::bitmap::expr::ExprError;
 use crate::jsonpath::PathError;
 
 /// Why Warpath could not do what it was asked.
@@ -19,6 +20,9 @@ pub enum Error {
     /// The query is valid, and Warpath does not run it yet.
     #[error("{0}")]
     Unsupported(QueryError),
+    /// An expression over a bitmap index is not one, or not over its columns. The caller's fault.
+    #[error("{0}")]
+    Expression(ExpressionError),
     /// A setting makes no sense. The caller's fault.
     #[error("{0}")]
     Usage(String),
@@ -68,6 +72,43 @@ impl QueryError {
 }
 
 impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (column {} of `{}`)", self.error, self.column(), self.text)
+    }
+}
+
+/// An expression over a bitmap index that was refused, with its text, so that the place can be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpressionError {
+    text: String,
+    error: ExprError,
+}
+
+impl ExpressionError {
+    pub(crate) fn new(text: &str, error: ExprError) -> Self {
+        Self { text: text.to_owned(), error }
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn expr_error(&self) -> &ExprError {
+        &self.error
+    }
+
+    /// The column of the text at which it is, counted from 1.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.error.column(&self.text)
+    }
+
+    /// The message with the expression and a caret under the place.
+    #[must_use]
+    pub fn render(&self) -> String {
+        self.error.render(&self.text)
+    }
+}
+
+impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (column {} of `{}`)", self.error, self.column(), self.text)
     }

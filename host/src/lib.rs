@@ -59,7 +59,9 @@ pub mod tree;
 pub use cpu::Cpu;
 pub use document::{AsOne, Format};
 pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
-pub use error::{DeviceError, Error, IndexError, InputError, QueryError, RecordError, TreeError};
+pub use error::{
+    DeviceError, Error, ExpressionError, IndexError, InputError, QueryError, RecordError, TreeError,
+};
 pub use index_file::IndexFile;
 pub use input::Source;
 pub use program::{Program, Query};

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
+use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
-use warpath::bitmap::exact::Answer;
 use warpath::bitmap::expr::{
     CompareOp, Expr, ExprError, ExprErrorKind, ExprKind, Literal, LiteralKind, Test, TestKind, parse,
 };
@@ -539,12 +539,13 @@ fn hold_to_oracle(table: &Table, text: &str, rng: &mut Rng, seen: &mut Seen) {
     }
     let count = want.iter().filter(|is| **is).count();
     for threads in [1, 3] {
-        let Answer { chunks: found, rows, checked } = planned.answer(&table.index, threads, true).unwrap();
+        let Answer { chunks: found, rows, checked } =
+            BitmapEngine::cpu().with_threads(threads).answer(&table.index, &planned, true).unwrap();
         assert_eq!(found, chunks(&want), "{}", explained());
         assert_eq!(rows, count as u64);
         assert_eq!(checked, undecided.iter().filter(|is| **is).count() as u64);
     }
-    assert_eq!(planned.answer(&table.index, 1, false).unwrap().rows, count as u64);
+    assert_eq!(BitmapEngine::cpu().answer(&table.index, &planned, false).unwrap().rows, count as u64);
 
     let has = |op: OpCode| planned.program.iter().any(|instr| instr.op() == Some(op));
     seen.exact += usize::from(planned.is_exact());

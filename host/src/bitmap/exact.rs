@@ -14,11 +14,11 @@ use std::sync::{Mutex, PoisonError};
 use warpath_shared::bitmap::TILE_CHUNKS;
 use warpath_shared::wah::{Atom, CHUNK_ROWS};
 
+use super::ask::Answer;
 use super::column::{Holds, Kind};
+use super::plan::Plan;
 use super::plan::formula::{Choice, Formula};
 use super::plan::ranges::{Key, Ranges, Share, double, of_double};
-use super::plan::{Operand, Plan};
-use super::run::run;
 use super::wah::Bitmap;
 use super::{BitmapIndex, Values};
 use crate::error::Error;
@@ -28,41 +28,7 @@ const STRETCH: usize = 8 * TILE_CHUNKS as usize;
 /// For fewer rows, a thread more costs more than it saves.
 const ROWS_OF_A_THREAD: u64 = 1 << 14;
 
-/// What an expression is answered with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// The rows, in chunks of 63, the first in bit 0. Empty where they were counted alone.
-    pub chunks: Vec<u64>,
-    /// How many they are.
-    pub rows: u64,
-    /// How many rows were checked against their stored values.
-    pub checked: u64,
-}
-
 impl Plan {
-    /// The bitmaps that the program reads, each of which is checked when it is first read.
-    ///
-    /// # Errors
-    /// [`Error::Index`] where one is not as it was written.
-    pub fn operands<'a>(&self, index: &'a BitmapIndex) -> Result<Vec<Bitmap<'a>>, Error> {
-        let none = || Error::Internal("a plan reads records where all rows are".into());
-        let of = |operand: &Operand| match operand {
-            Operand::Bin { column, bin } => index.bitmap(*column, *bin),
-            Operand::Records => index.records()?.ok_or_else(none),
-        };
-        self.bitmaps.iter().map(of).collect()
-    }
-
-    /// The answer, on the CPU, by so many threads. With `keep` its rows are kept, and else only counted.
-    ///
-    /// # Errors
-    /// [`Error::Index`] where the index is not as it was written. The plan must be one of this index.
-    pub fn answer(&self, index: &BitmapIndex, threads: usize, keep: bool) -> Result<Answer, Error> {
-        let outputs =
-            run(&self.operands(index)?, &self.program, index.rows(), threads, keep || !self.is_exact())?;
-        self.settle(index, outputs.chunks, &outputs.counts, threads)
-    }
-
     /// What the program stored becomes the answer: rows of output 1 of which the expression is true are added to output 0.
     ///
     /// `outputs` has the chunks of each output, or none of an output 0 that was only counted, where there is no other.

@@ -406,6 +406,12 @@ impl BitmapIndex {
         contents.records.as_ref().map(|place| self.0.bitmap(place, &checked.records, &of)).transpose()
     }
 
+    /// Whether some rows are no records, so that [`records`](Self::records) says which are. Reads nothing.
+    #[must_use]
+    pub fn has_records(&self) -> bool {
+        self.0.contents.records.is_some()
+    }
+
     /// The stored values of a column, of all rows.
     ///
     /// # Errors

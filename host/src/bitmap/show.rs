@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::column::{Bin, Holds, Scalar};
+use crate::answer::text::encode;
 
 impl Display for Scalar {
     /// As an expression has it: numbers in digits, texts in quotes, instants by RFC 3339 in UTC, in quotes too.
@@ -15,26 +16,10 @@ impl Display for Scalar {
             }
             Self::Float(value) => value.fmt(f),
             Self::Bool(value) => value.fmt(f),
-            Self::Text(value) => quoted(value, f),
+            Self::Text(value) => f.write_str(&encode(value)),
             Self::Time(value) => write!(f, "\"{}\"", Instant(*value)),
         }
     }
-}
-
-/// A text as a string of an expression, which is one of JSON.
-pub(super) fn quoted(text: &str, f: &mut Formatter<'_>) -> fmt::Result {
-    f.write_str("\"")?;
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => write!(f, "\\{c}")?,
-            '\n' => f.write_str("\\n")?,
-            '\r' => f.write_str("\\r")?,
-            '\t' => f.write_str("\\t")?,
-            '\0'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(c))?,
-            c => write!(f, "{c}")?,
-        }
-    }
-    f.write_str("\"")
 }
 
 /// Nanoseconds since 1970-01-01T00:00:00Z, shown as RFC 3339 has them, with as many digits of a second as there are.

@@ -68,6 +68,11 @@ pub enum Command {
         #[command(subcommand)]
         command: IndexCommand,
     },
+    /// Make, describe or ask a bitmap index: which records have such values
+    Bitmap {
+        #[command(subcommand)]
+        command: BitmapCommand,
+    },
     /// Print the tree of each record, node by node
     Tree(TreeArgs),
     /// Show what queries compile to, and what would run where
@@ -313,6 +318,177 @@ pub struct DumpArgs {
     pub engine: EngineArgs,
 }
 
+#[derive(Subcommand)]
+pub enum BitmapCommand {
+    /// Make a bitmap index of columns of a file
+    Build(BitmapBuildArgs),
+    /// Say what a bitmap index has, and check every byte of it
+    Info(BitmapInfoArgs),
+    /// Say which lines have such values
+    Range(BitmapRangeArgs),
+}
+
+/// Make a bitmap index of columns of a file
+///
+/// For each column, values are cut into bins, and each bin has a compressed bitmap of the lines whose value is in it. `bitmap range`,
+/// and `--where` of `query` and `select`, ask them which lines have such values. The index is bound to FILE as it is now.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath bitmap build tweets.ndjson --column followers='$.user.followers_count' \\
+    --column lang='$.user.lang' -o tweets.wpb
+  warpath bitmap build tweets.ndjson --column followers='$.user.followers_count' \\
+    --bins lloyd:25 -o tweets.wpb
+  warpath bitmap build log.ndjson --column at='$.timestamp' --type at=time \\
+    --column ms='$.duration' --bins ms=edges:10,100,1000 -o log.wpb
+  warpath bitmap build trips.parquet --column fare --column start=pickup_time -o trips.wpb
+
+Bins:
+  auto            distinct values, if there are 256 or fewer, else quantiles:64; the default
+  distinct        one for each distinct value
+  edges:A,B,...   from one edge to the next, which is not in it
+  width:N         N ranges of the same width
+  quantiles:N     N ranges of about the same number of lines
+  lloyd:N         N clusters, as near to their means as they can be (one-dimensional k-means)
+Whatever the bins are, answers are exact: lines of a bin that is cut are checked against their values.
+
+Types:
+  int, float, text, bool  as what most values are, if it is not said
+  time                    strings that are instants of RFC 3339, such as 2024-05-01T12:00:00Z
+Values of another type are in a bin of their own, as are null and what is missing.
+
+The language of expressions, and more: docs/bitmaps.md.")]
+pub struct BitmapBuildArgs {
+    /// A file of newline-delimited JSON, plain, gzip or zstd; or a table: Parquet, or Arrow IPC
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// A column: its name, and a JSONPath (RFC 9535) that finds one value of a record at most
+    ///
+    /// Of a table: the name of its column, which may have another name in the index (NEW=OLD).
+    #[arg(long = "column", value_name = "NAME=PATH", required = true)]
+    pub columns: Vec<String>,
+
+    /// How columns are cut: all of them, or one (NAME=BINS) [default: auto]
+    #[arg(long, value_name = "[NAME=]BINS")]
+    pub bins: Vec<String>,
+
+    /// Of which type the values of a column are: int, float, text, time or bool [default: as most values are]
+    #[arg(long = "type", value_name = "NAME=TYPE")]
+    pub types: Vec<String>,
+
+    /// Where to write the index
+    #[arg(short, long, value_name = "FILE.wpb")]
+    pub output: PathBuf,
+
+    /// What to do at a malformed record
+    ///
+    /// A line that is skipped is in no answer of the index.
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnErrorArg::Fail)]
+    pub on_error: OnErrorArg,
+
+    /// Take a record for malformed that is not JSON by all of RFC 8259, or not UTF-8
+    #[arg(long)]
+    pub strict: bool,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Say what a bitmap index has, and check every byte of it
+#[derive(Args)]
+pub struct BitmapInfoArgs {
+    /// The bitmap index
+    #[arg(value_name = "FILE.wpb")]
+    pub file: PathBuf,
+
+    /// List the bins of all columns: lines, bytes, and the least and the greatest value
+    #[arg(long)]
+    pub bins: bool,
+}
+
+/// Say which lines have such values
+///
+/// Prints the numbers of the lines, counted from 1, of which the expression is true; or how many they are, the records themselves, or
+/// columns of them. Of a table: its rows. Answers are exact: where bins leave lines undecided, these are checked against their values, which
+/// the index has too.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath bitmap range tweets.wpb 'followers >= 1000 and lang in (\"en\", \"nl\")'
+  warpath bitmap range --count tweets.wpb 'lang is missing or not verified = true'
+  warpath bitmap range tweets.wpb 'followers > 1e6' --select id='$.id' --format csv tweets.ndjson
+  warpath bitmap range --explain tweets.wpb 'followers between 500 and 2000'
+
+Expressions:
+  =  !=  <  <=  >  >=         compare a column with a number, \"text\", true or false
+  between A and B, in (A, B)  and with `not` before: of lines that have a value
+  is [not] missing, null,     lines without a value, with null, with a value of another type, with a
+    other, nan, value           NaN, with one of the column's type
+  not, and, or, ( )           `not` gives all other records; it binds tightest, `or` least
+Instants are texts: at >= \"2024-05-01T00:00:00Z\". A column with an odd name stands in backticks.
+
+The same lines are what `query` and `select` ask with `--where EXPR --bitmap FILE.wpb`.")]
+pub struct BitmapRangeArgs {
+    /// The bitmap index
+    #[arg(value_name = "FILE.wpb")]
+    pub index: PathBuf,
+
+    /// The expression, over the columns of the index
+    #[arg(value_name = "EXPR")]
+    pub expression: String,
+
+    /// The file that the index was made of, for --records and --select
+    #[arg(value_name = "FILE")]
+    pub input: Option<PathBuf>,
+
+    /// Print the numbers of the lines; the default
+    #[arg(long, group = "shown")]
+    pub lines: bool,
+
+    /// Print only how many there are
+    #[arg(short, long, group = "shown")]
+    pub count: bool,
+
+    /// Print the records
+    #[arg(long, group = "shown", requires = "input")]
+    pub records: bool,
+
+    /// Print a row per record, with a column per query, as `select` does
+    #[arg(long, value_name = "NAME[:TYPE]=PATH", group = "shown", requires = "input")]
+    pub select: Vec<String>,
+
+    /// Print what would be done: what bins say of each test, the bitmaps that are read, and the program
+    #[arg(long, group = "shown")]
+    pub explain: bool,
+
+    /// How to print rows
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Ndjson, requires = "select")]
+    pub format: RowFormat,
+
+    /// Answer by bins alone: all lines of which the expression is true, and perhaps others in a bin with these
+    #[arg(long)]
+    pub approximate: bool,
+
+    /// Stop after N lines
+    #[arg(short = 'n', long, value_name = "N", value_parser = limit, conflicts_with = "count")]
+    pub limit: Option<u64>,
+
+    /// Exit with 1 if there is no such line
+    #[arg(short, long, conflicts_with = "select")]
+    pub exit_status: bool,
+
+    /// Write to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Input and output")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub report: ReportArgs,
+
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
 /// Print the tree of each record, node by node
 ///
 /// Objects, arrays, strings, numbers, `true`, `false`, `null` and names are nodes; a name has one child, its value. Each
@@ -413,6 +589,22 @@ pub struct RunArgs {
     #[arg(long, requires = "index")]
     pub verify: bool,
 
+    /// Ask only the records of which an expression over a bitmap index is true
+    ///
+    /// Such as 'followers >= 1000 and lang in ("en", "nl")': `warpath bitmap range --help` has the language. Only their lines are read.
+    #[arg(long = "where", value_name = "EXPR", requires = "bitmap")]
+    pub only: Option<String>,
+
+    /// The bitmap index of the input, for `--where`, which `warpath bitmap build` made
+    ///
+    /// For one plain file. The index is refused where the input has changed since.
+    #[arg(long, value_name = "FILE.wpb", requires = "only", conflicts_with = "index")]
+    pub bitmap: Option<PathBuf>,
+
+    /// With `--where`: by bins alone, so that records of which the expression is not true may be among those that are asked
+    #[arg(long, requires = "only")]
+    pub approximate: bool,
+
     /// Write to FILE instead of standard output
     ///
     /// FILE must not be one of the inputs. It is overwritten once the first input could be read.
@@ -421,6 +613,23 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+impl RunArgs {
+    /// All lines, and no index.
+    pub fn new(on_error: OnErrorArg, output: Option<PathBuf>, report: ReportArgs) -> Self {
+        Self {
+            on_error,
+            strict: false,
+            index: None,
+            verify: false,
+            only: None,
+            bitmap: None,
+            approximate: false,
+            output,
+            report,
+        }
+    }
 }
 
 /// What is said of a run beside its answers.

@@ -13,6 +13,8 @@ use super::ui::Ui;
 pub enum Failure {
     /// The library says so. The lines after it show the place in the input.
     Library(Box<Error>, Option<String>),
+    /// The library says so of a bitmap index.
+    Bitmap(Box<Error>),
     /// The arguments make no sense, or a file that they name.
     Usage {
         /// What is wrong.
@@ -42,6 +44,11 @@ impl Failure {
         Self::Usage { message: message.into(), help: None }
     }
 
+    /// An error that is about a bitmap index, if it is about an index.
+    pub fn of_bitmap(error: Error) -> Self {
+        Self::Bitmap(Box::new(error))
+    }
+
     /// Adds how to mend it.
     pub fn with_help(self, text: impl Into<String>) -> Self {
         match self {
@@ -55,13 +62,13 @@ impl Failure {
         let code = match self {
             Self::BrokenPipe => 0,
             Self::Usage { .. } | Self::Output { .. } => 2,
-            Self::Library(error, _) => match &**error {
+            Self::Library(error, _) | Self::Bitmap(error) => match &**error {
                 Error::Usage(_)
                 | Error::Input(InputError::Io { .. } | InputError::Directory(_))
                 | Error::Index(
                     IndexError::Io { .. } | IndexError::TooFewLevels { .. } | IndexError::NotPlain { .. },
                 ) => 2,
-                Error::Query(_) | Error::Unsupported(_) => 3,
+                Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
                 Error::Input(_) | Error::Index(_) => 4,
                 _ => 5,
             },
@@ -82,7 +89,14 @@ impl Failure {
             Self::Output { name, source } => {
                 ui.error(format_args!("cannot write to {name}: {}", reason(source)));
             }
-            Self::Library(error, excerpt) => report_library(error, excerpt.as_deref(), ui),
+            Self::Library(error, excerpt) => {
+                report_library(error, excerpt.as_deref(), ui);
+                help(error, &INDEX, ui);
+            }
+            Self::Bitmap(error) => {
+                report_library(error, None, ui);
+                help(error, &BITMAP_INDEX, ui);
+            }
         }
     }
 }
@@ -90,6 +104,7 @@ impl Failure {
 fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
     match error {
         Error::Query(query) | Error::Unsupported(query) => ui.rendered(&query.render()),
+        Error::Expression(expression) => ui.rendered(&expression.render()),
         Error::Input(InputError::Io { name, source }) => {
             ui.error(format_args!("{name}: {}", reason(source)));
         }
@@ -104,6 +119,23 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
     if let Some(excerpt) = excerpt {
         ui.plain(excerpt);
     }
+}
+
+/// A kind of index: how it is made, and how to do without it.
+struct IndexKind {
+    made: &'static str,
+    file: &'static str,
+    without: &'static str,
+}
+
+const INDEX: IndexKind =
+    IndexKind { made: "warpath index build", file: "FILE.wpi", without: ", or ask without `--index`" };
+
+const BITMAP_INDEX: IndexKind = IndexKind { made: "warpath bitmap build", file: "FILE.wpb", without: "" };
+
+/// Says how to mend an error, where that is known.
+fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
+    let IndexKind { made, file, without } = kind;
     match error {
         Error::Input(InputError::Directory(_)) => {
             ui.help("name its files, or a pattern: `'folder/*.ndjson'`");
@@ -122,15 +154,15 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
             ));
         }
         Error::Index(IndexError::NotAnIndex { .. }) => {
-            ui.help("`warpath index build FILE -o FILE.wpi` makes one");
+            ui.help(format_args!("`{made} FILE -o {file}` makes one"));
         }
         Error::Index(
             IndexError::Version { .. } | IndexError::Damaged { .. } | IndexError::OtherInput { .. },
         ) => {
-            ui.help("make it again with `warpath index build`, or ask without `--index`");
+            ui.help(format_args!("make it again with `{made}`{without}"));
         }
         Error::Index(IndexError::Unsettled { .. }) => ui.help("index it when nobody writes to it"),
-        Error::Index(IndexError::NotPlain { .. }) => ui.help("index the text, or ask without `--index`"),
+        Error::Index(IndexError::NotPlain { .. }) => ui.help(format_args!("index the text{without}")),
         Error::Device(DeviceError::OutOfMemory { .. } | DeviceError::IndexTooLarge { .. }) => {}
         Error::Device(_) => ui.help("`--device cpu` answers without it"),
         Error::Internal(_) => ui.help("this is a fault of warpath itself; please report it"),

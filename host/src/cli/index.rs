@@ -37,11 +37,15 @@ pub fn info(args: &InfoArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn described(info: &IndexInfo) -> String {
-    let since = |time: SystemTime| match time.duration_since(SystemTime::UNIX_EPOCH) {
+/// Seconds since 1970, with all digits.
+pub fn since_1970(time: SystemTime) -> String {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => format!("{}.{:09}", after.as_secs(), after.subsec_nanos()),
         Err(before) => format!("-{}.{:09}", before.duration().as_secs(), before.duration().subsec_nanos()),
-    };
+    }
+}
+
+fn described(info: &IndexInfo) -> String {
     let per_input = |bytes: u64| {
         let share = bytes as f64 / (info.input_bytes.max(1)) as f64;
         format!("{bytes} bytes ({:.1} % of the input)", 100.0 * share)
@@ -49,7 +53,7 @@ fn described(info: &IndexInfo) -> String {
     let mut rows = vec![
         ("version".to_owned(), info.version.to_string()),
         ("input".to_owned(), format!("{} bytes", info.input_bytes)),
-        ("modified".to_owned(), format!("{} s since 1970", since(info.input_modified))),
+        ("modified".to_owned(), format!("{} s since 1970", since_1970(info.input_modified))),
         ("lines".to_owned(), info.lines.to_string()),
         ("malformed".to_owned(), info.faulty.to_string()),
         (

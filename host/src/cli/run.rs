@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
 use warpath::answer::Want;
+use warpath::bitmap::BitmapIndex;
+use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::{
     Answers, Batch, Engine, Error, IndexFile, InputError, Plan, Program, RecordError, Setup, Source, Stats,
 };
@@ -93,6 +96,17 @@ pub fn consume(
         out.is_terminal() && consumer.want() != Want::default(),
     );
     let mut input = engine.input(sources);
+    let mut found = None;
+    if let (Some(expression), Some(file)) = (&args.only, &args.bitmap) {
+        let (index, answer, took) = only(expression, file, args.approximate)?;
+        found = Some(format!(
+            "{} lines found, after {} were checked by their values, in {:.3} s",
+            answer.rows,
+            answer.checked,
+            took.as_secs_f64()
+        ));
+        input = input.only(&index, answer.chunks).map_err(Failure::of_bitmap)?;
+    }
     if let Some(index) = &args.index {
         input = input.with_index(&IndexFile::open(index)?, args.verify)?;
     }
@@ -114,7 +128,7 @@ pub fn consume(
         // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
         let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
         let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
-        let table = table(answers.plan(), &answers.stats(), (setup, &made), total);
+        let table = table(answers.plan(), &answers.stats(), (setup, &made), total, found);
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
     done
@@ -215,7 +229,26 @@ pub fn excerpt(line: &[u8], at: usize) -> String {
     format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
 }
 
-fn table(plan: &Plan, stats: &Stats, (setup, made): (Duration, &Setup), total: Duration) -> String {
+/// The answer that a bitmap index has to an expression, and how long it took.
+fn only(
+    expression: &str,
+    file: &Path,
+    approximate: bool,
+) -> Result<(BitmapIndex, Answer, Duration), Failure> {
+    let started = Instant::now();
+    let index = BitmapIndex::open(file).map_err(Failure::of_bitmap)?;
+    let plan = index.plan(expression, approximate)?;
+    let answer = BitmapEngine::cpu().answer(&index, &plan, true).map_err(Failure::of_bitmap)?;
+    Ok((index, answer, started.elapsed()))
+}
+
+fn table(
+    plan: &Plan,
+    stats: &Stats,
+    (setup, made): (Duration, &Setup),
+    total: Duration,
+    found: Option<String>,
+) -> String {
     let running = total.saturating_sub(setup);
     let rate = stats.bytes as f64 / running.as_secs_f64().max(1e-9) / 1e9;
     let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
@@ -252,6 +285,9 @@ fn table(plan: &Plan, stats: &Stats, (setup, made): (Duration, &Setup), total: D
     if let Some(index) = &plan.index {
         rows.insert(2, ("index", index.clone()));
     }
+    if let Some(found) = found {
+        rows.insert(3, ("where", found));
+    }
     if plan.strict {
         let place = if plan.strict_on_device { "the device" } else { "the host" };
         rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, a part of answering")));
@@ -280,7 +316,7 @@ mod tests {
     fn notes_are_shown_if_there_are_any() {
         let shown = |notes: Vec<String>| {
             let made = Setup { notes, ..Setup::default() };
-            table(&Plan::default(), &Stats::default(), (Duration::ZERO, &made), Duration::ZERO)
+            table(&Plan::default(), &Stats::default(), (Duration::ZERO, &made), Duration::ZERO, None)
         };
         assert!(!shown(Vec::new()).contains("note"));
         assert!(shown(vec!["slower".into()]).ends_with("\nnote        slower\n"));

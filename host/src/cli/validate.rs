@@ -23,7 +23,7 @@ pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     let device = DeviceChoice::Cpu;
     let engine = EngineArgs { device, partition_size, workers, input: InputFormat::Ndjson };
     let on_error = OnErrorArg::Skip;
-    let run = RunArgs { on_error, strict: true, index: None, verify: false, output: None, report };
+    let run = RunArgs { strict: true, ..RunArgs::new(on_error, None, report) };
     let sources = files::sources(&files.files, None, ui)?;
     let engine = run::engine(&engine, run.on_error, run.strict)?;
     let list = all || limit.is_some();

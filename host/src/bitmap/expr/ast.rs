@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::parse::is_bare;
+use crate::answer::text::encode;
 use crate::bitmap::value::State;
 use crate::jsonpath::Span;
 
@@ -228,11 +229,10 @@ impl Display for ColumnName {
 
 impl Display for Literal {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let text = match &self.kind {
-            LiteralKind::Number(text) => return f.write_str(text),
-            LiteralKind::Bool(value) => return value.fmt(f),
-            LiteralKind::Text(text) => text,
-        };
-        super::super::show::quoted(text, f)
+        match &self.kind {
+            LiteralKind::Number(text) => f.write_str(text),
+            LiteralKind::Bool(value) => value.fmt(f),
+            LiteralKind::Text(text) => f.write_str(&encode(text)),
+        }
     }
 }

@@ -1,0 +1,177 @@
+//! Expressions are asked of an index: by the CPU, or by a device.
+//!
+//! ```
+//! use warpath::bitmap::ask::BitmapEngine;
+//! use warpath::bitmap::build::build_column;
+//! use warpath::bitmap::value::ColumnValues;
+//! use warpath::bitmap::{BitmapIndex, Built};
+//!
+//! # fn main() -> Result<(), warpath::Error> {
+//! let values = ColumnValues::ints(vec![7, 3, 12, 9, 800]);
+//! let columns = vec![build_column("n", "n", values, &"quantiles:2".parse()?)?];
+//! let index = BitmapIndex::from_built(Built { rows: 5, columns, ..Built::default() })?;
+//!
+//! let plan = index.plan("n between 8 and 100", false)?;
+//! let answer = BitmapEngine::cpu().answer(&index, &plan, true)?;
+//! assert_eq!(answer.ones().collect::<Vec<_>>(), [2, 3]);
+//! # Ok(())
+//! # }
+//! ```
+
+use std::num::NonZero;
+use std::thread;
+
+use super::BitmapIndex;
+use super::expr::parse;
+use super::plan::{Facts, Operand, Plan};
+use super::run::{self, run};
+use super::wah::Bitmap;
+use crate::device::{Accelerator, BitmapStage, DeviceBitmaps};
+use crate::engine::DeviceChoice;
+use crate::error::{Error, ExpressionError};
+
+/// What an expression is answered with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The rows, in chunks of 63, the first in bit 0. Empty where they were counted alone.
+    pub chunks: Vec<u64>,
+    /// How many they are.
+    pub rows: u64,
+    /// How many rows were checked against their stored values.
+    pub checked: u64,
+}
+
+impl Answer {
+    /// The rows, from the first on, counted from 0.
+    pub fn ones(&self) -> impl Iterator<Item = u64> + '_ {
+        run::ones(&self.chunks)
+    }
+}
+
+impl BitmapIndex {
+    /// Plans an expression over the columns. If an answer by bins alone will do (`approximate`), it has all rows of which the expression
+    /// is true, and perhaps others that are in a bin with these. Reads nothing.
+    ///
+    /// # Errors
+    /// [`Error::Expression`] for what is no expression, or none over these columns.
+    pub fn plan(&self, expression: &str, approximate: bool) -> Result<Plan, Error> {
+        let atoms = |column, bin| self.atoms(column, bin);
+        let facts = Facts { columns: self.columns(), atoms: &atoms, records: self.has_records() };
+        let planned = parse(expression).and_then(|expr| Plan::new(&expr, &facts, approximate));
+        planned.map_err(|error| Error::Expression(ExpressionError::new(expression, error)))
+    }
+}
+
+impl Plan {
+    /// The bitmaps that the program reads, each of which is checked when it is first read.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where one is not as it was written. The plan must be one of this index.
+    pub fn operands<'a>(&self, index: &'a BitmapIndex) -> Result<Vec<Bitmap<'a>>, Error> {
+        let none = || Error::Internal("a plan reads records where all rows are".into());
+        let of = |operand: &Operand| match operand {
+            Operand::Bin { column, bin } => index.bitmap(*column, *bin),
+            Operand::Records => index.records()?.ok_or_else(none),
+        };
+        self.bitmaps.iter().map(of).collect()
+    }
+}
+
+/// Answers expressions, one after the other: what a device allocates is kept for the next.
+pub struct BitmapEngine {
+    threads: usize,
+    device: Option<Box<dyn Device>>,
+}
+
+/// A device, of whatever kind it is.
+trait Device: Send {
+    fn name(&self) -> String;
+
+    fn run(&mut self, bitmaps: &[Bitmap<'_>], plan: &Plan, keep: bool) -> Result<run::Outputs, Error>;
+}
+
+/// What runs on a device, and the bitmaps that it runs over.
+struct Loaded<A: Accelerator> {
+    stage: BitmapStage<A>,
+    bitmaps: DeviceBitmaps<A>,
+}
+
+impl<A: Accelerator> Device for Loaded<A> {
+    fn name(&self) -> String {
+        self.stage.device().name()
+    }
+
+    fn run(&mut self, bitmaps: &[Bitmap<'_>], plan: &Plan, keep: bool) -> Result<run::Outputs, Error> {
+        self.bitmaps.load(self.stage.device(), bitmaps)?;
+        self.stage.range(&self.bitmaps, &plan.program, keep)
+    }
+}
+
+impl BitmapEngine {
+    /// The CPU, with a thread a core.
+    #[must_use]
+    pub fn cpu() -> Self {
+        Self { threads: thread::available_parallelism().map_or(1, NonZero::get), device: None }
+    }
+
+    /// A device, through what drives it; what bins leave undecided is checked by the CPU.
+    #[must_use]
+    pub fn on<A: Accelerator>(device: A) -> Self {
+        let loaded = Loaded { stage: BitmapStage::new(device), bitmaps: DeviceBitmaps::default() };
+        Self { device: Some(Box::new(loaded)), ..Self::cpu() }
+    }
+
+    /// What is asked for. [`DeviceChoice::Auto`] is the CPU: an answer takes milliseconds, and a device has to be set up. Of several
+    /// devices the first answers.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device is asked for that is not there.
+    pub fn new(choice: &DeviceChoice) -> Result<Self, Error> {
+        match choice {
+            DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Self::cpu()),
+            DeviceChoice::Cuda(number) => cuda(*number),
+            DeviceChoice::CudaList(numbers) => cuda(numbers.first().copied().unwrap_or(0)),
+            DeviceChoice::CudaAll => cuda(0),
+        }
+    }
+
+    /// With so many threads of the CPU, of which there is at least one.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads: threads.max(1), ..self }
+    }
+
+    /// What answers, in words.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.device {
+            Some(device) => device.name(),
+            None if self.threads == 1 => "cpu (1 thread)".to_owned(),
+            None => format!("cpu ({} threads)", self.threads),
+        }
+    }
+
+    /// Answers a plan, which is one of this index. With `keep` the rows are kept, and else they are only counted.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where what it reads of the index is not as it was written; [`Error::Device`].
+    pub fn answer(&mut self, index: &BitmapIndex, plan: &Plan, keep: bool) -> Result<Answer, Error> {
+        let (operands, keep) = (plan.operands(index)?, keep || !plan.is_exact());
+        let outputs = match &mut self.device {
+            // A device is not asked of nothing.
+            Some(device) if !operands.is_empty() && index.rows() > 0 => device.run(&operands, plan, keep)?,
+            _ => run(&operands, &plan.program, index.rows(), self.threads, keep)?,
+        };
+        plan.settle(index, outputs.chunks, &outputs.counts, self.threads)
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn cuda(number: usize) -> Result<BitmapEngine, Error> {
+    Ok(BitmapEngine::on(crate::cuda::Cuda::new(number)?))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda(_number: usize) -> Result<BitmapEngine, Error> {
+    Err(crate::error::DeviceError::NoDriver.into())
+}

@@ -1,0 +1,326 @@
+//! `warpath bitmap build`, `info` and `range`.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use indicatif::BinaryBytes;
+use warpath::bitmap::ask::{Answer, BitmapEngine};
+use warpath::bitmap::bins::BinSpec;
+use warpath::bitmap::build::{self, ColumnSpec};
+use warpath::bitmap::column::Kind;
+use warpath::bitmap::plan::Plan;
+use warpath::bitmap::{BitmapIndex, BitmapInfo};
+
+use super::args::{
+    BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, FileArgs, OnErrorArg, QueryArgs, RunArgs, SelectArgs,
+};
+use super::failure::Failure;
+use super::out::Out;
+use super::ui::Ui;
+use super::{index, query, run, select};
+
+/// Makes a bitmap index.
+pub fn build(args: &BitmapBuildArgs, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut specs: Vec<ColumnSpec> = args.columns.iter().map(|column| spec(column)).collect();
+    for kind in &args.types {
+        let Some((name, kind)) = kind.split_once('=') else {
+            return Err(Failure::usage(format!("`--type {kind}` names no column"))
+                .with_help(format!("write `--type NAME={kind}`")));
+        };
+        column(&mut specs, name, "--type")?.kind = Some(kind.parse::<Kind>()?);
+    }
+    // What is said of one column goes before what is said of all.
+    let of_column =
+        |bins: &str| specs.iter().any(|spec| bins.split_once('=').is_some_and(|(name, _)| name == spec.name));
+    let (one, all): (Vec<&str>, Vec<&str>) =
+        args.bins.iter().map(String::as_str).partition(|bins| of_column(bins));
+    match all[..] {
+        [] => {}
+        [bins] => {
+            let bins = bins_of(bins, &specs)?;
+            specs.iter_mut().for_each(|spec| spec.bins = bins.clone());
+        }
+        [_, second, ..] => {
+            return Err(Failure::usage(format!(
+                "`--bins {second}`: it is said twice how all columns are cut"
+            ))
+            .with_help(format!("for one column, write `--bins NAME={second}`")));
+        }
+    }
+    for bins in one {
+        if let Some((name, bins)) = bins.split_once('=') {
+            column(&mut specs, name, "--bins")?.bins = bins.parse()?;
+        }
+    }
+    refuse_to_overwrite(args)?;
+    let engine = run::engine(&args.engine, args.on_error, args.strict)?;
+    let (built, left_out) = build::build(&engine, &args.file, &specs).map_err(Failure::of_bitmap)?;
+    if let Some(first) = &left_out.first {
+        let records = if left_out.count == 1 { "record" } else { "records" };
+        ui.warning(format_args!("{} malformed {records} skipped; first: {first}", left_out.count));
+    }
+    BitmapIndex::from_built(built)?.write(&args.output).map_err(Failure::of_bitmap)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A column as it is asked for: `NAME=PATH`, or the name of a table's column.
+fn spec(column: &str) -> ColumnSpec {
+    match column.split_once('=') {
+        // A path may hold `=`, too, in a filter.
+        Some((name, source)) if !column.starts_with('$') => ColumnSpec::new(name, source),
+        _ => ColumnSpec::new(column, column),
+    }
+}
+
+/// The column of a name.
+fn column<'a>(specs: &'a mut [ColumnSpec], name: &str, flag: &str) -> Result<&'a mut ColumnSpec, Failure> {
+    let known: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
+    specs.iter_mut().find(|spec| spec.name == name).ok_or_else(|| unknown(name, flag, &known))
+}
+
+fn unknown(name: &str, flag: &str, known: &[String]) -> Failure {
+    Failure::usage(format!("`{flag}` is of a column `{name}`, which no `--column` makes"))
+        .with_help(format!("there are {}", known.join(", ")))
+}
+
+/// Bins for all columns.
+fn bins_of(bins: &str, specs: &[ColumnSpec]) -> Result<BinSpec, Failure> {
+    match (bins.parse(), bins.split_once('=')) {
+        (Ok(bins), _) => Ok(bins),
+        // It was meant for a column that is not there.
+        (Err(_), Some((name, rest))) if rest.parse::<BinSpec>().is_ok() => {
+            let known: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
+            Err(unknown(name, "--bins", &known))
+        }
+        (Err(error), _) => Err(error.into()),
+    }
+}
+
+/// What is read must not be written over.
+fn refuse_to_overwrite(args: &BitmapBuildArgs) -> Result<(), Failure> {
+    let same = |a: &PathBuf, b: &PathBuf| Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
+    if same(&args.file, &args.output) == Some(true) {
+        let message = format!("{}: is the input, and the output too", args.file.display());
+        return Err(Failure::usage(message).with_help("write the index to another file"));
+    }
+    Ok(())
+}
+
+/// Says what a bitmap index has.
+pub fn info(args: &BitmapInfoArgs) -> Result<ExitCode, Failure> {
+    let index = BitmapIndex::open(&args.file).map_err(Failure::of_bitmap)?;
+    index.verify().map_err(Failure::of_bitmap)?;
+    let mut text = described(&index.info());
+    if args.bins {
+        bins(&index, &mut text);
+    }
+    let mut out = Out::new(None);
+    out.buffer.extend_from_slice(text.as_bytes());
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn described(info: &BitmapInfo) -> String {
+    let per_input = |bytes: u64| match info.input {
+        Some((input, _)) => {
+            format!("{bytes} bytes ({:.1} % of the input)", 100.0 * bytes as f64 / input.max(1) as f64)
+        }
+        None => format!("{bytes} bytes"),
+    };
+    let mut rows = vec![("version", info.version.to_string())];
+    match &info.input {
+        Some((bytes, modified)) => {
+            rows.push(("input", format!("{bytes} bytes")));
+            rows.push(("modified", format!("{} s since 1970", index::since_1970(*modified))));
+        }
+        None => rows.push(("input", "no file".to_owned())),
+    }
+    rows.push(("lines", info.rows.to_string()));
+    rows.push((
+        "records",
+        match info.record_bytes {
+            None => "all lines".to_owned(),
+            Some(bytes) => format!("some of the lines ({bytes} bytes)"),
+        },
+    ));
+    rows.push((
+        "line starts",
+        info.line_bytes.map_or_else(|| "none: not of a plain file".to_owned(), per_input),
+    ));
+    rows.push(("all", per_input(info.bytes)));
+    rows.push(("checksums", "all of them hold".to_owned()));
+    let mut text = String::new();
+    for (name, value) in rows {
+        // A string takes everything.
+        let _ = writeln!(text, "{name:<11} {value}");
+    }
+    let head = ["column", "type", "bins", "cut", "bitmaps", "shorter", "values", "source"].map(str::to_owned);
+    let columns = info.columns.iter().map(|column| {
+        [
+            column.name.clone(),
+            column.kind.to_string(),
+            column.bins.to_string(),
+            column.binning.clone(),
+            (column.atom_bytes + column.tile_bytes).to_string(),
+            format!("{:.1}x", column.ratio()),
+            column.value_bytes.to_string(),
+            column.source.clone(),
+        ]
+    });
+    let rows: Vec<[String; 8]> = std::iter::once(head).chain(columns).collect();
+    text.push('\n');
+    aligned(&mut text, &rows, &[2, 4, 5, 6]);
+    text
+}
+
+/// Rows with columns as wide as they need to be; those of numbers end at the right.
+fn aligned<const N: usize>(text: &mut String, rows: &[[String; N]], numbers: &[usize]) {
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
+    for row in rows {
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let _ = if numbers.contains(&at) {
+                write!(line, "{cell:>width$}  ")
+            } else {
+                write!(line, "{cell:<width$}  ")
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+/// The bins of all columns.
+fn bins(index: &BitmapIndex, text: &mut String) {
+    for (column, described) in index.columns().iter().enumerate() {
+        let _ = write!(text, "\n{}\n", described.name);
+        let head = ["  bin", "lines", "atoms", "values"].map(str::to_owned);
+        let bins = described.bins.iter().enumerate().map(|(bin, described)| {
+            [
+                format!("  {bin}"),
+                described.rows.to_string(),
+                index.atoms(column, bin).to_string(),
+                described.to_string().replace(char::is_control, "\u{fffd}"),
+            ]
+        });
+        let rows: Vec<[String; 4]> = std::iter::once(head).chain(bins).collect();
+        aligned(text, &rows, &[1, 2]);
+    }
+}
+
+/// Says which lines have such values.
+pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    if args.records || !args.select.is_empty() {
+        return records(args, ui, started);
+    }
+    let index = BitmapIndex::open(&args.index).map_err(Failure::of_bitmap)?;
+    if let Some(input) = &args.input {
+        index.check(input).map_err(Failure::of_bitmap)?;
+    }
+    let opened = started.elapsed();
+    let plan = index.plan(&args.expression, args.approximate)?;
+    let mut out = Out::new(args.output.as_deref());
+    if args.explain {
+        out.buffer.extend_from_slice(plan.explain(index.columns()).as_bytes());
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut engine = BitmapEngine::new(&args.engine.device)?;
+    if let Some(threads) = args.engine.workers {
+        engine = engine.with_threads(threads);
+    }
+    let planned = started.elapsed();
+    let answer = engine.answer(&index, &plan, !args.count).map_err(Failure::of_bitmap)?;
+    let answered = started.elapsed();
+    if args.count {
+        let _ = writeln!(out.buffer, "{}", answer.rows);
+    } else {
+        let most = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        for row in answer.ones().take(most) {
+            push_decimal(row + 1, &mut out.buffer);
+            out.buffer.push(b'\n');
+            out.line_end()?;
+        }
+    }
+    out.finish()?;
+    if args.report.stats {
+        let times = [opened, planned - opened, answered - planned, started.elapsed() - answered];
+        let table = statistics(&engine, &index, &plan, &answer, times);
+        let _ = io::stderr().lock().write_all(table.as_bytes());
+    }
+    Ok(if args.exit_status && answer.rows == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// A number in digits.
+fn push_decimal(mut number: u64, to: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return to.extend_from_slice(&digits[at..]);
+        }
+    }
+}
+
+fn statistics(
+    engine: &BitmapEngine,
+    index: &BitmapIndex,
+    plan: &Plan,
+    answer: &Answer,
+    [opening, planning, answering, printing]: [Duration; 4],
+) -> String {
+    let bytes: u64 = plan.operands(index).map_or(0, |operands| {
+        operands.iter().map(|bitmap| 8 * (bitmap.wah.words().len() + bitmap.tiles.len()) as u64).sum()
+    });
+    let seconds = |time: Duration| format!("{:.6} s", time.as_secs_f64());
+    let rows = [
+        ("backend", engine.name()),
+        ("lines", index.rows().to_string()),
+        ("found", answer.rows.to_string()),
+        ("checked", format!("{} lines, by their values", answer.checked)),
+        ("bitmaps", format!("{} of {} bytes ({})", plan.bitmaps.len(), bytes, BinaryBytes(bytes))),
+        ("opening", seconds(opening)),
+        ("planning", seconds(planning)),
+        ("answering", seconds(answering)),
+        ("printing", seconds(printing)),
+    ];
+    let mut table = String::new();
+    for (name, value) in rows {
+        // A string takes everything.
+        let _ = writeln!(table, "{name:<11} {value}");
+    }
+    table
+}
+
+/// Prints the records, or columns of them: what `query` and `select` do with `--where`.
+fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let BitmapRangeArgs { index, expression, input, select, format, approximate, limit, .. } = args;
+    let files: Vec<PathBuf> = input.into_iter().collect();
+    let (only, bitmap) = (Some(expression), Some(index));
+    let run =
+        RunArgs { only, bitmap, approximate, ..RunArgs::new(OnErrorArg::Fail, args.output, args.report) };
+    let engine = args.engine;
+    if !select.is_empty() {
+        return select::run(SelectArgs { columns: select, files, format, limit, run, engine }, ui, started);
+    }
+    let args = QueryArgs {
+        path: "$".to_owned(),
+        files: FileArgs { files },
+        exit_status: args.exit_status,
+        raw_output: false,
+        count: false,
+        offsets: false,
+        with_path: false,
+        limit,
+        run,
+        engine,
+    };
+    query::run(args, ui, started)
+}
