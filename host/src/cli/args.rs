@@ -440,7 +440,7 @@ pub struct BitmapRangeArgs {
 
     /// The file that the index was made of, for --records and --select
     #[arg(value_name = "FILE")]
-    pub input: Option<PathBuf>,
+    pub file: Option<PathBuf>,
 
     /// Print the numbers of the lines; the default
     #[arg(long, group = "shown")]
@@ -451,11 +451,11 @@ pub struct BitmapRangeArgs {
     pub count: bool,
 
     /// Print the records
-    #[arg(long, group = "shown", requires = "input")]
+    #[arg(long, group = "shown", requires = "file")]
     pub records: bool,
 
     /// Print a row per record, with a column per query, as `select` does
-    #[arg(long, value_name = "NAME[:TYPE]=PATH", group = "shown", requires = "input")]
+    #[arg(long, value_name = "NAME[:TYPE]=PATH", group = "shown", requires = "file")]
     pub select: Vec<String>,
 
     /// Print what would be done: what bins say of each test, the bitmaps that are read, and the program

@@ -113,7 +113,8 @@ fn refuse_to_overwrite(args: &BitmapBuildArgs) -> Result<(), Failure> {
 pub fn info(args: &BitmapInfoArgs) -> Result<ExitCode, Failure> {
     let index = BitmapIndex::open(&args.file).map_err(Failure::of_bitmap)?;
     index.verify().map_err(Failure::of_bitmap)?;
-    let mut text = described(&index.info());
+    let records = index.records().map_err(Failure::of_bitmap)?.map(|records| records.wah.count());
+    let mut text = described(&index.info(), records);
     if args.bins {
         bins(&index, &mut text);
     }
@@ -123,7 +124,8 @@ pub fn info(args: &BitmapInfoArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn described(info: &BitmapInfo) -> String {
+/// `records` says how many lines are records, if not all are.
+fn described(info: &BitmapInfo, records: Option<u64>) -> String {
     let per_input = |bytes: u64| match info.input {
         Some((input, _)) => {
             format!("{bytes} bytes ({:.1} % of the input)", 100.0 * bytes as f64 / input.max(1) as f64)
@@ -139,13 +141,7 @@ fn described(info: &BitmapInfo) -> String {
         None => rows.push(("input", "no file".to_owned())),
     }
     rows.push(("lines", info.rows.to_string()));
-    rows.push((
-        "records",
-        match info.record_bytes {
-            None => "all lines".to_owned(),
-            Some(bytes) => format!("some of the lines ({bytes} bytes)"),
-        },
-    ));
+    rows.push(("records", records.map_or_else(|| "all of them".to_owned(), |count| count.to_string())));
     rows.push((
         "line starts",
         info.line_bytes.map_or_else(|| "none: not of a plain file".to_owned(), per_input),
@@ -218,8 +214,8 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         return records(args, ui, started);
     }
     let index = BitmapIndex::open(&args.index).map_err(Failure::of_bitmap)?;
-    if let Some(input) = &args.input {
-        index.check(input).map_err(Failure::of_bitmap)?;
+    if let Some(file) = &args.file {
+        index.check(file).map_err(Failure::of_bitmap)?;
     }
     let opened = started.elapsed();
     let plan = index.plan(&args.expression, args.approximate)?;
@@ -301,8 +297,8 @@ fn statistics(
 
 /// Prints the records, or columns of them: what `query` and `select` do with `--where`.
 fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let BitmapRangeArgs { index, expression, input, select, format, approximate, limit, .. } = args;
-    let files: Vec<PathBuf> = input.into_iter().collect();
+    let BitmapRangeArgs { index, expression, file, select, format, approximate, limit, .. } = args;
+    let files: Vec<PathBuf> = file.into_iter().collect();
     let (only, bitmap) = (Some(expression), Some(index));
     let run =
         RunArgs { only, bitmap, approximate, ..RunArgs::new(OnErrorArg::Fail, args.output, args.report) };
