@@ -43,10 +43,9 @@ use crate::coop::warp::ALL;
 /// Warps of a block.
 const WARPS: u32 = 4;
 /// Columns that a warp adds before all warps put together what they have.
-const ROUND: u32 = 2;
+const ROUND: u32 = 3;
 /// Chunks of a tile that a lane has.
 const PARTS: usize = (TILE_CHUNKS / LANES) as usize;
-const TILE: usize = TILE_CHUNKS as usize;
 
 /// What a lane has of a tile: chunks `lane + 32 j`.
 type Part = [u64; PARTS];
@@ -55,10 +54,13 @@ type Part = [u64; PARTS];
 /// the tile.
 type Overlap = U32x4;
 
+/// Places for what is in whatever order: those of a tile, and behind them those of what is no part of it. That is beyond 127, and below 128 by what all
+/// fills have beyond one chunk: those that end in the tile 126 together, and the last, which may not, 127.
+const PLACES: u32 = 3 * TILE_CHUNKS;
 /// Overlaps of the columns that a warp adds next.
 const OVERLAPS: usize = LANES as usize;
 /// What the warps of a block have of both.
-const SCATTERED: usize = WARPS as usize * TILE;
+const SCATTERED: usize = WARPS as usize * PLACES as usize;
 const NOTED: usize = WARPS as usize * OVERLAPS;
 
 /// A warp's tile.
@@ -106,7 +108,7 @@ impl<'a> Tile<'a> {
             number,
             chunks: left.min(TILE_CHUNKS as u64) as u32,
             last: if left <= TILE_CHUNKS as u64 { last } else { wah::ALL },
-            scattered: scattered.offset(warp * TILE_CHUNKS),
+            scattered: scattered.offset(warp * PLACES),
             all: scattered,
             overlaps: overlaps.offset(warp * OVERLAPS as u32),
             warp,
@@ -198,11 +200,8 @@ impl<'a> Tile<'a> {
         self.put(atoms[2], at2);
         self.put(atoms[3], at3);
         // Fills of 1, and of these there are few.
-        let mut ones = false;
-        for j in 0..PARTS {
-            ones |= Atom(atoms[j]).is_one_fill();
-        }
-        if ones {
+        let high = |j: usize| (atoms[j] >> 32) as u32;
+        if high(0).max(high(1)).max(high(2).max(high(3))) >= 0xc000_0000 {
             self.put_ones(atoms[0], own[0], at0);
             self.put_ones(atoms[1], own[1], at1);
             self.put_ones(atoms[2], own[2], at2);
@@ -212,15 +211,13 @@ impl<'a> Tile<'a> {
         unsafe { sync_warp(ALL) };
     }
 
-    /// Adds a literal at its place.
+    /// Adds a literal at its place; of a fill, and of what was not loaded, nothing: all 128 places are different, those of the latter behind the tile.
     #[inline(always)]
     fn put(&self, atom: u64, at: u32) {
-        // Not a fill, and not what was not loaded.
-        if atom as i64 > 0 {
-            let place = self.scattered.offset(at % TILE_CHUNKS);
-            // SAFETY: within the tile, and no other lane has this chunk of this column.
-            unsafe { place.write(place.read() | atom) };
-        }
+        let literal = atom & !(atom as i64 >> 63) as u64;
+        let place = self.scattered.offset(at.min(PLACES - 1));
+        // SAFETY: no other lane has this place.
+        unsafe { place.write(place.read() | literal) };
     }
 
     /// Adds a fill of 1, which may go on behind the tile.
@@ -263,7 +260,7 @@ impl<'a> Tile<'a> {
         let mut other = self.warp;
         while other != self.warp + WARPS - 1 {
             other += 1;
-            let theirs = self.all.offset(other % WARPS * TILE_CHUNKS);
+            let theirs = self.all.offset(other % WARPS * PLACES);
             for j in 0..PARTS {
                 // SAFETY: written before the barrier.
                 part[j] |= unsafe { theirs.offset(self.chunk(j)).read() };
