@@ -13,6 +13,7 @@ use crate::columns::{ColumnBatch, OffsetWidth};
 use crate::error::Error;
 use crate::program::Program;
 
+pub(crate) use columns::say;
 pub use path::Paths;
 
 /// What is asked of a backend, beside counts and faults.

@@ -8,10 +8,43 @@
 //! |---|---|
 //! | [`wah`] | what owns a compressed bitmap? |
 //! | [`column`](mod@column) | what is a column, and what is in a bin? |
+//! | [`value`] | what is a value of a column, and of which kind is a column? |
+//! | [`bins`] | how are values cut into bins? |
+//! | [`build`](mod@build) | how are lines and tables made columns with bitmaps? |
+//! | `built` | what does building give? |
+//! | `parallel` | and how on all cores? |
+//! | `layout` | what stands where in an index? |
+//! | `store` | how does what was built become its bytes? |
+//! | `file` | where are these, and how do they get into a file? |
+//! | `check` | are atoms and tiles what they say? |
+//! | `index` | what is read of it, and when is that checked? |
+//! | [`expr`] | what does an expression say? |
+//! | [`plan`] | which bitmaps answer it, by which program, and what is left to check? |
 //! | [`run`](mod@run) | how is a program run over bitmaps, on the CPU? |
+//! | [`exact`] | which rows that bins leave undecided are in the answer? |
 //! | [`reduce`] | how are unions made two at a time, as others make them? |
 
+pub mod bins;
+pub mod build;
+mod built;
+mod check;
 pub mod column;
+pub mod exact;
+pub mod expr;
+mod file;
+mod index;
+mod layout;
+mod parallel;
+pub mod plan;
 pub mod reduce;
 pub mod run;
+mod show;
+mod store;
+pub mod value;
 pub mod wah;
+
+pub use crate::stamp::Stamp;
+pub use built::{BinNumbers, Built, BuiltColumn, StoredValues};
+pub use index::{BitmapIndex, BitmapInfo, ColumnInfo, Numbers, Texts, Values};
+pub(crate) use layout::BLOCK_LINES;
+pub use layout::{MAX_ROWS, VERSION};

@@ -35,7 +35,7 @@ pub unsafe trait Plain: Copy + Default + Send + Sync + 'static {}
 
 macro_rules! plain {
     ($($t:ty),* $(,)?) => {
-        // SAFETY: integers, and `#[repr(C)]` structs of integers.
+        // SAFETY: numbers, and `#[repr(C)]` structs of integers.
         $(unsafe impl Plain for $t {})*
     };
 }
@@ -46,6 +46,7 @@ plain!(
     u64,
     i32,
     i64,
+    f64,
     warpath_shared::bitmap::Column,
     warpath_shared::bitmap::Instr,
     warpath_shared::bitmap::TileStart,

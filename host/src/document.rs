@@ -41,6 +41,8 @@ pub use split::AsOne;
 pub(crate) use split::Split;
 pub(crate) use whole::Whole;
 
+use crate::input::Selected;
+
 /// What the bytes of an input are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -51,13 +53,15 @@ pub enum Format {
     Json,
 }
 
-/// What a text is, of a document.
+/// What a text is, of an input whose lines it is not, or not all of them.
 #[derive(Clone, Debug)]
 pub(crate) enum Extract {
-    /// All of it.
+    /// All of a document.
     Whole(Arc<Whole>),
     /// Elements of the array with this normalised path, a line each.
     Elements(Arc<str>),
+    /// Some lines, which may stand apart.
+    Lines(Arc<Selected>),
 }
 
 impl Extract {
@@ -65,7 +69,7 @@ impl Extract {
     pub fn fault(&self) -> Option<Fault> {
         match self {
             Self::Whole(whole) => whole.broken,
-            Self::Elements(_) => None,
+            Self::Elements(_) | Self::Lines(_) => None,
         }
     }
 }

@@ -9,6 +9,7 @@ use warpath_shared::units::{Level, MAX_PARTITION_BYTES};
 use crate::answer::{Limit, Want};
 use crate::auto::{self, Choice};
 use crate::backend::{Backend, Stage, Together};
+use crate::bitmap::BitmapIndex;
 #[cfg(feature = "arrow")]
 use crate::columns::RecordBatches;
 use crate::columns::Schema;
@@ -16,7 +17,7 @@ use crate::cpu::Cpu;
 use crate::document::Format;
 use crate::error::{DeviceError, Error, InputError};
 use crate::index_file::{CheckedIndex, IndexFile};
-use crate::input::{Buffers, Source};
+use crate::input::{Buffers, Selection, Source};
 use crate::program::{Program, Query};
 use crate::resident::ResidentIndex;
 use crate::stream::{Answers, Columns, Hits, Indexes, Plan};
@@ -340,10 +341,10 @@ impl Engine {
         &*ready.backend
     }
 
-    /// What answers a program over some inputs.
-    pub(crate) fn choose_for(&self, sources: &[Source], program: &Program) -> Result<Chosen, Error> {
+    /// What answers a program over some inputs, of which so many bytes are in plain files.
+    pub(crate) fn choose_for(&self, plain_bytes: u64, program: &Program) -> Result<Chosen, Error> {
         if !program.has_patterns_at_run() {
-            return self.choose(sources);
+            return self.choose_by(plain_bytes);
         }
         // Whatever is asked for, this is done by the CPU.
         let why = "a pattern is found in the records";
@@ -360,10 +361,15 @@ impl Engine {
 
     /// What answers some inputs.
     pub(crate) fn choose(&self, sources: &[Source]) -> Result<Chosen, Error> {
+        self.choose_by(sources.iter().map(Source::plain_bytes).sum())
+    }
+
+    /// What answers inputs of which so many bytes are in plain files.
+    fn choose_by(&self, plain_bytes: u64) -> Result<Chosen, Error> {
         let (ready, reason) = match &self.backend {
             Backends::One(ready) => (ready.clone(), None),
             Backends::Auto(cpu, device) => {
-                let choice = auto::choose(sources.iter().map(Source::plain_bytes).sum(), auto::cores());
+                let choice = auto::choose(plain_bytes, auto::cores());
                 let device = match choice {
                     Choice::Cpu { .. } => None,
                     Choice::Device { .. } => {
@@ -434,7 +440,7 @@ impl Engine {
     /// Several inputs, one after the other. Each is opened when those before it have been read.
     #[must_use]
     pub fn input(&self, sources: Vec<Source>) -> Input {
-        Input { engine: self.clone(), sources, index: None }
+        Input { engine: self.clone(), sources, index: None, selected: None }
     }
 
     pub(crate) fn on_error(&self) -> OnError {
@@ -460,6 +466,8 @@ pub struct Input {
     pub(crate) sources: Vec<Source>,
     /// The index file by which it is answered.
     pub(crate) index: Option<Arc<CheckedIndex>>,
+    /// The lines that are answered, if not all are.
+    pub(crate) selected: Option<Arc<Selection>>,
 }
 
 impl Input {
@@ -559,7 +567,68 @@ impl Input {
     pub fn with_index(mut self, index: &IndexFile, verify: bool) -> Result<Self, Error> {
         self.engine.wants_lines("an index file is")?;
         self.index = Some(Arc::new(index.check(&self.sources, verify)?));
+        self.wants_one_index()?;
         Ok(self)
+    }
+
+    /// Some lines of the same input, which has to be the plain file that a bitmap index was made of: only these are answered, and
+    /// little else is read, since the index says where each 64th line begins. `chunks` says which: the first 63 lines in bits 0 to 62 of
+    /// the first, and so on, blank and malformed lines counted, as bitmaps of the index have them.
+    ///
+    /// Whatever is told of the input, line numbers, offsets, paths and errors, is told of all of it, on every backend. Only the
+    /// pieces of a [`Batch`](crate::Batch) count the lines that they have: [`Batch::line`](crate::Batch::line) and
+    /// [`Batch::offset_of`](crate::Batch::offset_of) say which these are. A malformed line that is not among the selected ones is not seen.
+    ///
+    /// ```
+    /// use warpath::bitmap::{BitmapIndex, Built, Stamp};
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("warpath-only-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # let path = folder.join("tweets.ndjson");
+    /// # std::fs::write(&path, "{\"id\":5}\n{\"id\":6}\n{\"id\":7}\n")?;
+    /// # let stamp = Some(Stamp::of(&std::fs::File::open(&path)?)?);
+    /// # let index = BitmapIndex::from_built(Built { rows: 3, lines: vec![0, 27], stamp, ..Built::default() })?;
+    /// let engine = Engine::builder().build()?;
+    /// // The second line, and the third.
+    /// let mut hits = engine.open(&path)?.only(&index, vec![0b110])?.query(&Query::compile("$.id")?)?;
+    /// let hit = hits.next().unwrap()?;
+    /// assert_eq!((hit.text().as_ref(), hit.line(), hit.offsets()), ("6", 2, (15, 16)));
+    /// # drop((hit, hits));
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Index`] where the index is of another input, or of this one as it was; [`Error::Usage`] where this is not one file, or a
+    /// document, or has an [index file](Self::with_index); where rows of the index are no lines; and for a number of chunks that is not the
+    /// index's.
+    pub fn only(mut self, index: &BitmapIndex, chunks: impl Into<Arc<[u64]>>) -> Result<Self, Error> {
+        self.engine.wants_lines("a bitmap index is")?;
+        self.selected = Some(Arc::new(Selection::new(index, chunks.into(), &self.sources)?));
+        self.wants_one_index()?;
+        Ok(self)
+    }
+
+    fn wants_one_index(&self) -> Result<(), Error> {
+        match (&self.index, &self.selected) {
+            (Some(_), Some(_)) => Err(Error::Usage(
+                "selected lines are read by a bitmap index, and by no index file beside it".into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses selected lines, where all of an input is needed.
+    pub(crate) fn wants_all_lines(&self, what: &str) -> Result<(), Error> {
+        match &self.selected {
+            Some(_) => {
+                Err(Error::Usage(format!("{what} of all lines of an input, and not of selected ones")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The structural indexes, a partition at a time.

@@ -104,6 +104,26 @@ pub enum InputError {
     /// A record is no tree, though none of what is always checked is wrong with it.
     #[error(transparent)]
     Tree(#[from] TreeError),
+    /// A file of Parquet's or Arrow's cannot be read as a table.
+    #[error("{name}: {what}")]
+    Table {
+        /// The file, or what the table is called.
+        name: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A column of a table is of a type that is none of Warpath's.
+    #[error(
+        "{name}: the column `{column}` has the type {found}; an index is made of integers, floats, strings, booleans and timestamps"
+    )]
+    ColumnType {
+        /// The file, or what the table is called.
+        name: String,
+        /// The column.
+        column: String,
+        /// Its type, as Arrow names it.
+        found: String,
+    },
     /// A record does not fit a partition of the largest size.
     #[error("{name}:{line}: record is longer than {limit} bytes")]
     RecordTooLong {

@@ -3,7 +3,6 @@
 //! | module | question it answers |
 //! |---|---|
 //! | `layout` | what stands where in the file? |
-//! | `stamp` | how is an input known again? |
 //! | `build` | how is one written? |
 //! | `store` | how are partitions answered by it? |
 //! | `sparse` | and if most of their text need not be read? |
@@ -11,7 +10,6 @@
 mod build;
 mod layout;
 mod sparse;
-mod stamp;
 mod store;
 
 use std::fs::File;
@@ -27,10 +25,10 @@ use crate::engine::{Chosen, Engine};
 use crate::error::{Error, IndexError};
 use crate::input::{Source, read_exact_at};
 use crate::program::Program;
+use crate::stamp::{Stamp, hash};
 use crate::stream::Store;
 
 use layout::{Entry, HEADER_BYTES, Header, Section};
-use stamp::{Stamp, hash};
 use store::FileStore;
 
 pub use layout::VERSION;

@@ -6,11 +6,13 @@
 //! | [`plain`] | how is a part of a plain file read, wherever it stands? |
 //! | [`sequence`] | how is everything else read, from its start to its end? |
 //! | [`feed`] | what if its bytes come slowly? |
+//! | [`selected`] | and if only some lines of it are wanted? |
 //! | [`buffers`] | where do the bytes go? |
 
 mod buffers;
 mod feed;
 mod plain;
+mod selected;
 mod sequence;
 mod source;
 
@@ -22,6 +24,7 @@ use crate::document::{Extract, Whole};
 
 pub(crate) use buffers::{Buffers, Lent};
 pub(crate) use plain::{Cut, PlainFile, Stretch, read_exact_at};
+pub(crate) use selected::{Selected, Selection};
 pub(crate) use sequence::Sequence;
 pub use source::Source;
 pub(crate) use source::{Opened, is_compressed};
@@ -38,7 +41,7 @@ pub(crate) struct Text {
     end: usize,
     /// Its place in the input, in decompressed bytes.
     offset: ByteOffset,
-    /// What it is of a document, if the input is one.
+    /// What it is of the input, if it is not its lines as they follow each other there.
     extract: Option<Extract>,
 }
 
@@ -82,12 +85,12 @@ impl Text {
         self.offset
     }
 
-    /// The same text, which is this of a document.
+    /// The same text, which is this of the input.
     pub fn with_extract(self, extract: Extract) -> Self {
         Self { extract: Some(extract), ..self }
     }
 
-    /// What it is of a document, if the input is one.
+    /// What it is of the input, if it is not its lines as they follow each other there.
     pub fn extract(&self) -> Option<&Extract> {
         self.extract.as_ref()
     }

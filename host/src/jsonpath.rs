@@ -17,8 +17,8 @@
 
 pub mod ast;
 pub mod error;
-mod hint;
-mod lexer;
+pub(crate) mod hint;
+pub(crate) mod lexer;
 mod parse;
 
 pub(crate) use ast::Quoted;

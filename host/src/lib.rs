@@ -50,8 +50,10 @@ mod input;
 pub mod jsonpath;
 mod program;
 mod resident;
+mod stamp;
 mod stream;
 pub mod strict;
+mod temporary;
 pub mod tree;
 
 pub use cpu::Cpu;

@@ -77,6 +77,7 @@ fn too_large(error: Error, kept: u64) -> Error {
 
 impl ResidentIndex {
     pub(crate) fn build(input: Input, levels: Level) -> Result<Self, Error> {
+        input.wants_all_lines("an index that is kept is")?;
         let Input { engine, sources, .. } = input;
         engine.wants_lines("an index that is kept is")?;
         let on_error = engine.on_error();

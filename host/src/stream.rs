@@ -38,7 +38,7 @@ use crate::answer::{Answer, Want};
 use crate::document::{Extract, Format};
 use crate::engine::{Chosen, Input, OnError};
 use crate::error::{Error, InputError};
-use crate::input::Text;
+use crate::input::{Source, Text};
 use crate::program::Program;
 
 pub use batch::Batch;
@@ -49,7 +49,7 @@ pub use indexes::{IndexedPartition, Indexes};
 
 use documents::{Conductor, Step};
 pub(crate) use jobs::Origin;
-use jobs::{Feed, Jobs};
+use jobs::{Feed, Jobs, SelectedParts};
 use workers::{Done, Next, Task, Workers};
 
 /// What has been done so far.
@@ -122,7 +122,8 @@ impl LineCounter {
     /// Fills in what the reader does not know.
     fn locate(&mut self, origin: &Origin, error: Error) -> Error {
         match error {
-            Error::Input(InputError::RecordTooLong { name, limit, .. }) => {
+            // Who reads selected lines knows it.
+            Error::Input(InputError::RecordTooLong { name, line: 0, limit }) => {
                 let line = self.of(origin) + 1;
                 InputError::RecordTooLong { name, line, limit }.into()
             }
@@ -186,12 +187,21 @@ struct Past {
 
 impl Answers {
     pub(crate) fn start(input: Input, program: Program, want: Want) -> Self {
-        let Input { engine, sources, index } = input;
+        let Input { engine, sources, index, selected } = input;
         let on_error = engine.on_error();
-        let chosen = match engine.choose_for(&sources, &program) {
+        let plain_bytes = match &selected {
+            Some(selected) => selected.bytes(),
+            None => sources.iter().map(Source::plain_bytes).sum(),
+        };
+        let chosen = match engine.choose_for(plain_bytes, &program) {
             Ok(chosen) => chosen,
             Err(error) => return Self::failed(error),
         };
+        if let Some(selected) = selected {
+            let said = selected.describe();
+            let parts = Feed::Selected(Box::new(SelectedParts::new(selected, chosen.partition_size)));
+            return Self::of((chosen, on_error), parts, Some(said), program, want);
+        }
         if engine.format() == Format::Json {
             if index.is_some() {
                 return Self::failed(Error::Usage(
@@ -259,7 +269,8 @@ impl Answers {
     ) -> Self {
         let plan = chosen.plan();
         // What is indexed already is checked by the host, and so is what the host answers.
-        let strict_on_device = plan.strict_on_device && index.is_none() && !program.has_patterns_at_run();
+        let is_read = index.is_none() || matches!(jobs, Feed::Selected(_));
+        let strict_on_device = plan.strict_on_device && is_read && !program.has_patterns_at_run();
         let plan = Plan { index, strict_on_device, ..plan };
         let Chosen { backend, buffers, workers, strict, .. } = chosen;
         let task = Task { backend, buffers, program, want, strict };
@@ -355,7 +366,11 @@ impl Answers {
 
     /// A batch of the answer to a text, which ends at a malformed record if that is what is asked for.
     fn batch(&mut self, text: Text, mut answer: Answer) -> Batch {
-        let first_line = self.lines.of(&self.origin);
+        let first_line = match text.extract() {
+            // Such lines count in their text alone.
+            Some(Extract::Lines(_)) => 0,
+            _ => self.lines.of(&self.origin),
+        };
         let name = self.origin.name.clone();
         let fault = match self.on_error {
             OnError::Fail => batch::cut_at_fault(&mut answer, &name, first_line),

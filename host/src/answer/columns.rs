@@ -141,7 +141,7 @@ impl Builder {
 }
 
 /// Appends what a value says, if it is one of the kind.
-fn say(kind: Kind, value: &[u8], out: &mut Vec<u8>) -> bool {
+pub(crate) fn say(kind: Kind, value: &[u8], out: &mut Vec<u8>) -> bool {
     let (end, byte) = (value.len() as PartOffset, |at: PartOffset| value[at as usize]);
     if kind == Kind::Json {
         let valid = !column::is_null(0, end, byte) && std::str::from_utf8(value).is_ok();

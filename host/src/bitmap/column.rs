@@ -100,7 +100,7 @@ pub struct Column {
     pub source: String,
     /// What its values are.
     pub kind: Kind,
-    /// How they were cut, as it was asked for: `distinct`, `lloyd:25`.
+    /// How they were cut: `distinct`, `lloyd:25`; never `auto`, but what that came to.
     pub binning: String,
     /// Its bins, without empty ones: values first, in order and without overlap, then the others.
     pub bins: Vec<Bin>,

@@ -126,8 +126,8 @@ impl Consumer for Lines {
                         out.buffer.extend_from_slice(batch.source().as_bytes());
                         out.buffer.push(b'\t');
                     }
-                    let base = batch.offset() + u64::from(piece.base);
-                    let (start, end) = (base + u64::from(found.start), base + u64::from(found.end));
+                    let start = batch.offset_of(u64::from(piece.base) + u64::from(found.start));
+                    let end = start + u64::from(found.end - found.start);
                     // A vector takes everything.
                     let _ = write!(out.buffer, "{start}\t{end}\t");
                 }

@@ -1,53 +1,19 @@
 //! Making index files.
 
-use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
 
 use warpath_shared::units::Level;
 
 use super::layout::{self, Entry, HEADER_BYTES, Header};
-use super::stamp::{Stamp, hash};
 use crate::cpu::HostIndex;
 use crate::engine::Engine;
 use crate::error::{Error, IndexError, InputError};
 use crate::input::{Source, Text, is_compressed, read_exact_at};
+use crate::stamp::{Stamp, hash};
 use crate::stream::{Origin, each_part};
-
-/// A file that goes when it is left without a name.
-struct Temporary {
-    path: PathBuf,
-    renamed: bool,
-}
-
-impl Temporary {
-    /// A new file beside the one that it will become.
-    fn beside(output: &Path) -> io::Result<(Self, File)> {
-        let mut name = output.file_name().unwrap_or_default().to_owned();
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        name.push(format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
-        let path = output.with_file_name(name);
-        // What a process of this number has left behind is nobody's.
-        let file = File::create(&path)?;
-        Ok((Self { path, renamed: false }, file))
-    }
-
-    fn rename(mut self, output: &Path) -> io::Result<()> {
-        fs::rename(&self.path, output)?;
-        self.renamed = true;
-        Ok(())
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if !self.renamed {
-            // Nothing depends on it.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
+use crate::temporary::Temporary;
 
 /// A plain file, open.
 fn open(input: &Path) -> Result<File, Error> {

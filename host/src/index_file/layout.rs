@@ -5,9 +5,9 @@ use warpath_shared::units::{
     Level, LineIx, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, words_for,
 };
 
-use super::stamp::{Stamp, hash};
 use crate::answer::LineFault;
 use crate::cpu::HostIndex;
+use crate::stamp::{Stamp, hash};
 
 /// The version of the format that is written and read.
 pub const VERSION: u32 = 1;

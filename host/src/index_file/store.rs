@@ -9,7 +9,6 @@ use std::time::Instant;
 
 use super::layout::Entry;
 use super::sparse::{self, Sparse};
-use super::stamp::hash;
 use super::{CheckedIndex, IndexFile};
 use crate::answer::Want;
 use crate::auto::cores;
@@ -19,6 +18,7 @@ use crate::engine::Chosen;
 use crate::error::{Error, InputError};
 use crate::input::{Buffers, Text, read_exact_at};
 use crate::program::Program;
+use crate::stamp::hash;
 use crate::stream::{Origin, Store, Stored};
 use crate::strict::Checked;
 

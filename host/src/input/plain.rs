@@ -40,6 +40,11 @@ pub(crate) struct PlainFile {
     len: u64,
 }
 
+/// What is said of a file that ends early.
+fn shorter() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was read")
+}
+
 /// What was read of a part.
 #[derive(Debug, Default)]
 pub(crate) struct Cut {
@@ -75,9 +80,7 @@ impl Stretch<'_> {
             let at = self.file.base + self.from + self.filled as u64;
             match read_at(&self.file.file, &mut self.buffer[self.filled..len], at) {
                 Ok(0) if self.from + (self.filled as u64) < self.file.len => {
-                    let shorter = "the file became shorter while it was read";
-                    let error = io::Error::new(io::ErrorKind::UnexpectedEof, shorter);
-                    return Err(self.file.failed(error));
+                    return Err(self.file.failed(shorter()));
                 }
                 Ok(0) => return Ok(false),
                 Ok(count) => self.filled += count,
@@ -176,7 +179,17 @@ impl PlainFile {
 
     /// Fills a buffer with what stands from a place on.
     pub fn read_exact(&self, buffer: &mut [u8], from: u64) -> Result<(), Error> {
-        read_exact_at(&self.file, buffer, self.base + from).map_err(|error| self.failed(error))
+        self.fill(buffer, from).1
+    }
+
+    /// The same, and how many bytes were there.
+    pub fn fill(&self, buffer: &mut [u8], from: u64) -> (usize, Result<(), Error>) {
+        let (filled, read) = fill_at(&self.file, buffer, self.base + from);
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.failed(shorter()),
+            _ => self.failed(error),
+        };
+        (filled, read.map_err(failed))
     }
 
     /// Where its text begins: behind a byte order mark.
@@ -264,16 +277,21 @@ impl PlainFile {
 
 /// Fills a buffer with what stands in a file from `at` on.
 pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
+    fill_at(file, buffer, at).1
+}
+
+/// The same, and how many bytes were there.
+fn fill_at(file: &File, buffer: &mut [u8], at: u64) -> (usize, io::Result<()>) {
     let mut filled = 0;
     while filled < buffer.len() {
         match read_at(file, &mut buffer[filled..], at + filled as u64) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(0) => return (filled, Err(io::ErrorKind::UnexpectedEof.into())),
             Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => return (filled, Err(error)),
         }
     }
-    Ok(())
+    (filled, Ok(()))
 }
 
 #[cfg(unix)]

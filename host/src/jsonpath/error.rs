@@ -124,8 +124,7 @@ impl PathError {
     /// the last column if something is missing at the end.
     #[must_use]
     pub fn column(&self, query: &str) -> usize {
-        let start = floor(query, self.span.start);
-        1 + query[line_start(query, start)..start].chars().count()
+        column(query, self.span.start)
     }
 
     /// The error with the offending line of `query`, a caret under each character of the span, and the help.
@@ -144,44 +143,51 @@ impl PathError {
     /// came from gives a picture without meaning, but no panic.
     #[must_use]
     pub fn render(&self, query: &str) -> String {
-        let start = floor(query, self.span.start);
-        let end = floor(query, self.span.end).max(start);
-        let line_from = line_start(query, start);
-        let line = query[line_from..].split('\n').next().unwrap_or_default();
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        let line_to = line_from + line.len();
-
-        let before = query[line_from..start.min(line_to)].chars().count();
-        let marked = query[start.min(line_to)..end.min(line_to)].chars().count().max(1);
-        let total = line.chars().count();
-
-        let (from, to) = excerpt(before, marked, total);
-        let mut shown: String = line.chars().skip(from).take(to - from).map(visible).collect();
-        if from > 0 {
-            shown.insert(0, '…');
-        }
-        if to < total {
-            shown.push('…');
-        }
-        let indent = before - from + usize::from(from > 0);
-        let carets = marked.min(to.max(before + 1) - before);
-
         let rule = match self.kind.section() {
             Some(section) => format!(" (column {}; RFC 9535, section {section})", self.column(query)),
             None => String::new(),
         };
-        let mut out = format!(
-            "error: {}{rule}\n  {shown}\n  {:indent$}{}",
-            self.message.replace(char::is_control, "\u{fffd}"),
-            "",
-            "^".repeat(carets)
-        );
-        if let Some(help) = &self.help {
-            out.push_str("\n  help: ");
-            out.push_str(&help.replace(char::is_control, "\u{fffd}"));
-        }
-        out
+        picture(query, self.span, &format!("{}{rule}", self.message), self.help.as_deref())
     }
+}
+
+/// The column of a place in its line of `text`, counted from 1, in Unicode scalar values.
+pub(crate) fn column(text: &str, at: usize) -> usize {
+    let at = floor(text, at);
+    1 + text[line_start(text, at)..at].chars().count()
+}
+
+/// A message, the line of `text` that it is about with a caret under each character of the span, and help: [`PathError::render`].
+pub(crate) fn picture(text: &str, span: Span, message: &str, help: Option<&str>) -> String {
+    let start = floor(text, span.start);
+    let end = floor(text, span.end).max(start);
+    let line_from = line_start(text, start);
+    let line = text[line_from..].split('\n').next().unwrap_or_default();
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let line_to = line_from + line.len();
+
+    let before = text[line_from..start.min(line_to)].chars().count();
+    let marked = text[start.min(line_to)..end.min(line_to)].chars().count().max(1);
+    let total = line.chars().count();
+
+    let (from, to) = excerpt(before, marked, total);
+    let mut shown: String = line.chars().skip(from).take(to - from).map(visible).collect();
+    if from > 0 {
+        shown.insert(0, '…');
+    }
+    if to < total {
+        shown.push('…');
+    }
+    let indent = before - from + usize::from(from > 0);
+    let carets = marked.min(to.max(before + 1) - before);
+
+    let message = message.replace(char::is_control, "\u{fffd}");
+    let mut out = format!("error: {message}\n  {shown}\n  {:indent$}{}", "", "^".repeat(carets));
+    if let Some(help) = help {
+        out.push_str("\n  help: ");
+        out.push_str(&help.replace(char::is_control, "\u{fffd}"));
+    }
+    out
 }
 
 /// Columns of a line that are shown on either side of the mistake.
@@ -211,7 +217,7 @@ fn visible(c: char) -> char {
 
 /// Whether `c` has no glyph of its own: controls, and the format characters that have no width or turn the
 /// direction of writing.
-pub(super) fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')

@@ -63,7 +63,7 @@ pub(super) fn found(query: &str, at: usize) -> (PathErrorKind, Span, String) {
 }
 
 /// `text` in backticks, cut if it is long; its code point if it is one character that would not be seen.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     const SHOWN: usize = 24;
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
@@ -80,7 +80,7 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// Whether a message may repeat `text` as it is.
-pub(super) fn quotable(text: &str) -> bool {
+pub(crate) fn quotable(text: &str) -> bool {
     text.len() <= LONGEST && !text.chars().any(is_invisible)
 }
 
@@ -102,7 +102,7 @@ pub(super) fn function_help(name: &str) -> String {
 }
 
 /// Edits (insert, delete, replace) from `a` to `b`.
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, x) in a.chars().enumerate() {
         let mut diagonal = i;

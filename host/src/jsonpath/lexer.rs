@@ -14,43 +14,43 @@ pub const MAX_INT: i64 = (1 << 53) - 1;
 
 /// A place in the query text, and how to read the token that starts there.
 #[derive(Clone)]
-pub(super) struct Lexer<'q> {
+pub(crate) struct Lexer<'q> {
     text: &'q str,
     /// The next byte to read; always on a character boundary.
     at: usize,
 }
 
 impl<'q> Lexer<'q> {
-    pub(super) fn new(text: &'q str, at: usize) -> Self {
+    pub(crate) fn new(text: &'q str, at: usize) -> Self {
         Self { text, at }
     }
 
-    pub(super) fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.at
     }
 
     /// Goes back to `at`, a place where the lexer has been.
-    pub(super) fn rewind(&mut self, at: usize) {
+    pub(crate) fn rewind(&mut self, at: usize) {
         debug_assert!(at <= self.at && self.text.is_char_boundary(at));
         self.at = at;
     }
 
     /// What is yet to be read.
-    pub(super) fn rest(&self) -> &'q str {
+    pub(crate) fn rest(&self) -> &'q str {
         &self.text[self.at..]
     }
 
-    pub(super) fn peek(&self) -> Option<char> {
+    pub(crate) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
     /// From `start` up to here.
-    pub(super) fn span_from(&self, start: usize) -> Span {
+    pub(crate) fn span_from(&self, start: usize) -> Span {
         Span::new(start, self.at)
     }
 
     /// Reads `token` if it comes next.
-    pub(super) fn eat(&mut self, token: &str) -> bool {
+    pub(crate) fn eat(&mut self, token: &str) -> bool {
         let found = self.rest().starts_with(token);
         if found {
             self.at += token.len();
@@ -59,13 +59,13 @@ impl<'q> Lexer<'q> {
     }
 
     /// Reads white space, if any: `S` of the grammar.
-    pub(super) fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         self.at += self.run(is_blank);
     }
 
     /// Reads a member name shorthand; the names of functions and `true`, `false` and `null` have this form
     /// too. Nothing is read if none starts here.
-    pub(super) fn word(&mut self) -> Option<&'q str> {
+    pub(crate) fn word(&mut self) -> Option<&'q str> {
         let rest = self.rest();
         if !rest.starts_with(is_name_first) {
             return None;
@@ -76,14 +76,14 @@ impl<'q> Lexer<'q> {
     }
 
     /// Reads a comparison operator, if one starts here.
-    pub(super) fn comparison_op(&mut self) -> Option<ComparisonOp> {
+    pub(crate) fn comparison_op(&mut self) -> Option<ComparisonOp> {
         use ComparisonOp::{Eq, Ge, Gt, Le, Lt, Ne};
         // `<=` and `>=` before their first characters alone.
         [Eq, Ne, Le, Ge, Lt, Gt].into_iter().find(|op| self.eat(op.as_str()))
     }
 
     /// Reads an integer: `int` of the grammar, within [`MAX_INT`]. A `-` or a digit comes next.
-    pub(super) fn int(&mut self) -> Result<i64, PathError> {
+    pub(crate) fn int(&mut self) -> Result<i64, PathError> {
         let start = self.at;
         self.int_part()?;
         let text = &self.text[start..self.at];
@@ -107,7 +107,7 @@ impl<'q> Lexer<'q> {
     }
 
     /// Reads a number and returns its text: `number` of the grammar. A `-` or a digit comes next.
-    pub(super) fn number(&mut self) -> Result<&'q str, PathError> {
+    pub(crate) fn number(&mut self) -> Result<&'q str, PathError> {
         let start = self.at;
         self.int_part()?;
         if self.eat(".") {
@@ -155,7 +155,7 @@ impl<'q> Lexer<'q> {
     }
 
     /// Reads a string and returns its value. A quote of either kind comes next.
-    pub(super) fn string(&mut self) -> Result<String, PathError> {
+    pub(crate) fn string(&mut self) -> Result<String, PathError> {
         let open = self.at;
         let quote = if self.rest().starts_with('"') { '"' } else { '\'' };
         self.at += 1;
@@ -278,17 +278,17 @@ impl<'q> Lexer<'q> {
 }
 
 /// `B` of the grammar.
-pub(super) fn is_blank(c: char) -> bool {
+pub(crate) fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
 /// `name-first` of the grammar.
-pub(super) fn is_name_first(c: char) -> bool {
+pub(crate) fn is_name_first(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
 }
 
 /// `name-char` of the grammar.
-pub(super) fn is_name_char(c: char) -> bool {
+pub(crate) fn is_name_char(c: char) -> bool {
     is_name_first(c) || is_digit(c)
 }
 

@@ -62,14 +62,34 @@ impl Batch {
         self.text.len() as u64
     }
 
-    /// Where the partition stands in its input, in decompressed bytes.
+    /// Where the partition begins in its input, in decompressed bytes.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
         self.text.offset()
     }
 
+    /// Where a byte of the partition's text stands in its input, in decompressed bytes: that many behind [`offset`](Self::offset), but
+    /// for lines that were selected ([`Input::only`](crate::Input::only)), which may stand apart.
+    #[must_use]
+    pub fn offset_of(&self, at: u64) -> ByteOffset {
+        match self.text.extract() {
+            Some(Extract::Lines(selected)) => selected.offset(at),
+            _ => self.text.offset() + at,
+        }
+    }
+
+    /// The line of the input, counted from 0, of one that [`pieces`](Self::pieces) count: the same, but for lines that were selected.
+    #[must_use]
+    pub fn line(&self, line: u64) -> u64 {
+        match self.text.extract() {
+            Some(Extract::Lines(selected)) => selected.line(line),
+            _ => line,
+        }
+    }
+
     /// The pieces of the answer, with the number of each piece's first line in its input, counted from 0. Of a document that is
-    /// answered by the elements of an array, these are its lines.
+    /// answered by the elements of an array, these are its lines. Lines that were selected ([`Input::only`](crate::Input::only)) count in their batch
+    /// alone: [`line`](Self::line) says which they are.
     pub fn pieces(&self) -> impl Iterator<Item = (u64, &Piece)> {
         let mut line = self.first_line;
         self.answer.pieces.iter().map(move |piece| {
@@ -112,7 +132,10 @@ impl Batch {
             return self.text().get(whole.line(error.line, self.text().len())).unwrap_or_default();
         }
         // Lines count from 1 in errors.
-        let line = error.line.saturating_sub(1);
+        let mut line = error.line.saturating_sub(1);
+        if let Some(Extract::Lines(selected)) = self.text.extract() {
+            line = selected.line_in_text(line);
+        }
         let (first, base) = self
             .pieces()
             .take_while(|(first, _)| *first <= line)
@@ -128,14 +151,17 @@ impl Batch {
         let paths = Paths::new(self.text());
         match self.text.extract() {
             Some(Extract::Elements(array)) => paths.of_elements(array, self.first_line),
-            Some(Extract::Whole(_)) | None => paths,
+            Some(Extract::Whole(_) | Extract::Lines(_)) | None => paths,
         }
     }
 
     /// The number of a record of this batch in its input, counted from 1: that of its line, blank lines counted. A document is one
     /// record.
     pub(super) fn record(&self, line: u64) -> u64 {
-        if self.text.extract().is_some() { 1 } else { line + 1 }
+        match self.text.extract() {
+            Some(Extract::Whole(_) | Extract::Elements(_)) => 1,
+            Some(Extract::Lines(_)) | None => self.line(line) + 1,
+        }
     }
 
     /// The bytes of a match of a piece.
@@ -151,11 +177,16 @@ pub(super) fn record_error(name: &str, first_line: u64, fault: &LineFault) -> Re
     RecordError { name: name.to_owned(), line: first_line + fault.line as u64 + 1, byte: at as u64 + 1, kind }
 }
 
-/// An error with the line and the byte that its document has there, if it is of one.
+/// An error with the line and the byte that the input has there.
 pub(super) fn located(error: RecordError, extract: Option<&Extract>) -> RecordError {
-    let Some(Extract::Whole(whole)) = extract else { return error };
-    let (line, before) = whole.place(error.byte as usize - 1);
-    RecordError { line, byte: before as u64 + 1, ..error }
+    match extract {
+        Some(Extract::Whole(whole)) => {
+            let (line, before) = whole.place(error.byte as usize - 1);
+            RecordError { line, byte: before as u64 + 1, ..error }
+        }
+        Some(Extract::Lines(selected)) => RecordError { line: selected.line(error.line - 1) + 1, ..error },
+        Some(Extract::Elements(_)) | None => error,
+    }
 }
 
 /// Cuts an answer off before its first faulty record, which it returns.

@@ -119,7 +119,8 @@ impl Hit {
     /// The value's bytes in its input, decompressed: start, and one past the end.
     #[must_use]
     pub fn offsets(&self) -> (ByteOffset, ByteOffset) {
-        let base = self.batch.offset() + self.base as u64;
-        (base + self.found.start as u64, base + self.found.end as u64)
+        // A value is on one line, which is in one piece.
+        let start = self.batch.offset_of(self.base as u64 + self.found.start as u64);
+        (start, start + (self.found.end - self.found.start) as u64)
     }
 }

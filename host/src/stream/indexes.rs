@@ -36,16 +36,17 @@ struct Running {
 
 impl Indexes {
     pub(crate) fn new(input: Input, levels: Level) -> Self {
+        let all_lines = input.wants_all_lines("structural indexes are");
         let Input { engine, sources, .. } = input;
-        let (running, error) =
-            match engine.wants_lines("structural indexes are").and_then(|()| engine.choose(&sources)) {
-                Ok(chosen) => {
-                    let jobs = Jobs::new(sources, chosen.partition_size);
-                    let (backend, buffers, strict) = (chosen.backend, chosen.buffers, chosen.strict);
-                    (Some(Running { backend, strict, buffers, jobs }), None)
-                }
-                Err(error) => (None, Some(error)),
-            };
+        let lines = all_lines.and_then(|()| engine.wants_lines("structural indexes are"));
+        let (running, error) = match lines.and_then(|()| engine.choose(&sources)) {
+            Ok(chosen) => {
+                let jobs = Jobs::new(sources, chosen.partition_size);
+                let (backend, buffers, strict) = (chosen.backend, chosen.buffers, chosen.strict);
+                (Some(Running { backend, strict, buffers, jobs }), None)
+            }
+            Err(error) => (None, Some(error)),
+        };
         let (lines, texts, origin) = (LineCounter::default(), VecDeque::new(), Origin::default());
         Self { running, levels, lines, texts, origin, error }
     }

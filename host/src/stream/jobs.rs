@@ -1,6 +1,7 @@
 //! Which part of which input comes next.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +10,7 @@ use warpath_shared::units::MAX_PARTITION_BYTES;
 use super::Store;
 use crate::document::Parts;
 use crate::error::Error;
-use crate::input::{Buffers, Cut, Opened, PlainFile, Source, Text};
+use crate::input::{Buffers, Cut, Opened, PlainFile, Selection, Source, Text};
 
 /// Which input something is of.
 #[derive(Clone, Default)]
@@ -32,6 +33,8 @@ pub(super) enum Job {
     DocumentText(Text),
     /// A part of the elements of a document, by its number.
     Elements(Arc<Parts>, u64),
+    /// Some lines, to be read: those that are wanted of some blocks, of about so many bytes.
+    Selected(Arc<Selection>, Range<u64>, usize),
 }
 
 impl Job {
@@ -46,6 +49,9 @@ impl Job {
             },
             Self::DocumentText(text) => Cut { texts: vec![text.flattened()], ..Cut::default() },
             Self::Elements(parts, number) => parts.read(number, buffers),
+            Self::Selected(selection, blocks, size) => {
+                selection.read(blocks, size, MAX_PARTITION_BYTES, buffers)
+            }
         }
     }
 }
@@ -68,6 +74,8 @@ pub(super) enum Feed {
     Documents(Documents),
     /// The elements of one document, from this part on.
     Elements { parts: Arc<Parts>, origin: Origin, next: u64 },
+    /// Some lines of a file.
+    Selected(Box<SelectedParts>),
 }
 
 /// Documents that are each one record, one after the other. Each is opened when its turn comes.
@@ -151,6 +159,10 @@ impl Feed {
                 *next += 1;
                 Some((origin.clone(), Ok(Next::Job(Job::Elements(parts.clone(), *next - 1)))))
             }
+            Self::Selected(parts) => {
+                let job = parts.next().filter(|_| !stop.load(Ordering::Relaxed))?;
+                Some((parts.origin.clone(), job.map(Next::Job)))
+            }
         }
     }
 
@@ -158,6 +170,7 @@ impl Feed {
     pub fn growing(self) -> Self {
         match self {
             Self::Jobs(jobs) => Self::Jobs(Box::new(jobs.growing())),
+            Self::Selected(parts) => Self::Selected(Box::new(parts.growing())),
             other => other,
         }
     }
@@ -169,7 +182,43 @@ impl Feed {
             Self::Store(store, next) => store.origin(*next).is_some(),
             Self::Documents(documents) => !documents.failed && !documents.sources.is_empty(),
             Self::Elements { parts, next, .. } => parts.has(*next),
+            Self::Selected(parts) => parts.next.is_some(),
         }
+    }
+}
+
+/// Goes through some lines of a file.
+pub(super) struct SelectedParts {
+    selection: Arc<Selection>,
+    origin: Origin,
+    /// The block from which on the next part is looked for; `None` behind the last.
+    next: Option<u64>,
+    /// Bytes of the next part, and how many they may become.
+    size: usize,
+    most: usize,
+}
+
+impl SelectedParts {
+    /// Parts for which about `size` bytes are read.
+    pub fn new(selection: Arc<Selection>, size: usize) -> Self {
+        let origin = Origin { name: selection.name().clone(), input: 1 };
+        Self { selection, origin, next: Some(0), size, most: size }
+    }
+
+    /// As for [`Jobs::growing`].
+    fn growing(self) -> Self {
+        Self { size: (self.most / GROWTH).max(1), ..self }
+    }
+
+    /// The next part, or why there is none.
+    fn next(&mut self) -> Option<Result<Job, Error>> {
+        let part = self.selection.part(self.next.take()?, self.size).transpose()?;
+        Some(part.map(|blocks| {
+            let size = self.size;
+            self.next = Some(blocks.end);
+            self.size = (2 * size).min(self.most);
+            Job::Selected(self.selection.clone(), blocks, size)
+        }))
     }
 }
 

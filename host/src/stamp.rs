@@ -14,20 +14,20 @@ const BLOCKS: u64 = 64;
 const BLOCK_BYTES: u64 = 4 << 10;
 
 /// The hash of all checksums: XXH3 of 64 bits, with no seed. It finds accidents, not attacks.
-pub(super) fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }
 
-/// An input at one time.
+/// An input at one time: what an index remembers of the file that it was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub struct Stamp {
     /// Its bytes.
-    pub size: u64,
+    pub(crate) size: u64,
     /// When it was last written to: seconds since 1970, rounded down, and nanoseconds.
-    pub seconds: i64,
-    pub nanoseconds: u32,
+    pub(crate) seconds: i64,
+    pub(crate) nanoseconds: u32,
     /// The hash of its samples.
-    pub samples: u64,
+    pub(crate) samples: u64,
 }
 
 /// Where samples of a file begin: blocks at equal distances, the first one at the start and the last one at the end. A file that is no
@@ -47,6 +47,9 @@ fn samples(size: u64) -> impl Iterator<Item = (u64, u64)> {
 
 impl Stamp {
     /// The stamp of a file as it is.
+    ///
+    /// # Errors
+    /// Those of the operating system.
     pub fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         let size = metadata.len();
@@ -60,7 +63,14 @@ impl Stamp {
         Ok(Self { size, seconds, nanoseconds, samples: hash(&bytes) })
     }
 
+    /// Bytes of the input.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// When the input was last written to.
+    #[must_use]
     pub fn modified(&self) -> SystemTime {
         let seconds = Duration::from_secs(self.seconds.unsigned_abs());
         let whole = if self.seconds < 0 {
@@ -73,6 +83,7 @@ impl Stamp {
     }
 
     /// In what it differs from what was seen before.
+    #[must_use]
     pub fn differs_from(&self, before: &Self) -> Option<String> {
         if self.size != before.size {
             return Some(format!("it has {} bytes in place of {}", self.size, before.size));

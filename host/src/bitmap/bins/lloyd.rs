@@ -1,0 +1,169 @@
+//! Lloyd's algorithm in one dimension (S. P. Lloyd, "Least squares quantization in PCM", IEEE Transactions on Information Theory 28, 1982).
+//!
+//! Clusters are ranges of the distinct values, in order, so a cluster is two numbers: where it begins and where it ends. A round takes the mean of
+//! each cluster, and cuts anew in the middle between neighbouring means; a value that is right there stays with the lesser ones. It ends with
+//! the round that moves no cut.
+//!
+//! ```text
+//! values   0 1 2      7 8  10          40
+//! means      ↑          ↑              ↑       of the rows, so a value counts as often as it is there
+//! cuts           │             │               between neighbouring means
+//! ```
+//!
+//! It begins with quantiles, so that the same values give the same clusters, always. A cluster that loses all of its values keeps its mean, and
+//! may get some again; one that has none in the end is no bin.
+//!
+//! *Cost.* A round takes two sums and a search for each cluster whose neighbours have moved, whatever the number of rows: sums of values
+//! are kept for each block of [`BLOCK`] of them, and a range is a difference of these, with what stands beside whole blocks.
+
+use super::super::column::Kind;
+use super::MAX_BINS;
+use super::cut::{distinct_starts, finite, quantiles};
+use super::sorted::float;
+
+/// The most rounds. Then clusters are as they are: with many distinct values the last rounds move single ones.
+pub const MAX_ROUNDS: usize = 1000;
+/// Distinct values of a block.
+const BLOCK: usize = 256;
+
+/// Distinct values as places on a line, which a double holds.
+#[derive(Clone, Copy)]
+struct Places<'a> {
+    keys: &'a [u64],
+    /// How many rows have this value or a lesser one, and how many have one before all of them.
+    ends: &'a [u64],
+    before: u64,
+    kind: Kind,
+    /// What doubles are multiplied by, so that no sum of them is infinite.
+    scale: f64,
+}
+
+impl Places<'_> {
+    /// Doubles as they are; integers and instants as the distance to the least, which is exact up to 2⁵³.
+    fn at(&self, value: usize) -> f64 {
+        match self.kind {
+            Kind::Float => float(self.keys[value]) * self.scale,
+            _ => (self.keys[value] - self.keys[0]) as f64,
+        }
+    }
+
+    fn rows_before(&self, value: usize) -> u64 {
+        value.checked_sub(1).map_or(self.before, |last| self.ends[last])
+    }
+
+    /// The sum of a range, value by value.
+    fn sum(&self, values: std::ops::Range<usize>) -> f64 {
+        let rows = |value| (self.ends[value] - self.rows_before(value)) as f64;
+        values.map(|value| rows(value) * self.at(value)).sum()
+    }
+}
+
+/// Sums of ranges.
+struct Sums<'a> {
+    places: Places<'a>,
+    /// The sum of all blocks before this one, and what rounding has left of it: differences of large sums would lose what small values are.
+    blocks: Vec<(f64, f64)>,
+}
+
+impl<'a> Sums<'a> {
+    fn of(places: Places<'a>) -> Self {
+        let count = places.keys.len();
+        let mut blocks = vec![(0.0, 0.0)];
+        let (mut sum, mut left) = (0.0_f64, 0.0_f64);
+        for block in (0..count / BLOCK).map(|block| block * BLOCK) {
+            let more = places.sum(block..block + BLOCK);
+            // Knuth's sum of two: `sum + more` is `whole` and `rest`, exactly.
+            let whole = sum + more;
+            let of_more = whole - sum;
+            let rest = (sum - (whole - of_more)) + (more - of_more);
+            (sum, left) = (whole, left + rest);
+            blocks.push((sum, left));
+        }
+        Self { places, blocks }
+    }
+
+    fn range(&self, begin: usize, end: usize) -> f64 {
+        let (first, last) = (begin.div_ceil(BLOCK), end / BLOCK);
+        if first >= last {
+            return self.places.sum(begin..end);
+        }
+        let (from, to) = (self.blocks[first], self.blocks[last]);
+        let blocks = (to.0 - from.0) + (to.1 - from.1);
+        self.places.sum(begin..first * BLOCK) + blocks + self.places.sum(last * BLOCK..end)
+    }
+
+    /// The mean of the rows of a range that has some.
+    fn mean(&self, begin: usize, end: usize) -> f64 {
+        let rows = self.places.rows_before(end) - self.places.rows_before(begin);
+        // Rounding may not bring means out of order.
+        (self.range(begin, end) / rows as f64).clamp(self.places.at(begin), self.places.at(end - 1))
+    }
+}
+
+/// Cuts distinct values of a kind of numbers or instants into clusters: the numbers of the values with which they begin.
+pub(super) fn cut(kind: Kind, keys: &[u64], ends: &[u64], bins: usize) -> Vec<usize> {
+    let values = if kind == Kind::Float { finite(keys) } else { 0..keys.len() };
+    let before = values.start.checked_sub(1).map_or(0, |last| ends[last]);
+    let (distinct, first, keys, ends) = (keys.len(), values.start, &keys[values.clone()], &ends[values]);
+    let scale = match (kind, keys) {
+        // 2⁴⁰ rows of these have a sum beyond the range.
+        (Kind::Float, [least, .., greatest]) if float(*greatest).max(-float(*least)) > 2_f64.powi(960) => {
+            2_f64.powi(-64)
+        }
+        _ => 1.0,
+    };
+    let starts = clusters(Places { keys, ends, before, kind, scale }, bins.min(MAX_BINS as usize));
+    // -∞ goes with the first finite value, and ∞ with the last.
+    distinct_starts(starts.into_iter().skip(1).map(|start| first + start), distinct)
+}
+
+fn clusters(places: Places<'_>, bins: usize) -> Vec<usize> {
+    let count = places.keys.len();
+    let mut cuts = quantiles(places.ends, places.before, bins);
+    if cuts.len() == count {
+        return cuts;
+    }
+    cuts.push(count);
+    let sums = Sums::of(places);
+    let bins = cuts.len() - 1;
+    let mut means: Vec<f64> = (0..bins).map(|bin| sums.mean(cuts[bin], cuts[bin + 1])).collect();
+    // Which means have moved since the cuts beside them were made.
+    let mut moved = vec![true; bins];
+    for _ in 0..MAX_ROUNDS {
+        let before = cuts.clone();
+        for bin in 1..bins {
+            if moved[bin - 1] || moved[bin] {
+                let middle = means[bin - 1] + (means[bin] - means[bin - 1]) / 2.0;
+                cuts[bin] = partition_point(count, |value| places.at(value) <= middle);
+            }
+            cuts[bin] = cuts[bin].max(cuts[bin - 1]);
+        }
+        if cuts == before {
+            break;
+        }
+        for bin in 0..bins {
+            let range = (cuts[bin], cuts[bin + 1]);
+            let mean = if range == (before[bin], before[bin + 1]) || range.0 == range.1 {
+                means[bin]
+            } else {
+                sums.mean(range.0, range.1)
+            };
+            moved[bin] = mean != means[bin];
+            means[bin] = mean;
+        }
+    }
+    cuts.pop();
+    cuts.dedup();
+    cuts.retain(|cut| *cut < count);
+    cuts
+}
+
+/// How many of the first numbers a thing holds for, which holds for none behind the first for which it does not.
+fn partition_point(count: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut begin, mut end) = (0, count);
+    while begin < end {
+        let middle = begin + (end - begin) / 2;
+        if holds(middle) { begin = middle + 1 } else { end = middle }
+    }
+    begin
+}

@@ -1,0 +1,119 @@
+//! Work of equal kind on all cores.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::auto::cores;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does the same in as many threads as there are cores and there is work for. Where no thread can be started, those that there are do
+/// all of it.
+fn in_threads(most: usize, work: impl Fn() + Sync) {
+    thread::scope(|scope| {
+        for _ in 1..cores().min(most) {
+            let _ = thread::Builder::new().name("warpath bitmap".into()).spawn_scoped(scope, &work);
+        }
+        work();
+    });
+}
+
+/// Makes something of each item. The results have the order of the items.
+pub(super) fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let count = items.len();
+    let queue = Mutex::new(items.into_iter().enumerate());
+    let made = Mutex::new(Vec::with_capacity(count));
+    in_threads(count, || {
+        loop {
+            let next = lock(&queue).next();
+            let Some((at, item)) = next else { return };
+            let one = make(item);
+            lock(&made).push((at, one));
+        }
+    });
+    in_order(made)
+}
+
+/// The same of a source that is read by one thread at a time and may fail, as may what is made. Ends at the first error, in the order
+/// of the source.
+pub(super) fn map_source<T, R: Send, E: Send>(
+    source: impl Iterator<Item = Result<T, E>> + Send,
+    make: impl Fn(T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let queue = Mutex::new(source.enumerate().fuse());
+    let made = Mutex::new(Vec::new());
+    let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
+    in_threads(usize::MAX, || {
+        loop {
+            // What was taken before an error is made; behind it nothing is wanted.
+            if lock(&failed).is_some() {
+                return;
+            }
+            let next = lock(&queue).next();
+            let Some((at, item)) = next else { return };
+            match item.and_then(&make) {
+                Ok(one) => lock(&made).push((at, one)),
+                Err(error) => {
+                    let mut failed = lock(&failed);
+                    if failed.as_ref().is_none_or(|(first, _)| at < *first) {
+                        *failed = Some((at, error));
+                    }
+                }
+            }
+        }
+    });
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(in_order(made)),
+    }
+}
+
+fn in_order<R>(made: Mutex<Vec<(usize, R)>>) -> Vec<R> {
+    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    made.sort_unstable_by_key(|(at, _)| *at);
+    made.into_iter().map(|(_, one)| one).collect()
+}
+
+/// Cuts so many rows into about as many ranges as there are cores: ranges of the same length, which is a multiple of `unit` and no less than
+/// makes a thread worth while, but for the last.
+pub(super) fn ranges(rows: usize, unit: usize) -> Vec<Range<usize>> {
+    let step = range_rows(rows, unit);
+    (0..rows).step_by(step).map(|start| start..rows.min(start + step)).collect()
+}
+
+/// How many rows each of the [`ranges`] has.
+pub(super) fn range_rows(rows: usize, unit: usize) -> usize {
+    /// Work on fewer rows takes less time than to start a thread for it.
+    const LEAST: usize = 1 << 14;
+    rows.div_ceil(cores()).max(LEAST).next_multiple_of(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_have_the_order_of_the_items() {
+        let squares = map((0..1000_u64).collect(), |i| i * i);
+        assert!(squares.iter().zip(0..).all(|(square, i)| *square == i * i) && squares.len() == 1000);
+        let of = |items: Vec<Result<u32, u32>>| {
+            map_source(items.into_iter(), |i| if i == 7 { Err(i) } else { Ok(i + 1) })
+        };
+        assert_eq!(of((0..7).map(Ok).collect()), Ok((1..8).collect()));
+        assert_eq!(of((0..100).map(Ok).collect()), Err(7));
+        assert_eq!(of(vec![Ok(1), Err(3), Ok(7)]), Err(3));
+        assert_eq!(of(vec![]), Ok(vec![]));
+    }
+
+    #[test]
+    fn ranges_are_all_rows() {
+        for rows in [0, 1, 63, 1 << 14, (1 << 14) + 1, 1_000_003] {
+            let ranges = ranges(rows, 63);
+            assert_eq!(ranges.iter().map(ExactSizeIterator::len).sum::<usize>(), rows);
+            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start && pair[0].len() % 63 == 0));
+        }
+    }
+}

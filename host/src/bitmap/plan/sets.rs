@@ -1,0 +1,98 @@
+//! The two answers that bins give to a formula: rows of which it is surely true, and rows of which it may be.
+
+use super::Facts;
+use super::formula::{Choice, Formula};
+use super::ranges::Share;
+
+/// A set of rows, as bins make it. Neither operands of `And` are one, nor those of `Or`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// All rows, or none.
+    Constant(bool),
+    /// Those of bins of a column: some, and not all.
+    Bins(Bins),
+    /// The rows of all of these.
+    And(Vec<Self>),
+    /// The rows of any.
+    Or(Vec<Self>),
+}
+
+/// Bins of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bins {
+    pub column: usize,
+    /// Those that are in the set, those of which that is sure first, and then by how many rows they have, most first: a tile that is full
+    /// needs no more of them.
+    pub inside: Vec<usize>,
+    /// All others of the column, those first that cannot be in it; then by their rows.
+    pub outside: Vec<usize>,
+}
+
+impl Set {
+    /// The rows of which a formula is true for sure, or perhaps (`sure` is false).
+    pub fn new(formula: &Formula, facts: &Facts<'_>, sure: bool) -> Self {
+        let all = |all: &[Formula]| all.iter().map(|of| Self::new(of, facts, sure)).collect();
+        match formula {
+            Formula::Constant(value) => Self::Constant(*value),
+            Formula::Leaf { column, choice } => Self::of_bins(Bins::new(*column, choice, facts, sure)),
+            Formula::And(of) => Self::joined(all(of), true),
+            Formula::Or(of) => Self::joined(all(of), false),
+        }
+    }
+
+    fn of_bins(bins: Bins) -> Self {
+        match (bins.inside.is_empty(), bins.outside.is_empty()) {
+            (true, _) => Self::Constant(false),
+            (_, true) => Self::Constant(true),
+            _ => Self::Bins(bins),
+        }
+    }
+
+    fn joined(operands: Vec<Self>, both: bool) -> Self {
+        let mut all = Vec::with_capacity(operands.len());
+        for operand in operands {
+            match operand {
+                Self::Constant(value) if value == both => {}
+                Self::Constant(value) => return Self::Constant(value),
+                Self::And(inner) if both => all.extend(inner),
+                Self::Or(inner) if !both => all.extend(inner),
+                other => all.push(other),
+            }
+        }
+        match all.pop() {
+            None => Self::Constant(both),
+            Some(only) if all.is_empty() => only,
+            Some(last) => {
+                all.push(last);
+                if both { Self::And(all) } else { Self::Or(all) }
+            }
+        }
+    }
+
+    /// About how many rows it has: those of the operand with the fewest or the most.
+    pub fn rows(&self, facts: &Facts<'_>) -> u64 {
+        match self {
+            Self::Constant(false) => 0,
+            Self::Constant(true) => u64::MAX,
+            Self::Bins(bins) => {
+                bins.inside.iter().map(|bin| facts.columns[bins.column].bins[*bin].rows).sum()
+            }
+            Self::And(all) => all.iter().map(|of| of.rows(facts)).min().unwrap_or(0),
+            Self::Or(all) => all.iter().map(|of| of.rows(facts)).fold(0, u64::saturating_add),
+        }
+    }
+}
+
+impl Bins {
+    /// Those that a choice has surely, or perhaps.
+    fn new(column: usize, choice: &Choice, facts: &Facts<'_>, sure: bool) -> Self {
+        let bins = &facts.columns[column].bins;
+        let mut shares: Vec<(usize, Share)> = bins.iter().map(|bin| choice.share(bin)).enumerate().collect();
+        shares.sort_by_key(|(bin, share)| (*share == Share::Unknown, std::cmp::Reverse(bins[*bin].rows)));
+        let is_inside = |share: Share| share == Share::All || share == Share::Unknown && !sure;
+        let of = |inside: bool| {
+            shares.iter().filter(|(_, share)| is_inside(*share) == inside).map(|(bin, _)| *bin).collect()
+        };
+        Self { column, inside: of(true), outside: of(false) }
+    }
+}

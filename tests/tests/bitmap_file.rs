@@ -1,0 +1,518 @@
+//! Files of bitmap indexes: what was built comes back, and what is not as it was written is told, in any byte.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Result, ensure};
+use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
+use warpath::bitmap::wah::{OnesBuilder, WahBuf, tile_starts};
+use warpath::bitmap::{BinNumbers, BitmapIndex, Built, BuiltColumn, Numbers, Stamp, StoredValues, Values};
+use warpath::{Error, IndexError};
+use warpath_tests::random::Rng;
+
+/// A value of a row; `Err` says which of the bins without values has it.
+type Row = Result<Scalar, Holds>;
+
+fn scalar(rng: &mut Rng, kind: Kind, variety: usize) -> Scalar {
+    let number = rng.below(variety) as i64 - variety as i64 / 2;
+    match kind {
+        Kind::Int => Scalar::Int(if rng.below(20) == 0 { i64::MAX - number.abs() } else { number }),
+        Kind::Float => Scalar::Float(number as f64 / 4.0),
+        Kind::Time => Scalar::Time(number * 1_000_000_007),
+        Kind::Text => Scalar::Text(["", "é", "wort"][rng.below(3)].repeat(rng.below(variety) % 7).into()),
+        _ => Scalar::Bool(number & 1 == 0),
+    }
+}
+
+fn rows_of(rng: &mut Rng, kind: Kind, rows: usize) -> Vec<Row> {
+    let variety = [1, 2, 5, 300, 100_000][rng.below(5)];
+    let run = [1, 1, 20, 9_000][rng.below(4)];
+    let mut all: Vec<Row> = Vec::with_capacity(rows);
+    while all.len() < rows {
+        let row = match rng.below(12) {
+            0 => Err(Holds::Missing),
+            1 => Err(Holds::Null),
+            2 => Err(Holds::Other),
+            3 if kind == Kind::Float => Err(Holds::NaN),
+            _ => Ok(scalar(rng, kind, variety)),
+        };
+        let len = (1 + rng.below(run)).min(rows - all.len());
+        all.extend(std::iter::repeat_n(row, len));
+    }
+    all
+}
+
+/// The bin that a row is of.
+fn bin_of(bins: &[Bin], row: &Row) -> usize {
+    let found = bins.iter().position(|bin| match (&bin.holds, row) {
+        (Holds::Values { least, greatest }, Ok(value)) => least <= value && value <= greatest,
+        (holds, Err(other)) => holds == other,
+        _ => false,
+    });
+    found.unwrap()
+}
+
+fn column(rng: &mut Rng, name: &str, kind: Kind, rows: usize) -> BuiltColumn {
+    let all = rows_of(rng, kind, rows);
+    let mut values: Vec<&Scalar> = all.iter().filter_map(|row| row.as_ref().ok()).collect();
+    values.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    values.dedup();
+    let singles = rng.below(2) == 0 && values.len() < 300;
+    let mut bins: Vec<Bin> = Vec::new();
+    let mut rest = &values[..];
+    while !rest.is_empty() {
+        let most = rest.len().div_ceil(2).max(values.len() / 30);
+        let (bin, behind) = rest.split_at(if singles { 1 } else { 1 + rng.below(most).min(rest.len() - 1) });
+        rest = behind;
+        let holds = Holds::Values { least: bin[0].clone(), greatest: bin[bin.len() - 1].clone() };
+        bins.push(Bin { holds, rows: 0 });
+    }
+    for other in [Holds::Missing, Holds::Null, Holds::Other, Holds::NaN] {
+        if all.iter().any(|row| row.as_ref() == Err(&other)) {
+            bins.push(Bin { holds: other, rows: 0 });
+        }
+    }
+    let mut bitmaps = vec![OnesBuilder::default(); bins.len()];
+    let mut numbers = Vec::new();
+    for (at, row) in all.iter().enumerate() {
+        let number = bin_of(&bins, row);
+        bins[number].rows += 1;
+        bitmaps[number].push(at as u64);
+        numbers.push(number);
+    }
+    let value = |row: &Row| match row {
+        Ok(Scalar::Int(value) | Scalar::Time(value)) => *value,
+        _ => 0,
+    };
+    let values = match kind {
+        _ if singles && bins.len() <= 1 << 8 && rng.below(3) > 0 => {
+            StoredValues::Bins(BinNumbers::U8(numbers.iter().map(|number| *number as u8).collect()))
+        }
+        _ if singles && rng.below(2) > 0 || kind == Kind::Bool => {
+            StoredValues::Bins(BinNumbers::U16(numbers.iter().map(|number| *number as u16).collect()))
+        }
+        _ if singles => StoredValues::Bins(BinNumbers::U32(numbers.iter().map(|n| *n as u32).collect())),
+        Kind::Int => StoredValues::Int(all.iter().map(value).collect()),
+        Kind::Time => StoredValues::Time(all.iter().map(value).collect()),
+        Kind::Float => {
+            let value = |row: &Row| if let Ok(Scalar::Float(value)) = row { *value } else { 0.0 };
+            StoredValues::Float(all.iter().map(value).collect())
+        }
+        _ => {
+            let (mut offsets, mut bytes) = (vec![0], Vec::new());
+            for row in &all {
+                if let Ok(Scalar::Text(text)) = row {
+                    bytes.extend_from_slice(text.as_bytes());
+                }
+                offsets.push(bytes.len() as u64);
+            }
+            StoredValues::Text { offsets, bytes }
+        }
+    };
+    let (name, source, binning) = (name.to_owned(), format!("$['{name}']"), "distinct".to_owned());
+    let column = Column { name, source, kind, binning, bins };
+    let bitmaps = bitmaps.into_iter().map(|bitmap| bitmap.finish(rows as u64)).collect();
+    BuiltColumn { column, bitmaps, values }
+}
+
+fn built(rng: &mut Rng, columns: usize, rows: usize) -> Built {
+    let kinds = [Kind::Int, Kind::Float, Kind::Text, Kind::Time];
+    let some = |rng: &mut Rng| rng.below(2) == 0;
+    let mut at = if some(rng) { 3 } else { 0 };
+    let mut line = |rng: &mut Rng| {
+        let behind = at + 64 + rng.below(10_000) as u64;
+        std::mem::replace(&mut at, behind)
+    };
+    let columns = (0..columns).map(|number| {
+        let kind = kinds[rng.below(kinds.len())];
+        column(rng, &format!("column {number}"), kind, rows)
+    });
+    let columns = columns.collect();
+    let records =
+        some(rng).then(|| WahBuf::from_ones((0..rows as u64).filter(|_| rng.below(10) > 0), rows as u64));
+    let lines = if some(rng) { (0..=rows.div_ceil(64)).map(|_| line(rng)).collect() } else { Vec::new() };
+    Built { rows: rows as u64, records, columns, lines, stamp: None }
+}
+
+/// Everything that an index says is what was built.
+fn compare(index: &BitmapIndex, built: &Built) -> Result<()> {
+    ensure!(index.rows() == built.rows && index.columns().len() == built.columns.len());
+    let bitmap = |found: warpath::bitmap::wah::Bitmap<'_>, want: &WahBuf| {
+        found.wah == want.as_wah() && found.tiles == tile_starts(want.as_wah())
+    };
+    let records = index.records()?;
+    ensure!(records.is_some() == built.records.is_some());
+    ensure!(records.zip(built.records.as_ref()).is_none_or(|(found, want)| bitmap(found, want)));
+    ensure!(index.line_offsets()?.unwrap_or_default() == built.lines);
+    for (number, BuiltColumn { column, bitmaps, values }) in built.columns.iter().enumerate() {
+        ensure!(index.columns()[number] == *column && index.column(&column.name) == Some(number));
+        for (bin, want) in bitmaps.iter().enumerate() {
+            ensure!(bitmap(index.bitmap(number, bin)?, want), "column {number}, bin {bin}");
+            ensure!(index.atoms(number, bin) == want.words().len() as u64);
+        }
+        compare_values(index.values(number)?, values, 0..built.rows as usize)?;
+    }
+    Ok(())
+}
+
+fn compare_values(found: Values<'_>, want: &StoredValues, rows: std::ops::Range<usize>) -> Result<()> {
+    let same = match (found, want) {
+        (Values::Bins(Numbers::U8(found)), StoredValues::Bins(BinNumbers::U8(want))) => found == &want[rows],
+        (Values::Bins(Numbers::U16(found)), StoredValues::Bins(BinNumbers::U16(want))) => {
+            found == &want[rows]
+        }
+        (Values::Bins(Numbers::U32(found)), StoredValues::Bins(BinNumbers::U32(want))) => {
+            found == &want[rows]
+        }
+        (Values::Int(found), StoredValues::Int(want)) => found == &want[rows],
+        (Values::Time(found), StoredValues::Time(want)) => found == &want[rows],
+        (Values::Float(found), StoredValues::Float(want)) => found == &want[rows],
+        (Values::Text(found), StoredValues::Text { offsets, bytes }) => {
+            let want = |row: usize| &bytes[offsets[row] as usize..offsets[row + 1] as usize];
+            rows.clone().enumerate().all(|(at, row)| found.get(at) == Some(want(row)))
+                && found.get(rows.len()).is_none()
+        }
+        (found, _) => anyhow::bail!("values are {found:?}"),
+    };
+    ensure!(same, "values differ");
+    Ok(())
+}
+
+#[test]
+fn what_was_built_comes_back() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let sizes = [0, 1, 62, 63, 64, 65, 1_000, 8_064, 8_065, 65_535, 65_536, 65_537, 140_000];
+    for (seed, rows) in sizes.into_iter().cycle().take(40).enumerate() {
+        let mut rng = Rng::new(seed as u64);
+        let columns = rng.below(4);
+        let built = built(&mut rng, columns, rows);
+        let memory = BitmapIndex::from_built(built.clone())?;
+        compare(&memory, &built)?;
+        memory.verify()?;
+        let path = folder.path().join("index.wpb");
+        memory.write(&path)?;
+        let file = BitmapIndex::open(&path)?;
+        compare(&file, &built)?;
+        file.verify()?;
+        ensure!(file.bytes() == memory.bytes() && file.info() == memory.info());
+        ensure!(fs::read(&path)? == file.bytes(), "seed {seed}");
+        // Some values of another file that nothing has been read of.
+        let file = BitmapIndex::open(&path)?;
+        for (number, column) in built.columns.iter().enumerate() {
+            let start = rng.below(rows + 1);
+            let end = start + rng.below(rows - start + 1);
+            compare_values(file.values_of(number, start as u64..end as u64)?, &column.values, start..end)?;
+            let beyond = file.values_of(number, 0..built.rows + 1);
+            ensure!(matches!(beyond, Err(Error::Usage(_))));
+            ensure!(matches!(file.bitmap(number, column.bitmaps.len()), Err(Error::Usage(_))));
+        }
+        ensure!(matches!(file.values(built.columns.len()), Err(Error::Usage(_))));
+    }
+    let names: Vec<_> = fs::read_dir(folder.path())?.map(|entry| entry.unwrap().file_name()).collect();
+    ensure!(names == ["index.wpb"], "{names:?}");
+    Ok(())
+}
+
+/// A small index that has everything.
+fn small() -> Built {
+    let kinds = [Kind::Int, Kind::Float, Kind::Text, Kind::Bool];
+    let mut rng = Rng::new(11);
+    let names = ["int", "float", "text", "bool"];
+    let columns =
+        names.into_iter().zip(kinds).map(|(name, kind)| column(&mut rng, name, kind, 200)).collect();
+    let records = Some(WahBuf::from_ones((0..200).filter(|row| row % 7 > 0), 200));
+    Built { rows: 200, records, columns, lines: vec![0, 700, 1_400, 2_100, 2_109], stamp: None }
+}
+
+fn open(path: &Path, bytes: &[u8]) -> Result<BitmapIndex, Error> {
+    fs::write(path, bytes).unwrap();
+    BitmapIndex::open(path)
+}
+
+/// Whether an error says that an index is not as it should be, and names it.
+fn is_refusal(error: &Error) -> bool {
+    let clear = matches!(
+        error,
+        Error::Index(IndexError::Damaged { .. } | IndexError::Version { .. } | IndexError::NotAnIndex { .. })
+    );
+    clear && error.to_string().contains("altered.wpb: ")
+}
+
+/// Any byte is altered: either that is an error, or nothing that is read of it differs. All of it is found by who reads all.
+#[test]
+fn every_byte_that_is_altered_is_found() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("altered.wpb");
+    let built = small();
+    let index = BitmapIndex::from_built(built.clone())?;
+    let bytes = index.bytes();
+    fs::write(&path, bytes)?;
+    let mut file = File::options().write(true).open(&path)?;
+    let mut write =
+        |at: usize, byte: u8| file.seek(SeekFrom::Start(at as u64)).and_then(|_| file.write_all(&[byte]));
+    for at in 0..bytes.len() {
+        for change in if at < 2048 { [1, 0x80] } else { [0x10, 0xff] } {
+            // Nobody has it open.
+            write(at, bytes[at] ^ change)?;
+            let verified = BitmapIndex::open(&path).and_then(|index| {
+                if let Err(error) = compare(&index, &built) {
+                    let known = error.downcast_ref::<Error>().is_some_and(is_refusal);
+                    assert!(known, "byte {at}: {error}");
+                }
+                index.verify()
+            });
+            let error = verified.expect_err(&format!("byte {at} is not looked at"));
+            ensure!(is_refusal(&error), "byte {at}: {error}");
+        }
+        write(at, bytes[at])?;
+    }
+    BitmapIndex::open(&path)?.verify()?;
+    Ok(())
+}
+
+#[test]
+fn an_index_of_another_length_is_refused() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("altered.wpb");
+    let index = BitmapIndex::from_built(small())?;
+    fs::write(&path, index.bytes())?;
+    let file = File::options().write(true).open(&path)?;
+    for len in (0..index.bytes().len()).rev() {
+        file.set_len(len as u64)?;
+        let error = BitmapIndex::open(&path).expect_err("it is shorter");
+        ensure!(is_refusal(&error), "{len} bytes: {error}");
+        ensure!(matches!(error, Error::Index(IndexError::NotAnIndex { .. })) == (len < 8), "{error}");
+    }
+    for more in [1, 64, 1000] {
+        let bytes = [index.bytes(), &vec![0; more]].concat();
+        let error = open(&path, &bytes).expect_err("it is longer");
+        ensure!(error.to_string().ends_with("the index is damaged: it is not as long as it was written"));
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_no_index_of_this_version_is_refused() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("altered.wpb");
+    let said = |bytes: &[u8]| open(&path, bytes).expect_err("it is none").to_string();
+    ensure!(said(b"").ends_with("altered.wpb: is no index of Warpath"));
+    ensure!(said(b"{\"a\":1}\n").ends_with("altered.wpb: is no index of Warpath"));
+    let mut bytes = BitmapIndex::from_built(small())?.bytes().to_vec();
+    bytes[8] = 2;
+    ensure!(said(&bytes).ends_with("altered.wpb: is an index of version 2; this Warpath reads version 1"));
+    // An index of structure is another thing.
+    bytes[3] = b'I';
+    ensure!(said(&bytes).ends_with("altered.wpb: is no index of Warpath"));
+    let missing = BitmapIndex::open(folder.path().join("none.wpb")).unwrap_err();
+    ensure!(matches!(missing, Error::Index(IndexError::Io { .. })));
+    let directory = BitmapIndex::open(folder.path()).unwrap_err();
+    ensure!(matches!(directory, Error::Index(IndexError::Io { .. })), "{directory}");
+    let nowhere = BitmapIndex::from_built(small())?.write(folder.path().join("none/none.wpb")).unwrap_err();
+    ensure!(matches!(nowhere, Error::Index(IndexError::Io { .. })), "{nowhere}");
+    Ok(())
+}
+
+#[test]
+fn an_index_is_of_one_input() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (input, other) = (folder.path().join("input"), folder.path().join("other"));
+    fs::write(&input, "1\n".repeat(200))?;
+    fs::write(&other, "1\n".repeat(201))?;
+    let stamp = Stamp::of(&File::open(&input)?)?;
+    let lines = vec![0, 128, 256, 384, 400];
+    let index = BitmapIndex::from_built(Built { stamp: Some(stamp), lines, ..small() })?;
+    index.write(folder.path().join("index.wpb"))?;
+    let index = BitmapIndex::open(folder.path().join("index.wpb"))?;
+    index.check(&input)?;
+    ensure!(index.info().input == Some((400, input.metadata()?.modified()?)));
+    let error = index.check(&other).unwrap_err().to_string();
+    ensure!(error.ends_with("other as it is: it has 402 bytes in place of 400"), "{error}");
+    ensure!(matches!(index.check(folder.path()), Err(Error::Input(_))));
+    ensure!(matches!(index.check(folder.path().join("none")), Err(Error::Input(_))));
+    // The same bytes, written at another time.
+    File::options()
+        .write(true)
+        .open(&input)?
+        .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(7))?;
+    let error = index.check(&input).unwrap_err().to_string();
+    ensure!(error.ends_with("as it is: it has been written to since"), "{error}");
+    // Lines that reach behind the input.
+    let lines = vec![0, 128, 256, 384, 401];
+    let beyond = BitmapIndex::from_built(Built { stamp: Some(stamp), lines, ..small() }).unwrap_err();
+    ensure!(beyond.to_string().ends_with("places of lines: they make no sense"), "{beyond}");
+    let none = BitmapIndex::from_built(small())?.check(&input).unwrap_err();
+    ensure!(matches!(none, Error::Usage(_)));
+    Ok(())
+}
+
+/// What does not belong together is refused before it is written.
+#[test]
+fn what_is_no_index_is_not_stored() -> Result<()> {
+    let refused = |change: &dyn Fn(&mut Built), what: &str| {
+        let mut built = small();
+        change(&mut built);
+        let error = BitmapIndex::from_built(built).expect_err(what).to_string();
+        assert!(error.contains(what), "{error}");
+    };
+    refused(&|built| built.rows = 201, "other rows than the index");
+    refused(&|built| built.records = Some(WahBuf::none(7)), "the bitmap of records has other rows");
+    refused(&|built| built.lines.truncate(4), "there are places of 4 lines of 200");
+    refused(&|built| built.lines[1] = 0, "places of lines: they make no sense");
+    refused(&|built| built.columns[1].column.name = "int".into(), "two columns have the name `int`");
+    refused(&|built| drop(built.columns[0].bitmaps.pop()), "not one bitmap for each bin");
+    refused(&|built| built.columns[0].column.bins[0].rows += 1, "its bins have other rows");
+    refused(&|built| built.columns[0].column.bins.reverse(), "bins of values do not come first");
+    refused(&|built| built.columns[0].column.bins[0].holds = Holds::NaN, "not of floats");
+    refused(
+        &|built| built.columns[0].values = StoredValues::Float(vec![0.0; 200]),
+        "values are stored as another kind",
+    );
+    refused(
+        &|built| built.columns[2].values = StoredValues::Text { offsets: vec![0; 200], bytes: Vec::new() },
+        "not one value for each row",
+    );
+    refused(
+        &|built| {
+            let (offsets, bytes) = ((0..=200).rev().collect(), vec![b'x'; 200]);
+            let bins = vec![
+                Bin {
+                    holds: Holds::Values {
+                        least: Scalar::Text("x".into()),
+                        greatest: Scalar::Text("y".into()),
+                    },
+                    rows: 199,
+                },
+                Bin { holds: Holds::Null, rows: 1 },
+            ];
+            let bitmaps = vec![WahBuf::from_ones(0..199, 200), WahBuf::from_ones([199], 200)];
+            let column = Column { bins, ..built.columns[2].column.clone() };
+            built.columns[2] = BuiltColumn { column, bitmaps, values: StoredValues::Text { offsets, bytes } };
+        },
+        "the places of texts make no sense",
+    );
+    refused(
+        &|built| built.columns[3].values = StoredValues::Bins(BinNumbers::U8(vec![77; 200])),
+        "there is no such bin",
+    );
+    refused(
+        &|built| {
+            let bins = vec![Bin {
+                holds: Holds::Values { least: Scalar::Float(f64::NAN), greatest: Scalar::Float(1.0) },
+                rows: 200,
+            }];
+            let column = Column { bins, ..built.columns[1].column.clone() };
+            let bitmaps = vec![WahBuf::from_ones(0..200, 200)];
+            built.columns[1] = BuiltColumn { column, bitmaps, values: StoredValues::Float(vec![0.0; 200]) };
+        },
+        "the bounds of a bin are not in order",
+    );
+    Ok(())
+}
+
+/// Rows in two bins, and values that are not of their bins, are no damage that a checksum finds.
+#[test]
+fn columns_that_contradict_themselves_are_found_by_who_asks() -> Result<()> {
+    let holds =
+        |least, greatest| Holds::Values { least: Scalar::Int(least), greatest: Scalar::Int(greatest) };
+    let verified = |bitmaps: [WahBuf; 2], values: Vec<i64>| {
+        let bins = vec![Bin { holds: holds(0, 4), rows: 2 }, Bin { holds: holds(5, 9), rows: 2 }];
+        let (name, source, binning) = ("n".into(), "$.n".into(), "width:2".into());
+        let column = Column { name, source, kind: Kind::Int, binning, bins };
+        let column = BuiltColumn { column, bitmaps: bitmaps.into(), values: StoredValues::Int(values) };
+        let built = Built { rows: 4, columns: vec![column], ..Built::default() };
+        BitmapIndex::from_built(built).unwrap().verify()
+    };
+    let of = |rows: &[u64]| WahBuf::from_ones(rows.iter().copied(), 4);
+    verified([of(&[0, 2]), of(&[1, 3])], vec![0, 5, 4, 9])?;
+    let said = |bitmaps, values| verified(bitmaps, values).unwrap_err().to_string();
+    ensure!(
+        said([of(&[0, 2]), of(&[1, 3])], vec![0, 5, 5, 9])
+            .ends_with("bin 0 of column `n`: a value is not one of it")
+    );
+    ensure!(
+        said([of(&[0, 2]), of(&[2, 3])], vec![0, 5, 4, 9])
+            .ends_with("bin 1 of column `n`: it has rows of another")
+    );
+    ensure!(
+        said([of(&[0, 2]), of(&[3])], vec![0, 5, 4, 9])
+            .ends_with("bin 1 of column `n`: it has other rows than it says")
+    );
+    Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut zeros = false;
+    for (line, bytes) in bytes.chunks(16).enumerate() {
+        if bytes.iter().all(|byte| *byte == 0) {
+            if !std::mem::replace(&mut zeros, true) {
+                text.push_str("  ...  zeros\n");
+            }
+            continue;
+        }
+        zeros = false;
+        let numbers: Vec<String> =
+            bytes.chunks(4).map(|four| four.iter().map(|byte| format!("{byte:02x}")).collect()).collect();
+        let shown: String =
+            bytes.iter().map(|byte| if byte.is_ascii_graphic() { *byte as char } else { '.' }).collect();
+        text.push_str(&format!("{:5x}  {}  {shown}\n", 16 * line, numbers.join(" ")));
+    }
+    text
+}
+
+/// An index whose bytes are known: who changes them makes another version.
+#[test]
+fn the_format_is_what_it_was() -> Result<()> {
+    let value = |least: Scalar, greatest: Scalar| Holds::Values { least, greatest };
+    let (int, text) = (Scalar::Int, |text: &str| Scalar::Text(text.into()));
+    let rows = 70;
+    let ones = |rows_of: &dyn Fn(u64) -> bool| WahBuf::from_ones((0..rows).filter(|row| rows_of(*row)), rows);
+    let followers = BuiltColumn {
+        column: Column {
+            name: "followers".into(),
+            source: "$['user']['followers_count']".into(),
+            kind: Kind::Int,
+            binning: "lloyd:2".into(),
+            bins: vec![
+                Bin { holds: value(int(0), int(66)), rows: 67 },
+                Bin { holds: value(int(1 << 40), int(1 << 40)), rows: 1 },
+                Bin { holds: Holds::Missing, rows: 2 },
+            ],
+        },
+        bitmaps: vec![ones(&|row| row < 67), ones(&|row| row == 67), ones(&|row| row > 67)],
+        values: StoredValues::Int((0..67).chain([1 << 40, 0, 0]).collect()),
+    };
+    let lang = BuiltColumn {
+        column: Column {
+            name: "lang".into(),
+            source: "$['lang']".into(),
+            kind: Kind::Text,
+            binning: "distinct".into(),
+            bins: vec![
+                Bin { holds: value(text("en"), text("en")), rows: 35 },
+                Bin { holds: value(text("nl"), text("nl")), rows: 34 },
+                Bin { holds: Holds::Null, rows: 1 },
+            ],
+        },
+        bitmaps: vec![
+            ones(&|row| row % 2 == 0),
+            ones(&|row| row % 2 == 1 && row < 69),
+            ones(&|row| row == 69),
+        ],
+        values: StoredValues::Bins(BinNumbers::U8((0..69).map(|row| row % 2).chain([2]).collect())),
+    };
+    let built = Built {
+        rows,
+        records: Some(ones(&|row| row != 68)),
+        columns: vec![followers, lang],
+        lines: vec![0, 4_096, 4_500],
+        stamp: None,
+    };
+    let index = BitmapIndex::from_built(built)?;
+    index.verify()?;
+    insta::assert_snapshot!("bitmap_file", format!("{:#?}\n{}", index.info(), hex(index.bytes())));
+    Ok(())
+}

@@ -1,0 +1,904 @@
+//! Expressions over bitmap indexes, held to an oracle that looks at the values of each row.
+
+use std::cmp::Ordering;
+
+use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
+use warpath::bitmap::exact::Answer;
+use warpath::bitmap::expr::{
+    CompareOp, Expr, ExprError, ExprErrorKind, ExprKind, Literal, LiteralKind, Test, TestKind, parse,
+};
+use warpath::bitmap::plan::{Counted, Facts, Operand, Plan};
+use warpath::bitmap::run::run;
+use warpath::bitmap::value::State;
+use warpath::bitmap::{BinNumbers, BitmapIndex, Built, BuiltColumn, StoredValues};
+use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
+use warpath_tests::bitmaps::{chunks, compressed};
+use warpath_tests::random::Rng;
+
+// --- tables ---------------------------------------------------------------------------------------------------------
+
+/// What a row has in a column.
+#[derive(Clone, Debug, PartialEq)]
+enum Cell {
+    Missing,
+    Null,
+    Other,
+    NaN,
+    Value(Scalar),
+}
+
+struct Table {
+    /// Which rows are records; others have nothing in any column.
+    records: Vec<bool>,
+    columns: Vec<(Column, Vec<Cell>)>,
+    index: BitmapIndex,
+}
+
+const KINDS: [Kind; 5] = [Kind::Int, Kind::Float, Kind::Text, Kind::Time, Kind::Bool];
+const TEXTS: [&str; 12] = ["", "a", "aa", "ab", "b", "ba", "é", "z", "z\0", "\u{7f}", "𝄞", "\u{ffff}"];
+const SECOND: i64 = 1_000_000_000;
+
+fn int(rng: &mut Rng) -> i64 {
+    let near = [0, 1 << 53, i64::MAX, i64::MIN, -1000, 20, 30, 40]
+        [if rng.below(3) > 0 { 5 + rng.below(3) } else { rng.below(8) }];
+    near.saturating_add(rng.below(9) as i64 - 4)
+}
+
+fn float(rng: &mut Rng) -> f64 {
+    const ODD: [f64; 8] = [
+        0.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        5e-324,
+        -5e-324,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        9_007_199_254_740_992.0,
+    ];
+    if rng.below(3) == 0 { ODD[rng.below(8)] } else { (rng.below(41) as f64 - 20.0) / 4.0 }
+}
+
+fn scalar(kind: Kind, rng: &mut Rng) -> Scalar {
+    match kind {
+        Kind::Int => Scalar::Int(int(rng)),
+        Kind::Float => Scalar::Float(float(rng)),
+        Kind::Text => Scalar::Text(TEXTS[rng.below(TEXTS.len())].into()),
+        Kind::Time => Scalar::Time(match rng.below(6) {
+            0 => i64::MIN,
+            1 => i64::MAX,
+            _ => (rng.below(5) as i64 - 2) * 86_400 * SECOND * 59 + rng.below(3) as i64 * SECOND / 2,
+        }),
+        _ => Scalar::Bool(rng.below(2) > 0),
+    }
+}
+
+/// A column with such cells, cut at random.
+fn built(name: &str, kind: Kind, cells: &[Cell], rng: &mut Rng) -> BuiltColumn {
+    let mut values: Vec<Scalar> = cells
+        .iter()
+        .filter_map(|cell| if let Cell::Value(value) = cell { Some(value.clone()) } else { None })
+        .collect();
+    values.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    values.dedup();
+    let join = [0, 1, 3, 9][rng.below(4)];
+    let mut bins: Vec<Bin> = Vec::new();
+    for value in values {
+        match bins.last_mut() {
+            Some(Bin { holds: Holds::Values { greatest, .. }, .. })
+                if kind != Kind::Bool && rng.below(10) < join =>
+            {
+                *greatest = value;
+            }
+            _ => bins.push(Bin { holds: Holds::Values { least: value.clone(), greatest: value }, rows: 0 }),
+        }
+    }
+    for holds in [Holds::Missing, Holds::Null, Holds::Other, Holds::NaN] {
+        bins.push(Bin { holds, rows: 0 });
+    }
+    let has = |bin: &Bin, cell: &Cell| match (&bin.holds, cell) {
+        (Holds::Values { least, greatest }, Cell::Value(value)) => least <= value && value <= greatest,
+        (Holds::Missing, Cell::Missing) | (Holds::Null, Cell::Null) | (Holds::Other, Cell::Other) => true,
+        (Holds::NaN, Cell::NaN) => true,
+        _ => false,
+    };
+    bins.retain(|bin| cells.iter().any(|cell| has(bin, cell)));
+    let numbers: Vec<usize> =
+        cells.iter().map(|cell| bins.iter().position(|bin| has(bin, cell)).unwrap()).collect();
+    let rows_of = |bin: usize| numbers.iter().map(|number| *number == bin).collect::<Vec<bool>>();
+    let bitmaps = (0..bins.len()).map(|bin| compressed(&rows_of(bin))).collect();
+    for number in &numbers {
+        bins[*number].rows += 1;
+    }
+    let one_each =
+        bins.iter().all(|bin| !matches!(&bin.holds, Holds::Values { least, greatest } if least != greatest));
+    // What is stored for rows without a value means nothing.
+    let odd = rng.below(100) as i64;
+    let values = if kind == Kind::Bool || one_each && rng.below(2) == 0 {
+        StoredValues::Bins(match rng.below(3) {
+            0 => BinNumbers::U8(numbers.iter().map(|number| *number as u8).collect()),
+            1 => BinNumbers::U16(numbers.iter().map(|number| *number as u16).collect()),
+            _ => BinNumbers::U32(numbers.iter().map(|number| *number as u32).collect()),
+        })
+    } else {
+        let value = |cell: &Cell| if let Cell::Value(value) = cell { Some(value.clone()) } else { None };
+        let values = cells.iter().map(value);
+        let number = |value| match value {
+            Some(Scalar::Int(value) | Scalar::Time(value)) => value,
+            _ => odd,
+        };
+        match kind {
+            Kind::Int => StoredValues::Int(values.map(number).collect()),
+            Kind::Time => StoredValues::Time(values.map(number).collect()),
+            Kind::Float => {
+                let float = |value| if let Some(Scalar::Float(value)) = value { value } else { odd as f64 };
+                StoredValues::Float(values.map(float).collect())
+            }
+            _ => {
+                let (mut offsets, mut bytes) = (vec![0], Vec::new());
+                for value in values {
+                    if let Some(Scalar::Text(text)) = value {
+                        bytes.extend_from_slice(text.as_bytes());
+                    }
+                    offsets.push(bytes.len() as u64);
+                }
+                StoredValues::Text { offsets, bytes }
+            }
+        }
+    };
+    let column =
+        Column { name: name.into(), source: format!("$.{name}"), kind, binning: "random".into(), bins };
+    BuiltColumn { column, bitmaps, values }
+}
+
+fn table(rows: usize, rng: &mut Rng) -> Table {
+    let all_records = rng.below(2) == 0;
+    let records: Vec<bool> = (0..rows).map(|_| all_records || rng.below(8) > 0).collect();
+    let mut columns = Vec::new();
+    for number in 0..1 + rng.below(5) {
+        let kind = KINDS[if number < 5 { (number + rng.below(2)) % 5 } else { rng.below(5) }];
+        let pool: Vec<Scalar> = (0..1 + rng.below(30)).map(|_| scalar(kind, rng)).collect();
+        let (odd, run) = ([0, 0, 10, 50, 100][rng.below(5)], [1, 5, 400][rng.below(3)]);
+        let mut cells: Vec<Cell> = Vec::with_capacity(rows);
+        while cells.len() < rows {
+            let cell = if rng.below(100) < odd {
+                match rng.below(4) {
+                    0 => Cell::Missing,
+                    1 => Cell::Null,
+                    2 => Cell::Other,
+                    _ if kind == Kind::Float => Cell::NaN,
+                    _ => Cell::Null,
+                }
+            } else {
+                Cell::Value(pool[rng.below(pool.len())].clone())
+            };
+            for _ in 0..(1 + rng.below(run)).min(rows - cells.len()) {
+                cells.push(if records[cells.len()] { cell.clone() } else { Cell::Missing });
+            }
+        }
+        columns.push((built(&format!("c{number}"), kind, &cells, rng), cells));
+    }
+    let built = Built {
+        rows: rows as u64,
+        records: (!all_records).then(|| compressed(&records)),
+        columns: columns.iter().map(|(built, _)| built.clone()).collect(),
+        ..Built::default()
+    };
+    let index = BitmapIndex::from_built(built).unwrap();
+    Table {
+        records,
+        columns: columns.into_iter().map(|(built, cells)| (built.column, cells)).collect(),
+        index,
+    }
+}
+
+// --- expressions ----------------------------------------------------------------------------------------------------
+
+/// An instant as RFC 3339 has it, a year at a time.
+fn rfc3339(nanoseconds: i128, east: i128, finer: &str) -> String {
+    let local = nanoseconds + east * 60 * i128::from(SECOND);
+    let (mut days, of_day) =
+        (local.div_euclid(86_400 * i128::from(SECOND)), local.rem_euclid(86_400 * i128::from(SECOND)));
+    let mut year = 1970;
+    while days < 0 {
+        year -= 1;
+        days += days_of(year);
+    }
+    while days >= days_of(year) {
+        days -= days_of(year);
+        year += 1;
+    }
+    let mut month = 0;
+    while days >= months_of(year)[month] {
+        days -= months_of(year)[month];
+        month += 1;
+    }
+    let (seconds, fraction) = (of_day / i128::from(SECOND), of_day % i128::from(SECOND));
+    let zone = match east {
+        0 => "Z".to_owned(),
+        _ => format!("{}{:02}:{:02}", if east < 0 { '-' } else { '+' }, east.abs() / 60, east.abs() % 60),
+    };
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!(
+        "{year:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{fraction:09}{finer}{zone}",
+        month + 1,
+        days + 1
+    )
+}
+
+fn is_leap(year: i128) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+fn days_of(year: i128) -> i128 {
+    if is_leap(year) { 366 } else { 365 }
+}
+
+fn months_of(year: i128) -> [i128; 12] {
+    [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+}
+
+/// Tenths of a nanosecond since 1970 of what [`rfc3339`] wrote.
+fn tenths(text: &str) -> i128 {
+    let number = |from: usize, to: usize| text[from..to].parse::<i128>().unwrap();
+    let zone = text.rfind(['Z', '+', '-']).unwrap();
+    let mut days: i128 = (0..number(0, 4)).map(days_of).sum::<i128>() - (0..1970).map(days_of).sum::<i128>();
+    days += months_of(number(0, 4))[..number(5, 7) as usize - 1].iter().sum::<i128>() + number(8, 10) - 1;
+    let seconds = days * 86_400 + number(11, 13) * 3600 + number(14, 16) * 60 + number(17, 19);
+    let fraction = &text[20..zone];
+    let fraction = format!("{fraction:0<10}").parse::<i128>().unwrap();
+    let east = match &text[zone..] {
+        "Z" => 0,
+        offset => {
+            let minutes = offset[1..3].parse::<i128>().unwrap() * 60 + offset[4..6].parse::<i128>().unwrap();
+            if offset.starts_with('-') { -minutes } else { minutes }
+        }
+    };
+    (seconds - east * 60) * 10_000_000_000 + fraction
+}
+
+/// A literal, often one of a value that is there, or near it.
+fn literal(kind: Kind, cells: &[Cell], rng: &mut Rng) -> String {
+    let there = (0..4).filter(|_| !cells.is_empty()).find_map(|_| match &cells[rng.below(cells.len())] {
+        Cell::Value(value) => Some(value.clone()),
+        _ => None,
+    });
+    match there.filter(|_| rng.below(3) > 0).unwrap_or_else(|| scalar(kind, rng)) {
+        Scalar::Int(value) => match rng.below(12) {
+            0 => format!("{value}.0"),
+            1 => format!("{value}.5"),
+            2 => format!("{value}00e-2"),
+            3 => format!("{}e1", value / 10),
+            4 => ["9223372036854775808", "-9223372036854775809", "1e30", "-1e30", "0.1", "-0.1"]
+                [rng.below(6)]
+            .into(),
+            5 => value.saturating_add(1).to_string(),
+            _ => value.to_string(),
+        },
+        Scalar::Float(value) if value.is_infinite() => if value > 0.0 { "1e999" } else { "-1e999" }.into(),
+        Scalar::Float(value) => match rng.below(6) {
+            0 => ["-0.0", "1e999", "-1e999", "9007199254740993", "0.3", "-1e-999"][rng.below(6)].into(),
+            _ => format!("{value:e}"),
+        },
+        Scalar::Text(value) => {
+            let mut text = String::from("\"");
+            for c in value.chars() {
+                if c < ' ' { text.push_str(&format!("\\u{:04x}", c as u32)) } else { text.push(c) }
+            }
+            text + "\""
+        }
+        Scalar::Time(value) => {
+            let east = [0, 0, 330, -480][rng.below(4)];
+            let value = i128::from(value) + i128::from([0, 0, 1, -1, SECOND][rng.below(5)]);
+            format!("\"{}\"", rfc3339(value, east, ["", "", "0", "5"][rng.below(4)]))
+        }
+        Scalar::Bool(value) => value.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn expression(table: &Table, depth: usize, rng: &mut Rng) -> String {
+    if depth > 0 && rng.below(5) > 0 {
+        let of = |rng: &mut Rng| expression(table, depth - 1, rng);
+        return match rng.below(5) {
+            0 => format!("not ({})", of(rng)),
+            1 | 2 => {
+                (0..2 + rng.below(3)).map(|_| format!("({})", of(rng))).collect::<Vec<_>>().join(" and ")
+            }
+            _ => (0..2 + rng.below(3)).map(|_| format!("({})", of(rng))).collect::<Vec<_>>().join(" or "),
+        };
+    }
+    let (column, cells) = &table.columns[rng.below(table.columns.len())];
+    let literal = |rng: &mut Rng| literal(column.kind, cells, rng);
+    let not = if rng.below(3) == 0 { "not " } else { "" };
+    let name = &column.name;
+    match rng.below(6) {
+        0 => {
+            let values: Vec<String> = (0..1 + rng.below(4)).map(|_| literal(rng)).collect();
+            format!("{name} {not}in ({})", values.join(", "))
+        }
+        1 => format!("{name} {not}between {} and {}", literal(rng), literal(rng)),
+        2 => format!("{name} is {not}{}", ["missing", "null", "other", "nan", "value"][rng.below(5)]),
+        _ => {
+            let op = ["=", "!=", "<", "<=", ">", ">="][rng.below(6)];
+            if rng.below(5) == 0 {
+                format!("{} {op} {name}", literal(rng))
+            } else {
+                format!("{name} {op} {}", literal(rng))
+            }
+        }
+    }
+}
+
+// --- the oracle -----------------------------------------------------------------------------------------------------
+
+fn oracle(expr: &Expr, table: &Table, row: usize) -> bool {
+    match &expr.kind {
+        ExprKind::And(all) => all.iter().all(|of| oracle(of, table, row)),
+        ExprKind::Or(all) => all.iter().any(|of| oracle(of, table, row)),
+        ExprKind::Not(of) => !oracle(of, table, row),
+        ExprKind::Test(test) => passes(test, table, row),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn passes(test: &Test, table: &Table, row: usize) -> bool {
+    let (_, cells) = table.columns.iter().find(|(column, _)| column.name == test.column.name).unwrap();
+    let cell = &cells[row];
+    if let TestKind::Is { not, state } = &test.kind {
+        let is = match state {
+            State::Missing => *cell == Cell::Missing,
+            State::Null => *cell == Cell::Null,
+            State::Other => *cell == Cell::Other,
+            State::NaN => *cell == Cell::NaN,
+            State::Value => matches!(cell, Cell::Value(_)),
+        };
+        return is != *not;
+    }
+    let Cell::Value(value) = cell else { return false };
+    match &test.kind {
+        TestKind::Compare(op, literal) => {
+            let order = compared(value, literal);
+            match op {
+                CompareOp::Eq => order.is_eq(),
+                CompareOp::Ne => order.is_ne(),
+                CompareOp::Lt => order.is_lt(),
+                CompareOp::Le => order.is_le(),
+                CompareOp::Gt => order.is_gt(),
+                CompareOp::Ge => order.is_ge(),
+            }
+        }
+        TestKind::Between { not, least, greatest } => {
+            (compared(value, least).is_ge() && compared(value, greatest).is_le()) != *not
+        }
+        TestKind::In { not, values } => values.iter().any(|literal| compared(value, literal).is_eq()) != *not,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn compared(value: &Scalar, literal: &Literal) -> Ordering {
+    match (value, &literal.kind) {
+        (Scalar::Int(value), LiteralKind::Number(text)) => {
+            // Both times so many powers of ten that the literal is an integer.
+            let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+            let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+            let digits: i128 = format!("{whole}{fraction}").parse().unwrap();
+            let scale = exponent.parse::<i32>().unwrap() - fraction.len() as i32;
+            let ten = 10_i128.pow(scale.unsigned_abs());
+            let value = i128::from(*value);
+            if scale < 0 { (value * ten).cmp(&digits) } else { value.cmp(&(digits * ten)) }
+        }
+        (Scalar::Float(value), LiteralKind::Number(text)) => {
+            value.partial_cmp(&text.parse::<f64>().unwrap()).unwrap()
+        }
+        (Scalar::Text(value), LiteralKind::Text(text)) => value.as_bytes().cmp(text.as_bytes()),
+        (Scalar::Time(value), LiteralKind::Text(text)) => (i128::from(*value) * 10).cmp(&tenths(text)),
+        (Scalar::Bool(value), LiteralKind::Bool(literal)) => value.cmp(literal),
+        other => panic!("{other:?}"),
+    }
+}
+
+// --- programs, row by row -------------------------------------------------------------------------------------------
+
+/// What a program stores of one tile of rows: a `bool` a row.
+fn interpreted(program: &[Instr], bitmaps: &[Vec<bool>], rows: std::ops::Range<usize>) -> [Vec<bool>; 2] {
+    let mut outputs = [vec![], vec![]];
+    let (mut stack, mut part, mut at) = (Vec::new(), vec![false; rows.len()], 0);
+    while let Some(instr) = program.get(at) {
+        at += 1;
+        let (first, count) = (instr.first as usize, instr.count as usize);
+        match instr.op().unwrap() {
+            OpCode::Any => {
+                for bitmap in &bitmaps[first..first + count] {
+                    part.iter_mut().zip(&bitmap[rows.clone()]).for_each(|(part, one)| *part |= one);
+                }
+            }
+            OpCode::Push => stack.push(std::mem::replace(&mut part, vec![false; rows.len()])),
+            op @ (OpCode::And | OpCode::Or | OpCode::AndNot) => {
+                assert!(stack.len() <= MAX_STACK);
+                for (part, pushed) in part.iter_mut().zip(stack.pop().unwrap()) {
+                    *part = match op {
+                        OpCode::And => pushed && *part,
+                        OpCode::Or => pushed || *part,
+                        _ => pushed && !*part,
+                    };
+                }
+            }
+            OpCode::Not => part.iter_mut().for_each(|part| *part = !*part),
+            OpCode::Store => outputs[first] = part.clone(),
+            OpCode::SkipNone if part.iter().all(|one| !one) => at = first,
+            OpCode::SkipAll if part.iter().all(|one| *one) => at = first,
+            OpCode::SkipNone | OpCode::SkipAll => {}
+        }
+    }
+    outputs
+}
+
+/// The same of all rows, a tile of so many after the other.
+fn interpreted_by(program: &[Instr], bitmaps: &[Vec<bool>], rows: usize, tile: usize) -> [Vec<bool>; 2] {
+    let mut all = [vec![], vec![]];
+    for first in (0..rows).step_by(tile) {
+        let outputs = interpreted(program, bitmaps, first..rows.min(first + tile));
+        for (all, output) in all.iter_mut().zip(outputs) {
+            all.extend(output);
+        }
+    }
+    all
+}
+
+fn plan(table: &Table, expr: &Expr, approximate: bool) -> Result<Plan, ExprError> {
+    let index = &table.index;
+    let atoms = |column, bin| index.atoms(column, bin);
+    let records = table.records.iter().any(|is| !is);
+    Plan::new(expr, &Facts { columns: index.columns(), atoms: &atoms, records }, approximate)
+}
+
+/// The rows of the bitmaps that a plan reads, as the cells have them.
+fn operands(table: &Table, plan: &Plan) -> Vec<Vec<bool>> {
+    let of = |operand: &Operand| match operand {
+        Operand::Records => table.records.clone(),
+        Operand::Bin { column, bin } => {
+            let (described, cells) = &table.columns[*column];
+            let holds = &described.bins[*bin].holds;
+            let is = |cell: &Cell| match (holds, cell) {
+                (Holds::Values { least, greatest }, Cell::Value(value)) => {
+                    least <= value && value <= greatest
+                }
+                (Holds::Missing, Cell::Missing) | (Holds::Null, Cell::Null) => true,
+                (Holds::Other, Cell::Other) | (Holds::NaN, Cell::NaN) => true,
+                _ => false,
+            };
+            cells.iter().map(is).collect()
+        }
+        other => panic!("{other:?}"),
+    };
+    plan.bitmaps.iter().map(of).collect()
+}
+
+/// What a number of expressions came to, so that it is seen that all ways were gone.
+#[derive(Default, Debug)]
+struct Seen {
+    exact: usize,
+    checked: usize,
+    undecided_rows: usize,
+    found_by_check: usize,
+    constant: usize,
+    records: usize,
+    skips: usize,
+    deep: usize,
+}
+
+fn hold_to_oracle(table: &Table, text: &str, rng: &mut Rng, seen: &mut Seen) {
+    let rows = table.records.len();
+    let expr = parse(text).unwrap_or_else(|error| panic!("{}", error.render(text)));
+    assert_eq!(parse(&expr.to_string()).unwrap().to_string(), expr.to_string());
+    let want: Vec<bool> = (0..rows).map(|row| table.records[row] && oracle(&expr, table, row)).collect();
+
+    let planned = plan(table, &expr, false).unwrap_or_else(|error| panic!("{}", error.render(text)));
+    let explained = || format!("{text}\n{}", planned.explain(table.index.columns()));
+    let of_rows = operands(table, &planned);
+    let [sure, undecided] = interpreted_by(&planned.program, &of_rows, rows, 1 + rng.below(200));
+    for tile in [1, rows.max(1)] {
+        let again = interpreted_by(&planned.program, &of_rows, rows, tile);
+        assert_eq!(again, [sure.clone(), undecided.clone()], "tiles of {tile}: {}", explained());
+    }
+    assert_eq!(planned.is_exact(), !planned.program.contains(&Instr::new(OpCode::Store, 1, 0)));
+    let mut possible = sure.clone();
+    if planned.is_exact() {
+        assert_eq!(sure, want, "{}", explained());
+    } else {
+        for row in 0..rows {
+            assert!(!sure[row] || want[row], "row {row} is surely there and should not be: {}", explained());
+            assert!(!want[row] || sure[row] || undecided[row], "row {row} is not there: {}", explained());
+            assert!(!(sure[row] && undecided[row]));
+            // It has a bin that some test cuts.
+            let is_wide = |(column, cells): &(Column, Vec<Cell>)| {
+                let Cell::Value(value) = &cells[row] else { return false };
+                column.bins.iter().any(|bin| {
+                    matches!(&bin.holds, Holds::Values { least, greatest } if least != greatest && least <= value && value <= greatest)
+                })
+            };
+            assert!(
+                !undecided[row] || table.columns.iter().any(is_wide),
+                "row {row} is decided: {}",
+                explained()
+            );
+            possible[row] |= undecided[row];
+        }
+    }
+
+    let approximate = plan(table, &expr, true).unwrap();
+    assert!(approximate.is_exact() && !approximate.program.contains(&Instr::new(OpCode::Store, 1, 0)));
+    let [answer, _] = interpreted_by(&approximate.program, &operands(table, &approximate), rows, 63);
+    assert_eq!(answer, possible, "approximate: {}", explained());
+
+    let bitmaps = planned.operands(&table.index).unwrap();
+    let outputs = run(&bitmaps, &planned.program, rows as u64, 1 + rng.below(3), true).unwrap();
+    assert_eq!(outputs.chunks[0], chunks(&sure), "{}", explained());
+    if !planned.is_exact() {
+        assert_eq!(outputs.chunks[1], chunks(&undecided), "{}", explained());
+    }
+    let count = want.iter().filter(|is| **is).count();
+    for threads in [1, 3] {
+        let Answer { chunks: found, rows, checked } = planned.answer(&table.index, threads, true).unwrap();
+        assert_eq!(found, chunks(&want), "{}", explained());
+        assert_eq!(rows, count as u64);
+        assert_eq!(checked, undecided.iter().filter(|is| **is).count() as u64);
+    }
+    assert_eq!(planned.answer(&table.index, 1, false).unwrap().rows, count as u64);
+
+    let has = |op: OpCode| planned.program.iter().any(|instr| instr.op() == Some(op));
+    seen.exact += usize::from(planned.is_exact());
+    seen.checked += usize::from(!planned.is_exact());
+    seen.undecided_rows += undecided.iter().filter(|is| **is).count();
+    seen.found_by_check +=
+        (0..rows).filter(|row| !planned.is_exact() && undecided[*row] && want[*row]).count();
+    seen.constant += usize::from(planned.bitmaps.is_empty());
+    seen.records += usize::from(planned.bitmaps.contains(&Operand::Records));
+    seen.skips += usize::from(has(OpCode::SkipNone) && has(OpCode::SkipAll));
+    seen.deep +=
+        usize::from(planned.program.windows(2).any(|pair| pair.iter().all(|i| i.op() == Some(OpCode::Push))));
+}
+
+#[test]
+fn answers_are_the_oracles() {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(256);
+    let mut seen = Seen::default();
+    for seed in 0..cases {
+        let mut rng = Rng::new(seed);
+        let rng = &mut rng;
+        let rows = [0, 1, 2, 62, 63, 64, 126, 300, 1000, 63 * 128 + 1]
+            [if seed % 4 > 0 { 3 + rng.below(6) } else { rng.below(10) }];
+        let table = table(rows, rng);
+        for _ in 0..if rows > 2000 { 2 } else { 8 } {
+            let depth = rng.below(5);
+            let text = expression(&table, depth, rng);
+            hold_to_oracle(&table, &text, rng, &mut seen);
+        }
+    }
+    let Seen { exact, checked, undecided_rows, found_by_check, constant, records, skips, .. } = seen;
+    assert!(
+        [exact, checked, undecided_rows, found_by_check, constant, records, skips].iter().all(|n| *n > 10),
+        "{seen:?}"
+    );
+    assert!(found_by_check * 10 > undecided_rows && found_by_check < undecided_rows, "{seen:?}");
+}
+
+#[test]
+fn stretches_are_checked_side_by_side() {
+    let rng = &mut Rng::new(7);
+    let rows = 63 * 128 * 20 + 5;
+    let mut seen = Seen::default();
+    let table = table(rows, rng);
+    for _ in 0..4 {
+        let text = expression(&table, 2, rng);
+        hold_to_oracle(&table, &text, rng, &mut seen);
+    }
+    // Two columns of all rows, each bin wide: nothing is decided by bins.
+    let cells: Vec<Cell> =
+        (0..rows).map(|row| Cell::Value(Scalar::Int((row * 7919 % 1000) as i64))).collect();
+    let column = |name: &str, holes: usize| {
+        let cells: Vec<Cell> = cells
+            .iter()
+            .enumerate()
+            .map(|(row, cell)| if row % holes == 1 { Cell::Null } else { cell.clone() })
+            .collect();
+        let values: Vec<i64> = cells
+            .iter()
+            .map(|cell| if let Cell::Value(Scalar::Int(value)) = cell { *value } else { 500 })
+            .collect();
+        let of = |is: &dyn Fn(&Cell) -> bool| cells.iter().map(is).collect::<Vec<bool>>();
+        let (there, nulls) = (of(&|cell| *cell != Cell::Null), of(&|cell| *cell == Cell::Null));
+        let count = |rows: &[bool]| rows.iter().filter(|is| **is).count() as u64;
+        let holds = Holds::Values { least: Scalar::Int(0), greatest: Scalar::Int(999) };
+        let bins = vec![Bin { holds, rows: count(&there) }, Bin { holds: Holds::Null, rows: count(&nulls) }];
+        let described =
+            Column { name: name.into(), source: name.into(), kind: Kind::Int, binning: "one".into(), bins };
+        let built = BuiltColumn {
+            column: described.clone(),
+            bitmaps: vec![compressed(&there), compressed(&nulls)],
+            values: StoredValues::Int(values),
+        };
+        (built, (described, cells))
+    };
+    let ((a, of_a), (b, of_b)) = (column("a", 100), column("b", 3));
+    let index = BitmapIndex::from_built(Built { rows: rows as u64, columns: vec![a, b], ..Built::default() })
+        .unwrap();
+    let table = Table { records: vec![true; rows], columns: vec![of_a, of_b], index };
+    for text in [
+        "a = 500",
+        "a < 500",
+        "a != 500 and b > 17",
+        "a > 990 or b in (1, 5, 700) or b is null",
+        "not (a < 10 and b = 500)",
+    ] {
+        hold_to_oracle(&table, text, rng, &mut seen);
+    }
+}
+
+// --- plans ----------------------------------------------------------------------------------------------------------
+
+/// Columns by their bins: `ints` of ranges, `langs` of texts, both with missing ones.
+fn small() -> Vec<Column> {
+    let values = |least, greatest, rows| Bin { holds: Holds::Values { least, greatest }, rows };
+    let range = |least, greatest, rows| values(Scalar::Int(least), Scalar::Int(greatest), rows);
+    let text = |text: &str, rows| values(Scalar::Text(text.into()), Scalar::Text(text.into()), rows);
+    let missing = |rows| Bin { holds: Holds::Missing, rows };
+    let column = |name: &str, kind, bins| Column {
+        name: name.into(),
+        source: format!("$.{name}"),
+        kind,
+        binning: String::new(),
+        bins,
+    };
+    vec![
+        column(
+            "followers",
+            Kind::Int,
+            vec![
+                range(0, 99, 500),
+                range(100, 999, 300),
+                range(1000, 4999, 100),
+                range(5000, 90000, 60),
+                missing(40),
+            ],
+        ),
+        column("lang", Kind::Text, vec![text("de", 100), text("en", 700), text("nl", 150), missing(50)]),
+        column("verified", Kind::Bool, vec![values(Scalar::Bool(true), Scalar::Bool(true), 1000)]),
+    ]
+}
+
+fn plan_of(text: &str, columns: &[Column], records: bool) -> Result<Plan, ExprError> {
+    let expr = parse(text).unwrap_or_else(|error| panic!("{}", error.render(text)));
+    Plan::new(&expr, &Facts { columns, atoms: &|_, _| 10, records }, false)
+}
+
+#[test]
+fn plans_are_explained() {
+    let columns = small();
+    let plan = plan_of("followers > 1500 and lang != \"de\" and verified = true", &columns, true).unwrap();
+    assert_eq!(
+        plan.explain(&columns),
+        "\
+tests
+  followers > 1500
+    of 5 bins, true of 1 (60 rows), 1 cut (100 rows)
+  lang != \"de\"
+    of 4 bins, true of 2 (850 rows), none cut
+  verified = true
+    of 1 bins, true of 1 (1000 rows), none cut
+
+bitmaps
+     0  followers: 5000 ..= 90000
+     1  followers: 1000 ..= 4999
+     2  lang: \"en\"
+     3  lang: \"nl\"
+
+program
+     0  any        0..=1
+     1  skip none  → 5
+     2  push
+     3  any        2..=3
+     4  and
+     5  push
+     6  any        0
+     7  skip none  → 11
+     8  push
+     9  any        2..=3
+    10  and
+    11  store      answer
+    12  and not
+    13  store      to be checked
+"
+    );
+    let counted = |bins, rows| Counted { bins, rows };
+    assert_eq!((plan.tests[0].sure, plan.tests[0].cut), (counted(1, 60), counted(1, 100)));
+}
+
+/// The program alone, a word an instruction.
+fn words(plan: &Plan) -> String {
+    let word = |instr: &Instr| match instr.op().unwrap() {
+        OpCode::Any => format!("any({})", instr.count),
+        op => {
+            format!("{op:?}").to_lowercase()
+                + &if op == OpCode::Store { instr.first.to_string() } else { String::new() }
+        }
+    };
+    plan.program.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn programs_are_short() {
+    let columns = small();
+    for (text, expected) in [
+        // One bin, or all others where these are fewer.
+        ("lang = 'en'", "any(1) store0"),
+        ("lang in ('en', 'nl', 'de')", "any(1) not store0"),
+        ("lang is not missing", "any(1) not store0"),
+        ("not lang = 'fr'", "not store0"),
+        // Bins do not overlap: what is undecided is the bins that are cut.
+        ("followers > 1500", "any(1) store0 push any(1) store1 or"),
+        ("followers between 50 and 2000", "any(1) store0 push any(2) store1 or"),
+        ("followers = 7", "store0 any(1) store1"),
+        // Bounds that are there decide.
+        ("followers >= 1000", "any(2) store0"),
+        ("followers > 999.5", "any(2) store0"),
+        ("followers between 100 and 999", "any(1) store0"),
+        // Nothing is read of what is always or never so.
+        ("followers < 0", "store0"),
+        ("followers = 99.5", "store0"),
+        ("verified = true", "not store0"),
+        ("verified = true and lang = 'nl'", "any(1) store0"),
+        ("verified = false or lang = 'nl'", "any(1) store0"),
+        ("verified = false and followers = 7", "store0"),
+        // Tests of a column are one.
+        ("followers >= 100 and followers <= 999", "any(1) store0"),
+        ("followers < 100 or lang = 'en' or followers >= 5000", "any(1) any(2) store0"),
+        ("followers > 7 and followers < 5", "store0"),
+        ("not (lang = 'en' or lang = 'nl')", "any(2) store0"),
+        // `and` from the fewest rows on.
+        ("lang = 'en' and followers >= 5000", "any(1) skipnone push any(1) and store0"),
+        ("lang != 'de' and followers is value", "any(2) skipnone push any(1) andnot store0"),
+    ] {
+        let plan = plan_of(text, &columns, false).unwrap();
+        assert_eq!(words(&plan), expected, "{text}");
+    }
+    // Densest first: a tile that is full needs no more.
+    let plan = plan_of("lang != 'x'", &columns[1..2], false).unwrap();
+    assert_eq!(plan.bitmaps, [Operand::Bin { column: 0, bin: 3 }], "all but those without a value");
+    let plan = plan_of("followers < 1000", &columns, false).unwrap();
+    assert_eq!(plan.bitmaps, [Operand::Bin { column: 0, bin: 0 }, Operand::Bin { column: 0, bin: 1 }]);
+    let plan = plan_of("followers >= 100 and followers < 5000", &columns, false).unwrap();
+    assert_eq!(plan.bitmaps, [Operand::Bin { column: 0, bin: 1 }, Operand::Bin { column: 0, bin: 2 }]);
+}
+
+#[test]
+fn records_are_asked_where_lines_that_are_none_could_be_in_the_answer() {
+    let columns = small();
+    for (text, asked) in [
+        ("lang = 'en'", false),
+        ("lang != 'en'", false),
+        ("lang not in ('en')", false),
+        ("not lang = 'en'", true),
+        ("lang is missing", true),
+        ("lang is missing and followers = 7", false),
+        ("lang is missing or followers = 7", true),
+        ("not (lang = 'en' and verified = true)", true),
+    ] {
+        let plan = plan_of(text, &columns, true).unwrap();
+        assert_eq!(plan.bitmaps.contains(&Operand::Records), asked, "{text}");
+        assert!(!plan_of(text, &columns, false).unwrap().bitmaps.contains(&Operand::Records));
+    }
+    // All records, and nothing else.
+    let plan = plan_of("not lang = 'fr'", &columns, true).unwrap();
+    assert_eq!((words(&plan).as_str(), &plan.bitmaps[..]), ("any(1) store0", &[Operand::Records][..]));
+}
+
+#[test]
+fn columns_and_literals_are_checked() {
+    let columns = small();
+    for (text, column, kind, message, help) in [
+        (
+            "lang = 'en' and folowers > 5",
+            17,
+            ExprErrorKind::UnknownColumn,
+            "there is no column `folowers`",
+            "did you mean `followers`? the columns are followers, lang, verified",
+        ),
+        (
+            "`a b` is null",
+            1,
+            ExprErrorKind::UnknownColumn,
+            "there is no column `a b`",
+            "the columns are followers, lang, verified",
+        ),
+        (
+            "LANG = 'en'",
+            1,
+            ExprErrorKind::UnknownColumn,
+            "there is no column `LANG`",
+            "did you mean `lang`? the columns are followers, lang, verified",
+        ),
+        (
+            "lang in ('en', 5)",
+            16,
+            ExprErrorKind::WrongKind,
+            "`lang` is a column of texts: expected a string, found a number",
+            "write it in quotes: `\"5\"`",
+        ),
+        (
+            "followers between 5 and true",
+            25,
+            ExprErrorKind::WrongKind,
+            "`followers` is a column of integers: expected a number, found a truth value",
+            "",
+        ),
+    ] {
+        let error = plan_of(text, &columns, false).unwrap_err();
+        assert_eq!((error.kind, error.column(text)), (kind, column), "{}", error.render(text));
+        assert_eq!((error.message.as_str(), error.help.as_deref().unwrap_or_default()), (message, help));
+    }
+    let error = plan_of("x = 1", &[], false).unwrap_err();
+    assert_eq!(error.help.as_deref(), Some("the index has no columns"));
+}
+
+/// Columns `x0`, `x1`, … with the values 0 and 1, a bin each.
+fn bits(count: usize) -> Vec<Column> {
+    let bin = |value| Bin {
+        holds: Holds::Values { least: Scalar::Int(value), greatest: Scalar::Int(value) },
+        rows: 500,
+    };
+    let column = |number| Column {
+        name: format!("x{number}"),
+        source: String::new(),
+        kind: Kind::Int,
+        binning: String::new(),
+        bins: vec![bin(0), bin(1)],
+    };
+    (0..count).map(column).collect()
+}
+
+/// `and` and `or` in turns, over columns of which none comes twice.
+fn tree(depth: usize, both: bool, next: &mut usize) -> String {
+    if depth == 0 {
+        *next += 1;
+        return format!("x{} = 1", *next - 1);
+    }
+    let left = tree(depth - 1, !both, next);
+    let right = tree(depth - 1, !both, next);
+    format!("({left} {} {right})", if both { "and" } else { "or" })
+}
+
+#[test]
+fn programs_push_no_more_than_there_is_room_for() {
+    // Each level of `and` needs a place, and one of `or` but at the bottom.
+    for depth in 1..=MAX_STACK + 4 {
+        let (text, columns) = (tree(depth, true, &mut 0), bits(1 << depth));
+        match plan_of(&text, &columns, false) {
+            Ok(_) => assert!(depth <= MAX_STACK + 1, "{depth}"),
+            Err(error) => {
+                assert!(depth > MAX_STACK, "{depth}: {error}");
+                assert_eq!(error.kind, ExprErrorKind::TooLarge);
+                assert_eq!((error.span.start, error.span.end), (1, text.len() - 1));
+            }
+        }
+    }
+    // A chain needs few places, whichever way it is written, and however long it is.
+    let columns = bits(240);
+    let mut text = "x0 = 1".to_owned();
+    for number in 1..columns.len() {
+        let word = if number % 2 == 0 { "and" } else { "or" };
+        text = format!("x{number} = 1 {word} ({text})");
+    }
+    let plan = plan_of(&text, &columns, false).unwrap();
+    assert!(plan.program.len() < 5 * columns.len(), "{}", plan.program.len());
+}
+
+#[test]
+fn columns_of_no_rows_have_no_answers() {
+    let mut columns = small();
+    columns.iter_mut().for_each(|column| column.bins.clear());
+    for text in ["lang = 'en'", "not lang = 'en'", "lang is missing or followers < 5"] {
+        let plan = plan_of(text, &columns, false).unwrap();
+        assert!(plan.bitmaps.is_empty() && plan.is_exact(), "{text}");
+    }
+}
