@@ -11,6 +11,10 @@ use chrono::DateTime;
 #[must_use]
 pub fn instant(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
+    // The library takes a minus sign beyond ASCII, too.
+    if !text.is_ascii() {
+        return None;
+    }
     if bytes.get(19) == Some(&b'.') {
         // The library drops what is finer.
         let finer = bytes[20..].iter().take_while(|byte| byte.is_ascii_digit()).skip(9);
