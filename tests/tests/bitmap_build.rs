@@ -581,6 +581,11 @@ fn lloyd_of_many_values_is_k_means() {
     for bins in [1, 2, 7, 25] {
         check_lloyd(&values, bins);
     }
+    // Clusters of many blocks.
+    let spread: Vec<i64> = (0..20_000).map(|row| row * row % 1_000_003).collect();
+    for bins in [2, 3, 5] {
+        check_lloyd(&spread, bins);
+    }
 }
 
 #[test]
