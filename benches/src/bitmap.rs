@@ -7,12 +7,14 @@
 //! | [`workload`] | which columns of them are united, and what is the answer? |
 //! | [`method`] | what is a method, and how is it checked and timed? |
 //! | [`cpu`] | which methods are there on a processor? |
+//! | [`gpu`] | which are there on a device? |
 //! | [`scan`] | what if there were no index? |
 //! | [`record`] | what does a result file hold? |
 //! | [`plot`] | what do plots and tables show of it? |
 
 pub mod cpu;
 pub mod data;
+pub mod gpu;
 pub mod method;
 pub mod plot;
 pub mod record;

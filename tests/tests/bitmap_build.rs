@@ -325,6 +325,21 @@ fn auto_is_distinct_for_few_values_and_quantiles_for_many() {
 }
 
 #[test]
+fn texts_of_many_rows_are_put_together() {
+    // Parts of the rows are done by several threads: texts that all parts have, and texts that one has.
+    let values: Vec<String> = (0..50_000_u64)
+        .map(|row| if row % 7 == 0 { format!("only {row}") } else { format!("often {}", row * row % 101) })
+        .collect();
+    let distinct = values.iter().collect::<std::collections::BTreeSet<_>>().len();
+    assert_eq!(built_texts(&values, "distinct").column.bins.len(), distinct);
+    assert_eq!(built_texts(&values, "quantiles:100").column.bins.len(), 100);
+    let built = built_texts(&values, "edges:often 5,only");
+    let below = values.iter().filter(|value| value.as_str() < "often 5").count() as u64;
+    let only = values.iter().filter(|value| value.starts_with("only")).count() as u64;
+    assert_eq!(sizes(&built), [below, 50_000 - below - only, only]);
+}
+
+#[test]
 fn edges_are_half_open() {
     let values: Vec<i64> = (-5..=25).collect();
     let cut = |edges: &str| int_bounds(&built_ints(&values, edges));
@@ -418,7 +433,7 @@ proptest! {
         let range = (*values.iter().min().unwrap(), *values.iter().max().unwrap());
         prop_assert_eq!(int_bounds(&built), naive_bounds(&values, |value| width_bin(value, range, bins)));
         // Small integers are exact as doubles, too.
-        if values.iter().all(|value| value.abs() < 1 << 30) {
+        if values.iter().all(|value| value.unsigned_abs() < 1 << 30) {
             let doubles: Vec<f64> = values.iter().map(|value| *value as f64).collect();
             let built = built_floats(&doubles, &format!("width:{bins}"));
             let (least, width) = (range.0 as f64, (range.1 - range.0) as f64);
@@ -565,6 +580,11 @@ fn lloyd_of_many_values_is_k_means() {
         .collect();
     for bins in [1, 2, 7, 25] {
         check_lloyd(&values, bins);
+    }
+    // Clusters of many blocks.
+    let spread: Vec<i64> = (0..20_000).map(|row| row * row % 1_000_003).collect();
+    for bins in [2, 3, 5] {
+        check_lloyd(&spread, bins);
     }
 }
 
@@ -941,7 +961,7 @@ fn files_without_lines_records_or_values() {
         assert_eq!(built.columns[0].column.kind, Kind::Text);
     }
     let built = of(b"\xef\xbb\xbf{\"n\":1}\n{\"n\":null}");
-    assert_eq!(built.lines, [3, 22]);
+    assert_eq!(built.lines, [3, 21]);
     check(&built.columns[0], &[Row::Value(Scalar::Int(1)), Row::Null]);
 }
 
@@ -957,7 +977,11 @@ fn what_cannot_be_built_of_lines_is_told() {
     let column = |source: &str| [ColumnSpec::new("n", source)];
     let name = path.display();
     let error = build_ndjson(&fail, &path, &column("$.n")).unwrap_err();
-    assert_eq!(error.to_string(), format!("{name}:2:8: closing bracket of the other kind"), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        format!("{name}:2:8: closing bracket does not match the opening one"),
+        "{error:?}"
+    );
     assert!(build_ndjson(&skip, &path, &column("$.n")).is_ok());
     assert_eq!(
         said(build_ndjson(&skip, &path, &column("$.n[*]"))),
@@ -1125,7 +1149,7 @@ fn what_cannot_be_built_of_a_table_is_told() {
         ("day", Arc::new(Date32Array::from(vec![1]))),
         ("n", Arc::new(Int64Array::from(vec![1]))),
     ]);
-    let of = |source: &str| build_arrow("table", reader(&[batch.clone()]), &[ColumnSpec::new("c", source)]);
+    let of = |source: &str| build_arrow("table", reader(std::slice::from_ref(&batch)), &[ColumnSpec::new("c", source)]);
     assert_eq!(
         said(of("day")),
         "table: the column `day` has the type Date32; an index is made of integers, floats, strings, booleans and timestamps"

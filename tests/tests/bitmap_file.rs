@@ -252,10 +252,10 @@ fn every_byte_that_is_altered_is_found() -> Result<()> {
     let mut file = File::options().write(true).open(&path)?;
     let mut write =
         |at: usize, byte: u8| file.seek(SeekFrom::Start(at as u64)).and_then(|_| file.write_all(&[byte]));
-    for at in 0..bytes.len() {
+    for (at, byte) in bytes.iter().enumerate() {
         for change in if at < 2048 { [1, 0x80] } else { [0x10, 0xff] } {
             // Nobody has it open.
-            write(at, bytes[at] ^ change)?;
+            write(at, byte ^ change)?;
             let verified = BitmapIndex::open(&path).and_then(|index| {
                 if let Err(error) = compare(&index, &built) {
                     let known = error.downcast_ref::<Error>().is_some_and(is_refusal);
@@ -266,7 +266,7 @@ fn every_byte_that_is_altered_is_found() -> Result<()> {
             let error = verified.expect_err(&format!("byte {at} is not looked at"));
             ensure!(is_refusal(&error), "byte {at}: {error}");
         }
-        write(at, bytes[at])?;
+        write(at, *byte)?;
     }
     BitmapIndex::open(&path)?.verify()?;
     Ok(())

@@ -5,16 +5,18 @@
 //! fewer on the most threads.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use clap::Parser;
 use warpath::bitmap::wah::WahBuf;
-use warpath_benches::bitmap::cpu;
+use warpath::cuda::{Cuda, Settings};
 use warpath_benches::bitmap::data::{DataSet, ratio};
 use warpath_benches::bitmap::method::{Candidate, Place, measure, name};
 use warpath_benches::bitmap::record::{Data, Results, Times};
 use warpath_benches::bitmap::workload::Workload;
+use warpath_benches::bitmap::{cpu, gpu};
 use warpath_benches::harness::machine;
 
 /// Time the union of random columns of a bitmap index, by every method.
@@ -45,6 +47,14 @@ struct Cli {
     #[arg(long, default_value_t = 6)]
     runs: usize,
 
+    /// Also the methods of a CUDA device, by its number
+    #[arg(long, value_name = "NUMBER")]
+    cuda: Option<usize>,
+
+    /// Compile kernels to at most so many registers a thread
+    #[arg(long, requires = "cuda")]
+    registers: Option<u32>,
+
     /// Only these methods, by their names
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     only: Vec<String>,
@@ -60,10 +70,12 @@ fn main() -> Result<()> {
     ensure!(cli.runs > 0, "--runs: none");
     ensure!(cli.columns.iter().all(|columns| *columns > 0), "--columns: a union of none");
     ensure!(cli.threads.iter().all(|threads| *threads > 0), "--threads: none");
+    let settings = Settings { registers: cli.registers, ..Settings::default() };
+    let cuda = cli.cuda.map(|number| Cuda::with_settings(number, settings)).transpose()?.map(Rc::new);
     let mut results = Results { machine: machine::describe(), date: machine::now(), ..Results::default() };
     println!("{}", results.machine);
     for set in &cli.data {
-        bench(&cli, *set, &mut results)?;
+        bench(&cli, cuda.as_ref(), *set, &mut results)?;
         // After each set, so that what ends early leaves what there is.
         if let Some(file) = &cli.json {
             results.save(file)?;
@@ -73,7 +85,7 @@ fn main() -> Result<()> {
 }
 
 /// The methods over a workload; over fewer columns than the most only some.
-fn candidates(cli: &Cli, is_most: bool) -> Result<Vec<Candidate>> {
+fn candidates(cli: &Cli, cuda: Option<&Rc<Cuda>>, is_most: bool) -> Result<Vec<Candidate>> {
     let mut threads = cli.threads.clone();
     if threads.is_empty() {
         threads = vec![1, 2, 4, 8, 16];
@@ -83,6 +95,7 @@ fn candidates(cli: &Cli, is_most: bool) -> Result<Vec<Candidate>> {
     let first = if is_most { 0 } else { threads.len() - 1 };
     let mut all: Vec<Candidate> = threads[first..].iter().map(|threads| cpu::pairwise(*threads)).collect();
     all.extend(cpu::rivals());
+    all.extend(cuda.map(gpu::all).unwrap_or_default());
     for asked in &cli.only {
         let names: Vec<&str> = all.iter().map(|candidate| candidate.name).collect();
         ensure!(
@@ -95,7 +108,7 @@ fn candidates(cli: &Cli, is_most: bool) -> Result<Vec<Candidate>> {
     Ok(all)
 }
 
-fn bench(cli: &Cli, set: DataSet, results: &mut Results) -> Result<()> {
+fn bench(cli: &Cli, cuda: Option<&Rc<Cuda>>, set: DataSet, results: &mut Results) -> Result<()> {
     let start = Instant::now();
     let rows = ((set.rows() as f64 * cli.scale) as u64).max(1);
     let table = set.make(rows, cli.seed);
@@ -141,7 +154,7 @@ fn bench(cli: &Cli, set: DataSet, results: &mut Results) -> Result<()> {
         );
         // Speed-ups are over the baseline on the most threads, which is the last of it.
         let mut all: Vec<Times> = Vec::new();
-        for candidate in candidates(cli, *columns == most)? {
+        for candidate in candidates(cli, cuda, *columns == most)? {
             let runs_ms = measure(&candidate, &workload, &want, cli.runs)?;
             all.push(Times {
                 data: set.name().into(),
@@ -190,14 +203,14 @@ mod tests {
             "bench-bitmap --scale 0.0001 --columns 4,64 --threads 1,2 --runs 2 --data zipf".split(' '),
         );
         let mut results = Results::default();
-        bench(&cli, DataSet::Zipf, &mut results).unwrap();
+        bench(&cli, None, DataSet::Zipf, &mut results).unwrap();
         assert_eq!((results.data.len(), results.data[0].rows), (1, 3200));
         let rivals = cpu::rivals().len();
         let counts =
             [4, 64].map(|columns| results.times.iter().filter(|times| times.columns == columns).count());
         assert_eq!(counts, [1 + rivals, 2 + rivals]);
         let cli = Cli::parse_from("bench-bitmap --scale 0.0001 --only x".split(' '));
-        let error = bench(&cli, DataSet::Zipf, &mut results).err();
+        let error = bench(&cli, None, DataSet::Zipf, &mut results).err();
         assert!(error.is_some_and(|error| error.to_string().contains("no method \"x\"")));
     }
 }

@@ -1,9 +1,9 @@
 //! Programs over compressed bitmaps ([`warpath_shared::bitmap`]), a tile of 128 chunks a warp; and the same tiles decompressed.
 //!
-//! *Threads*: a warp a tile; of its chunks, lane *l* has *l*, *l* + 32, *l* + 64 and *l* + 96, in registers, and 1 KiB of shared memory takes what
-//! comes in another order. *What is read*: of each column 16 bytes that say which atoms overlap the tile, 32 columns at a time, a lane each;
-//! then those atoms alone. A column of which the tile is one fill is done with there: 0s say nothing, and 1s end it. So does a tile that is full, which is
-//! looked at after every fourth column.
+//! *Threads*: a block of four warps a tile. Each warp adds every fourth column; of the tile's chunks, lane *l* has *l*, *l* + 32, *l* + 64 and *l* + 96, in
+//! registers, and 1 KiB of shared memory a warp takes what comes in another order. After two columns each, the warps put together what they have. *What is read*: of
+//! each column 16 bytes that say which atoms overlap the tile, 32 columns at a time, a lane each; then those atoms alone, while the column before is worked
+//! on. A column of which the tile is one fill is done with there: 0s say nothing, and 1s end it. So does a tile that is full.
 //!
 //! *Places without a loop*: atom *i* of a tile stands at chunk *i* + what fills before it have beyond one chunk each. A lane has at most four atoms (*i* = *l* + 32 *j*),
 //! and all excesses of a tile together are less than 256, so four of them go through one scan of the warp, a byte each:
@@ -28,7 +28,7 @@ use core::mem::MaybeUninit;
 use cuda_std::atomic::mid::atomic_fetch_add_u64_relaxed_device;
 use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
-use cuda_std::thread::{block_idx_x, thread_idx_x};
+use cuda_std::thread::{block_idx_x, sync_threads_and, thread_idx_x};
 use cuda_std::warp::{
     sync_warp, warp_reduce_add, warp_shuffle_idx, warp_shuffle_up, warp_vote_all, warp_vote_ballot,
 };
@@ -41,10 +41,11 @@ use crate::coop::LANES;
 use crate::coop::warp::ALL;
 
 /// Warps of a block.
-const TILES: usize = 4;
+const WARPS: u32 = 4;
+/// Columns that a warp adds before all warps put together what they have.
+const ROUND: u32 = 3;
 /// Chunks of a tile that a lane has.
 const PARTS: usize = (TILE_CHUNKS / LANES) as usize;
-const TILE: usize = TILE_CHUNKS as usize;
 
 /// What a lane has of a tile: chunks `lane + 32 j`.
 type Part = [u64; PARTS];
@@ -53,8 +54,14 @@ type Part = [u64; PARTS];
 /// the tile.
 type Overlap = U32x4;
 
-/// Where the overlaps are of the columns that are added next.
+/// Places for what is in whatever order: those of a tile, and behind them those of what is no part of it. That is beyond 127, and below 128 by what all
+/// fills have beyond one chunk: those that end in the tile 126 together, and the last, which may not, 127.
+const PLACES: u32 = 3 * TILE_CHUNKS;
+/// Overlaps of the columns that a warp adds next.
 const OVERLAPS: usize = LANES as usize;
+/// What the warps of a block have of both.
+const SCATTERED: usize = WARPS as usize * PLACES as usize;
+const NOTED: usize = WARPS as usize * OVERLAPS;
 
 /// A warp's tile.
 struct Tile<'a> {
@@ -63,9 +70,13 @@ struct Tile<'a> {
     /// How many chunks it has, and what the last of them has of rows.
     chunks: u32,
     last: u64,
-    /// A chunk of each, in whatever order.
+    /// What comes to this warp in whatever order.
     scattered: Shared<u64>,
+    /// The same of all warps.
+    all: Shared<u64>,
+    /// What this warp adds next.
     overlaps: Shared<Overlap>,
+    warp: u32,
     lane: u32,
 }
 
@@ -97,8 +108,10 @@ impl<'a> Tile<'a> {
             number,
             chunks: left.min(TILE_CHUNKS as u64) as u32,
             last: if left <= TILE_CHUNKS as u64 { last } else { wah::ALL },
-            scattered: scattered.offset(warp * TILE_CHUNKS),
+            scattered: scattered.offset(warp * PLACES),
+            all: scattered,
             overlaps: overlaps.offset(warp * OVERLAPS as u32),
+            warp,
             lane,
         }
     }
@@ -130,6 +143,12 @@ impl<'a> Tile<'a> {
     fn fetch(&self, number: u32) -> (Overlap, Part) {
         // SAFETY: below how many there are, and written before the barrier.
         let overlap = unsafe { self.overlaps.offset(number).read() };
+        (overlap, self.atoms(overlap))
+    }
+
+    /// The atoms of an overlap.
+    #[inline(always)]
+    fn atoms(&self, overlap: Overlap) -> Part {
         let first = (overlap.0[0] as u64 | (overlap.0[1] as u64) << 32) + self.lane as u64;
         let mut atoms = Part::default();
         for j in 0..PARTS {
@@ -137,7 +156,7 @@ impl<'a> Tile<'a> {
                 atoms[j] = load(&self.columns, first + j as u64 * LANES as u64);
             }
         }
-        (overlap, atoms)
+        atoms
     }
 
     /// Adds a column: what is in order to `part`, and what is not to shared memory.
@@ -181,11 +200,8 @@ impl<'a> Tile<'a> {
         self.put(atoms[2], at2);
         self.put(atoms[3], at3);
         // Fills of 1, and of these there are few.
-        let mut ones = false;
-        for j in 0..PARTS {
-            ones |= Atom(atoms[j]).is_one_fill();
-        }
-        if ones {
+        let high = |j: usize| (atoms[j] >> 32) as u32;
+        if high(0).max(high(1)).max(high(2).max(high(3))) >= 0xc000_0000 {
             self.put_ones(atoms[0], own[0], at0);
             self.put_ones(atoms[1], own[1], at1);
             self.put_ones(atoms[2], own[2], at2);
@@ -195,15 +211,13 @@ impl<'a> Tile<'a> {
         unsafe { sync_warp(ALL) };
     }
 
-    /// Adds a literal at its place.
+    /// Adds a literal at its place; of a fill, and of what was not loaded, nothing: all 128 places are different, those of the latter behind the tile.
     #[inline(always)]
     fn put(&self, atom: u64, at: u32) {
-        // Not a fill, and not what was not loaded.
-        if atom as i64 > 0 {
-            let place = self.scattered.offset(at % TILE_CHUNKS);
-            // SAFETY: within the tile, and no other lane has this chunk of this column.
-            unsafe { place.write(place.read() | atom) };
-        }
+        let literal = atom & !(atom as i64 >> 63) as u64;
+        let place = self.scattered.offset(at.min(PLACES - 1));
+        // SAFETY: no other lane has this place.
+        unsafe { place.write(place.read() | literal) };
     }
 
     /// Adds a fill of 1, which may go on behind the tile.
@@ -229,35 +243,55 @@ impl<'a> Tile<'a> {
         }
     }
 
+    /// Puts together what the warps have. Whether the tile is full, and whether all warps are `done`.
+    ///
     /// # Safety
-    /// All lanes call it together.
+    /// All threads of the block call it together, behind a barrier of each warp.
     #[inline(always)]
-    unsafe fn is_full(&self, part: &Part) -> bool {
+    unsafe fn combine(&self, part: &mut Part, done: bool) -> (bool, bool) {
+        // SAFETY: own places, which no other warp touches before the barrier, nor between the last barrier and here.
+        unsafe {
+            self.gather(part);
+            for j in 0..PARTS {
+                self.scattered.offset(self.chunk(j)).write(part[j]);
+            }
+        }
+        let all_done = sync_threads_and(done as u32) != 0;
+        let mut other = self.warp;
+        while other != self.warp + WARPS - 1 {
+            other += 1;
+            let theirs = self.all.offset(other % WARPS * PLACES);
+            for j in 0..PARTS {
+                // SAFETY: written before the barrier.
+                part[j] |= unsafe { theirs.offset(self.chunk(j)).read() };
+            }
+        }
         let mut missing = 0;
         for j in 0..PARTS {
             missing |= !part[j] & self.rows(j);
         }
-        // SAFETY: all lanes are here.
-        unsafe { warp_vote_all(ALL, missing == 0) }
+        // All warps have the same; and nobody writes before all have read.
+        (sync_threads_and((missing == 0) as u32) != 0, all_done)
     }
 
     /// Adds the rows of some columns.
     ///
     /// # Safety
-    /// All lanes call it together.
+    /// All threads of the block call it together, with the same `part`.
     #[inline(always)]
     unsafe fn any(&self, first: u32, count: u32, part: &mut Part) {
         for j in 0..PARTS {
-            // SAFETY: a place that nobody else touches before the barrier: what was there has been gathered by this lane.
+            // SAFETY: a place that nobody else touches before the barrier.
             unsafe { self.scattered.offset(self.chunk(j)).write(0) };
         }
         let mut from = 0;
         while from < count {
             let mut mine = U32x4::default();
-            if from + self.lane < count {
-                mine = self.overlap(first + from + self.lane);
+            let column = from + self.lane * WARPS + self.warp;
+            if column < count {
+                mine = self.overlap(first + column);
             }
-            from += LANES;
+            from += LANES * WARPS;
             // A tile of one atom is a fill, or a chunk.
             let mut says = mine.0[2] > 0;
             let mut one = false;
@@ -267,12 +301,6 @@ impl<'a> Tile<'a> {
             }
             // SAFETY: all lanes are here.
             let (full, say) = unsafe { (warp_vote_ballot(ALL, one), warp_vote_ballot(ALL, says)) };
-            if full != 0 {
-                for j in 0..PARTS {
-                    part[j] = self.rows(j);
-                }
-                return;
-            }
             if says {
                 let place = self.overlaps.offset((say & ((1 << self.lane) - 1)).count_ones());
                 // SAFETY: each place has one writer, and those before have been read.
@@ -280,34 +308,39 @@ impl<'a> Tile<'a> {
             }
             // SAFETY: all lanes are here.
             unsafe { sync_warp(ALL) };
-            let columns = say.count_ones();
-            if columns == 0 {
-                continue;
+            let mut columns = say.count_ones();
+            if full != 0 {
+                for j in 0..PARTS {
+                    part[j] = self.rows(j);
+                }
+                columns = 0;
             }
-            let mut next = self.fetch(0);
+            let mut next = (U32x4::default(), Part::default());
+            if columns > 0 {
+                next = self.fetch(0);
+            }
             let mut done = 0;
-            while done < columns {
-                let (overlap, atoms) = next;
-                done += 1;
-                if done < columns {
-                    // They arrive while these are worked on.
-                    next = self.fetch(done);
-                }
-                // SAFETY: all lanes are here.
-                unsafe { self.add(overlap, atoms, part) };
-                if done % 4 == 0 || done == columns {
-                    // SAFETY: as above, behind the barrier of what was added, or of the beginning.
-                    let full = unsafe {
-                        self.gather(part);
-                        self.is_full(part)
-                    };
-                    if full {
-                        return;
+            loop {
+                let end = columns.min(done + ROUND);
+                while done < end {
+                    let (overlap, atoms) = next;
+                    done += 1;
+                    if done < columns {
+                        // They arrive while these are worked on.
+                        next = self.fetch(done);
                     }
+                    // SAFETY: all lanes are here.
+                    unsafe { self.add(overlap, atoms, part) };
+                }
+                // SAFETY: all threads are here: the number of rounds is the same for all.
+                let (full, all_done) = unsafe { self.combine(part, done == columns) };
+                if full {
+                    return;
+                }
+                if all_done {
+                    break;
                 }
             }
-            // SAFETY: all lanes are here, and have read all overlaps.
-            unsafe { sync_warp(ALL) };
         }
     }
 }
@@ -318,12 +351,9 @@ impl<'a> Tile<'a> {
 /// Launched as [`BitmapRange`](warpath_shared::kernel::BitmapRange) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
-    let scattered = Shared::new(shared_array![u64; TILES * TILE]);
-    let overlaps = Shared::new(shared_array![U32x4; TILES * OVERLAPS]);
-    let number = block_idx_x() as u64 * TILES as u64 + (thread_idx_x() / LANES) as u64;
-    if number >= tiles_for(args.chunks) {
-        return;
-    }
+    let scattered = Shared::new(shared_array![u64; SCATTERED]);
+    let overlaps = Shared::new(shared_array![U32x4; NOTED]);
+    let number = block_idx_x() as u64;
     let tile = Tile::new(args.columns, number, (args.chunks, args.last), scattered, overlaps);
     let mut part = Part::default();
     // Not zeroed: that alone would write 256 bytes a thread.
@@ -373,17 +403,20 @@ pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
 }
 
 /// # Safety
-/// All lanes call it together, and no other warp has this tile.
+/// All threads of the block call it together, with the same `part`.
 #[inline(always)]
 unsafe fn store(args: &BitmapRangeArgs<'_>, tile: &Tile<'_>, output: u32, part: &Part) {
     let mut ones = 0;
-    for (j, part) in part.iter().enumerate() {
-        let chunk = tile.lane + j as u32 * LANES;
-        ones += part.count_ones();
-        if chunk < tile.chunks && !args.words.is_empty() {
-            let at = output as u64 * args.chunks + tile.number * TILE_CHUNKS as u64 + chunk as u64;
-            // SAFETY: each chunk has one writer.
-            unsafe { args.words.set(at as usize, *part) };
+    for j in 0..PARTS {
+        // Each warp stores and counts a quarter.
+        if tile.warp == j as u32 {
+            ones = part[j].count_ones();
+            if tile.chunk(j) < tile.chunks && !args.words.is_empty() {
+                let at =
+                    output as u64 * args.chunks + tile.number * TILE_CHUNKS as u64 + tile.chunk(j) as u64;
+                // SAFETY: each chunk has one writer.
+                unsafe { args.words.set(at as usize, part[j]) };
+            }
         }
     }
     // SAFETY: all lanes are here.
@@ -400,9 +433,9 @@ unsafe fn store(args: &BitmapRangeArgs<'_>, tile: &Tile<'_>, output: u32, part: 
 /// Launched as [`DecompressTiles`](warpath_shared::kernel::DecompressTiles) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
-    let scattered = Shared::new(shared_array![u64; TILES * TILE]);
-    let overlaps = Shared::new(shared_array![U32x4; TILES * OVERLAPS]);
-    let warp = block_idx_x() as u64 * TILES as u64 + (thread_idx_x() / LANES) as u64;
+    let scattered = Shared::new(shared_array![u64; SCATTERED]);
+    let overlaps = Shared::new(shared_array![U32x4; NOTED]);
+    let warp = block_idx_x() as u64 * WARPS as u64 + (thread_idx_x() / LANES) as u64;
     let tiles = tiles_for(args.stripe);
     let column = (warp / tiles) as u32;
     if column as usize >= args.columns.columns.len() {
@@ -411,14 +444,29 @@ pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
     let within = warp % tiles;
     let tile = Tile::new(args.columns, args.first + within, (args.chunks, wah::ALL), scattered, overlaps);
     let mut part = Part::default();
-    // SAFETY: all lanes are here.
-    unsafe { tile.any(column, 1, &mut part) };
-    for (j, part) in part.iter().enumerate() {
-        let chunk = tile.lane + j as u32 * LANES;
-        if chunk < tile.chunks {
-            let at = column as u64 * args.stripe + within * TILE_CHUNKS as u64 + chunk as u64;
+    let overlap = tile.overlap(column);
+    if overlap.0[2] == 1 {
+        let chunk = Atom(load(&args.columns, overlap.0[0] as u64 | (overlap.0[1] as u64) << 32)).chunk();
+        for j in 0..PARTS {
+            part[j] = chunk;
+        }
+    } else {
+        for j in 0..PARTS {
+            // SAFETY: a place that nobody else touches before the barrier.
+            unsafe { tile.scattered.offset(tile.chunk(j)).write(0) };
+        }
+        // SAFETY: all lanes are here.
+        unsafe {
+            sync_warp(ALL);
+            tile.add(overlap, tile.atoms(overlap), &mut part);
+            tile.gather(&mut part);
+        }
+    }
+    for j in 0..PARTS {
+        if tile.chunk(j) < tile.chunks {
+            let at = column as u64 * args.stripe + within * TILE_CHUNKS as u64 + tile.chunk(j) as u64;
             // SAFETY: each chunk has one writer.
-            unsafe { args.words.set(at as usize, *part) };
+            unsafe { args.words.set(at as usize, part[j]) };
         }
     }
 }

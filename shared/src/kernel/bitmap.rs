@@ -6,7 +6,7 @@ use crate::bitmap::{Column, Instr, MAX_OUTPUTS, TILE_CHUNKS, TileStart, tiles_fo
 use crate::units::BLOCK_THREADS;
 use crate::view::{View, ViewMut};
 
-/// Threads of a block, a warp a tile.
+/// Threads of a block.
 const TILE_THREADS: usize = 128;
 
 /// Compressed bitmaps on the device.
@@ -21,7 +21,7 @@ pub struct Columns<'a> {
     pub columns: View<'a, Column>,
 }
 
-/// Runs a program over tiles. A warp a tile.
+/// Runs a program over tiles. A block of four warps a tile.
 pub struct BitmapRange;
 
 /// Arguments of [`BitmapRange`].
@@ -52,13 +52,13 @@ unsafe impl Kernel for BitmapRange {
     const NAME: &'static str = "bitmap_range";
     const THREADS: usize = TILE_THREADS;
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for_warps(tiles_for(args.chunks))
+        tiles_for(args.chunks) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let (sizes, outputs) = (Sizes(Self::NAME), args.counts.len());
         sizes.at_least("2 ≥ results", MAX_OUTPUTS, outputs)?;
         sizes.at_least("chunks ≥ 1", args.chunks as usize, 1)?;
-        sizes.at_least("2³¹ ≥ tiles", 1 << 31, tiles_for(args.chunks) as usize)?;
+        sizes.at_least("2³² > chunks", u32::MAX as usize, args.chunks as usize)?;
         if !args.words.is_empty() {
             sizes.equal("words = results × chunks", args.words.len(), outputs * args.chunks as usize)?;
         }

@@ -13,8 +13,8 @@
 //! It begins with quantiles, so that the same values give the same clusters, always. A cluster that loses all of its values keeps its mean, and
 //! may get some again; one that has none in the end is no bin.
 //!
-//! *Cost.* A round takes two sums and a search for each cluster whose neighbours have moved, whatever the number of rows: sums of values
-//! are kept for each block of [`BLOCK`] of them, and a range is a difference of these, with what stands beside whole blocks.
+//! *Cost.* A round takes a sum and a search for each cluster whose neighbours have moved, whatever the number of rows: sums are kept of blocks
+//! of values, of pairs of blocks, and so on, of which a range has few.
 
 use super::super::column::Kind;
 use super::MAX_BINS;
@@ -61,35 +61,42 @@ impl Places<'_> {
 /// Sums of ranges.
 struct Sums<'a> {
     places: Places<'a>,
-    /// The sum of all blocks before this one, and what rounding has left of it: differences of large sums would lose what small values are.
-    blocks: Vec<(f64, f64)>,
+    /// The sums of blocks; of pairs of these; of pairs of those; and so on. Nothing is ever taken off a sum, so small values beside large ones
+    /// are not lost.
+    levels: Vec<Vec<f64>>,
 }
 
 impl<'a> Sums<'a> {
     fn of(places: Places<'a>) -> Self {
-        let count = places.keys.len();
-        let mut blocks = vec![(0.0, 0.0)];
-        let (mut sum, mut left) = (0.0_f64, 0.0_f64);
-        for block in (0..count / BLOCK).map(|block| block * BLOCK) {
-            let more = places.sum(block..block + BLOCK);
-            // Knuth's sum of two: `sum + more` is `whole` and `rest`, exactly.
-            let whole = sum + more;
-            let of_more = whole - sum;
-            let rest = (sum - (whole - of_more)) + (more - of_more);
-            (sum, left) = (whole, left + rest);
-            blocks.push((sum, left));
+        let blocks = (0..places.keys.len() / BLOCK).map(|block| block * BLOCK);
+        let mut sums: Vec<f64> = blocks.map(|block| places.sum(block..block + BLOCK)).collect();
+        let mut levels = Vec::new();
+        while !sums.is_empty() {
+            let pairs = sums.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
+            levels.push(std::mem::replace(&mut sums, pairs));
         }
-        Self { places, blocks }
+        Self { places, levels }
     }
 
     fn range(&self, begin: usize, end: usize) -> f64 {
-        let (first, last) = (begin.div_ceil(BLOCK), end / BLOCK);
+        let (mut first, mut last) = (begin.div_ceil(BLOCK), end / BLOCK);
         if first >= last {
             return self.places.sum(begin..end);
         }
-        let (from, to) = (self.blocks[first], self.blocks[last]);
-        let blocks = (to.0 - from.0) + (to.1 - from.1);
-        self.places.sum(begin..first * BLOCK) + blocks + self.places.sum(last * BLOCK..end)
+        let mut sum = self.places.sum(begin..first * BLOCK) + self.places.sum(last * BLOCK..end);
+        for level in &self.levels {
+            // What has no partner within the range.
+            if first % 2 == 1 && first < last {
+                sum += level[first];
+                first += 1;
+            }
+            if last % 2 == 1 && first < last {
+                last -= 1;
+                sum += level[last];
+            }
+            (first, last) = (first / 2, last / 2);
+        }
+        sum
     }
 
     /// The mean of the rows of a range that has some.
@@ -166,4 +173,34 @@ fn partition_point(count: usize, holds: impl Fn(usize) -> bool) -> usize {
         if holds(middle) { begin = middle + 1 } else { end = middle }
     }
     begin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sorted::Value;
+    use super::*;
+
+    #[test]
+    fn sums_of_ranges_are_those_of_their_values() {
+        // Blocks of small values between blocks of large ones, whose sums would swallow theirs.
+        let large = (0..600).map(|i| -1e300 + f64::from(i) * 1e290);
+        let small = (0..2000).map(f64::from);
+        let values: Vec<f64> = large.clone().chain(small).chain(large.map(|v| -v).rev()).collect();
+        let keys: Vec<u64> = values.iter().map(|value| value.key()).collect();
+        assert!(keys.is_sorted());
+        // Values are there once and three times, behind five rows of others.
+        let ends: Vec<u64> = (0..keys.len() as u64).map(|i| 6 + 2 * i + i % 2).collect();
+        let places = Places { keys: &keys, ends: &ends, before: 5, kind: Kind::Float, scale: 1.0 };
+        let sums = Sums::of(places);
+        for (begin, end) in
+            [(600, 2600), (601, 2599), (600, 700), (800, 801), (768, 1024), (767, 1025), (700, 2300)]
+        {
+            let rows = |i: usize| ends[i] - if i == 0 { 5 } else { ends[i - 1] };
+            let want: f64 = (begin..end).map(|i| rows(i) as f64 * values[i]).sum();
+            assert!(want < 1e8 && sums.range(begin, end) == want, "{begin}..{end}");
+            let count: u64 = (begin..end).map(rows).sum();
+            assert_eq!(sums.mean(begin, end), want / count as f64);
+        }
+        assert_eq!(sums.range(0, 0), 0.0);
+    }
 }

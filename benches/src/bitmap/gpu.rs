@@ -1,0 +1,182 @@
+//! Methods on a device: Warpath's kernel, and those of the paper beside it.
+//!
+//! *Resident*: compressed columns are in the device's memory when the query comes, and its answer stays there; timed by events, from the start of the first kernel to
+//! the end of the last. *Copied*: by the wall clock, from columns in the host's memory to chunks in the host's memory, in arrays of the device that are there already.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::Result;
+use warpath::bitmap::wah::{Bitmap, tile_starts};
+use warpath::cuda::Cuda;
+use warpath::device::{Accelerator as _, BitmapStage, Decompression, DeviceBitmaps, Method as Reduction};
+use warpath_shared::bitmap::{Instr, OpCode, TileStart};
+use warpath_shared::wah::{Wah, chunks_for};
+
+use super::method::{Candidate, Family, Method, Place, Ran, name};
+use super::workload::Workload;
+
+/// Bytes of decompressed words that are reduced before the next are made, where that is done in stripes, so that they stay in the cache.
+const STRIPE_BYTES: usize = 16 << 20;
+
+/// How the union comes about.
+#[derive(Clone, Copy)]
+enum How {
+    /// By Warpath's kernel.
+    Tiles,
+    /// Decompressed, if that is timed too, and reduced.
+    Reduced(Option<Decompression>, Reduction),
+    /// Decompressed and reduced, stripe by stripe.
+    InStripes,
+}
+
+/// All methods on a device.
+#[must_use]
+pub fn all(cuda: &Rc<Cuda>) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    let mut add = |name, family, place, how| {
+        let cuda = cuda.clone();
+        all.push(Candidate {
+            name,
+            family,
+            place,
+            setup: Box::new(move |workload| OnDevice::boxed(&cuda, workload, place, how)),
+        });
+    };
+    let hybrid = Reduction::Hybrid { width: 4, height: 256 };
+    let reductions = [
+        (name::COA, Reduction::Coa),
+        (name::ROA, Reduction::Roa),
+        (name::HYBRID, hybrid),
+        (name::IDEAL, Reduction::IdealHybrid),
+    ];
+    for place in [Place::Resident, Place::Copied] {
+        add(name::WARPATH, Family::Ours, place, How::Tiles);
+        for (name, reduction) in reductions {
+            add(name, Family::Seed, place, How::Reduced(Some(Decompression::Scans), reduction));
+        }
+    }
+    // The parts of these, and what stored tiles make of them.
+    for (name, reduction) in [
+        ("coa, decompressed before", Reduction::Coa),
+        ("roa, decompressed before", Reduction::Roa),
+        ("hybrid, decompressed before", hybrid),
+        ("ideal hybrid, decompressed before", Reduction::IdealHybrid),
+    ] {
+        add(name, Family::Seed, Place::Resident, How::Reduced(None, reduction));
+    }
+    let tiles = How::Reduced(Some(Decompression::Tiles), Reduction::IdealHybrid);
+    add("ideal hybrid, by tiles", Family::Ours, Place::Resident, tiles);
+    add("ideal hybrid, in stripes", Family::Ours, Place::Resident, How::InStripes);
+    all
+}
+
+struct OnDevice<'a> {
+    stage: BitmapStage<Cuda>,
+    bitmaps: DeviceBitmaps<Cuda>,
+    columns: Vec<Wah<'a>>,
+    tiles: Vec<Vec<TileStart>>,
+    place: Place,
+    how: How,
+    program: Vec<Instr>,
+    chunks: u64,
+    /// What came back.
+    union: Vec<u64>,
+}
+
+fn ones(chunks: &[u64]) -> u64 {
+    chunks.iter().map(|chunk| u64::from(chunk.count_ones())).sum()
+}
+
+impl<'a> OnDevice<'a> {
+    fn boxed(
+        cuda: &Rc<Cuda>,
+        workload: &'a Workload<'a>,
+        place: Place,
+        how: How,
+    ) -> Result<Box<dyn Method + 'a>> {
+        // The densest first: they fill a tile soonest.
+        let mut columns = workload.columns();
+        columns.sort_by_key(|column| std::cmp::Reverse(column.count()));
+        let tiles: Vec<Vec<TileStart>> = columns.iter().map(|column| tile_starts(*column)).collect();
+        let any = Instr::new(OpCode::Any, 0, columns.len() as u32);
+        let program = vec![any, Instr::new(OpCode::Store, 0, 0)];
+        let stage = BitmapStage::new(cuda.queue()?);
+        let chunks = chunks_for(workload.table.rows);
+        let bitmaps = DeviceBitmaps::default();
+        let mut method =
+            Self { stage, bitmaps, columns, tiles, place, how, program, chunks, union: Vec::new() };
+        method.load()?;
+        Ok(Box::new(method))
+    }
+
+    fn load(&mut self) -> Result<()> {
+        let Self { stage, bitmaps, columns, tiles, .. } = self;
+        let all: Vec<Bitmap<'_>> =
+            columns.iter().zip(&*tiles).map(|(wah, tiles)| Bitmap { wah: *wah, tiles }).collect();
+        Ok(bitmaps.load(stage.device(), &all)?)
+    }
+
+    fn launch(&mut self) -> Result<()> {
+        let Self { stage, bitmaps, columns, program, chunks, .. } = self;
+        match self.how {
+            How::Tiles => drop(stage.launch_range(bitmaps, program, true)?),
+            How::Reduced(decompression, reduction) => {
+                if let Some(decompression) = decompression {
+                    stage.decompress(bitmaps, decompression)?;
+                }
+                stage.unite(columns.len(), *chunks, reduction)?;
+            }
+            How::InStripes => {
+                let stripe = (STRIPE_BYTES / 8 / columns.len()) as u64;
+                stage.unite_in_stripes(bitmaps, stripe, Reduction::IdealHybrid, None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Method for OnDevice<'_> {
+    fn run(&mut self) -> Result<Ran> {
+        if self.place == Place::Copied {
+            self.load()?;
+            if let How::Tiles = self.how {
+                let mut outputs = self.stage.range(&self.bitmaps, &self.program, true)?;
+                self.union = outputs.chunks.swap_remove(0);
+                return Ok(Ran::counted(outputs.counts[0]));
+            }
+            self.launch()?;
+            self.union = self.stage.words(self.chunks as usize)?;
+            return Ok(Ran::counted(ones(&self.union)));
+        }
+        if let How::Reduced(None, _) = self.how {
+            self.stage.decompress(&self.bitmaps, Decompression::Tiles)?;
+        }
+        self.stage.device().wait()?;
+        self.stage.device().start_timeline();
+        self.launch()?;
+        let (_, milliseconds) = self.stage.device().take_timeline()?;
+        // What is counted is what stays on the device, and that by the host, which is not timed.
+        let union = self.union()?;
+        Ok(Ran { count: ones(&union), time: Some(Duration::from_secs_f64(f64::from(milliseconds) / 1e3)) })
+    }
+
+    fn union(&mut self) -> Result<Vec<u64>> {
+        Ok(match (self.place, self.how) {
+            (Place::Copied, _) => self.union.clone(),
+            (_, How::InStripes) => {
+                // Of each stripe only the last is left: once more, with all of them taken.
+                let mut union = Vec::new();
+                let stripe = (STRIPE_BYTES / 8 / self.columns.len()) as u64;
+                self.stage.unite_in_stripes(
+                    &self.bitmaps,
+                    stripe,
+                    Reduction::IdealHybrid,
+                    Some(&mut union),
+                )?;
+                union
+            }
+            _ => self.stage.words(self.chunks as usize)?,
+        })
+    }
+}
