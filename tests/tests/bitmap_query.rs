@@ -268,7 +268,7 @@ fn literal(kind: Kind, cells: &[Cell], rng: &mut Rng) -> String {
         Scalar::Int(value) => match rng.below(12) {
             0 => format!("{value}.0"),
             1 => format!("{value}.5"),
-            2 => format!("{value}00e-2"),
+            2 if value != 0 => format!("{value}00e-2"),
             3 => format!("{}e1", value / 10),
             4 => ["9223372036854775808", "-9223372036854775809", "1e30", "-1e30", "0.1", "-0.1"]
                 [rng.below(6)]
@@ -631,45 +631,96 @@ fn stretches_are_checked_side_by_side() {
         let text = expression(&table, 2, rng);
         hold_to_oracle(&table, &text, rng, &mut seen);
     }
-    // Two columns of all rows, each bin wide: nothing is decided by bins.
-    let cells: Vec<Cell> =
-        (0..rows).map(|row| Cell::Value(Scalar::Int((row * 7919 % 1000) as i64))).collect();
-    let column = |name: &str, holes: usize| {
-        let cells: Vec<Cell> = cells
-            .iter()
-            .enumerate()
-            .map(|(row, cell)| if row % holes == 1 { Cell::Null } else { cell.clone() })
-            .collect();
-        let values: Vec<i64> = cells
-            .iter()
-            .map(|cell| if let Cell::Value(Scalar::Int(value)) = cell { *value } else { 500 })
-            .collect();
-        let of = |is: &dyn Fn(&Cell) -> bool| cells.iter().map(is).collect::<Vec<bool>>();
-        let (there, nulls) = (of(&|cell| *cell != Cell::Null), of(&|cell| *cell == Cell::Null));
-        let count = |rows: &[bool]| rows.iter().filter(|is| **is).count() as u64;
-        let holds = Holds::Values { least: Scalar::Int(0), greatest: Scalar::Int(999) };
-        let bins = vec![Bin { holds, rows: count(&there) }, Bin { holds: Holds::Null, rows: count(&nulls) }];
-        let described =
-            Column { name: name.into(), source: name.into(), kind: Kind::Int, binning: "one".into(), bins };
-        let built = BuiltColumn {
-            column: described.clone(),
-            bitmaps: vec![compressed(&there), compressed(&nulls)],
-            values: StoredValues::Int(values),
-        };
-        (built, (described, cells))
+    // Columns of which one bin has all values, so that none is decided; some without one here and there, or for many rows.
+    let value = |row: usize| Cell::Value(Scalar::Int((row * 7919 % 1000) as i64));
+    let cells = |is_null: &dyn Fn(usize) -> bool| {
+        (0..rows).map(|row| if is_null(row) { Cell::Null } else { value(row) }).collect::<Vec<Cell>>()
     };
-    let ((a, of_a), (b, of_b)) = (column("a", 100), column("b", 3));
-    let index = BitmapIndex::from_built(Built { rows: rows as u64, columns: vec![a, b], ..Built::default() })
-        .unwrap();
-    let table = Table { records: vec![true; rows], columns: vec![of_a, of_b], index };
+    let table = undecided(vec![
+        ("a", Kind::Int, cells(&|row| row % 100 == 1)),
+        ("b", Kind::Int, cells(&|row| row % 3 == 1)),
+        ("c", Kind::Int, cells(&|row| (60_000..150_000).contains(&row))),
+        ("d", Kind::Int, cells(&|row| row < 70_000 || row > 140_000)),
+    ]);
     for text in [
         "a = 500",
         "a < 500",
         "a != 500 and b > 17",
         "a > 990 or b in (1, 5, 700) or b is null",
         "not (a < 10 and b = 500)",
+        "c >= 500",
+        "d is null and c < 3 or d > 900",
+        "not (c > 100) and not d in (1, 2, 3)",
     ] {
         hold_to_oracle(&table, text, rng, &mut seen);
+    }
+}
+
+/// A table of these columns, of which all values are in one bin.
+fn undecided(columns: Vec<(&str, Kind, Vec<Cell>)>) -> Table {
+    let rows = columns[0].2.len();
+    let mut built = Vec::new();
+    let mut described = Vec::new();
+    for (name, kind, cells) in columns {
+        let mut values: Vec<Scalar> = Vec::new();
+        let mut bins = Vec::new();
+        for cell in &cells {
+            if let Cell::Value(value) = cell {
+                values.push(value.clone());
+            }
+        }
+        values.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        let is_value = |cell: &Cell| matches!(cell, Cell::Value(_));
+        let holds = Holds::Values { least: values[0].clone(), greatest: values[values.len() - 1].clone() };
+        bins.push((holds, cells.iter().map(is_value).collect::<Vec<bool>>()));
+        let nulls: Vec<bool> = cells.iter().map(|cell| *cell == Cell::Null).collect();
+        if nulls.contains(&true) {
+            bins.push((Holds::Null, nulls));
+        }
+        let rows_of = |is: &[bool]| is.iter().filter(|is| **is).count() as u64;
+        let column = Column {
+            name: name.into(),
+            source: name.into(),
+            kind,
+            binning: "one".into(),
+            bins: bins.iter().map(|(holds, is)| Bin { holds: holds.clone(), rows: rows_of(is) }).collect(),
+        };
+        let number = |cell: &Cell| if let Cell::Value(Scalar::Int(value)) = cell { *value } else { 500 };
+        let float = |cell: &Cell| if let Cell::Value(Scalar::Float(value)) = cell { *value } else { 0.0 };
+        let values = match kind {
+            Kind::Int => StoredValues::Int(cells.iter().map(number).collect()),
+            _ => StoredValues::Float(cells.iter().map(float).collect()),
+        };
+        let bitmaps = bins.iter().map(|(_, is)| compressed(is)).collect();
+        built.push(BuiltColumn { column: column.clone(), bitmaps, values });
+        described.push((column, cells));
+    }
+    let index =
+        BitmapIndex::from_built(Built { rows: rows as u64, columns: built, ..Built::default() }).unwrap();
+    Table { records: vec![true; rows], columns: described, index }
+}
+
+#[test]
+fn floats_at_the_ends_of_their_order_are_told_apart() {
+    let values = [f64::NEG_INFINITY, f64::MIN, -1.0, -5e-324, 0.0, 5e-324, 1.0, f64::MAX, f64::INFINITY];
+    // Few rows of a chunk are asked one by one, and many together.
+    for repeated in [1, 7] {
+        let mut cells: Vec<Cell> =
+            (0..repeated).flat_map(|_| values).map(|value| Cell::Value(Scalar::Float(value))).collect();
+        cells.push(Cell::Null);
+        let table = undecided(vec![("x", Kind::Float, cells)]);
+        let (rng, mut seen) = (&mut Rng::new(1), Seen::default());
+        for literal in
+            ["-1e999", "-1", "-5e-324", "-0.0", "0", "5e-324", "1", "1.7976931348623157e308", "1e999"]
+        {
+            for op in ["=", "!=", "<", "<=", ">", ">="] {
+                hold_to_oracle(&table, &format!("x {op} {literal}"), rng, &mut seen);
+                hold_to_oracle(&table, &format!("x is null or x {op} {literal}"), rng, &mut seen);
+                hold_to_oracle(&table, &format!("not x {op} {literal}"), rng, &mut seen);
+            }
+            hold_to_oracle(&table, &format!("x in ({literal}, 1, -1e999)"), rng, &mut seen);
+        }
+        assert!(seen.checked > 50, "{seen:?}");
     }
 }
 
