@@ -3,8 +3,8 @@
 //!
 //! | set | rows | attributes | bins | compressed to | what is assumed of the rows |
 //! |---|---:|---:|---:|---:|---|
-//! | [`DataSet::Kdd`] | 4,898,431 | 42 | 475 | 0.9 % | connections come in long stretches of one kind, most of them floods of the same |
-//! | [`DataSet::Bpa`] | 7,273,800 | 20 | 1,367 | 7 % | measurements move slowly, and tremble |
+//! | [`DataSet::Kdd`] | 4,898,431 | 42 | 475 | 0.6 % | connections come in long stretches of one kind, most of them floods of the same |
+//! | [`DataSet::Bpa`] | 7,273,800 | 20 | 1,367 | 6 % | measurements move slowly, and tremble |
 //! | [`DataSet::Linkage`] | 5,749,132 | 12 | 130 | 63 % | pairs of records, most of them unlike, those of a person together |
 //! | [`DataSet::Zipf`] | 32,000,000 | 10 | 100 | 87 % | rows are independent; bin *k* of 10 has probability ~ *k*⁻² |
 //!

@@ -151,6 +151,11 @@ fn speedup(base: &Times, of: &Times) -> Spot {
     Spot { value: base.mean() / of.mean(), low: base.mean() / slowest, high: base.mean() / of.least() }
 }
 
+/// A time with a digit more than others, where it is a device's.
+fn milliseconds(value: f64) -> String {
+    if value < 0.1 { format!("{value:.4}") } else { number(value) }
+}
+
 fn role(times: &Times) -> Role {
     if times.family == Family::Ours { Role::Ours } else { Role::Peer }
 }
@@ -190,7 +195,7 @@ fn methods(of: &Of<'_>) -> String {
     let mut rows: Vec<Row> = shown
         .map(|times| {
             let spot = speedup(base, times);
-            let note = format!("{}×, {} ms", number(spot.value), number(times.mean()));
+            let note = format!("{}×, {} ms", number(spot.value), milliseconds(times.mean()));
             Row { name: times.label(), spot: Some(spot), note, role: role(times) }
         })
         .collect();
@@ -212,7 +217,7 @@ fn beside_rows(results: &Results) -> Option<String> {
         let Some(base) = resident(name::ROA) else { continue };
         for times in [name::COA, name::HYBRID, name::IDEAL, name::WARPATH].into_iter().filter_map(resident) {
             let spot = speedup(base, times);
-            let note = format!("{:+.1} %, {} ms", 100.0 * (spot.value - 1.0), number(times.mean()));
+            let note = format!("{:+.1} %, {} ms", 100.0 * (spot.value - 1.0), milliseconds(times.mean()));
             let name = format!("{}: {}", data.name, times.method);
             rows.push(Row { name, spot: Some(spot), note, role: role(times) });
         }
@@ -322,8 +327,9 @@ fn table(results: &Results, data: &Data) -> String {
         let _ = write!(page, " {count} columns |");
     }
     let _ = write!(page, "\n|---|{}\n", "---:|".repeat(columns.len()));
+    // Over the most columns everything was measured.
     let mut labels: Vec<String> = Vec::new();
-    for times in &all {
+    for times in columns.iter().rev().flat_map(|count| all.iter().filter(|times| times.columns == *count)) {
         if !labels.contains(&times.label()) {
             labels.push(times.label());
         }
@@ -332,7 +338,8 @@ fn table(results: &Results, data: &Data) -> String {
         let _ = write!(page, "| {label} |");
         for count in &columns {
             let times = all.iter().find(|times| times.columns == *count && times.label() == label);
-            let cell = times.map(|times| format!("{} ({})", number(times.mean()), number(times.least())));
+            let cell = times
+                .map(|times| format!("{} ({})", milliseconds(times.mean()), milliseconds(times.least())));
             let _ = write!(page, " {} |", cell.unwrap_or_default());
         }
         page.push('\n');
@@ -413,7 +420,7 @@ mod tests {
                 assert!(said("A <machine>. 2026-11-22."), "{file}");
             }
             assert!(page.contains("| kdd | 1\u{2009}000\u{2009}000 | 10 | 100 | 2 | 0.90 % |"), "{page}");
-            assert!(page.contains("| croaring, 16 threads | 0.079 (0.079) | 1.26 (1.26) |"), "{page}");
+            assert!(page.contains("| croaring, 16 threads | 0.0788 (0.0788) | 1.26 (1.26) |"), "{page}");
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A row's bins are bytes, which is less than the values of which they are bins, so this is the best case of a scan. Of each attribute the bins
 //! that are asked for are compared with 64 rows at a time, or the others, if these are fewer. All attributes are done for some rows
-//! before the next rows come, and each byte is read once.
+//! before the next rows come, and each byte is read once. (Attributes in turn, each for 4,032 rows, took half as long again, but for the 42 of
+//! KDD's, which took a quarter less.)
 
 use warpath_shared::wah::{ALL, CHUNK_ROWS};
 

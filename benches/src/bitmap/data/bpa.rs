@@ -12,7 +12,7 @@ const WIDER: usize = 7;
 /// Each wave: between points of so many rows (a power of 2), and how far it goes.
 const WAVES: [(u32, f64); 5] = [(19, 1.0), (16, 0.5), (13, 0.25), (10, 0.08), (7, 0.02)];
 /// What is beyond is in the first bin or in the last.
-const REACH: f64 = 1.25;
+const REACH: f64 = 1.15;
 
 pub(super) struct Bpa {
     seed: u64,

@@ -61,7 +61,7 @@ fn threads_change_nothing_and_fewer_rows_are_the_first() {
 fn sets_compress_as_they_should() {
     let ratios = DataSet::ALL.map(|set| ratio(&set.make(8 * BLOCK_ROWS as u64, 1).columns()));
     for ((set, ratio), range) in
-        DataSet::ALL.iter().zip(ratios).zip([0.001..0.01, 0.04..0.12, 0.5..0.75, 0.8..0.92])
+        DataSet::ALL.iter().zip(ratios).zip([0.002..0.008, 0.05..0.07, 0.6..0.66, 0.86..0.88])
     {
         assert!(range.contains(&ratio), "{}: {ratio}", set.name());
     }
