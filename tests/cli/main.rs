@@ -1,6 +1,7 @@
 //! The program, run as its users run it: arguments, files and pipes in; output, messages and exit codes out.
 
 mod bad_input;
+mod bitmap;
 mod columns;
 mod documents;
 mod files;

@@ -17,6 +17,10 @@ fn help() {
         ("help_index_build", &["index", "build", "--help"]),
         ("help_index_info", &["index", "info", "--help"]),
         ("help_index_dump", &["index", "dump", "--help"]),
+        ("help_bitmap", &["bitmap", "--help"]),
+        ("help_bitmap_build", &["bitmap", "build", "--help"]),
+        ("help_bitmap_info", &["bitmap", "info", "--help"]),
+        ("help_bitmap_range", &["bitmap", "range", "--help"]),
         ("help_tree", &["tree", "--help"]),
         ("help_explain", &["explain", "--help"]),
     ] {

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use warpath::Error;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 use warpath::bitmap::expr::{
@@ -13,6 +14,7 @@ use warpath::bitmap::value::State;
 use warpath::bitmap::{BinNumbers, BitmapIndex, Built, BuiltColumn, StoredValues};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
 use warpath_tests::bitmaps::{chunks, compressed};
+use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 
 // --- tables ---------------------------------------------------------------------------------------------------------
@@ -582,6 +584,41 @@ fn answers_are_the_oracles() {
         "{seen:?}"
     );
     assert!(found_by_check * 10 > undecided_rows && found_by_check < undecided_rows, "{seen:?}");
+}
+
+#[test]
+fn a_device_answers_as_the_cpu_does() {
+    let mut device = BitmapEngine::on(Emulated::default());
+    for seed in 0..12 {
+        let rng = &mut Rng::new(1000 + seed);
+        let table = table([0, 1, 63, 700, 63 * 128 + 62, 20_000][seed as usize % 6], rng);
+        for _ in 0..4 {
+            let text = expression(&table, 3, rng);
+            let plan = plan(&table, &parse(&text).unwrap(), false).unwrap();
+            for keep in [true, false] {
+                let found = device.answer(&table.index, &plan, keep).unwrap();
+                assert_eq!(found, BitmapEngine::cpu().answer(&table.index, &plan, keep).unwrap(), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_index_plans_what_it_is_asked() {
+    let table = table(300, &mut Rng::new(3));
+    let name = &table.columns[0].0.name;
+    let text = format!("{name} is not missing and not {name} is null");
+    let plan = table.index.plan(&text, false).unwrap();
+    let same = self::plan(&table, &parse(&text).unwrap(), false).unwrap();
+    assert_eq!((plan.program, plan.bitmaps, plan.tests), (same.program, same.bitmaps, same.tests));
+    let Err(Error::Expression(error)) = table.index.plan("c0 is nothing", true) else {
+        panic!("it is no expression")
+    };
+    assert_eq!((error.column(), error.expr_error().kind), (7, ExprErrorKind::UnexpectedToken));
+    assert_eq!(
+        error.to_string(),
+        "expected `missing`, `null`, `other`, `nan` or `value`, found `nothing` (column 7 of `c0 is nothing`)"
+    );
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn column<'a>(specs: &'a mut [ColumnSpec], name: &str, flag: &str) -> Result<&'a
 
 fn unknown(name: &str, flag: &str, known: &[String]) -> Failure {
     Failure::usage(format!("`{flag}` is of a column `{name}`, which no `--column` makes"))
-        .with_help(format!("there are {}", known.join(", ")))
+        .with_help(format!("`--column` makes {}", known.join(", ")))
 }
 
 /// Bins for all columns.

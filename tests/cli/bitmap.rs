@@ -1,0 +1,237 @@
+//! `warpath bitmap build`, `info` and `range`, and `--where`.
+
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+use insta::assert_snapshot;
+
+use crate::{Folder, Ran};
+
+/// Lines of people: 200 of them, the 50th blank, the 60th malformed.
+fn people() -> Vec<u8> {
+    let mut text = String::new();
+    for number in 0..200_u64 {
+        let followers = number * number % 1000;
+        let lang = ["\"en\"", "\"nl\"", "null", "7"][number as usize % 4];
+        let lang = if number % 10 == 9 { String::new() } else { format!(",\"lang\":{lang}") };
+        match number {
+            49 => text.push_str(" \n"),
+            59 => text.push_str("{\"id\":\n"),
+            _ => text.push_str(&format!("{{\"id\":{number},\"followers\":{followers}{lang}}}\n")),
+        }
+    }
+    text.into_bytes()
+}
+
+/// A folder with people, written to at a time that stays the same, and their index.
+fn folder() -> Folder {
+    let folder = Folder::new(&[("people.ndjson", &people())]);
+    let time = SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 42);
+    File::options().write(true).open(folder.path("people.ndjson")).unwrap().set_modified(time).unwrap();
+    let built = build(&folder, &["--bins=quantiles:5", "--bins=lang=distinct", "--on-error=skip"]);
+    assert_eq!(built.code, 0, "{built}");
+    assert_eq!(
+        built.stderr,
+        "warning: 1 malformed record skipped; first: people.ndjson:60:1: bracket is not closed by the end of the line\n"
+    );
+    folder
+}
+
+fn build(folder: &Folder, more: &[&str]) -> Ran {
+    let args = [
+        "bitmap",
+        "build",
+        "people.ndjson",
+        "--column=followers=$.followers",
+        "--column=lang=$.lang",
+        "-o",
+        "p.wpb",
+    ];
+    folder.run(&[&args[..], more].concat())
+}
+
+fn range(folder: &Folder, args: &[&str]) -> Ran {
+    folder.run(&[&["bitmap", "range"], args].concat())
+}
+
+/// The numbers of the people of whom something is true, by the rule that the lines were made by.
+fn people_who(are: impl Fn(u64, Option<&str>) -> bool) -> Vec<u64> {
+    let lang = |number: u64| (number % 10 != 9).then(|| ["en", "nl", "null", "7"][number as usize % 4]);
+    (0..200)
+        .filter(|number| ![49, 59].contains(number) && are(number * number % 1000, lang(*number)))
+        .collect()
+}
+
+fn lines(numbers: &[u64]) -> String {
+    numbers.iter().map(|number| format!("{}\n", number + 1)).collect()
+}
+
+#[test]
+fn an_index_is_made_and_described() {
+    let folder = folder();
+    assert_snapshot!("bitmap_info", folder.run(&["bitmap", "info", "p.wpb", "--bins"]).ok());
+    // The same gives the same bytes, in its place.
+    let before = folder.read("p.wpb");
+    build(&folder, &["--bins", "quantiles:5", "--bins", "lang=distinct", "--on-error", "skip"]);
+    assert_eq!(folder.read("p.wpb"), before);
+}
+
+#[test]
+fn lines_are_printed_or_counted() {
+    let folder = folder();
+    for (expression, expected) in [
+        ("followers = 1", people_who(|followers, _| followers == 1)),
+        ("followers between 100 and 500", people_who(|followers, _| (100..=500).contains(&followers))),
+        (
+            "followers > 100.5 and lang = \"en\"",
+            people_who(|followers, lang| followers > 100 && lang == Some("en")),
+        ),
+        ("lang != 'en'", people_who(|_, lang| lang == Some("nl"))),
+        ("not lang = 'en'", people_who(|_, lang| lang != Some("en"))),
+        ("lang is missing", people_who(|_, lang| lang.is_none())),
+        ("lang is null or lang is other", people_who(|_, lang| matches!(lang, Some("null" | "7")))),
+        ("followers is value", people_who(|_, _| true)),
+        ("followers < 0", vec![]),
+    ] {
+        assert_eq!(range(&folder, &["p.wpb", expression]).ok(), lines(&expected), "{expression}");
+        assert_eq!(range(&folder, &["--count", "p.wpb", expression]).ok(), format!("{}\n", expected.len()));
+        let first = range(&folder, &["p.wpb", expression, "-n", "3", "--lines", "--workers=1"]);
+        assert_eq!(first.ok(), lines(&expected[..expected.len().min(3)]));
+        let approximate = range(&folder, &["--approximate", "p.wpb", expression]);
+        let found: Vec<&str> = approximate.ok().lines().collect();
+        assert!(
+            expected.iter().all(|number| found.contains(&(number + 1).to_string().as_str())),
+            "{expression}"
+        );
+        let code = range(&folder, &["-e", "-c", "p.wpb", expression]).code;
+        assert_eq!(code, i32::from(expected.is_empty()));
+    }
+    range(&folder, &["p.wpb", "followers = 1", "-o", "found.txt"]).ok();
+    assert_eq!(folder.read("found.txt"), lines(&people_who(|followers, _| followers == 1)).into_bytes());
+    let stats = range(&folder, &["-c", "p.wpb", "followers = 17", "--stats"]);
+    assert!(stats.stderr.contains("\nfound       0\nchecked     "), "{stats}");
+}
+
+#[test]
+fn records_and_columns_are_those_of_the_lines() {
+    let folder = folder();
+    let expression = "followers >= 900 and lang in ('en', 'nl')";
+    let wanted = people_who(|followers, lang| followers >= 900 && matches!(lang, Some("en" | "nl")));
+    assert!(wanted.len() > 3);
+    let all = people();
+    let all: Vec<&[u8]> = all.split_inclusive(|byte| *byte == b'\n').collect();
+    let records: Vec<u8> = wanted.iter().flat_map(|number| all[*number as usize].to_vec()).collect();
+    assert_eq!(range(&folder, &["p.wpb", expression, "--records", "people.ndjson"]).stdout, records);
+
+    let ids: String = wanted.iter().map(|id| format!("{id}\n")).collect();
+    let only = ["--where", expression, "--bitmap", "p.wpb"];
+    assert_eq!(folder.run(&[&["query", "$.id", "people.ndjson"], &only[..]].concat()).ok(), ids);
+    let count = folder.run(&[&["query", "-c", "$.id", "people.ndjson"], &only[..]].concat());
+    assert_eq!(count.ok(), format!("{}\n", wanted.len()));
+
+    let rows =
+        folder.run(&[&["select", "id=$.id", "--format=csv"], &only[..], &["--", "people.ndjson"]].concat());
+    assert_eq!(rows.ok().replace("\r\n", "\n"), format!("id\n{ids}"));
+    let args = ["p.wpb", expression, "--select=id=$.id", "--format=csv", "people.ndjson"];
+    assert_eq!(range(&folder, &args), rows);
+    let stats = folder.run(&[&["query", "-c", "$.id", "people.ndjson", "--stats"], &only[..]].concat());
+    let said = format!("\nwhere       {} lines found, after ", wanted.len());
+    assert!(stats.stderr.contains(&said), "{stats}");
+
+    // By bins alone there may be more, and never fewer.
+    let more = folder.run(&[&["query", "$.id", "people.ndjson", "--approximate"], &only[..]].concat());
+    let more: Vec<&str> = more.ok().lines().collect();
+    assert!(ids.lines().all(|id| more.contains(&id)) && more.len() > wanted.len());
+}
+
+#[test]
+fn plans_are_explained() {
+    let folder = folder();
+    let expression = "followers >= 900 and not (lang = 'en' or lang is missing)";
+    assert_snapshot!("bitmap_explain", range(&folder, &["--explain", "p.wpb", expression]).ok());
+}
+
+#[test]
+fn mistakes_are_told() {
+    let folder = folder();
+    let mut said = String::new();
+    let mut refused = |code: i32, args: &[&str]| {
+        let ran = folder.run(args);
+        assert_eq!((ran.code, ran.text()), (code, ""), "{ran}");
+        said.push_str(&format!("$ warpath {}\n{}\n", args.join(" "), ran.stderr));
+    };
+    refused(3, &["bitmap", "range", "p.wpb", "folowers > 1"]);
+    refused(3, &["bitmap", "range", "p.wpb", "followers > 1 and lang == en"]);
+    refused(3, &["bitmap", "range", "p.wpb", "lang = 'nl' or followers in (1, 'x')"]);
+    refused(3, &["query", "$.id", "people.ndjson", "--bitmap=p.wpb", "--where=lang ="]);
+    refused(2, &["query", "$.id", "people.ndjson", "--where=lang is null"]);
+    refused(2, &["query", "$.id", "people.ndjson", "--bitmap=nothing.wpb", "--where=lang is null"]);
+    refused(4, &["query", "$.id", "people.ndjson", "--bitmap=people.ndjson", "--where=lang is null"]);
+    refused(4, &["bitmap", "info", "people.ndjson"]);
+    refused(2, &["bitmap", "range", "p.wpb", "lang is null", "--records"]);
+    refused(2, &["bitmap", "range", "p.wpb", "lang is null", "--count", "--lines"]);
+    refused(2, &["bitmap", "build", "people.ndjson", "-o", "q.wpb"]);
+    refused(3, &["bitmap", "build", "people.ndjson", "-o", "q.wpb", "--column=id"]);
+    refused(2, &["bitmap", "build", "people.ndjson", "-o", "q.wpb", "--column=a=$.*"]);
+    refused(2, &["bitmap", "build", "people.ndjson", "-o", "q.wpb", "--column=a=$.id", "--column=a=$.lang"]);
+    refused(2, &["bitmap", "build", "people.ndjson", "-o", "q.wpb", "--column=a=$.id", "--type=b=int"]);
+    refused(2, &["bitmap", "build", "people.ndjson", "-o", "q.wpb", "--column=a=$.id", "--type=int"]);
+    refused(2, &["bitmap", "build", "people.ndjson", "-o", "q.wpb", "--column=a=$.id", "--type=a=number"]);
+    refused(2, &["bitmap", "build", "people.ndjson", "-o", "q.wpb", "--column=a=$.id", "--bins=b=width:5"]);
+    refused(2, &["bitmap", "build", "people.ndjson", "-o", "q.wpb", "--column=a=$.id", "--bins=five"]);
+    refused(
+        2,
+        &[
+            "bitmap",
+            "build",
+            "people.ndjson",
+            "-o",
+            "q.wpb",
+            "--column=a=$.id",
+            "--bins=width:5",
+            "--bins=width:6",
+        ],
+    );
+    refused(2, &["bitmap", "build", "people.ndjson", "-o", "people.ndjson", "--column=a=$.id"]);
+    refused(4, &["bitmap", "build", "people.ndjson", "-o", "q.wpb", "--column=a=$.id"]);
+    assert!(!folder.path("q.wpb").exists());
+
+    // An index that is not of the input as it is, and one that was altered.
+    folder.write("people.ndjson", b"{\"id\":1}\n");
+    refused(4, &["query", "$.id", "people.ndjson", "--bitmap=p.wpb", "--where=lang is null"]);
+    refused(4, &["bitmap", "range", "p.wpb", "lang is null", "people.ndjson"]);
+    let mut bytes = folder.read("p.wpb");
+    bytes[200] ^= 1;
+    folder.write("altered.wpb", &bytes);
+    refused(4, &["bitmap", "range", "altered.wpb", "lang is null"]);
+    bytes.truncate(1000);
+    folder.write("short.wpb", &bytes);
+    refused(4, &["bitmap", "info", "short.wpb"]);
+    assert_snapshot!("bitmap_refused", said);
+    // What an index says of itself needs no input.
+    assert_eq!(range(&folder, &["-c", "p.wpb", "followers = 1"]).code, 0);
+}
+
+#[test]
+fn inputs_without_lines_are_indexed_too() {
+    let folder = folder();
+    // A column of no value, and a file of no line.
+    folder.write("empty.ndjson", b"");
+    for (file, expression, count) in [
+        ("empty.ndjson", "not a = 'x'", "0\n"),
+        ("people.ndjson", "a is missing and a is not value", "198\n"),
+    ] {
+        folder
+            .run(&["bitmap", "build", file, "--column=a=$.nothing", "-o", "a.wpb", "--on-error=skip", "-q"])
+            .ok();
+        assert_eq!(range(&folder, &["-c", "a.wpb", expression]).ok(), count);
+    }
+    // Compressed lines have numbers, and cannot be read alone.
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, b"{\"a\":1}\n{\"a\":2}\n").unwrap();
+    folder.write("a.gz", &gzip.finish().unwrap());
+    folder.run(&["bitmap", "build", "a.gz", "--column=a=$.a", "-o", "a.wpb"]).ok();
+    assert_eq!(range(&folder, &["a.wpb", "a > 1"]).ok(), "2\n");
+    let ran = range(&folder, &["a.wpb", "a > 1", "--records", "a.gz"]);
+    ran.failed(2, "", "error: a.wpb: its rows are no lines of a plain file\n");
+}
