@@ -1149,7 +1149,9 @@ fn what_cannot_be_built_of_a_table_is_told() {
         ("day", Arc::new(Date32Array::from(vec![1]))),
         ("n", Arc::new(Int64Array::from(vec![1]))),
     ]);
-    let of = |source: &str| build_arrow("table", reader(std::slice::from_ref(&batch)), &[ColumnSpec::new("c", source)]);
+    let of = |source: &str| {
+        build_arrow("table", reader(std::slice::from_ref(&batch)), &[ColumnSpec::new("c", source)])
+    };
     assert_eq!(
         said(of("day")),
         "table: the column `day` has the type Date32; an index is made of integers, floats, strings, booleans and timestamps"

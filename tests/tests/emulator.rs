@@ -9,7 +9,7 @@ use cuda_std::thread;
 use warpath::answer::{TextForm, Want};
 use warpath::backend::{Backend, Buffer};
 use warpath::columns::{ColumnType, Schema};
-use warpath::device::{Accelerator, Pipeline, Plain};
+use warpath::device::{Accelerator, BitmapStage, Pipeline, Plain};
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
 use warpath_shared::index::Monoid;
@@ -27,9 +27,9 @@ use warpath_shared::tree::brackets::{Closed, Top};
 use warpath_shared::tree::outline::{STRETCH_WORDS, StretchSum, TapeWord};
 use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
-use warpath_tests::data;
 use warpath_tests::emulated::{Emulated, HostBuffer, HostDownload};
 use warpath_tests::random::Rng;
+use warpath_tests::{bitmaps, data};
 
 /// The emulator, and the names of the kernels that ran.
 #[derive(Default)]
@@ -135,6 +135,10 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     let mut copied = vec![0; text.len()];
     device.download(&to, 0, &mut copied)?;
     assert!(copied == text, "the copy differs");
+
+    // Those of bitmaps are no stages of it either.
+    let mut bitmaps = BitmapStage::new(pipeline.device().queue()?);
+    bitmaps::suite(&mut bitmaps, 3, 4, 5000)?;
 
     let ran: Vec<&str> =
         pipeline.device().ran.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();

@@ -17,15 +17,15 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use warpath::answer::Want;
 use warpath::backend::Backend;
-use warpath::device::Pipeline;
+use warpath::device::{BitmapStage, Pipeline};
 use warpath::{DeviceChoice, Engine, Program, Query, Source};
-use warpath_tests::conformance;
 use warpath_tests::oracle;
 use warpath_tests::resident::Resident;
 use warpath_tests::results;
 use warpath_tests::strict;
 use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
+use warpath_tests::{bitmaps, conformance};
 
 /// GpJSON's six queries, two that say in RFC 9535's terms what its filters mean, and some of the rest of the grammar.
 const FIELD_QUERIES: [(&str, &[&str]); 11] = [
@@ -83,6 +83,11 @@ fn main() -> Result<()> {
             rfc_9535(&*pipeline, conformance.as_deref())?;
             step("trees", || trees::all(&pipeline, 4000, 30 << 20))?;
             step("strict checks", || strict::all(&pipeline, 4000, 10 << 20))?;
+            step("bitmaps", || {
+                let mut stage = BitmapStage::new(warpath::cuda::Cuda::new(*number)?);
+                bitmaps::suite(&mut stage, 1, 300, 20_000)?;
+                bitmaps::suite(&mut stage, 2, 6, 2_000_000)
+            })?;
             if let Some(folder) = &conformance {
                 step("JSONTestSuite", || {
                     let folder = folder.join("JSONTestSuite/test_parsing");
