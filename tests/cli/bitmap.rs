@@ -95,7 +95,7 @@ fn lines_are_printed_or_counted() {
     ] {
         assert_eq!(range(&folder, &["p.wpb", expression]).ok(), lines(&expected), "{expression}");
         assert_eq!(range(&folder, &["--count", "p.wpb", expression]).ok(), format!("{}\n", expected.len()));
-        let first = range(&folder, &["p.wpb", expression, "-n", "3", "--lines", "--workers=1"]);
+        let first = range(&folder, &["p.wpb", expression, "-n", "3", "--lines", "--threads=1"]);
         assert_eq!(first.ok(), lines(&expected[..expected.len().min(3)]));
         let approximate = range(&folder, &["--approximate", "p.wpb", expression]);
         let found: Vec<&str> = approximate.ok().lines().collect();

@@ -402,7 +402,7 @@ pub struct BitmapInfoArgs {
     #[arg(value_name = "FILE.wpb")]
     pub file: PathBuf,
 
-    /// List the bins of all columns: lines, bytes, and the least and the greatest value
+    /// List the bins of all columns: lines, atoms of the bitmap, and the least and the greatest value
     #[arg(long)]
     pub bins: bool,
 }
@@ -482,11 +482,21 @@ pub struct BitmapRangeArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Input and output")]
     pub output: Option<PathBuf>,
 
-    #[command(flatten)]
-    pub report: ReportArgs,
+    /// Say at the end how much was read, how long it took and what answered, on standard error
+    #[arg(long, help_heading = "Messages")]
+    pub stats: bool,
 
-    #[command(flatten)]
-    pub engine: EngineArgs,
+    /// What runs the program over the bitmaps: auto, cpu, cuda or cuda:N
+    ///
+    /// `auto`: the CPU, since answers take milliseconds, and a device has to be set up first. All give the same answers.
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device, help_heading = "Engine",
+          conflicts_with_all = ["records", "select"])]
+    pub device: DeviceChoice,
+
+    /// How many threads of the CPU are at work at the same time [default: one a core]
+    #[arg(long, value_name = "N", value_parser = workers, help_heading = "Engine",
+          conflicts_with_all = ["records", "select"])]
+    pub threads: Option<usize>,
 }
 
 /// Print the tree of each record, node by node
@@ -678,6 +688,13 @@ pub struct EngineArgs {
     /// Indexes are of lines only.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = InputFormat::Ndjson)]
     pub input: InputFormat,
+}
+
+impl Default for EngineArgs {
+    /// As without any of the flags.
+    fn default() -> Self {
+        Self { device: DeviceChoice::Auto, partition_size: None, workers: None, input: InputFormat::Ndjson }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -15,7 +15,8 @@ use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
 use super::args::{
-    BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, FileArgs, OnErrorArg, QueryArgs, RunArgs, SelectArgs,
+    BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, OnErrorArg, QueryArgs,
+    ReportArgs, RunArgs, SelectArgs, When,
 };
 use super::failure::Failure;
 use super::out::Out;
@@ -225,8 +226,8 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut engine = BitmapEngine::new(&args.engine.device)?;
-    if let Some(threads) = args.engine.workers {
+    let mut engine = BitmapEngine::new(&args.device)?;
+    if let Some(threads) = args.threads {
         engine = engine.with_threads(threads);
     }
     let planned = started.elapsed();
@@ -243,7 +244,7 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         }
     }
     out.finish()?;
-    if args.report.stats {
+    if args.stats {
         let times = [opened, planned - opened, answered - planned, started.elapsed() - answered];
         let table = statistics(&engine, &index, &plan, &answer, times);
         let _ = io::stderr().lock().write_all(table.as_bytes());
@@ -300,9 +301,9 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     let BitmapRangeArgs { index, expression, file, select, format, approximate, limit, .. } = args;
     let files: Vec<PathBuf> = file.into_iter().collect();
     let (only, bitmap) = (Some(expression), Some(index));
-    let run =
-        RunArgs { only, bitmap, approximate, ..RunArgs::new(OnErrorArg::Fail, args.output, args.report) };
-    let engine = args.engine;
+    let report = ReportArgs { stats: args.stats, progress: When::Auto };
+    let run = RunArgs { only, bitmap, approximate, ..RunArgs::new(OnErrorArg::Fail, args.output, report) };
+    let engine = EngineArgs::default();
     if !select.is_empty() {
         return select::run(SelectArgs { columns: select, files, format, limit, run, engine }, ui, started);
     }
