@@ -234,4 +234,10 @@ fn inputs_without_lines_are_indexed_too() {
     assert_eq!(range(&folder, &["a.wpb", "a > 1"]).ok(), "2\n");
     let ran = range(&folder, &["a.wpb", "a > 1", "--records", "a.gz"]);
     ran.failed(2, "", "error: a.wpb: its rows are no lines of a plain file\n");
+    // Of tables, columns are named by the table, and rows are counted as lines are.
+    let table = ["select", "--format=arrow", "a:int64=$.a", "b:string=$.b", "-o", "t.arrow"];
+    folder.run_with(&table, b"{\"a\":1,\"b\":\"x\"}\n{\"b\":\"y\"}\n{\"a\":3}\n").ok();
+    folder.run(&["bitmap", "build", "t.arrow", "--column=a", "--column=text=b", "-o", "t.wpb"]).ok();
+    assert_eq!(range(&folder, &["t.wpb", "not a = 1"]).ok(), "2\n3\n");
+    assert_eq!(range(&folder, &["t.wpb", "text >= 'y' or a > 2"]).ok(), "2\n3\n");
 }

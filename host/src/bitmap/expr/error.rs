@@ -47,11 +47,11 @@ pub enum ExprErrorKind {
 }
 
 impl ExprError {
-    pub(in super::super) fn new(kind: ExprErrorKind, span: Span, message: impl Into<String>) -> Self {
+    pub(in crate::bitmap) fn new(kind: ExprErrorKind, span: Span, message: impl Into<String>) -> Self {
         Self { kind, span, message: message.into(), help: None }
     }
 
-    pub(in super::super) fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub(in crate::bitmap) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
