@@ -17,7 +17,7 @@ case $mode in
 build)
     cargo build --release --workspace --bins
     mkdir -p "$bin"
-    for program in warpath check generate bench-gpu bench-flow bench-start; do
+    for program in warpath check generate bench-gpu bench-flow bench-start bench-bitmap; do
         strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
     done
     ls -l "$bin"

@@ -10,10 +10,13 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use clap::Parser;
+use warpath::DeviceChoice;
+use warpath::bitmap::BitmapIndex;
+use warpath::bitmap::ask::BitmapEngine;
 use warpath::bitmap::wah::WahBuf;
 use warpath::cuda::{Cuda, Settings};
 use warpath_benches::bitmap::data::{DataSet, ratio};
-use warpath_benches::bitmap::method::{Candidate, Place, measure, name};
+use warpath_benches::bitmap::method::{Candidate, Place, mean_and_least, measure, name};
 use warpath_benches::bitmap::record::{Data, Results, Times};
 use warpath_benches::bitmap::workload::Workload;
 use warpath_benches::bitmap::{cpu, gpu};
@@ -55,6 +58,10 @@ struct Cli {
     #[arg(long, requires = "cuda")]
     registers: Option<u32>,
 
+    /// In place of the data sets, ask an index file: opened, planned and counted anew in each run
+    #[arg(long, num_args = 2, value_names = ["FILE", "EXPRESSION"])]
+    range: Vec<String>,
+
     /// Only these methods, by their names
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     only: Vec<String>,
@@ -70,6 +77,9 @@ fn main() -> Result<()> {
     ensure!(cli.runs > 0, "--runs: none");
     ensure!(cli.columns.iter().all(|columns| *columns > 0), "--columns: a union of none");
     ensure!(cli.threads.iter().all(|threads| *threads > 0), "--threads: none");
+    if let [file, expression] = &cli.range[..] {
+        return range(&cli, file, expression);
+    }
     let settings = Settings { registers: cli.registers, ..Settings::default() };
     let cuda = cli.cuda.map(|number| Cuda::with_settings(number, settings)).transpose()?.map(Rc::new);
     let mut results = Results { machine: machine::describe(), date: machine::now(), ..Results::default() };
@@ -81,6 +91,35 @@ fn main() -> Result<()> {
             results.save(file)?;
         }
     }
+    Ok(())
+}
+
+/// Times `warpath bitmap range --count`, but for the start of a process and of a device, by so many threads or on a device.
+fn range(cli: &Cli, file: &str, expression: &str) -> Result<()> {
+    let mut engine = BitmapEngine::new(&cli.cuda.map_or(DeviceChoice::Cpu, DeviceChoice::Cuda))?;
+    if let [threads] = cli.threads[..] {
+        engine = engine.with_threads(threads);
+    }
+    let mut times = Vec::new();
+    for run in 0..cli.runs {
+        let start = Instant::now();
+        let index = BitmapIndex::open(file)?;
+        let plan = index.plan(expression, false)?;
+        let answer = engine.answer(&index, &plan, false)?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+        if run == 0 {
+            println!(
+                "{}\n{expression}: {} of {} rows, {} of them checked by their values, on {}",
+                machine::describe(),
+                answer.rows,
+                index.rows(),
+                answer.checked,
+                engine.name(),
+            );
+        }
+    }
+    let (mean, least) = mean_and_least(&times);
+    println!("first {:.3} ms, then mean {mean:.3}, least {least:.3}", times[0]);
     Ok(())
 }
 
