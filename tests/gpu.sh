@@ -57,6 +57,7 @@ sanitize)
             "$bin/warpath" select --device cuda --workers 2 --on-error skip -o "$data/answers" --format arrow \
             'lang:string=$.user.lang' 'id:int64=$.id' 'x:float64=$.id' 'urls:string=$.entities.urls[*].url' \
             'all=$' -- "$data/twitter.ndjson"
+        compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --bitmaps 9
     done
     ;;
 *)

@@ -47,7 +47,6 @@ plain!(
     i32,
     i64,
     f64,
-    warpath_shared::bitmap::Column,
     warpath_shared::bitmap::Instr,
     warpath_shared::bitmap::TileStart,
     warpath_shared::index::level::KindWrites,

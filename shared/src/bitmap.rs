@@ -37,16 +37,6 @@ pub struct TileStart {
     pub skip: u32,
 }
 
-/// Where a bitmap's atoms and tiles begin in the arrays of all of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct Column {
-    /// Its first atom.
-    pub atoms: u64,
-    /// Its first [`TileStart`].
-    pub tiles: u64,
-}
-
 /// What an [`Instr`] does with the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]

@@ -43,7 +43,7 @@ use crate::coop::warp::ALL;
 /// Warps of a block.
 const WARPS: u32 = 4;
 /// Columns that a warp adds before all warps put together what they have.
-const ROUND: u32 = 3;
+const ROUND: u32 = 2;
 /// Chunks of a tile that a lane has.
 const PARTS: usize = (TILE_CHUNKS / LANES) as usize;
 
@@ -56,7 +56,7 @@ type Overlap = U32x4;
 
 /// Places for what is in whatever order: those of a tile, and behind them those of what is no part of it. That is beyond 127, and below 128 by what all
 /// fills have beyond one chunk: those that end in the tile 126 together, and the last, which may not, 127.
-const PLACES: u32 = 3 * TILE_CHUNKS;
+const PLACES: u32 = TILE_CHUNKS;
 /// Overlaps of the columns that a warp adds next.
 const OVERLAPS: usize = LANES as usize;
 /// What the warps of a block have of both.
@@ -67,6 +67,8 @@ const NOTED: usize = WARPS as usize * OVERLAPS;
 struct Tile<'a> {
     columns: Columns<'a>,
     number: u64,
+    /// Tiles of each column.
+    tiles: u64,
     /// How many chunks it has, and what the last of them has of rows.
     chunks: u32,
     last: u64,
@@ -106,6 +108,7 @@ impl<'a> Tile<'a> {
         Self {
             columns,
             number,
+            tiles: tiles_for(chunks),
             chunks: left.min(TILE_CHUNKS as u64) as u32,
             last: if left <= TILE_CHUNKS as u64 { last } else { wah::ALL },
             scattered: scattered.offset(warp * PLACES),
@@ -130,10 +133,9 @@ impl<'a> Tile<'a> {
     /// Which atoms of a column overlap the tile.
     #[inline(always)]
     fn overlap(&self, column: u32) -> Overlap {
-        let column = self.columns.columns.get(column as usize);
-        let at = (column.tiles + self.number) as usize;
+        let at = (column as u64 * (self.tiles + 1) + self.number) as usize;
         let (here, next) = (self.columns.tiles.get(at), self.columns.tiles.get(at + 1));
-        let first = column.atoms + here.atom as u64;
+        let first = self.columns.columns.get(column as usize) + here.atom as u64;
         let atoms = next.atom - here.atom + (next.skip > 0) as u32;
         U32x4([first as u32, (first >> 32) as u32, atoms.min(TILE_CHUNKS), here.skip])
     }
@@ -214,10 +216,11 @@ impl<'a> Tile<'a> {
     /// Adds a literal at its place; of a fill, and of what was not loaded, nothing: all 128 places are different, those of the latter behind the tile.
     #[inline(always)]
     fn put(&self, atom: u64, at: u32) {
-        let literal = atom & !(atom as i64 >> 63) as u64;
-        let place = self.scattered.offset(at.min(PLACES - 1));
-        // SAFETY: no other lane has this place.
-        unsafe { place.write(place.read() | literal) };
+        if atom as i64 > 0 {
+            let place = self.scattered.offset(at.min(PLACES - 1));
+            // SAFETY: no other lane has this place.
+            unsafe { place.write(place.read() | atom) };
+        }
     }
 
     /// Adds a fill of 1, which may go on behind the tile.

@@ -1,6 +1,6 @@
 //! Bitmaps on a device: programs over compressed ones, the methods of the paper beside them, and how they are made.
 
-use warpath_shared::bitmap::{Column, Instr, TILE_CHUNKS, TileStart};
+use warpath_shared::bitmap::{Instr, TILE_CHUNKS, TileStart, tiles_for};
 use warpath_shared::kernel::{
     BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs, Columns,
     CompressAtoms, CompressAtomsArgs, CompressStarts, CompressStartsArgs, DecompressScan, DecompressScanArgs,
@@ -18,7 +18,7 @@ use crate::error::Error;
 pub struct DeviceBitmaps<A: Accelerator> {
     atoms: Slot<A, u64>,
     tiles: Slot<A, TileStart>,
-    columns: Slot<A, Column>,
+    columns: Slot<A, u64>,
     /// How many of each there are.
     lens: [usize; 3],
     rows: u64,
@@ -111,22 +111,24 @@ impl<A: Accelerator> DeviceBitmaps<A> {
     /// [`Error::Device`], where memory is short too. [`Error::Internal`] if there are none, of no rows, or of different ones.
     pub fn load(&mut self, device: &A, bitmaps: &[Bitmap<'_>]) -> Result<(), Error> {
         let rows = bitmaps.first().map_or(0, |bitmap| bitmap.wah.rows());
-        if rows == 0 || bitmaps.iter().any(|bitmap| bitmap.wah.rows() != rows) {
+        let tiles = tiles_for(chunks_for(rows)) as usize + 1;
+        let same = |bitmap: &Bitmap<'_>| bitmap.wah.rows() == rows && bitmap.tiles.len() == tiles;
+        if rows == 0 || !bitmaps.iter().all(same) {
             return Err(Error::Internal("bitmaps are not all of the same rows".into()));
         }
         let mut columns = Vec::with_capacity(bitmaps.len());
-        let mut end = Column::default();
+        let mut end = 0;
         for bitmap in bitmaps {
             columns.push(end);
-            end.atoms += bitmap.wah.words().len() as u64;
-            end.tiles += bitmap.tiles.len() as u64;
+            end += bitmap.wah.words().len() as u64;
         }
-        self.lens = [end.atoms as usize, end.tiles as usize, columns.len()];
+        let of_each = tiles;
+        self.lens = [end as usize, of_each * columns.len(), columns.len()];
         self.rows = rows;
         let (atoms, tiles) = (self.atoms.room(device, self.lens[0])?, self.tiles.room(device, self.lens[1])?);
-        for (bitmap, at) in bitmaps.iter().zip(&columns) {
-            device.upload(atoms, at.atoms as usize, bitmap.wah.words())?;
-            device.upload(tiles, at.tiles as usize, bitmap.tiles)?;
+        for (number, (bitmap, first)) in bitmaps.iter().zip(&columns).enumerate() {
+            device.upload(atoms, *first as usize, bitmap.wah.words())?;
+            device.upload(tiles, number * of_each, bitmap.tiles)?;
         }
         device.upload(self.columns.room(device, columns.len())?, 0, &columns)
     }

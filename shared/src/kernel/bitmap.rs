@@ -2,7 +2,7 @@
 //! them, and compression.
 
 use super::{Kernel, LookBack, SizeError, Sizes, scan_tiles};
-use crate::bitmap::{Column, Instr, MAX_OUTPUTS, TILE_CHUNKS, TileStart, tiles_for};
+use crate::bitmap::{Instr, MAX_OUTPUTS, TILE_CHUNKS, TileStart, tiles_for};
 use crate::units::BLOCK_THREADS;
 use crate::view::{View, ViewMut};
 
@@ -15,10 +15,10 @@ const TILE_THREADS: usize = 128;
 pub struct Columns<'a> {
     /// The atoms of all.
     pub atoms: View<'a, u64>,
-    /// Where the tiles of all begin.
+    /// Where the tiles of all begin, column by column, with the entry behind the last of each.
     pub tiles: View<'a, TileStart>,
-    /// Where each one's atoms and tiles are.
-    pub columns: View<'a, Column>,
+    /// The first atom of each. What is known of a column without it, so that both are sent for at once, is where its tiles are.
+    pub columns: View<'a, u64>,
 }
 
 /// Runs a program over tiles. A block of four warps a tile.
@@ -63,7 +63,7 @@ unsafe impl Kernel for BitmapRange {
             sizes.equal("words = results × chunks", args.words.len(), outputs * args.chunks as usize)?;
         }
         let starts = args.columns.columns.len() * (tiles_for(args.chunks) as usize + 1);
-        sizes.at_least("tile starts ≥ columns × (tiles + 1)", args.columns.tiles.len(), starts)
+        sizes.equal("tile starts = columns × (tiles + 1)", args.columns.tiles.len(), starts)
     }
 }
 
@@ -105,7 +105,7 @@ unsafe impl Kernel for DecompressTiles {
         sizes.holds("stripe = whole tiles", whole, args.stripe as usize, args.chunks as usize)?;
         sizes.equal("words = columns × stripe", args.words.len(), columns * args.stripe as usize)?;
         let starts = columns * (tiles_for(args.chunks) as usize + 1);
-        sizes.at_least("tile starts ≥ columns × (tiles + 1)", args.columns.tiles.len(), starts)
+        sizes.equal("tile starts = columns × (tiles + 1)", args.columns.tiles.len(), starts)
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [--conformance FOLDER] [SHAPE=FILE...]
+//! check --device cuda --bitmaps ROUNDS
 //! ```
 //!
 //! SHAPE is twitter, walmart or bestbuy; the folder of `--conformance` has `cts.json`, the JSONPath compliance test suite, and
@@ -47,11 +48,14 @@ const PARTITIONS: [usize; 4] = [1 << 20, 7 << 20, 64 << 20, 1 << 30];
 
 fn main() -> Result<()> {
     let mut device = DeviceChoice::Cpu;
-    let (mut run_suite, mut conformance, mut files) = (true, None, Vec::new());
+    let (mut run_suite, mut conformance, mut bitmaps, mut files) = (true, None, None, Vec::new());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--no-suite" => run_suite = false,
+            "--bitmaps" => {
+                bitmaps = Some(args.next().context("--bitmaps ROUNDS")?.parse()?);
+            }
             "--conformance" => {
                 conformance = Some(PathBuf::from(args.next().context("--conformance FOLDER")?));
             }
@@ -70,6 +74,9 @@ fn main() -> Result<()> {
                 files.push((shape.to_owned(), path.to_owned()));
             }
         }
+    }
+    if let (Some(rounds), DeviceChoice::Cuda(number)) = (bitmaps, &device) {
+        return bitmaps::suite(&mut BitmapStage::new(warpath::cuda::Cuda::new(*number)?), 1, rounds, 20_000);
     }
     if run_suite {
         let numbers = match &device {
