@@ -56,12 +56,12 @@ pub fn all(cuda: &Rc<Cuda>) -> Vec<Candidate> {
             add(name, Family::Seed, place, How::Reduced(Some(Decompression::Scans), reduction));
         }
     }
-    // The parts of these, and what stored tiles make of them.
+    // The reductions alone, of columns that are decompressed before; and what stored tiles make of them.
     for (name, reduction) in [
-        ("coa, decompressed before", Reduction::Coa),
-        ("roa, decompressed before", Reduction::Roa),
-        ("hybrid, decompressed before", hybrid),
-        ("ideal hybrid, decompressed before", Reduction::IdealHybrid),
+        ("coa alone", Reduction::Coa),
+        ("roa alone", Reduction::Roa),
+        ("hybrid alone", hybrid),
+        ("ideal hybrid alone", Reduction::IdealHybrid),
     ] {
         add(name, Family::Seed, Place::Resident, How::Reduced(None, reduction));
     }
