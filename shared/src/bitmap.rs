@@ -13,7 +13,7 @@
 //!
 //! What is asked is a program ([`Instr`]) over an accumulator of one tile and a stack of such.
 
-/// Chunks of a tile: what one warp owns, four a lane.
+/// Chunks of a tile: four for each lane of a warp.
 pub const TILE_CHUNKS: u32 = 128;
 /// How many tiles a program may have pushed at once. An expression with less than 2⁸ operands within one another needs no more, if the larger
 /// operand goes first.
