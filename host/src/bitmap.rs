@@ -36,7 +36,7 @@ pub mod expr;
 mod file;
 mod index;
 mod layout;
-mod parallel;
+pub(crate) mod parallel;
 pub mod plan;
 pub mod reduce;
 pub mod run;

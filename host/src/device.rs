@@ -12,6 +12,7 @@ mod pipeline;
 mod query;
 mod results;
 mod tree;
+mod upload;
 
 use std::time::{Duration, Instant};
 

@@ -18,15 +18,18 @@
 //! # }
 //! ```
 
+mod resident;
+
 use std::num::NonZero;
 use std::thread;
 
+use self::resident::Resident;
 use super::BitmapIndex;
 use super::expr::parse;
 use super::plan::{Facts, Operand, Plan};
 use super::run::{self, run};
 use super::wah::Bitmap;
-use crate::device::{Accelerator, BitmapStage, DeviceBitmaps};
+use crate::device::Accelerator;
 use crate::engine::DeviceChoice;
 use crate::error::{Error, ExpressionError};
 
@@ -77,7 +80,9 @@ impl Plan {
     }
 }
 
-/// Answers expressions, one after the other: what a device allocates is kept for the next.
+/// Answers expressions, one after the other. What a device allocates is kept for the next: page-locked memory through which bitmaps come there, made by
+/// the first answer that needs some, and the bitmaps themselves, as long as the questions are of the same index (or of clones of it). That one is kept open
+/// until another is asked, or the engine is dropped.
 pub struct BitmapEngine {
     threads: usize,
     device: Option<Box<dyn Device>>,
@@ -87,24 +92,20 @@ pub struct BitmapEngine {
 trait Device: Send {
     fn name(&self) -> String;
 
-    fn run(&mut self, bitmaps: &[Bitmap<'_>], plan: &Plan, keep: bool) -> Result<run::Outputs, Error>;
-}
+    /// So many threads of the host copy to it.
+    fn set_threads(&mut self, threads: usize);
 
-/// What runs on a device, and the bitmaps that it runs over.
-struct Loaded<A: Accelerator> {
-    stage: BitmapStage<A>,
-    bitmaps: DeviceBitmaps<A>,
-}
+    /// Bitmaps that stay there take so many bytes at most.
+    fn set_memory(&mut self, bytes: u64);
 
-impl<A: Accelerator> Device for Loaded<A> {
-    fn name(&self) -> String {
-        self.stage.device().name()
-    }
-
-    fn run(&mut self, bitmaps: &[Bitmap<'_>], plan: &Plan, keep: bool) -> Result<run::Outputs, Error> {
-        self.bitmaps.load(self.stage.device(), bitmaps)?;
-        self.stage.range(&self.bitmaps, &plan.program, keep)
-    }
+    /// Runs a plan of an index over the bitmaps of its operands, of which there is one at least, and a row.
+    fn run(
+        &mut self,
+        index: &BitmapIndex,
+        plan: &Plan,
+        operands: &[Bitmap<'_>],
+        keep: bool,
+    ) -> Result<run::Outputs, Error>;
 }
 
 impl BitmapEngine {
@@ -117,8 +118,7 @@ impl BitmapEngine {
     /// A device, through what drives it; what bins leave undecided is checked by the CPU.
     #[must_use]
     pub fn on<A: Accelerator>(device: A) -> Self {
-        let loaded = Loaded { stage: BitmapStage::new(device), bitmaps: DeviceBitmaps::default() };
-        Self { device: Some(Box::new(loaded)), ..Self::cpu() }
+        Self { device: Some(Box::new(Resident::new(device))), ..Self::cpu() }
     }
 
     /// What is asked for. [`DeviceChoice::Auto`] is the CPU: an answer takes milliseconds, and a device has to be set up. Of several
@@ -137,8 +137,23 @@ impl BitmapEngine {
 
     /// With so many threads of the CPU, of which there is at least one.
     #[must_use]
-    pub fn with_threads(self, threads: usize) -> Self {
-        Self { threads: threads.max(1), ..self }
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        if let Some(device) = &mut self.device {
+            device.set_threads(self.threads);
+        }
+        self
+    }
+
+    /// With so many bytes of a device's memory, at most, for bitmaps that stay there for further questions: 1 GiB, if it is not called, and never more than
+    /// half of what is free. Where those of a question do not fit beside those that are there, all of these go first. Those of one question alone
+    /// may take more.
+    #[must_use]
+    pub fn with_device_memory(mut self, bytes: u64) -> Self {
+        if let Some(device) = &mut self.device {
+            device.set_memory(bytes);
+        }
+        self
     }
 
     /// What answers, in words.
@@ -159,7 +174,9 @@ impl BitmapEngine {
         let (operands, keep) = (plan.operands(index)?, keep || !plan.is_exact());
         let outputs = match &mut self.device {
             // A device is not asked of nothing.
-            Some(device) if !operands.is_empty() && index.rows() > 0 => device.run(&operands, plan, keep)?,
+            Some(device) if !operands.is_empty() && index.rows() > 0 => {
+                device.run(index, plan, &operands, keep)?
+            }
             _ => run(&operands, &plan.program, index.rows(), self.threads, keep)?,
         };
         plan.settle(index, outputs.chunks, &outputs.counts, self.threads)

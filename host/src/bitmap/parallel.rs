@@ -22,7 +22,7 @@ fn in_threads(most: usize, work: impl Fn() + Sync) {
 }
 
 /// Makes something of each item. The results have the order of the items.
-pub(super) fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
     let count = items.len();
     let queue = Mutex::new(items.into_iter().enumerate());
     let made = Mutex::new(Vec::with_capacity(count));

@@ -313,6 +313,14 @@ impl Cuda {
         Ok(self.stream.get_or_init(|| Arc::new(stream)))
     }
 
+    /// Page-locks what is about to be copied, if it is in memory that is to be so and is not yet.
+    fn lock(&self, context: &Arc<Context>, from: &[u8]) {
+        if let Err(error) = lock(context, from) {
+            // The driver copies from any memory. If it is the device that failed, the copy says so, too.
+            let _ = self.device.unlocked.set(error);
+        }
+    }
+
     /// Waits for the stream. The context is this thread's.
     fn synchronize(&self) -> Result<(), Error> {
         self.stream()?.synchronize().map_err(failed("cuStreamSynchronize"))
@@ -604,6 +612,7 @@ impl Accelerator for Cuda {
         let to = buffer.bytes.start() + range.start as u64;
         let mut staging = self.staging();
         if range.len() > STAGED_UPLOADS {
+            self.lock(context, bytes(from));
             // SAFETY: `range` lies within the buffer, and the slice is borrowed until the stream has been waited for.
             unsafe { self.copy_to(to, bytes(from)) }?;
             self.synchronize()?;
@@ -631,10 +640,7 @@ impl Accelerator for Cuda {
         if range.is_empty() {
             return Ok(());
         }
-        if let Err(error) = lock(&self.enter()?.context, bytes(from)) {
-            // The driver copies from any memory. If it is the device that failed, the copy says so, too.
-            let _ = self.device.unlocked.set(error);
-        }
+        self.lock(&self.enter()?.context, bytes(from));
         let to = buffer.bytes.start() + range.start as u64;
         // SAFETY: `range` lies within the buffer, and the caller vouches for the slice.
         unsafe { self.copy_to(to, bytes(from)) }

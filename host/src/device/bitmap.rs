@@ -1,5 +1,7 @@
 //! Bitmaps on a device: programs over compressed ones, the methods of the paper beside them, and how they are made.
 
+use std::ops::Range;
+
 use warpath_shared::bitmap::{Instr, TILE_CHUNKS, TileStart, tiles_for};
 use warpath_shared::kernel::{
     BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs, Columns,
@@ -9,12 +11,16 @@ use warpath_shared::kernel::{
 };
 use warpath_shared::wah::{chunks_for, last_chunk};
 
+use super::upload::Uploads;
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
+use crate::bitmap::build::BinNumber;
+use crate::bitmap::parallel;
 use crate::bitmap::run::{Outputs, outputs};
 use crate::bitmap::wah::{Bitmap, WahBuf};
 use crate::error::Error;
 
-/// Compressed bitmaps in device memory, in arrays that are kept from one question to the next.
+/// Compressed bitmaps in device memory, in arrays that are kept from one question to the next, with page-locked memory through which they come
+/// there.
 pub struct DeviceBitmaps<A: Accelerator> {
     atoms: Slot<A, u64>,
     tiles: Slot<A, TileStart>,
@@ -22,6 +28,7 @@ pub struct DeviceBitmaps<A: Accelerator> {
     /// How many of each there are.
     lens: [usize; 3],
     rows: u64,
+    uploads: Uploads,
 }
 
 impl<A: Accelerator> Default for DeviceBitmaps<A> {
@@ -32,6 +39,7 @@ impl<A: Accelerator> Default for DeviceBitmaps<A> {
             columns: Slot::default(),
             lens: [0; 3],
             rows: 0,
+            uploads: Uploads::default(),
         }
     }
 }
@@ -76,6 +84,10 @@ pub enum Decompression {
     Tiles,
 }
 
+/// Bytes of chunks of bins that are made and compressed at once. All columns of a device's memory do not fit, and more at once are not faster: of 32 million
+/// rows this is 66 bins, and the kernels of each such group read and write 1 GB or more, beside which a launch is nothing.
+const MOST_CHUNK_BYTES: usize = 256 << 20;
+
 /// What works on bitmaps, in buffers that are kept from one call to the next.
 pub struct BitmapStage<A: Accelerator> {
     device: A,
@@ -87,6 +99,7 @@ pub struct BitmapStage<A: Accelerator> {
     scratch: ScanScratch<A, u64>,
     atoms: Slot<A, u64>,
     bins: Slot<A, u32>,
+    uploads: Uploads,
 }
 
 /// The smallest power of two that is no less.
@@ -111,26 +124,79 @@ impl<A: Accelerator> DeviceBitmaps<A> {
     /// [`Error::Device`], where memory is short too. [`Error::Internal`] if there are none, of no rows, or of different ones.
     pub fn load(&mut self, device: &A, bitmaps: &[Bitmap<'_>]) -> Result<(), Error> {
         let rows = bitmaps.first().map_or(0, |bitmap| bitmap.wah.rows());
-        let tiles = tiles_for(chunks_for(rows)) as usize + 1;
-        let same = |bitmap: &Bitmap<'_>| bitmap.wah.rows() == rows && bitmap.tiles.len() == tiles;
-        if rows == 0 || !bitmaps.iter().all(same) {
+        let atoms = bitmaps.iter().map(|bitmap| bitmap.wah.words().len()).sum();
+        self.reserve(device, rows, bitmaps.len(), atoms)?;
+        self.add(device, bitmaps)
+    }
+
+    /// Makes room for so many bitmaps of so many rows, with so many atoms together. Those that were there are gone.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too.
+    pub fn reserve(&mut self, device: &A, rows: u64, columns: usize, atoms: usize) -> Result<(), Error> {
+        self.lens = [0; 3];
+        self.rows = rows;
+        self.atoms.room(device, atoms)?;
+        self.tiles.room(device, columns * Self::tiles_of_each(rows))?;
+        self.columns.room(device, columns).map(drop)
+    }
+
+    /// Whether there is room for so many bitmaps more, with so many atoms together.
+    #[must_use]
+    pub fn has_room(&self, columns: usize, atoms: usize) -> bool {
+        let tiles = columns * Self::tiles_of_each(self.rows);
+        let fits = |used: usize, more: usize, capacity: usize| used + more <= capacity;
+        fits(self.lens[0], atoms, self.atoms.capacity())
+            && fits(self.lens[1], tiles, self.tiles.capacity())
+            && fits(self.lens[2], columns, self.columns.capacity())
+    }
+
+    /// Copies bitmaps to a device, behind those that are there. Where it fails, those stay.
+    ///
+    /// # Errors
+    /// [`Error::Device`]. [`Error::Internal`] if they are of no rows, or of others than [`reserve`](Self::reserve) was told, or where it made
+    /// no room for them.
+    pub fn add(&mut self, device: &A, bitmaps: &[Bitmap<'_>]) -> Result<(), Error> {
+        let of_each = Self::tiles_of_each(self.rows);
+        let same = |bitmap: &Bitmap<'_>| bitmap.wah.rows() == self.rows && bitmap.tiles.len() == of_each;
+        if self.rows == 0 || !bitmaps.iter().all(same) {
             return Err(Error::Internal("bitmaps are not all of the same rows".into()));
         }
+        let (atoms, tiles): (Vec<&[u64]>, Vec<&[TileStart]>) =
+            bitmaps.iter().map(|bitmap| (bitmap.wah.words(), bitmap.tiles)).unzip();
+        let [first_atom, first_tile, first_column] = self.lens;
         let mut columns = Vec::with_capacity(bitmaps.len());
-        let mut end = 0;
-        for bitmap in bitmaps {
-            columns.push(end);
-            end += bitmap.wah.words().len() as u64;
+        let mut end = first_atom;
+        for atoms in &atoms {
+            columns.push(end as u64);
+            end += atoms.len();
         }
-        let of_each = tiles;
-        self.lens = [end as usize, of_each * columns.len(), columns.len()];
-        self.rows = rows;
-        let (atoms, tiles) = (self.atoms.room(device, self.lens[0])?, self.tiles.room(device, self.lens[1])?);
-        for (number, (bitmap, first)) in bitmaps.iter().zip(&columns).enumerate() {
-            device.upload(atoms, *first as usize, bitmap.wah.words())?;
-            device.upload(tiles, number * of_each, bitmap.tiles)?;
-        }
-        device.upload(self.columns.room(device, columns.len())?, 0, &columns)
+        self.uploads.upload_all(device, self.atoms.get_mut()?, first_atom, &atoms)?;
+        self.uploads.upload_all(device, self.tiles.get_mut()?, first_tile, &tiles)?;
+        device.upload(self.columns.get_mut()?, first_column, &columns)?;
+        self.lens = [end, first_tile + of_each * columns.len(), first_column + columns.len()];
+        Ok(())
+    }
+
+    /// So many threads of the host copy bitmaps to page-locked memory: one a core, if it is not called.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.uploads.set_threads(threads);
+    }
+
+    /// Places of tiles of a bitmap of so many rows.
+    fn tiles_of_each(rows: u64) -> usize {
+        tiles_for(chunks_for(rows)) as usize + 1
+    }
+
+    /// Bytes of device memory that so many bitmaps of so many rows take beside their atoms.
+    pub(crate) fn bytes_beside(rows: u64, columns: usize) -> u64 {
+        let of_each = size_of::<TileStart>() * Self::tiles_of_each(rows) + size_of::<u64>();
+        of_each as u64 * columns as u64
+    }
+
+    /// Bytes of device memory that are taken, whether bitmaps are in them or not.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.atoms.bytes() + self.tiles.bytes() + self.columns.bytes()) as u64
     }
 
     /// How many there are.
@@ -162,6 +228,7 @@ impl<A: Accelerator> BitmapStage<A> {
             scratch: ScanScratch::default(),
             atoms: Slot::default(),
             bins: Slot::default(),
+            uploads: Uploads::default(),
         }
     }
 
@@ -396,27 +463,35 @@ impl<A: Accelerator> BitmapStage<A> {
             WahBuf::new(all[ends[0] as usize..ends[1] as usize].to_vec(), rows)
                 .map_err(|fault| Error::Internal(format!("a device compressed wrongly: {fault}")))
         };
-        of_columns.windows(2).map(column).collect()
+        parallel::map(of_columns.windows(2).collect(), column).into_iter().collect()
     }
 
-    /// The bitmaps of bins, from the bin of each row: so many bins at a time as there is room for.
+    /// The bitmaps of bins, from the bin of each row: as many bins at a time as 256 MiB of chunks hold, or an eighth of the memory that is free,
+    /// but one at least.
     ///
     /// # Errors
     /// [`Error::Device`]. [`Error::Internal`] for no rows.
-    pub fn bitmaps_of(&mut self, bins: &[u32], count: u32) -> Result<Vec<WahBuf>, Error> {
+    pub fn bitmaps_of<N: BinNumber>(&mut self, bins: &[N], count: u32) -> Result<Vec<WahBuf>, Error> {
         let rows = bins.len() as u64;
         if rows == 0 {
             return Err(Error::Internal("no rows to be binned".into()));
         }
+        let Self { device, bins: slot, uploads, .. } = self;
+        // The kernel takes numbers of 32 bits.
+        let widen = |range: Range<usize>, wide: &mut [u32]| {
+            for (wide, bin) in wide.iter_mut().zip(&bins[range]) {
+                *wide = (*bin).into();
+            }
+        };
+        uploads.upload(device, slot.room(device, bins.len())?, 0, bins.len(), widen)?;
         let chunks = chunks_for(rows) as usize;
-        // A quarter of the memory holds words and where their atoms begin; the number of words has 32 bits.
-        let room = (self.device.free_memory()? as usize / 4 / (16 * chunks)).min((1 << 31) / chunks).max(1);
-        let device = &self.device;
-        device.upload(self.bins.room(device, bins.len())?, 0, bins)?;
+        // Beside them are as many atoms at most, and where these begin: 20 bytes for each 8 of these.
+        let bytes = MOST_CHUNK_BYTES.min(self.device.free_memory()? as usize / 8);
+        let at_once = (bytes / (8 * chunks)).max(1) as u32;
         let mut all = Vec::with_capacity(count as usize);
         let mut first = 0;
         while first < count {
-            let some = (count - first).min(room as u32);
+            let some = (count - first).min(at_once);
             let Self { device, bins: slot, words, .. } = self;
             let len = some as usize * chunks;
             device.zero(words.room(device, len)?, 0, len)?;
