@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use crate::answer::{Answer, LineFault, Want};
+use crate::bitmap::build::BitmapMaker;
 use crate::cpu::HostIndex;
 use crate::error::Error;
 use crate::program::Program;
@@ -89,6 +90,14 @@ pub trait Backend: Send + Sync {
     fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
         let _ = (bytes, partition_size, levels);
         Ok(None)
+    }
+
+    /// What makes the bitmaps of a bitmap index: the CPU, but where the backend has a way of its own.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails.
+    fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
+        Ok(BitmapMaker::cpu())
     }
 
     /// Whether bitmaps are read from an index file faster than they are made.

@@ -10,6 +10,7 @@ use crate::answer::{Limit, Want};
 use crate::auto::{self, Choice};
 use crate::backend::{Backend, Stage, Together};
 use crate::bitmap::BitmapIndex;
+use crate::bitmap::build::BitmapMaker;
 #[cfg(feature = "arrow")]
 use crate::columns::RecordBatches;
 use crate::columns::Schema;
@@ -409,6 +410,16 @@ impl Engine {
     pub(crate) fn choose_to_store(&self, sources: &[Source]) -> Result<Chosen, Error> {
         let chosen = self.choose(sources)?;
         Ok(Chosen { partition_size: self.partition_size.unwrap_or_else(|| Cpu.partition_size()), ..chosen })
+    }
+
+    /// What makes the bitmaps of an index of something else than a file of lines. Where the engine chooses, that is the CPU.
+    pub(crate) fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
+        self.usual().bitmap_maker()
+    }
+
+    /// What makes the bitmaps of an index of the lines of a file: what answers it.
+    pub(crate) fn bitmap_maker_for(&self, path: &Path) -> Result<BitmapMaker, Error> {
+        self.choose(&[Source::File(path.to_owned())])?.backend.bitmap_maker()
     }
 
     /// Whether the backend reads bitmaps of an index file in place of making them; where the engine chooses, the one for an input of

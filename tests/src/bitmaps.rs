@@ -1,5 +1,7 @@
 //! Holds bitmaps, on the CPU and on a device, to an oracle that has a `bool` a row.
 
+pub mod index;
+
 use anyhow::{Result, ensure};
 use warpath::bitmap::run::{Outputs, run};
 use warpath::bitmap::wah::{Bitmap, OnesBuilder, WahBuf, tile_starts};

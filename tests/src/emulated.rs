@@ -28,6 +28,10 @@ struct Device {
     kernels: Mutex<BTreeMap<&'static str, u64>>,
     /// Bytes of the largest array that has been copied to the device.
     largest_upload: AtomicU64,
+    /// Bytes of all that has been copied to the device.
+    uploaded: AtomicU64,
+    /// How many more copies to the device there may be.
+    uploads_left: AtomicU64,
     /// How often a queue has been waited for.
     waits: AtomicU64,
     memory: u64,
@@ -42,6 +46,8 @@ impl Default for Device {
             queues: AtomicU64::new(0),
             kernels: Mutex::default(),
             largest_upload: AtomicU64::new(0),
+            uploaded: AtomicU64::new(0),
+            uploads_left: AtomicU64::new(u64::MAX),
             waits: AtomicU64::new(0),
             memory: 1 << 30,
             used: AtomicU64::new(0),
@@ -64,6 +70,17 @@ impl Emulated {
     pub fn take_work(&self) -> (BTreeMap<&'static str, u64>, u64) {
         let kernels = std::mem::take(&mut *self.0.kernels.lock().unwrap());
         (kernels, self.0.largest_upload.swap(0, Ordering::Relaxed))
+    }
+
+    /// Bytes of all that has been copied to the device since this was asked last.
+    #[must_use]
+    pub fn take_uploaded(&self) -> u64 {
+        self.0.uploaded.swap(0, Ordering::Relaxed)
+    }
+
+    /// Lets so many copies to the device be, and each after these fail.
+    pub fn fail_uploads_after(&self, uploads: u64) {
+        self.0.uploads_left.store(uploads, Ordering::Relaxed);
     }
 
     /// How often a queue would have been waited for since this was asked last: downloads together are one wait.
@@ -173,7 +190,12 @@ impl Accelerator for Emulated {
     }
 
     fn upload<T: Plain>(&self, buffer: &mut HostBuffer<T>, at: usize, from: &[T]) -> Result<(), Error> {
+        let fewer = |left: u64| left.checked_sub(1);
+        if self.0.uploads_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_err() {
+            return Err(DeviceError::Cuda { call: "upload", message: "it was to fail".into() }.into());
+        }
         self.0.largest_upload.fetch_max(size_of_val(from) as u64, Ordering::Relaxed);
+        self.0.uploaded.fetch_add(size_of_val(from) as u64, Ordering::Relaxed);
         buffer.slice_mut()[at..at + from.len()].copy_from_slice(from);
         Ok(())
     }

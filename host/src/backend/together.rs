@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use warpath_shared::units::Level;
 
 use super::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
+use crate::bitmap::build::BitmapMaker;
 use crate::error::Error;
 use crate::program::Program;
 
@@ -103,6 +104,11 @@ impl Backend for Together {
             }
         }
         Ok(all)
+    }
+
+    /// Those of a column are made by one.
+    fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
+        self.backends[0].bitmap_maker()
     }
 
     fn uses_index_files(&self) -> bool {

@@ -5,6 +5,7 @@
 //! | `ndjson` | how do the lines of a file become columns, in one pass? |
 //! | `table` | and the rows of Arrow's and Parquet's tables? |
 //! | `bitmaps` | how do bins of rows become bitmaps of bins? |
+//! | `maker` | and on a device? |
 //!
 //! ```
 //! use warpath::bitmap::build::{ColumnSpec, build_column};
@@ -20,6 +21,7 @@
 //! ```
 
 mod bitmaps;
+mod maker;
 mod ndjson;
 #[cfg(feature = "arrow")]
 mod table;
@@ -38,11 +40,12 @@ use crate::error::{Error, IndexError, InputError, RecordError};
 use crate::stamp::Stamp;
 
 pub use bitmaps::{BinNumber, bitmaps_of};
+pub use maker::BitmapMaker;
 pub use ndjson::build_ndjson;
 #[cfg(feature = "arrow")]
-pub use table::build_arrow;
+pub use table::{build_arrow, build_arrow_by};
 #[cfg(feature = "cli")]
-pub use table::build_table;
+pub use table::{build_table, build_table_by};
 
 /// A column that is to be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +92,9 @@ pub struct LeftOut {
 /// Builds columns of a file, which its first bytes tell to be a table, of Parquet, or of Arrow's as a file or a stream; any other is lines of
 /// JSON, plain or compressed.
 ///
+/// Where the engine answers by a device, that makes the bitmaps too ([`BitmapMaker::on`]). One that chooses ([`DeviceChoice::Auto`](crate::DeviceChoice::Auto))
+/// opens none for a table.
+///
 /// # Errors
 /// As for [`build_ndjson`] and for `build_table`; [`Error::Usage`] for a table that this build of Warpath does not read.
 pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
@@ -96,7 +102,7 @@ pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Buil
     match opened.table()? {
         None => build_ndjson(engine, path, specs),
         #[cfg(feature = "cli")]
-        Some(_) => Ok((build_table(path, specs)?, LeftOut::default())),
+        Some(_) => Ok((build_table_by(&mut engine.bitmap_maker()?, path, specs)?, LeftOut::default())),
         #[cfg(not(feature = "cli"))]
         Some(table) => Err(Error::Usage(format!(
             "{}: is {table}, which this build of Warpath does not read",
@@ -193,6 +199,7 @@ fn check_names(specs: &[ColumnSpec]) -> Result<(), Error> {
 
 /// Builds each column of its parts, one after the other: each takes all cores, and memory of its own.
 fn build_parts(
+    maker: &mut BitmapMaker,
     specs: &[ColumnSpec],
     sources: Vec<String>,
     without: &[Kind],
@@ -204,7 +211,7 @@ fn build_parts(
     }
     let all = specs.iter().zip(sources).zip(without).zip(columns);
     all.map(|(((spec, source), without), raw)| {
-        build_column(&spec.name, &source, finish(raw, spec.kind, *without), &spec.bins)
+        build_column_by(maker, &spec.name, &source, finish(raw, spec.kind, *without), &spec.bins)
     })
     .collect()
 }
@@ -216,6 +223,20 @@ fn build_parts(
 /// # Errors
 /// [`Error::Usage`] where the values cannot be cut so.
 pub fn build_column(
+    name: &str,
+    source: &str,
+    values: ColumnValues,
+    spec: &BinSpec,
+) -> Result<BuiltColumn, Error> {
+    build_column_by(&mut BitmapMaker::cpu(), name, source, values, spec)
+}
+
+/// The same, with bitmaps by a maker.
+///
+/// # Errors
+/// As for [`build_column`] and for [`BitmapMaker::make`].
+pub fn build_column_by(
+    maker: &mut BitmapMaker,
     name: &str,
     source: &str,
     values: ColumnValues,
@@ -249,7 +270,7 @@ pub fn build_column(
         }
     };
     let Numbered { bins, numbers, spec } = made;
-    let bitmaps = bitmaps::of_numbers(&numbers, bins.len());
+    let bitmaps = maker.make(&numbers, bins.len())?;
     let told = |bin: &Bin| match &bin.holds {
         Holds::Values { least, greatest } => least == greatest,
         _ => true,

@@ -21,6 +21,7 @@ use super::results::Texts;
 use super::tree::{TreeCut, TreeStage, Trees};
 use crate::answer::{Answer, LineFault, Piece, Want};
 use crate::backend::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
+use crate::bitmap::build::BitmapMaker;
 use crate::columns::ColumnBatch;
 use crate::cpu::Cpu;
 use crate::error::Error;
@@ -331,6 +332,10 @@ impl<A: Accelerator> Drop for DeviceWorker<'_, A> {
 impl<A: Accelerator> Backend for Pipeline<A> {
     fn name(&self) -> String {
         self.device.name()
+    }
+
+    fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
+        Ok(BitmapMaker::on(self.device.queue()?))
     }
 
     fn partition_size(&self) -> usize {

@@ -21,6 +21,7 @@ use warpath::backend::Backend;
 use warpath::device::{BitmapStage, Pipeline};
 use warpath::{DeviceChoice, Engine, Program, Query, Source};
 use warpath_tests::oracle;
+use warpath_tests::random::Rng;
 use warpath_tests::resident::Resident;
 use warpath_tests::results;
 use warpath_tests::strict;
@@ -94,6 +95,17 @@ fn main() -> Result<()> {
                 let mut stage = BitmapStage::new(warpath::cuda::Cuda::new(*number)?);
                 bitmaps::suite(&mut stage, 1, 300, 20_000)?;
                 bitmaps::suite(&mut stage, 2, 6, 2_000_000)
+            })?;
+            let cuda = warpath::cuda::Cuda::new(*number)?;
+            step("bitmaps of bins, by a maker", || {
+                bitmaps::index::check_makers(&cuda, &mut Rng::new(3), 5_000_000)
+            })?;
+            step("questions over bitmaps that stay", || {
+                let rng = &mut Rng::new(4);
+                bitmaps::index::check_questions(&cuda, rng, (100, 20_000), 30_000)?;
+                bitmaps::index::check_questions(&cuda, rng, (40, 20_000), 1 << 30)?;
+                bitmaps::index::check_questions(&cuda, rng, (6, 3_000_000), 1 << 30)?;
+                bitmaps::index::check_questions(&cuda, rng, (4, 3_000_000), 4 << 20)
             })?;
             if let Some(folder) = &conformance {
                 step("JSONTestSuite", || {

@@ -9,7 +9,7 @@ use arrow_array::types::{
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 
-use super::{ColumnSpec, build_parts, check_names};
+use super::{BitmapMaker, ColumnSpec, build_parts, check_names};
 use crate::bitmap::Built;
 use crate::bitmap::column::Kind;
 use crate::bitmap::parallel;
@@ -40,6 +40,19 @@ pub fn build_arrow(
     batches: impl RecordBatchReader + Send,
     specs: &[ColumnSpec],
 ) -> Result<Built, Error> {
+    build_arrow_by(&mut BitmapMaker::cpu(), name, batches, specs)
+}
+
+/// The same, with bitmaps by a maker.
+///
+/// # Errors
+/// As for [`build_arrow`] and for [`BitmapMaker::make`].
+pub fn build_arrow_by(
+    maker: &mut BitmapMaker,
+    name: &str,
+    batches: impl RecordBatchReader + Send,
+    specs: &[ColumnSpec],
+) -> Result<Built, Error> {
     check_names(specs)?;
     let schema = batches.schema();
     let fields = specs.iter().map(|spec| field(name, &schema, spec)).collect::<Result<Vec<_>, _>>()?;
@@ -59,7 +72,7 @@ pub fn build_arrow(
     })?;
     let (rows, parts): (Vec<u64>, _) = parts.into_iter().unzip();
     let sources = specs.iter().map(|spec| spec.source.clone()).collect();
-    let columns = build_parts(specs, sources, &without, parts)?;
+    let columns = build_parts(maker, specs, sources, &without, parts)?;
     Ok(Built { rows: rows.into_iter().sum(), columns, ..Built::default() })
 }
 
@@ -172,7 +185,7 @@ fn cells(array: &dyn Array) -> Option<Cells<'_>> {
 }
 
 #[cfg(feature = "cli")]
-pub use file::build_table;
+pub use file::{build_table, build_table_by};
 
 /// Files of tables.
 #[cfg(feature = "cli")]
@@ -186,7 +199,7 @@ mod file {
     use arrow_schema::{ArrowError, Schema};
 
     use super::super::{Opened, TableForm};
-    use super::{ColumnSpec, build_arrow, failed};
+    use super::{BitmapMaker, ColumnSpec, build_arrow_by, failed};
     use crate::bitmap::Built;
     use crate::error::{Error, InputError};
 
@@ -194,8 +207,20 @@ mod file {
     /// for is read.
     ///
     /// # Errors
-    /// As for [`build_arrow`]; those of the file; [`Error::Usage`] for what is no such file, or is one that this build of Warpath does not read.
+    /// As for [`build_arrow`](super::build_arrow); those of the file; [`Error::Usage`] for what is no such file, or is one that this build of Warpath does not read.
     pub fn build_table(path: &Path, specs: &[ColumnSpec]) -> Result<Built, Error> {
+        build_table_by(&mut BitmapMaker::cpu(), path, specs)
+    }
+
+    /// The same, with bitmaps by a maker.
+    ///
+    /// # Errors
+    /// As for [`build_table`] and for [`BitmapMaker::make`].
+    pub fn build_table_by(
+        maker: &mut BitmapMaker,
+        path: &Path,
+        specs: &[ColumnSpec],
+    ) -> Result<Built, Error> {
         let opened = Opened::new(path)?;
         let Some(form) = opened.table()? else {
             return Err(Error::Usage(format!("{}: is no table of Parquet or Arrow", opened.name)));
@@ -204,15 +229,17 @@ mod file {
         let file = file.map_err(|source| InputError::Io { name: opened.name.clone(), source })?;
         let failed = |error| failed(&opened.name, error);
         let built = match form {
-            TableForm::Parquet => build_arrow(&opened.name, parquet(file, &opened.name, specs)?, specs),
+            TableForm::Parquet => {
+                build_arrow_by(maker, &opened.name, parquet(file, &opened.name, specs)?, specs)
+            }
             TableForm::ArrowFile => {
                 let schema = arrow_file(&file, None).map_err(failed)?.schema();
                 let file = arrow_file(&file, Some(wanted(&schema, specs))).map_err(failed)?;
-                build_arrow(&opened.name, file, specs)
+                build_arrow_by(maker, &opened.name, file, specs)
             }
             TableForm::ArrowStream => {
                 let stream = StreamReader::try_new(BufReader::new(file), None).map_err(failed)?;
-                build_arrow(&opened.name, stream, specs)
+                build_arrow_by(maker, &opened.name, stream, specs)
             }
         }?;
         Ok(Built { stamp: Some(opened.settled()?), ..built })
