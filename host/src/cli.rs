@@ -67,7 +67,7 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Index { command: IndexCommand::Build(args) } => index::build(&args),
         Command::Index { command: IndexCommand::Info(args) } => index::info(&args),
         Command::Index { command: IndexCommand::Dump(args) } => index::dump(args, ui),
-        Command::Bitmap { command: BitmapCommand::Build(args) } => bitmap::build(&args, ui),
+        Command::Bitmap { command: BitmapCommand::Build(args) } => bitmap::build(&args, ui, started),
         Command::Bitmap { command: BitmapCommand::Info(args) } => bitmap::info(&args),
         Command::Bitmap { command: BitmapCommand::Range(args) } => bitmap::range(args, ui, started),
         Command::Tree(args) => tree::run(&args, ui),

@@ -113,6 +113,14 @@ fn lines_are_printed_or_counted() {
 }
 
 #[test]
+fn what_made_the_bitmaps_is_said() {
+    let folder = folder();
+    let stats = build(&folder, &["--bins=quantiles:5", "--bins=lang=distinct", "--on-error=skip", "--stats"]);
+    let said = "\nlines       200\ncolumns     2\nbitmaps     11 by cpu\nmaking them 0.";
+    assert!(stats.stderr.contains(said) && stats.stderr.contains("\nwriting     0."), "{stats}");
+}
+
+#[test]
 fn records_and_columns_are_those_of_the_lines() {
     let folder = folder();
     let expression = "followers >= 900 and lang in ('en', 'nl')";

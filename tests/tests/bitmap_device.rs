@@ -7,7 +7,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tempfile::TempDir;
 use warpath::bitmap::ask::BitmapEngine;
 use warpath::bitmap::build::{
-    BitmapMaker, ColumnSpec, bitmaps_of, build, build_ndjson, build_table, build_table_by,
+    BitmapMaker, ColumnSpec, bitmaps_of, build, build_column, build_column_by, build_ndjson, build_table,
+    build_table_by,
 };
 use warpath::bitmap::value::ColumnValues;
 use warpath::bitmap::wah::Bitmap;
@@ -36,10 +37,18 @@ fn a_device_makes_what_it_is_asked_for() {
     let device = Emulated::default();
     let mut maker = BitmapMaker::on(device.clone());
     let rng = &mut Rng::new(2);
-    for (rows, values, made) in [(0, 1, 0), (1, 1, 1), (64, 1, 1), (20_000, 511, 1), (20_000, 512, 0)] {
+    for (rows, values, made) in [(0, 1, 0), (1, 1, 1), (64, 1, 1), (9000, 4095, 1), (9000, 4096, 0)] {
         check_maker(&mut maker, rng, rows, values).unwrap();
         assert_eq!(groups(&device), made, "{rows} rows of {values} values");
     }
+    let rows: Vec<i64> = (0..100).collect();
+    let specs = "distinct".parse().unwrap();
+    let before = maker.made();
+    build_column_by(&mut maker, "n", "n", ColumnValues::ints(rows), &specs).unwrap();
+    let made = maker.made();
+    assert_eq!((made.by_device - before.by_device, made.by_cpu - before.by_cpu), (100, 0));
+    // That was asked before: a column of 4,097 bins, and one of no rows, which has no bin.
+    assert_eq!(before.by_cpu, 4097);
     assert_eq!(maker.name(), "emulated");
     assert_eq!(BitmapMaker::cpu().name(), "cpu");
 }
@@ -48,10 +57,10 @@ fn a_device_makes_what_it_is_asked_for() {
 #[test]
 fn bins_are_made_in_groups() {
     let rng = &mut Rng::new(3);
-    let numbers: Vec<u32> = (0..5000).map(|_| rng.below(70_000) as u32).collect();
-    let want = bitmaps_of(&numbers, 70_000);
+    let numbers: Vec<u32> = (0..5000).map(|_| rng.below(20_000) as u32).collect();
+    let want = bitmaps_of(&numbers, 20_000);
     let device = Emulated::default();
-    assert_eq!(BitmapStage::new(device.clone()).bitmaps_of(&numbers, 70_000).unwrap(), want);
+    assert_eq!(BitmapStage::new(device.clone()).bitmaps_of(&numbers, 20_000).unwrap(), want);
     assert_eq!(groups(&device), 1);
 
     let numbers: Vec<u16> = numbers.iter().map(|number| (number % 300) as u16).collect();
@@ -157,8 +166,7 @@ fn bytes(bitmap: &Bitmap<'_>) -> u64 {
 fn of_distinct(rows: usize, seed: u64) -> BitmapIndex {
     let rng = &mut Rng::new(seed);
     let values = ColumnValues::ints((0..rows).map(|_| rng.below(20) as i64).collect());
-    let column =
-        warpath::bitmap::build::build_column("n", "n", values, &"distinct".parse().unwrap()).unwrap();
+    let column = build_column("n", "n", values, &"distinct".parse().unwrap()).unwrap();
     BitmapIndex::from_built(Built { rows: rows as u64, columns: vec![column], ..Built::default() }).unwrap()
 }
 
@@ -246,6 +254,18 @@ fn bitmaps_beyond_the_memory_that_they_may_take_go() {
     for expression in ["n = 1", "n in (1, 2, 3)", "n = 1", "n >= 4"] {
         ask(&mut none, expression);
     }
+}
+
+#[test]
+fn an_index_that_is_let_go_is_loaded_again() {
+    let (device, index) = (Emulated::default(), of_distinct(20_000, 1));
+    let mut engine = BitmapEngine::on(device.clone());
+    for _ in 0..2 {
+        assert_eq!(uploaded(&mut engine, &device, &index, "n = 3"), bytes_of(&index, [3]));
+        assert_eq!(uploaded(&mut engine, &device, &index, "n = 3"), 0);
+        engine.forget();
+    }
+    BitmapEngine::cpu().forget();
 }
 
 /// A question that fails leaves nothing behind that another takes for a bitmap.

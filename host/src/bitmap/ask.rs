@@ -82,7 +82,7 @@ impl Plan {
 
 /// Answers expressions, one after the other. What a device allocates is kept for the next: page-locked memory through which bitmaps come there, made by
 /// the first answer that needs some, and the bitmaps themselves, as long as the questions are of the same index (or of clones of it). That one is kept open
-/// until another is asked, or the engine is dropped.
+/// until another is asked ([`forget`](Self::forget)).
 pub struct BitmapEngine {
     threads: usize,
     device: Option<Box<dyn Device>>,
@@ -97,6 +97,9 @@ trait Device: Send {
 
     /// Bitmaps that stay there take so many bytes at most.
     fn set_memory(&mut self, bytes: u64);
+
+    /// Lets go of an index and of its bitmaps.
+    fn forget(&mut self);
 
     /// Runs a plan of an index over the bitmaps of its operands, of which there is one at least, and a row.
     fn run(
@@ -154,6 +157,13 @@ impl BitmapEngine {
             device.set_memory(bytes);
         }
         self
+    }
+
+    /// Lets go of the index that was asked last, and of its bitmaps on a device: the next question loads them again. Memory stays.
+    pub fn forget(&mut self) {
+        if let Some(device) = &mut self.device {
+            device.forget();
+        }
     }
 
     /// What answers, in words.

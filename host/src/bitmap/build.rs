@@ -40,8 +40,8 @@ use crate::error::{Error, IndexError, InputError, RecordError};
 use crate::stamp::Stamp;
 
 pub use bitmaps::{BinNumber, bitmaps_of};
-pub use maker::BitmapMaker;
-pub use ndjson::build_ndjson;
+pub use maker::{BitmapMaker, Made};
+pub use ndjson::{build_ndjson, build_ndjson_by};
 #[cfg(feature = "arrow")]
 pub use table::{build_arrow, build_arrow_by};
 #[cfg(feature = "cli")]
@@ -92,17 +92,29 @@ pub struct LeftOut {
 /// Builds columns of a file, which its first bytes tell to be a table, of Parquet, or of Arrow's as a file or a stream; any other is lines of
 /// JSON, plain or compressed.
 ///
-/// Where the engine answers by a device, that makes the bitmaps too ([`BitmapMaker::on`]). One that chooses ([`DeviceChoice::Auto`](crate::DeviceChoice::Auto))
-/// opens none for a table.
+/// Bitmaps are made by what suits the engine and the file ([`BitmapMaker::of`]).
 ///
 /// # Errors
 /// As for [`build_ndjson`] and for `build_table`; [`Error::Usage`] for a table that this build of Warpath does not read.
 pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
+    build_by(&mut BitmapMaker::of(engine, path)?, engine, path, specs)
+}
+
+/// The same, with bitmaps by a maker.
+///
+/// # Errors
+/// As for [`build`] and for [`BitmapMaker::make`].
+pub fn build_by(
+    maker: &mut BitmapMaker,
+    engine: &Engine,
+    path: &Path,
+    specs: &[ColumnSpec],
+) -> Result<(Built, LeftOut), Error> {
     let opened = Opened::new(path)?;
     match opened.table()? {
-        None => build_ndjson(engine, path, specs),
+        None => build_ndjson_by(maker, engine, path, specs),
         #[cfg(feature = "cli")]
-        Some(_) => Ok((build_table_by(&mut engine.bitmap_maker()?, path, specs)?, LeftOut::default())),
+        Some(_) => Ok((build_table_by(maker, path, specs)?, LeftOut::default())),
         #[cfg(not(feature = "cli"))]
         Some(table) => Err(Error::Usage(format!(
             "{}: is {table}, which this build of Warpath does not read",

@@ -332,6 +332,8 @@ pub enum BitmapCommand {
 ///
 /// For each column, values are cut into bins, and each bin has a compressed bitmap of the lines whose value is in it. `bitmap range`,
 /// and `--where` of `query` and `select`, ask them which lines have such values. The index is bound to FILE as it is now.
+///
+/// What answers (--device) makes the bitmaps, too. On a device it does for columns of up to 4096 bins; those of more the CPU makes sooner.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -390,6 +392,10 @@ pub struct BitmapBuildArgs {
     /// Take a record for malformed that is not JSON by all of RFC 8259, or not UTF-8
     #[arg(long)]
     pub strict: bool,
+
+    /// Say at the end what made the bitmaps, and how long each part took, on standard error
+    #[arg(long, help_heading = "Messages")]
+    pub stats: bool,
 
     #[command(flatten)]
     pub engine: EngineArgs,

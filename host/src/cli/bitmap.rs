@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::BinaryBytes;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::bitmap::bins::BinSpec;
-use warpath::bitmap::build::{self, ColumnSpec};
+use warpath::bitmap::build::{self, BitmapMaker, ColumnSpec};
 use warpath::bitmap::column::Kind;
 use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};
@@ -24,7 +24,7 @@ use super::ui::Ui;
 use super::{index, query, run, select};
 
 /// Makes a bitmap index.
-pub fn build(args: &BitmapBuildArgs, ui: &Ui) -> Result<ExitCode, Failure> {
+pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let mut specs: Vec<ColumnSpec> = args.columns.iter().map(|column| spec(column)).collect();
     for kind in &args.types {
         let Some((name, kind)) = kind.split_once('=') else {
@@ -58,13 +58,53 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     }
     refuse_to_overwrite(args)?;
     let engine = run::engine(&args.engine, args.on_error, args.strict)?;
-    let (built, left_out) = build::build(&engine, &args.file, &specs).map_err(Failure::of_bitmap)?;
+    let mut maker = BitmapMaker::of(&engine, &args.file).map_err(Failure::of_bitmap)?;
+    let built = build::build_by(&mut maker, &engine, &args.file, &specs).map_err(Failure::of_bitmap)?;
+    let ((built, left_out), read) = (built, started.elapsed());
     if let Some(first) = &left_out.first {
         let records = if left_out.count == 1 { "record" } else { "records" };
         ui.warning(format_args!("{} malformed {records} skipped; first: {first}", left_out.count));
     }
-    BitmapIndex::from_built(built)?.write(&args.output).map_err(Failure::of_bitmap)?;
+    let index = BitmapIndex::from_built(built)?;
+    index.write(&args.output).map_err(Failure::of_bitmap)?;
+    if args.stats {
+        let table = building_statistics(&maker, &index, read, started.elapsed());
+        let _ = io::stderr().lock().write_all(table.as_bytes());
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `read` is when columns were built, and `all` when the index was written.
+fn building_statistics(maker: &BitmapMaker, index: &BitmapIndex, read: Duration, all: Duration) -> String {
+    let made = maker.made();
+    let mut by = vec![(made.by_cpu, "cpu".to_owned())];
+    if made.by_device > 0 {
+        by.insert(0, (made.by_device, maker.name()));
+    }
+    by.retain(|(bitmaps, _)| *bitmaps > 0);
+    let by: Vec<String> = by.into_iter().map(|(bitmaps, name)| format!("{bitmaps} by {name}")).collect();
+    named(&[
+        ("lines", index.rows().to_string()),
+        ("columns", index.columns().len().to_string()),
+        ("bitmaps", if by.is_empty() { "none".to_owned() } else { by.join(", ") }),
+        ("making them", seconds(made.took)),
+        ("the rest", seconds(read.saturating_sub(made.took))),
+        ("writing", seconds(all.saturating_sub(read))),
+    ])
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.6} s", time.as_secs_f64())
+}
+
+/// Lines of a name and what belongs to it.
+fn named(rows: &[(&str, String)]) -> String {
+    let mut table = String::new();
+    for (name, value) in rows {
+        // A string takes everything.
+        let _ = writeln!(table, "{name:<11} {value}");
+    }
+    table
 }
 
 /// A column as it is asked for: `NAME=PATH`, or the name of a table's column.
@@ -276,8 +316,7 @@ fn statistics(
     let bytes: u64 = plan.operands(index).map_or(0, |operands| {
         operands.iter().map(|bitmap| 8 * (bitmap.wah.words().len() + bitmap.tiles.len()) as u64).sum()
     });
-    let seconds = |time: Duration| format!("{:.6} s", time.as_secs_f64());
-    let rows = [
+    named(&[
         ("backend", engine.name()),
         ("lines", index.rows().to_string()),
         ("found", answer.rows.to_string()),
@@ -287,13 +326,7 @@ fn statistics(
         ("planning", seconds(planning)),
         ("answering", seconds(answering)),
         ("printing", seconds(printing)),
-    ];
-    let mut table = String::new();
-    for (name, value) in rows {
-        // A string takes everything.
-        let _ = writeln!(table, "{name:<11} {value}");
-    }
-    table
+    ])
 }
 
 /// Prints the records, or columns of them: what `query` and `select` do with `--where`.

@@ -74,11 +74,6 @@ impl<A: Accelerator> Resident<A> {
         Ok(())
     }
 
-    fn forget(&mut self) {
-        self.slots.clear();
-        self.index = None;
-    }
-
     /// Makes room for all bitmaps of an index, if that is within bounds; else for as many as are, and for those that are missing at least.
     fn make_room(&mut self, index: &BitmapIndex, missing: &Missing<'_>) -> Result<(), Error> {
         let device = self.stage.device();
@@ -132,6 +127,11 @@ impl<A: Accelerator> Device for Resident<A> {
 
     fn set_memory(&mut self, bytes: u64) {
         self.bytes = bytes;
+    }
+
+    fn forget(&mut self) {
+        self.slots.clear();
+        self.index = None;
     }
 
     fn run(

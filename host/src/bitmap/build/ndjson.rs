@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{ColumnSpec, LeftOut, Opened, build_parts, check_names, records_of};
+use super::{BitmapMaker, ColumnSpec, LeftOut, Opened, build_parts, check_names, records_of};
 use crate::answer::Want;
 use crate::bitmap::Built;
 use crate::bitmap::column::Kind;
@@ -21,7 +21,7 @@ const LINES: u64 = 64;
 /// one pass over it, by whatever answers the engine's queries. What a path finds is the value of the line's row; where it finds nothing, and
 /// where the line is no record, the row is [`Holds::Missing`](crate::bitmap::column::Holds::Missing).
 ///
-/// Where a device answers them, it makes the bitmaps, too.
+/// What answers makes the bitmaps, too ([`BitmapMaker::of`]).
 ///
 /// Says also which malformed records were left out, if the engine [skips](crate::OnError::Skip) them. [`Built::lines`] has offsets for plain files
 /// alone.
@@ -31,13 +31,25 @@ const LINES: u64 = 64;
 /// are not told apart, for values that cannot be cut as is asked, and for an engine of documents; those of the input, and
 /// [`IndexError::Unsettled`] where the file has been written to meanwhile; [`Error::Device`].
 pub fn build_ndjson(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
+    build_ndjson_by(&mut engine.bitmap_maker_for(path)?, engine, path, specs)
+}
+
+/// The same, with bitmaps by a maker.
+///
+/// # Errors
+/// As for [`build_ndjson`] and for [`BitmapMaker::make`].
+pub fn build_ndjson_by(
+    maker: &mut BitmapMaker,
+    engine: &Engine,
+    path: &Path,
+    specs: &[ColumnSpec],
+) -> Result<(Built, LeftOut), Error> {
     engine.wants_lines("a bitmap index is")?;
     check_names(specs)?;
     let queries = specs.iter().map(query).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let opened = Opened::new(path)?;
     let want = Want { matches: true, records: true, ..Want::default() };
-    let mut maker = engine.bitmap_maker_for(path)?;
     let answers = Numbered { answers: engine.open(path)?.answers(program, want), lines: 0 };
     let parts =
         parallel::map_source(answers, |(first, batch)| Ok::<_, Error>(Part::of(specs, first, &batch)))?;
@@ -60,7 +72,7 @@ pub fn build_ndjson(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Resul
     };
     let sources = queries.iter().map(|query| query.ast().to_string()).collect();
     let raw = parts.into_iter().map(|part| part.columns).collect();
-    let columns = build_parts(&mut maker, specs, sources, &vec![Kind::Text; specs.len()], raw)?;
+    let columns = build_parts(maker, specs, sources, &vec![Kind::Text; specs.len()], raw)?;
     Ok((Built { rows, records, columns, lines, stamp: Some(stamp) }, left_out))
 }
 
