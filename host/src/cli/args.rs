@@ -332,8 +332,6 @@ pub enum BitmapCommand {
 ///
 /// For each column, values are cut into bins, and each bin has a compressed bitmap of the lines whose value is in it. `bitmap range`,
 /// and `--where` of `query` and `select`, ask them which lines have such values. The index is bound to FILE as it is now.
-///
-/// What answers (--device) makes the bitmaps, too. On a device it does for columns of up to 4096 bins; those of more the CPU makes sooner.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -358,6 +356,8 @@ Types:
   int, float, text, bool  as what most values are, if it is not said
   time                    strings that are instants of RFC 3339, such as 2024-05-01T12:00:00Z
 Values of another type are in a bin of their own, as are null and what is missing.
+
+What answers (--device) makes the bitmaps, too; of columns with more than 4096 bins, the CPU does.
 
 The language of expressions, and more: docs/bitmaps.md.")]
 pub struct BitmapBuildArgs {
