@@ -12,9 +12,9 @@ use warpath::bitmap::expr::{
 use warpath::bitmap::plan::{Counted, Facts, Operand, Plan};
 use warpath::bitmap::run::run;
 use warpath::bitmap::value::{self, ColumnValues, State};
-use warpath::bitmap::{BinNumbers, BitmapIndex, Built, BuiltColumn, StoredValues};
+use warpath::bitmap::{BitmapIndex, Built, BuiltColumn};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
-use warpath_tests::bitmaps::{chunks, compressed};
+use warpath_tests::bitmaps::{chunks, compressed, stored};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 
@@ -112,42 +112,9 @@ fn built(name: &str, kind: Kind, cells: &[Cell], rng: &mut Rng) -> BuiltColumn {
     for number in &numbers {
         bins[*number].rows += 1;
     }
-    let one_each =
-        bins.iter().all(|bin| !matches!(&bin.holds, Holds::Values { least, greatest } if least != greatest));
-    // What is stored for rows without a value means nothing.
-    let odd = rng.below(100) as i64;
-    let values = if kind == Kind::Bool || one_each && rng.below(2) == 0 {
-        StoredValues::Bins(match rng.below(3) {
-            0 => BinNumbers::U8(numbers.iter().map(|number| *number as u8).collect()),
-            1 => BinNumbers::U16(numbers.iter().map(|number| *number as u16).collect()),
-            _ => BinNumbers::U32(numbers.iter().map(|number| *number as u32).collect()),
-        })
-    } else {
-        let value = |cell: &Cell| if let Cell::Value(value) = cell { Some(value.clone()) } else { None };
-        let values = cells.iter().map(value);
-        let number = |value| match value {
-            Some(Scalar::Int(value) | Scalar::Time(value)) => value,
-            _ => odd,
-        };
-        match kind {
-            Kind::Int => StoredValues::Int(values.map(number).collect()),
-            Kind::Time => StoredValues::Time(values.map(number).collect()),
-            Kind::Float => {
-                let float = |value| if let Some(Scalar::Float(value)) = value { value } else { odd as f64 };
-                StoredValues::Float(values.map(float).collect())
-            }
-            _ => {
-                let (mut offsets, mut bytes) = (vec![0], Vec::new());
-                for value in values {
-                    if let Some(Scalar::Text(text)) = value {
-                        bytes.extend_from_slice(text.as_bytes());
-                    }
-                    offsets.push(bytes.len() as u64);
-                }
-                StoredValues::Text { offsets, bytes }
-            }
-        }
-    };
+    let value = |cell: &Cell| if let Cell::Value(value) = cell { Some(value.clone()) } else { None };
+    let rows: Vec<_> = numbers.into_iter().zip(cells.iter().map(value)).collect();
+    let values = stored(&bins, &rows);
     let column =
         Column { name: name.into(), source: format!("$.{name}"), kind, binning: "random".into(), bins };
     BuiltColumn { column, bitmaps, values }
@@ -558,7 +525,7 @@ fn hold_to_oracle(table: &Table, text: &str, rng: &mut Rng, seen: &mut Seen) {
     let [answer, _] = interpreted_by(&approximate.program, &operands(table, &approximate), rows, 63);
     assert_eq!(answer, possible, "approximate: {}", explained());
 
-    let bitmaps = planned.operands(&table.index).unwrap();
+    let bitmaps = planned.operands(&table.index, 1).unwrap();
     let outputs = run(&bitmaps, &planned.program, rows as u64, 1 + rng.below(3), true).unwrap();
     assert_eq!(outputs.chunks[0], chunks(&sure), "{}", explained());
     if !planned.is_exact() {
@@ -710,12 +677,10 @@ fn undecided(columns: Vec<(&str, Kind, Vec<Cell>)>) -> Table {
             binning: "one".into(),
             bins: bins.iter().map(|(holds, is)| Bin { holds: holds.clone(), rows: rows_of(is) }).collect(),
         };
-        let number = |cell: &Cell| if let Cell::Value(Scalar::Int(value)) = cell { *value } else { 500 };
-        let float = |cell: &Cell| if let Cell::Value(Scalar::Float(value)) = cell { *value } else { 0.0 };
-        let values = match kind {
-            Kind::Int => StoredValues::Int(cells.iter().map(number).collect()),
-            _ => StoredValues::Float(cells.iter().map(float).collect()),
-        };
+        let value = |cell: &Cell| if let Cell::Value(value) = cell { Some(value.clone()) } else { None };
+        let cells_of_bins: Vec<_> =
+            cells.iter().map(|cell| (usize::from(!is_value(cell)), value(cell))).collect();
+        let values = stored(&column.bins, &cells_of_bins);
         let bitmaps = bins.iter().map(|(_, is)| compressed(is)).collect();
         built.push(BuiltColumn { column: column.clone(), bitmaps, values });
         described.push((column, cells));

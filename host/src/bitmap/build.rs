@@ -5,6 +5,7 @@
 //! | `ndjson` | how do the lines of a file become columns, in one pass? |
 //! | `table` | and the rows of Arrow's and Parquet's tables? |
 //! | `bitmaps` | how do bins of rows become bitmaps of bins? |
+//! | `values` | and what is stored of the values of each? |
 //!
 //! ```
 //! use warpath::bitmap::build::{ColumnSpec, build_column};
@@ -23,12 +24,13 @@ mod bitmaps;
 mod ndjson;
 #[cfg(feature = "arrow")]
 mod table;
+mod values;
 
 use std::fs::File;
 use std::path::Path;
 
 use super::bins::{BinSpec, Dictionary, Sorted, Value, cut, sort_keys};
-use super::built::{BinNumbers, Built, BuiltColumn, StoredValues};
+use super::built::{Built, BuiltColumn};
 use super::column::{Bin, Column, Holds, Kind};
 use super::parallel;
 use super::value::{ColumnValues, Data, Raw, State, finish};
@@ -37,6 +39,7 @@ use crate::engine::Engine;
 use crate::error::{Error, IndexError, InputError, RecordError};
 use crate::stamp::Stamp;
 
+use bitmaps::BinNumbers;
 pub use bitmaps::{BinNumber, bitmaps_of};
 pub use ndjson::build_ndjson;
 #[cfg(feature = "arrow")]
@@ -211,7 +214,7 @@ fn build_parts(
 
 /// Cuts values into bins, and makes the bitmap of each.
 ///
-/// Work is shared by as many threads as there are cores. What is stored of the values is what bins do not tell.
+/// Work is shared by as many threads as there are cores. What is stored of the values is what bins do not tell: how far each is from the least of its bin.
 ///
 /// # Errors
 /// [`Error::Usage`] where the values cannot be cut so.
@@ -250,19 +253,7 @@ pub fn build_column(
     };
     let Numbered { bins, numbers, spec } = made;
     let bitmaps = bitmaps::of_numbers(&numbers, bins.len());
-    let told = |bin: &Bin| match &bin.holds {
-        Holds::Values { least, greatest } => least == greatest,
-        _ => true,
-    };
-    let values = match data {
-        _ if bins.iter().all(told) => StoredValues::Bins(numbers),
-        Data::Int(values) => StoredValues::Int(values),
-        Data::Float(values) => StoredValues::Float(values),
-        Data::Time(values) => StoredValues::Time(values),
-        Data::Text { offsets, bytes } => StoredValues::Text { offsets, bytes },
-        // Booleans have a bin each.
-        Data::Bool(_) => StoredValues::Bins(numbers),
-    };
+    let values = values::of_bins(&bins, &numbers, &data);
     let (name, source) = (name.to_owned(), source.to_owned());
     Ok(BuiltColumn {
         column: Column { name, source, kind, binning: spec.to_string(), bins },
