@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! answer     chunk 0    ├── 63 rows ──┤  chunk 1 …      a thread takes stretches of 1,024 chunks
-//! undecided  chunk 0    │ 0 1 0 0 1 … │                 and goes from chunk to chunk
+//! possible   chunk 0    │ 0 1 0 0 1 … │                 and goes from chunk to chunk
 //! ```
 //!
 //! A chunk is asked as a whole: each operand of an `and` gets the rows that those before it have left, each of an `or` those that none has
@@ -32,7 +32,7 @@ const STRETCH: usize = 8 * TILE_CHUNKS as usize;
 const ROWS_OF_A_THREAD: u64 = 1 << 14;
 
 impl Plan {
-    /// What the program stored becomes the answer: rows of output 1 of which the expression is true are added to output 0.
+    /// What the program stored becomes the answer: rows of output 1 of which the expression is true are added to output 0, which are some of them.
     ///
     /// `outputs` has the chunks of each output, or none of an output 0 that was only counted, where there is no other.
     ///
@@ -49,43 +49,45 @@ impl Plan {
         let mut chunks = outputs.next().unwrap_or_default();
         let sure = counts.first().copied().unwrap_or(0);
         let Some(formula) = &self.check else { return Ok(Answer { chunks, rows: sure, checked: 0 }) };
-        let (Some(undecided), Some(count)) = (outputs.next(), counts.get(1)) else {
+        let (Some(possible), Some(count)) = (outputs.next(), counts.get(1)) else {
             return Err(Error::Internal("a plan that is not exact has two outputs".into()));
         };
-        if undecided.len() != chunks.len() {
+        let undecided = count.checked_sub(sure);
+        let (Some(count), true) = (undecided, possible.len() == chunks.len()) else {
             return Err(Error::Internal("the outputs of a plan have different chunks".into()));
-        }
+        };
         let threads = threads.min(count.div_ceil(ROWS_OF_A_THREAD) as usize).max(1);
-        let more = settle(formula, index, &mut chunks, &undecided, threads)?;
-        Ok(Answer { chunks, rows: sure + more, checked: *count })
+        let more = if count > 0 { settle(formula, index, &mut chunks, &possible, threads)? } else { 0 };
+        Ok(Answer { chunks, rows: sure + more, checked: count })
     }
 }
 
-/// Adds the rows of `undecided` of which a formula is true to `chunks`, and says how many these are.
+/// Adds the rows of `possible` of which a formula is true to `chunks`, of which it is known, and says how many these are.
 fn settle(
     formula: &Formula,
     index: &BitmapIndex,
     chunks: &mut [u64],
-    undecided: &[u64],
+    possible: &[u64],
     threads: usize,
 ) -> Result<u64, Error> {
     let mut leaves = Vec::new();
     let asked = Asked::new(formula, index, &mut leaves)?;
-    let stretches = chunks.chunks_mut(STRETCH).zip(undecided.chunks(STRETCH)).enumerate();
-    let stretches = stretches.filter(|(_, (_, asked))| asked.iter().any(|chunk| *chunk != 0)).collect();
-    let added = parallel::map_in(threads, stretches, |(number, (chunks, undecided))| {
-        let mut stretch =
-            Stretch { index, leaves: &leaves, number, read: leaves.iter().map(|_| None).collect() };
-        let mut added = 0;
-        for (at, (chunk, undecided)) in chunks.iter_mut().zip(undecided).enumerate() {
-            if *undecided != 0 {
-                let found = asked.of(&mut stretch, at, *undecided)?;
-                *chunk |= found;
-                added += u64::from(found.count_ones());
+    let stretches = chunks.chunks_mut(STRETCH).zip(possible.chunks(STRETCH)).enumerate().collect();
+    let added =
+        parallel::map_in(threads, stretches, |(number, (chunks, possible)): (_, (&mut [u64], &[u64]))| {
+            let mut stretch =
+                Stretch { index, leaves: &leaves, number, read: leaves.iter().map(|_| None).collect() };
+            let mut added = 0;
+            for (at, (chunk, possible)) in chunks.iter_mut().zip(possible).enumerate() {
+                let undecided = *possible & !*chunk;
+                if undecided != 0 {
+                    let found = asked.of(&mut stretch, at, undecided)?;
+                    *chunk |= found;
+                    added += u64::from(found.count_ones());
+                }
             }
-        }
-        Ok(added)
-    });
+            Ok(added)
+        });
     added.into_iter().sum()
 }
 
