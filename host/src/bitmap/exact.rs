@@ -71,7 +71,7 @@ fn settle(
     threads: usize,
 ) -> Result<u64, Error> {
     let mut leaves = Vec::new();
-    let asked = Asked::new(formula, index, &mut leaves)?;
+    let asked = Asked::new(formula, index, &mut leaves, threads)?;
     let stretches = chunks.chunks_mut(STRETCH).zip(possible.chunks(STRETCH)).enumerate().collect();
     let added =
         parallel::map_in(threads, stretches, |(number, (chunks, possible)): (_, (&mut [u64], &[u64]))| {
@@ -101,9 +101,15 @@ enum Asked {
 }
 
 impl Asked {
-    fn new<'a>(formula: &Formula, index: &'a BitmapIndex, leaves: &mut Vec<Leaf<'a>>) -> Result<Self, Error> {
+    fn new<'a>(
+        formula: &Formula,
+        index: &'a BitmapIndex,
+        leaves: &mut Vec<Leaf<'a>>,
+        threads: usize,
+    ) -> Result<Self, Error> {
         let mut all = |all: &[Formula]| {
-            let all: Result<Vec<Self>, Error> = all.iter().map(|of| Self::new(of, index, leaves)).collect();
+            let all: Result<Vec<Self>, Error> =
+                all.iter().map(|of| Self::new(of, index, leaves, threads)).collect();
             all.map(|mut all| {
                 // What costs least comes first: it may leave nothing to do.
                 all.sort_by_key(|of| of.cost(leaves));
@@ -115,7 +121,7 @@ impl Asked {
             Formula::And(of) => Self::And(all(of)?),
             Formula::Or(of) => Self::Or(all(of)?),
             Formula::Leaf { column, choice } => {
-                leaves.push(Leaf::new(*column, choice, index)?);
+                leaves.push(Leaf::new(*column, choice, index, threads)?);
                 Self::Leaf(leaves.len() - 1)
             }
         })

@@ -19,7 +19,7 @@ use crate::bitmap::plan::formula::Choice;
 use crate::bitmap::plan::ranges::{Key, Ranges, Share};
 use crate::bitmap::tile::{self, TILE};
 use crate::bitmap::wah::Bitmap;
-use crate::bitmap::{BitmapIndex, Texts, Values};
+use crate::bitmap::{BitmapIndex, Texts, Values, parallel};
 use crate::cpu::{Isa, Simd, Work};
 use crate::error::Error;
 
@@ -58,16 +58,24 @@ enum Wanted {
 }
 
 impl<'a> Leaf<'a> {
-    pub fn new(column: usize, choice: &Choice, index: &'a BitmapIndex) -> Result<Self, Error> {
+    /// Counts the rows of the bins that it cuts, in so many threads.
+    pub fn new(
+        column: usize,
+        choice: &Choice,
+        index: &'a BitmapIndex,
+        threads: usize,
+    ) -> Result<Self, Error> {
         let described = &index.columns()[column];
         let (mut cut, mut all, mut none) = (Vec::new(), Vec::new(), Vec::new());
         for (number, bin) in described.bins.iter().enumerate() {
             match choice.share(bin) {
                 Share::All => all.push(number),
                 Share::None => none.push(number),
-                Share::Unknown => cut.push(Cut::new(index, described, column, number, choice)?),
+                Share::Unknown => cut.push(number),
             }
         }
+        let cut = parallel::map_in(threads, cut, |number| Cut::new(index, described, column, number, choice));
+        let cut = cut.into_iter().collect::<Result<_, Error>>()?;
         let atoms = |bins: &[usize]| bins.iter().map(|bin| index.atoms(column, *bin)).sum::<u64>();
         let inside = atoms(&all) <= atoms(&none);
         Ok(Self { column, cut, others: if inside { all } else { none }, inside })
