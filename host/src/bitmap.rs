@@ -18,8 +18,10 @@
 //! | `file` | where are these, and how do they get into a file? |
 //! | `check` | are atoms and tiles what they say? |
 //! | `index` | what is read of it, and when is that checked? |
+//! | `values` | what is read of the values of a bin? |
 //! | [`expr`] | what does an expression say? |
 //! | [`plan`] | which bitmaps answer it, by which program, and what is left to check? |
+//! | `tile` | what rows has a tile of a bitmap? |
 //! | [`run`](mod@run) | how is a program run over bitmaps, on the CPU? |
 //! | [`ask`] | who answers: the CPU, or a device? |
 //! | `exact` | which rows that bins leave undecided are in the answer? |
@@ -42,11 +44,14 @@ pub mod reduce;
 pub mod run;
 mod show;
 mod store;
+mod tile;
 pub mod value;
+mod values;
 pub mod wah;
 
 pub use crate::stamp::Stamp;
-pub use built::{BinNumbers, Built, BuiltColumn, StoredValues};
-pub use index::{BitmapIndex, BitmapInfo, ColumnInfo, Numbers, Texts, Values};
+pub use built::{Built, BuiltColumn, StoredValues};
+pub use index::{BitmapIndex, BitmapInfo, ColumnInfo};
 pub(crate) use layout::BLOCK_LINES;
 pub use layout::{MAX_ROWS, VERSION};
+pub use values::{Texts, Values};

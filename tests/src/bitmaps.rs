@@ -3,6 +3,8 @@
 pub mod index;
 
 use anyhow::{Result, ensure};
+use warpath::bitmap::StoredValues;
+use warpath::bitmap::column::{Bin, Holds, Scalar};
 use warpath::bitmap::run::{Outputs, run};
 use warpath::bitmap::wah::{Bitmap, OnesBuilder, WahBuf, tile_starts};
 use warpath::device::{Accelerator, BitmapStage, Decompression, DeviceBitmaps, Method};
@@ -10,6 +12,47 @@ use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode, TileStart, check};
 use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
 
 use crate::random::Rng;
+
+/// What is stored of the values of rows, of each the number of its bin and its value, if it has one: by the words of docs/bitmap-file.md.
+pub fn stored(bins: &[Bin], rows: &[(usize, Option<Scalar>)]) -> Vec<StoredValues> {
+    // Doubles by their bits: those below 0 the other way round, and -0 is one of them.
+    let float = |value: f64| {
+        let size = i128::from(value.abs().to_bits());
+        if value < 0.0 { -size - 1 } else { size }
+    };
+    let number = |value: &Scalar| match value {
+        Scalar::Int(value) | Scalar::Time(value) => i128::from(*value),
+        Scalar::Float(value) => float(*value),
+        Scalar::Bool(value) => i128::from(*value),
+        _ => 0,
+    };
+    let of_bin = |(number_of_bin, bin): (usize, &Bin)| {
+        let Holds::Values { least, greatest } = &bin.holds else { return StoredValues::Same };
+        let values =
+            rows.iter().filter(|(of, _)| *of == number_of_bin).map(|(_, value)| value.as_ref().unwrap());
+        if least == greatest {
+            return StoredValues::Same;
+        }
+        if let Scalar::Text(_) = least {
+            let (mut offsets, mut bytes) = (vec![0], Vec::new());
+            for value in values {
+                if let Scalar::Text(text) = value {
+                    bytes.extend_from_slice(text.as_bytes());
+                }
+                offsets.push(bytes.len() as u64);
+            }
+            return StoredValues::Text { offsets, bytes };
+        }
+        let far = values.map(|value| number(value) - number(least));
+        match number(greatest) - number(least) {
+            ..256 => StoredValues::U8(far.map(|far| far.try_into().unwrap()).collect()),
+            256..65_536 => StoredValues::U16(far.map(|far| far.try_into().unwrap()).collect()),
+            65_536..0x1_0000_0000 => StoredValues::U32(far.map(|far| far.try_into().unwrap()).collect()),
+            _ => StoredValues::U64(far.map(|far| far.try_into().unwrap()).collect()),
+        }
+    };
+    bins.iter().enumerate().map(of_bin).collect()
+}
 
 /// Rows of a column, with runs of all lengths, of a density of its own.
 pub fn rows(rng: &mut Rng, count: usize) -> Vec<bool> {

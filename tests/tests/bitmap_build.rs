@@ -25,9 +25,10 @@ use warpath::bitmap::build::{
 use warpath::bitmap::column::{Bin, Holds, Kind, Scalar};
 use warpath::bitmap::value::{Cell, ColumnValues};
 use warpath::bitmap::wah::WahBuf;
-use warpath::bitmap::{BinNumbers, Built, BuiltColumn, StoredValues};
+use warpath::bitmap::{Built, BuiltColumn, StoredValues};
 use warpath::device::Pipeline;
 use warpath::{DeviceChoice, Engine, Error, OnError};
+use warpath_tests::bitmaps::stored;
 use warpath_tests::emulated::Emulated;
 
 // --- what is held to what -------------------------------------------------------------------------------------------
@@ -40,50 +41,6 @@ enum Row {
     Null,
     Other,
     NaN,
-}
-
-fn number_of(numbers: &BinNumbers, row: usize) -> usize {
-    match numbers {
-        BinNumbers::U8(numbers) => numbers[row].into(),
-        BinNumbers::U16(numbers) => numbers[row].into(),
-        BinNumbers::U32(numbers) => numbers[row] as usize,
-    }
-}
-
-/// The value that is stored for a row, if values are stored.
-fn stored(values: &StoredValues, row: usize) -> Option<Scalar> {
-    match values {
-        StoredValues::Bins(_) => None,
-        StoredValues::Int(values) => Some(Scalar::Int(values[row])),
-        StoredValues::Float(values) => Some(Scalar::Float(values[row])),
-        StoredValues::Time(values) => Some(Scalar::Time(values[row])),
-        StoredValues::Text { offsets, bytes } => {
-            let text = &bytes[offsets[row] as usize..offsets[row + 1] as usize];
-            Some(Scalar::Text(std::str::from_utf8(text).unwrap().into()))
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-fn stored_rows(values: &StoredValues) -> usize {
-    match values {
-        StoredValues::Bins(BinNumbers::U8(numbers)) => numbers.len(),
-        StoredValues::Bins(BinNumbers::U16(numbers)) => numbers.len(),
-        StoredValues::Bins(BinNumbers::U32(numbers)) => numbers.len(),
-        StoredValues::Int(values) | StoredValues::Time(values) => values.len(),
-        StoredValues::Float(values) => values.len(),
-        StoredValues::Text { offsets, .. } => offsets.len() - 1,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn nothing(kind: Kind) -> Scalar {
-    match kind {
-        Kind::Int => Scalar::Int(0),
-        Kind::Float => Scalar::Float(0.0),
-        Kind::Time => Scalar::Time(0),
-        _ => Scalar::Text("".into()),
-    }
 }
 
 fn is_value(bin: &Bin) -> bool {
@@ -148,26 +105,9 @@ fn check(built: &BuiltColumn, rows: &[Row]) {
             assert_eq!((least.kind(), greatest.kind()), (column.kind, column.kind));
         }
     }
-    assert_eq!(stored_rows(values), rows.len());
-    let told = |bin: &Bin| match &bin.holds {
-        Holds::Values { least, greatest } => least == greatest,
-        _ => true,
-    };
-    let all_told = column.bins.iter().all(told);
-    assert_eq!(matches!(values, StoredValues::Bins(_)), all_told);
-    for (row, has) in rows.iter().enumerate() {
-        match values {
-            StoredValues::Bins(numbers) => assert_eq!(Some(number_of(numbers, row)), bin_of[row]),
-            values => {
-                let want = if let Row::Value(value) = has { value.clone() } else { nothing(column.kind) };
-                let got = stored(values, row).unwrap();
-                assert_eq!(got, want, "row {row}");
-                if let Scalar::Float(got) = got {
-                    assert!(got != 0.0 || got.is_sign_positive(), "-0 is stored");
-                }
-            }
-        }
-    }
+    let value = |has: &Row| if let Row::Value(value) = has { Some(value.clone()) } else { None };
+    let rows: Vec<_> = rows.iter().zip(bin_of).map(|(has, bin)| (bin.unwrap(), value(has))).collect();
+    assert!(*values == stored(&column.bins, &rows), "other values are stored");
 }
 
 /// The values of the bins of values.
@@ -295,23 +235,43 @@ fn distinct_values_have_a_bin_each() {
 }
 
 #[test]
-fn bins_are_numbered_as_narrowly_as_they_can_be() {
+fn numbers_of_bins_have_room_for_all_bins() {
     // Rows without a value make the last number go over.
-    for (distinct, missing, bytes) in [(256, false, 1), (256, true, 2), (65_536, false, 2), (65_536, true, 4)]
-    {
+    for (distinct, missing) in [(256, false), (256, true), (65_536, false), (65_536, true)] {
         let cells = (0..distinct).map(Cell::Int).chain(missing.then_some(Cell::Missing));
         let built = build_column("n", "n", ColumnValues::of_cells(cells, None), &spec("distinct")).unwrap();
         let mut rows = ints(&(0..distinct).collect::<Vec<_>>());
         rows.extend(missing.then_some(Row::Missing));
         check(&built, &rows);
-        let width = match built.values {
-            StoredValues::Bins(BinNumbers::U8(_)) => 1,
-            StoredValues::Bins(BinNumbers::U16(_)) => 2,
-            StoredValues::Bins(BinNumbers::U32(_)) => 4,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(width, bytes, "{distinct} {missing}");
     }
+}
+
+#[test]
+fn values_are_stored_as_narrowly_as_they_can_be() {
+    let width = |values: &[i64]| {
+        let built = built_ints(values, "quantiles:1");
+        match &built.values[..] {
+            [StoredValues::Same] => 0,
+            [StoredValues::U8(_)] => 1,
+            [StoredValues::U16(_)] => 2,
+            [StoredValues::U32(_)] => 4,
+            [StoredValues::U64(_)] => 8,
+            other => panic!("{other:?}"),
+        }
+    };
+    for least in [0, -300, i64::MIN] {
+        for (most, bytes) in
+            [(0, 0), (1, 1), (255, 1), (256, 2), (65_535, 2), (65_536, 4), (u32::MAX.into(), 4), (1 << 32, 8)]
+        {
+            assert_eq!(width(&[least + most, least, least + most / 2]), bytes, "{least} {most}");
+        }
+    }
+    assert_eq!(width(&[i64::MIN, i64::MAX, 0]), 8);
+    // Bins of a column are stored each as its own values need it.
+    let built = built_ints(&[1, 2, 3, 300, 1_000, 70_000, 1_000_000, 1 << 60], "edges:4,1001,70001,1000001");
+    assert_eq!(built.values[0], StoredValues::U8(vec![0, 1, 2]));
+    assert_eq!(built.values[1], StoredValues::U16(vec![0, 700]));
+    assert_eq!(built.values[2..], [StoredValues::Same, StoredValues::Same, StoredValues::Same]);
 }
 
 #[test]

@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, ensure};
 use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 use warpath::bitmap::wah::{OnesBuilder, WahBuf, tile_starts};
-use warpath::bitmap::{BinNumbers, BitmapIndex, Built, BuiltColumn, Numbers, Stamp, StoredValues, Values};
+use warpath::bitmap::{BitmapIndex, Built, BuiltColumn, Stamp, StoredValues, Values};
 use warpath::{Error, IndexError};
+use warpath_tests::bitmaps::stored;
 use warpath_tests::random::Rng;
 
 /// A value of a row; `Err` says which of the bins without values has it.
@@ -82,35 +83,9 @@ fn column(rng: &mut Rng, name: &str, kind: Kind, rows: usize) -> BuiltColumn {
         bitmaps[number].push(at as u64);
         numbers.push(number);
     }
-    let value = |row: &Row| match row {
-        Ok(Scalar::Int(value) | Scalar::Time(value)) => *value,
-        _ => 0,
-    };
-    let values = match kind {
-        _ if singles && bins.len() <= 1 << 8 && rng.below(3) > 0 => {
-            StoredValues::Bins(BinNumbers::U8(numbers.iter().map(|number| *number as u8).collect()))
-        }
-        _ if singles && rng.below(2) > 0 || kind == Kind::Bool => {
-            StoredValues::Bins(BinNumbers::U16(numbers.iter().map(|number| *number as u16).collect()))
-        }
-        _ if singles => StoredValues::Bins(BinNumbers::U32(numbers.iter().map(|n| *n as u32).collect())),
-        Kind::Int => StoredValues::Int(all.iter().map(value).collect()),
-        Kind::Time => StoredValues::Time(all.iter().map(value).collect()),
-        Kind::Float => {
-            let value = |row: &Row| if let Ok(Scalar::Float(value)) = row { *value } else { 0.0 };
-            StoredValues::Float(all.iter().map(value).collect())
-        }
-        _ => {
-            let (mut offsets, mut bytes) = (vec![0], Vec::new());
-            for row in &all {
-                if let Ok(Scalar::Text(text)) = row {
-                    bytes.extend_from_slice(text.as_bytes());
-                }
-                offsets.push(bytes.len() as u64);
-            }
-            StoredValues::Text { offsets, bytes }
-        }
-    };
+    let value = |row: Row| row.ok();
+    let rows_of_bins: Vec<_> = numbers.into_iter().zip(all.into_iter().map(value)).collect();
+    let values = stored(&bins, &rows_of_bins);
     let (name, source, binning) = (name.to_owned(), format!("$['{name}']"), "distinct".to_owned());
     let column = Column { name, source, kind, binning, bins };
     let bitmaps = bitmaps.into_iter().map(|bitmap| bitmap.finish(rows as u64)).collect();
@@ -152,23 +127,20 @@ fn compare(index: &BitmapIndex, built: &Built) -> Result<()> {
             ensure!(bitmap(index.bitmap(number, bin)?, want), "column {number}, bin {bin}");
             ensure!(index.atoms(number, bin) == want.words().len() as u64);
         }
-        compare_values(index.values(number)?, values, 0..built.rows as usize)?;
+        for (bin, want) in values.iter().enumerate() {
+            compare_values(index.values(number, bin)?, want, 0..column.bins[bin].rows as usize)?;
+        }
     }
     Ok(())
 }
 
 fn compare_values(found: Values<'_>, want: &StoredValues, rows: std::ops::Range<usize>) -> Result<()> {
     let same = match (found, want) {
-        (Values::Bins(Numbers::U8(found)), StoredValues::Bins(BinNumbers::U8(want))) => found == &want[rows],
-        (Values::Bins(Numbers::U16(found)), StoredValues::Bins(BinNumbers::U16(want))) => {
-            found == &want[rows]
-        }
-        (Values::Bins(Numbers::U32(found)), StoredValues::Bins(BinNumbers::U32(want))) => {
-            found == &want[rows]
-        }
-        (Values::Int(found), StoredValues::Int(want)) => found == &want[rows],
-        (Values::Time(found), StoredValues::Time(want)) => found == &want[rows],
-        (Values::Float(found), StoredValues::Float(want)) => found == &want[rows],
+        (Values::Same, StoredValues::Same) => true,
+        (Values::U8(found), StoredValues::U8(want)) => found == &want[rows],
+        (Values::U16(found), StoredValues::U16(want)) => found == &want[rows],
+        (Values::U32(found), StoredValues::U32(want)) => found == &want[rows],
+        (Values::U64(found), StoredValues::U64(want)) => found == &want[rows],
         (Values::Text(found), StoredValues::Text { offsets, bytes }) => {
             let want = |row: usize| &bytes[offsets[row] as usize..offsets[row + 1] as usize];
             rows.clone().enumerate().all(|(at, row)| found.get(at) == Some(want(row)))
@@ -201,14 +173,19 @@ fn what_was_built_comes_back() -> Result<()> {
         // Some values of another file that nothing has been read of.
         let file = BitmapIndex::open(&path)?;
         for (number, column) in built.columns.iter().enumerate() {
-            let start = rng.below(rows + 1);
-            let end = start + rng.below(rows - start + 1);
-            compare_values(file.values_of(number, start as u64..end as u64)?, &column.values, start..end)?;
-            let beyond = file.values_of(number, 0..built.rows + 1);
-            ensure!(matches!(beyond, Err(Error::Usage(_))));
-            ensure!(matches!(file.bitmap(number, column.bitmaps.len()), Err(Error::Usage(_))));
+            for (bin, values) in column.values.iter().enumerate() {
+                let rows = column.column.bins[bin].rows as usize;
+                let start = rng.below(rows + 1);
+                let end = start + rng.below(rows - start + 1);
+                compare_values(file.values_of(number, bin, start as u64..end as u64)?, values, start..end)?;
+                let beyond = file.values_of(number, bin, 0..rows as u64 + 1);
+                ensure!(matches!(beyond, Err(Error::Usage(_))));
+            }
+            let none = column.bitmaps.len();
+            ensure!(matches!(file.bitmap(number, none), Err(Error::Usage(_))));
+            ensure!(matches!(file.values(number, none), Err(Error::Usage(_))));
         }
-        ensure!(matches!(file.values(built.columns.len()), Err(Error::Usage(_))));
+        ensure!(matches!(file.values(built.columns.len(), 0), Err(Error::Usage(_))));
     }
     let names: Vec<_> = fs::read_dir(folder.path())?.map(|entry| entry.unwrap().file_name()).collect();
     ensure!(names == ["index.wpb"], "{names:?}");
@@ -301,8 +278,8 @@ fn what_is_no_index_of_this_version_is_refused() -> Result<()> {
     ensure!(said(b"").ends_with("altered.wpb: is no index of Warpath"));
     ensure!(said(b"{\"a\":1}\n").ends_with("altered.wpb: is no index of Warpath"));
     let mut bytes = BitmapIndex::from_built(small())?.bytes().to_vec();
-    bytes[8] = 2;
-    ensure!(said(&bytes).ends_with("altered.wpb: is an index of version 2; this Warpath reads version 1"));
+    bytes[8] = 1;
+    ensure!(said(&bytes).ends_with("altered.wpb: is an index of version 1; this Warpath reads version 2"));
     // An index of structure is another thing.
     bytes[3] = b'I';
     ensure!(said(&bytes).ends_with("altered.wpb: is no index of Warpath"));
@@ -362,21 +339,18 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
     refused(&|built| built.lines.truncate(4), "there are places of 4 lines of 200");
     refused(&|built| built.lines[1] = 0, "places of lines: they make no sense");
     refused(&|built| built.columns[1].column.name = "int".into(), "two columns have the name `int`");
-    refused(&|built| drop(built.columns[0].bitmaps.pop()), "not one bitmap for each bin");
+    refused(&|built| drop(built.columns[0].bitmaps.pop()), "not one bitmap and values for each bin");
     refused(&|built| built.columns[0].column.bins[0].rows += 1, "its bins have other rows");
     refused(&|built| built.columns[0].column.bins.reverse(), "bins of values do not come first");
     refused(&|built| built.columns[0].column.bins[0].holds = Holds::NaN, "not of floats");
+    refused(&|built| drop(built.columns[0].values.pop()), "not one bitmap and values for each bin");
     refused(
-        &|built| built.columns[0].values = StoredValues::Float(vec![0.0; 200]),
-        "values are stored as another kind",
-    );
-    refused(
-        &|built| built.columns[2].values = StoredValues::Text { offsets: vec![0; 200], bytes: Vec::new() },
-        "not one value for each row",
+        &|built| built.columns[2].values[0] = StoredValues::U64(vec![0; 200]),
+        "values are stored otherwise than what their bin holds",
     );
     refused(
         &|built| {
-            let (offsets, bytes) = ((0..=200).rev().collect(), vec![b'x'; 200]);
+            let (offsets, bytes) = ((0..=199).rev().collect(), vec![b'x'; 199]);
             let bins = vec![
                 Bin {
                     holds: Holds::Values {
@@ -389,13 +363,23 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
             ];
             let bitmaps = vec![WahBuf::from_ones(0..199, 200), WahBuf::from_ones([199], 200)];
             let column = Column { bins, ..built.columns[2].column.clone() };
-            built.columns[2] = BuiltColumn { column, bitmaps, values: StoredValues::Text { offsets, bytes } };
+            let values = vec![StoredValues::Text { offsets, bytes }, StoredValues::Same];
+            built.columns[2] = BuiltColumn { column, bitmaps, values };
         },
         "the places of texts make no sense",
     );
     refused(
-        &|built| built.columns[3].values = StoredValues::Bins(BinNumbers::U8(vec![77; 200])),
-        "there is no such bin",
+        &|built| {
+            let bins = vec![Bin {
+                holds: Holds::Values { least: Scalar::Int(-7), greatest: Scalar::Int(248) },
+                rows: 200,
+            }];
+            let column = Column { bins, ..built.columns[0].column.clone() };
+            let values = vec![StoredValues::U8(vec![0; 199])];
+            let bitmaps = vec![WahBuf::from_ones(0..200, 200)];
+            built.columns[0] = BuiltColumn { column, bitmaps, values };
+        },
+        "not one value for each row of a bin",
     );
     refused(
         &|built| {
@@ -405,7 +389,8 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
             }];
             let column = Column { bins, ..built.columns[1].column.clone() };
             let bitmaps = vec![WahBuf::from_ones(0..200, 200)];
-            built.columns[1] = BuiltColumn { column, bitmaps, values: StoredValues::Float(vec![0.0; 200]) };
+            let values = vec![StoredValues::U64(vec![0; 200])];
+            built.columns[1] = BuiltColumn { column, bitmaps, values };
         },
         "the bounds of a bin are not in order",
     );
@@ -417,27 +402,28 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
 fn columns_that_contradict_themselves_are_found_by_who_asks() -> Result<()> {
     let holds =
         |least, greatest| Holds::Values { least: Scalar::Int(least), greatest: Scalar::Int(greatest) };
-    let verified = |bitmaps: [WahBuf; 2], values: Vec<i64>| {
+    let verified = |bitmaps: [WahBuf; 2], values: [Vec<u8>; 2]| {
         let bins = vec![Bin { holds: holds(0, 4), rows: 2 }, Bin { holds: holds(5, 9), rows: 2 }];
         let (name, source, binning) = ("n".into(), "$.n".into(), "width:2".into());
         let column = Column { name, source, kind: Kind::Int, binning, bins };
-        let column = BuiltColumn { column, bitmaps: bitmaps.into(), values: StoredValues::Int(values) };
+        let values = values.map(StoredValues::U8).into();
+        let column = BuiltColumn { column, bitmaps: bitmaps.into(), values };
         let built = Built { rows: 4, columns: vec![column], ..Built::default() };
         BitmapIndex::from_built(built).unwrap().verify()
     };
     let of = |rows: &[u64]| WahBuf::from_ones(rows.iter().copied(), 4);
-    verified([of(&[0, 2]), of(&[1, 3])], vec![0, 5, 4, 9])?;
+    let right = || [vec![0, 4], vec![0, 4]];
+    verified([of(&[0, 2]), of(&[1, 3])], right())?;
     let said = |bitmaps, values| verified(bitmaps, values).unwrap_err().to_string();
     ensure!(
-        said([of(&[0, 2]), of(&[1, 3])], vec![0, 5, 5, 9])
+        said([of(&[0, 2]), of(&[1, 3])], [vec![0, 5], vec![0, 4]])
             .ends_with("bin 0 of column `n`: a value is not one of it")
     );
     ensure!(
-        said([of(&[0, 2]), of(&[2, 3])], vec![0, 5, 4, 9])
-            .ends_with("bin 1 of column `n`: it has rows of another")
+        said([of(&[0, 2]), of(&[2, 3])], right()).ends_with("bin 1 of column `n`: it has rows of another")
     );
     ensure!(
-        said([of(&[0, 2]), of(&[3])], vec![0, 5, 4, 9])
+        said([of(&[0, 2]), of(&[3])], right())
             .ends_with("bin 1 of column `n`: it has other rows than it says")
     );
     Ok(())
@@ -483,7 +469,7 @@ fn the_format_is_what_it_was() -> Result<()> {
             ],
         },
         bitmaps: vec![ones(&|row| row < 67), ones(&|row| row == 67), ones(&|row| row > 67)],
-        values: StoredValues::Int((0..67).chain([1 << 40, 0, 0]).collect()),
+        values: vec![StoredValues::U8((0..67).collect()), StoredValues::Same, StoredValues::Same],
     };
     let lang = BuiltColumn {
         column: Column {
@@ -502,7 +488,7 @@ fn the_format_is_what_it_was() -> Result<()> {
             ones(&|row| row % 2 == 1 && row < 69),
             ones(&|row| row == 69),
         ],
-        values: StoredValues::Bins(BinNumbers::U8((0..69).map(|row| row % 2).chain([2]).collect())),
+        values: vec![StoredValues::Same; 3],
     };
     let built = Built {
         rows,

@@ -26,6 +26,7 @@ use std::thread;
 use self::resident::Resident;
 use super::BitmapIndex;
 use super::expr::parse;
+use super::parallel;
 use super::plan::{Facts, Operand, Plan};
 use super::run::{self, run};
 use super::wah::Bitmap;
@@ -66,17 +67,17 @@ impl BitmapIndex {
 }
 
 impl Plan {
-    /// The bitmaps that the program reads, each of which is checked when it is first read.
+    /// The bitmaps that the program reads, each of which is checked when it is first read, in so many threads.
     ///
     /// # Errors
     /// [`Error::Index`] where one is not as it was written. The plan must be one of this index.
-    pub fn operands<'a>(&self, index: &'a BitmapIndex) -> Result<Vec<Bitmap<'a>>, Error> {
+    pub fn operands<'a>(&self, index: &'a BitmapIndex, threads: usize) -> Result<Vec<Bitmap<'a>>, Error> {
         let none = || Error::Internal("a plan reads records where all rows are".into());
         let of = |operand: &Operand| match operand {
             Operand::Bin { column, bin } => index.bitmap(*column, *bin),
             Operand::Records => index.records()?.ok_or_else(none),
         };
-        self.bitmaps.iter().map(of).collect()
+        parallel::map_in(threads, self.bitmaps.iter().collect(), of).into_iter().collect()
     }
 }
 
@@ -181,7 +182,7 @@ impl BitmapEngine {
     /// # Errors
     /// [`Error::Index`] where what it reads of the index is not as it was written; [`Error::Device`].
     pub fn answer(&mut self, index: &BitmapIndex, plan: &Plan, keep: bool) -> Result<Answer, Error> {
-        let (operands, keep) = (plan.operands(index)?, keep || !plan.is_exact());
+        let (operands, keep) = (plan.operands(index, self.threads)?, keep || !plan.is_exact());
         let outputs = match &mut self.device {
             // A device is not asked of nothing.
             Some(device) if !operands.is_empty() && index.rows() > 0 => {

@@ -38,7 +38,7 @@ use crate::error::Error;
 
 pub(super) use cut::cut;
 pub use lloyd::MAX_ROUNDS;
-pub(super) use sorted::{Sorted, Value, sort_keys};
+pub(super) use sorted::{Sorted, Value, float, scalar, sort_keys};
 pub(super) use texts::Dictionary;
 
 /// The most bins that may be asked for, and the most distinct values that have a bin each.

@@ -6,6 +6,7 @@
 //! | `table` | and the rows of Arrow's and Parquet's tables? |
 //! | `bitmaps` | how do bins of rows become bitmaps of bins? |
 //! | `maker` | and on a device? |
+//! | `values` | and what is stored of the values of each? |
 //!
 //! ```
 //! use warpath::bitmap::build::{ColumnSpec, build_column};
@@ -25,12 +26,13 @@ mod maker;
 mod ndjson;
 #[cfg(feature = "arrow")]
 mod table;
+mod values;
 
 use std::fs::File;
 use std::path::Path;
 
 use super::bins::{BinSpec, Dictionary, Sorted, Value, cut, sort_keys};
-use super::built::{BinNumbers, Built, BuiltColumn, StoredValues};
+use super::built::{Built, BuiltColumn};
 use super::column::{Bin, Column, Holds, Kind};
 use super::parallel;
 use super::value::{ColumnValues, Data, Raw, State, finish};
@@ -39,6 +41,7 @@ use crate::engine::Engine;
 use crate::error::{Error, IndexError, InputError, RecordError};
 use crate::stamp::Stamp;
 
+use bitmaps::BinNumbers;
 pub use bitmaps::{BinNumber, bitmaps_of};
 pub use maker::{BitmapMaker, Made};
 pub use ndjson::{build_ndjson, build_ndjson_by};
@@ -103,7 +106,7 @@ pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Buil
 /// The same, with bitmaps by a maker.
 ///
 /// # Errors
-/// As for [`build`] and for [`BitmapMaker::make`].
+/// As for [`build`]; [`Error::Device`] where the maker's device fails, or has no room.
 pub fn build_by(
     maker: &mut BitmapMaker,
     engine: &Engine,
@@ -230,7 +233,7 @@ fn build_parts(
 
 /// Cuts values into bins, and makes the bitmap of each.
 ///
-/// Work is shared by as many threads as there are cores. What is stored of the values is what bins do not tell.
+/// Work is shared by as many threads as there are cores. What is stored of the values is what bins do not tell: how far each is from the least of its bin.
 ///
 /// # Errors
 /// [`Error::Usage`] where the values cannot be cut so.
@@ -246,7 +249,7 @@ pub fn build_column(
 /// The same, with bitmaps by a maker.
 ///
 /// # Errors
-/// As for [`build_column`] and for [`BitmapMaker::make`].
+/// As for [`build_column`]; [`Error::Device`] where the maker's device fails, or has no room.
 pub fn build_column_by(
     maker: &mut BitmapMaker,
     name: &str,
@@ -283,19 +286,7 @@ pub fn build_column_by(
     };
     let Numbered { bins, numbers, spec } = made;
     let bitmaps = maker.make(&numbers, bins.len())?;
-    let told = |bin: &Bin| match &bin.holds {
-        Holds::Values { least, greatest } => least == greatest,
-        _ => true,
-    };
-    let values = match data {
-        _ if bins.iter().all(told) => StoredValues::Bins(numbers),
-        Data::Int(values) => StoredValues::Int(values),
-        Data::Float(values) => StoredValues::Float(values),
-        Data::Time(values) => StoredValues::Time(values),
-        Data::Text { offsets, bytes } => StoredValues::Text { offsets, bytes },
-        // Booleans have a bin each.
-        Data::Bool(_) => StoredValues::Bins(numbers),
-    };
+    let values = values::of_bins(&bins, &numbers, &data);
     let (name, source) = (name.to_owned(), source.to_owned());
     Ok(BuiltColumn {
         column: Column { name, source, kind, binning: spec.to_string(), bins },

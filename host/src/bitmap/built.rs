@@ -1,6 +1,9 @@
 //! What building gives: columns with their bitmaps and their values, in memory.
 
-use super::{Stamp, column::Column, wah::WahBuf};
+use super::Stamp;
+use super::column::{Column, Holds};
+use super::layout::Form;
+use super::wah::WahBuf;
 
 /// A bitmap index as it was built, to be stored ([`BitmapIndex::from_built`](super::BitmapIndex::from_built)).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,39 +28,93 @@ pub struct BuiltColumn {
     pub column: Column,
     /// Bin by bin, which rows it has. Each row is in exactly one bin.
     pub bitmaps: Vec<WahBuf>,
-    /// What the rows' values are.
-    pub values: StoredValues,
+    /// Bin by bin, what the values of its rows are.
+    pub values: Vec<StoredValues>,
 }
 
-/// The values of a column, row by row: what is asked where bins alone do not tell. A row without a value has 0, or an empty text; its bin says
-/// so.
-#[derive(Clone, Debug, PartialEq)]
+/// The values of a bin's rows, in the order of the rows: what is asked where bins alone do not tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoredValues {
-    /// The number of the bin, where a bin tells the value: the least of each bin of values is its greatest.
-    Bins(BinNumbers),
-    /// Of [`Kind::Int`](super::column::Kind::Int).
-    Int(Vec<i64>),
-    /// Of [`Kind::Float`](super::column::Kind::Float).
-    Float(Vec<f64>),
-    /// Of [`Kind::Time`](super::column::Kind::Time).
-    Time(Vec<i64>),
+    /// Nothing: the bin has no values, or its least is its greatest.
+    Same,
+    /// [How far](super::column::Scalar::distance) each is from the bin's least value, where that is so for 255 at most.
+    U8(Vec<u8>),
+    /// Likewise, up to 2¹⁶ - 1.
+    U16(Vec<u16>),
+    /// Likewise, up to 2³² - 1.
+    U32(Vec<u32>),
+    /// Likewise, farther.
+    U64(Vec<u64>),
     /// Of [`Kind::Text`](super::column::Kind::Text).
     Text {
-        /// Where each row's text begins in `bytes`, and behind the last, where that ends: one more than there are rows, from 0 on.
+        /// Where each text begins in `bytes`, and behind the last, where that ends: one more than there are rows, from 0 on.
         offsets: Vec<u64>,
         /// The texts, one behind the other.
         bytes: Vec<u8>,
     },
 }
 
-/// Numbers of bins, row by row, in the narrowest type that holds them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BinNumbers {
-    /// Of up to 2⁸ bins.
-    U8(Vec<u8>),
-    /// Of up to 2¹⁶.
-    U16(Vec<u16>),
-    /// Of more.
-    U32(Vec<u32>),
+impl StoredValues {
+    /// Of no row yet, of a bin that holds such.
+    #[must_use]
+    pub fn of(holds: &Holds) -> Self {
+        match Form::of(holds) {
+            Form::Same => Self::Same,
+            Form::U8 => Self::U8(Vec::new()),
+            Form::U16 => Self::U16(Vec::new()),
+            Form::U32 => Self::U32(Vec::new()),
+            Form::U64 => Self::U64(Vec::new()),
+            Form::Text => Self::Text { offsets: vec![0], bytes: Vec::new() },
+        }
+    }
+
+    /// Room for so many rows more.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        match self {
+            Self::Same => {}
+            Self::U8(values) => values.reserve(rows),
+            Self::U16(values) => values.reserve(rows),
+            Self::U32(values) => values.reserve(rows),
+            Self::U64(values) => values.reserve(rows),
+            Self::Text { offsets, .. } => offsets.reserve(rows),
+        }
+    }
+
+    /// The next row's value, by how far it is from the least: no farther than the greatest. Nothing is done where nothing is stored of numbers.
+    #[inline]
+    pub fn push_distance(&mut self, distance: u64) {
+        match self {
+            Self::U8(values) => values.push(distance as u8),
+            Self::U16(values) => values.push(distance as u16),
+            Self::U32(values) => values.push(distance as u32),
+            Self::U64(values) => values.push(distance),
+            Self::Same | Self::Text { .. } => {}
+        }
+    }
+
+    /// The next row's text. Nothing is done where none is stored.
+    #[inline]
+    pub fn push_text(&mut self, text: &[u8]) {
+        if let Self::Text { offsets, bytes } = self {
+            bytes.extend_from_slice(text);
+            offsets.push(bytes.len() as u64);
+        }
+    }
+
+    /// The values of the rows behind these, of the same bin.
+    pub(super) fn append(&mut self, behind: &Self) {
+        match (self, behind) {
+            (Self::U8(values), Self::U8(behind)) => values.extend_from_slice(behind),
+            (Self::U16(values), Self::U16(behind)) => values.extend_from_slice(behind),
+            (Self::U32(values), Self::U32(behind)) => values.extend_from_slice(behind),
+            (Self::U64(values), Self::U64(behind)) => values.extend_from_slice(behind),
+            (Self::Text { offsets, bytes }, Self::Text { offsets: more, bytes: behind }) => {
+                let before = bytes.len() as u64;
+                offsets.extend(more.iter().skip(1).map(|offset| before + offset));
+                bytes.extend_from_slice(behind);
+            }
+            _ => {}
+        }
+    }
 }

@@ -1,18 +1,27 @@
 //! A bitmap index that is open: a file, mapped, or the same bytes in memory.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | `info` | what does it say of itself? |
+//! | `verify` | is all of it as it was written? |
+
+mod info;
+mod verify;
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
 
 use warpath_shared::bitmap::TileStart;
-use warpath_shared::wah::{Wah, chunks_for};
+use warpath_shared::wah::Wah;
 
 use super::built::Built;
-use super::column::{Column, Kind};
+use super::column::Column;
 use super::file::Image;
-use super::layout::{BLOCK_ROWS, BitmapPlace, ColumnPlace, Contents, Form, Section, blocks_for};
+use super::layout::{BLOCK_ROWS, BinPlace, BitmapPlace, ColumnPlace, Contents, Form, Section, blocks_for};
+use super::values::{Texts, Values};
 use super::wah::Bitmap;
 use super::{check, store};
 use crate::error::{Error, IndexError, InputError};
@@ -26,6 +35,8 @@ use crate::stamp::{Stamp, hash};
 /// needs. docs/bitmap-file.md has the format, and says what happens to a file that is written to while it is open.
 #[derive(Clone)]
 pub struct BitmapIndex(Arc<Opened>);
+
+pub use info::{BitmapInfo, ColumnInfo};
 
 struct Opened {
     name: String,
@@ -45,133 +56,8 @@ struct CheckedColumn {
     bins: Vec<AtomicBool>,
     /// The checksums of its values.
     checksums: AtomicBool,
-    /// Its values, block by block.
+    /// Its values, bin by bin and block by block: a flag for each checksum, of which of texts every other one is used.
     blocks: Vec<AtomicBool>,
-}
-
-/// The stored values of some rows of a column, from a first one on. What is stored for a row without a value means nothing: its bin tells.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Values<'a> {
-    /// The number of each row's bin.
-    Bins(Numbers<'a>),
-    /// Of [`Kind::Int`].
-    Int(&'a [i64]),
-    /// Of [`Kind::Float`].
-    Float(&'a [f64]),
-    /// Of [`Kind::Time`].
-    Time(&'a [i64]),
-    /// Of [`Kind::Text`].
-    Text(Texts<'a>),
-}
-
-/// Numbers of bins, row by row. Each is that of a bin of the column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbers<'a> {
-    /// Of a byte each.
-    U8(&'a [u8]),
-    /// Of two.
-    U16(&'a [u16]),
-    /// Of four.
-    U32(&'a [u32]),
-}
-
-impl Numbers<'_> {
-    /// The number of a row, counted from the first one here.
-    #[must_use]
-    pub fn get(&self, row: usize) -> Option<usize> {
-        match self {
-            Self::U8(numbers) => numbers.get(row).map(|number| usize::from(*number)),
-            Self::U16(numbers) => numbers.get(row).map(|number| usize::from(*number)),
-            Self::U32(numbers) => numbers.get(row).map(|number| *number as usize),
-        }
-    }
-
-    /// How many rows there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::U8(numbers) => numbers.len(),
-            Self::U16(numbers) => numbers.len(),
-            Self::U32(numbers) => numbers.len(),
-        }
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// Texts, row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Texts<'a> {
-    /// Where each row's text begins in `bytes`, and behind the last, where that ends. They grow, and stay within `bytes`.
-    pub offsets: &'a [u64],
-    /// The texts of all rows of the column, one behind the other.
-    pub bytes: &'a [u8],
-}
-
-impl<'a> Texts<'a> {
-    /// The text of a row, counted from the first one here.
-    #[must_use]
-    pub fn get(&self, row: usize) -> Option<&'a [u8]> {
-        let (start, end) = (*self.offsets.get(row)?, *self.offsets.get(row + 1)?);
-        self.bytes.get(start as usize..end as usize)
-    }
-}
-
-/// What a bitmap index says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BitmapInfo {
-    /// The version of its format.
-    pub version: u32,
-    /// Bytes of it.
-    pub bytes: u64,
-    /// Bytes of header and table among them.
-    pub table_bytes: u64,
-    /// Bytes of the file that it was made of, and when that was last written to; `None` where it was made of no file.
-    pub input: Option<(u64, SystemTime)>,
-    /// Rows.
-    pub rows: u64,
-    /// Bytes of the bitmap of records; `None` where every row is one.
-    pub record_bytes: Option<u64>,
-    /// Bytes of the places of lines; `None` where rows are no lines of a plain file.
-    pub line_bytes: Option<u64>,
-    /// The columns.
-    pub columns: Vec<ColumnInfo>,
-}
-
-/// What a bitmap index says of a column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ColumnInfo {
-    /// Its name.
-    pub name: String,
-    /// Where its values are from.
-    pub source: String,
-    /// What they are.
-    pub kind: Kind,
-    /// How they were cut.
-    pub binning: String,
-    /// How many bins there are.
-    pub bins: u64,
-    /// Bytes of a bit for each row and bin: the bitmaps, if they were not compressed.
-    pub plain_bytes: u64,
-    /// Bytes of all atoms.
-    pub atom_bytes: u64,
-    /// Bytes of the places of tiles.
-    pub tile_bytes: u64,
-    /// Bytes of the stored values.
-    pub value_bytes: u64,
-}
-
-impl ColumnInfo {
-    /// How many times shorter compressed bitmaps are than plain ones; 1 where there is none.
-    #[must_use]
-    pub fn ratio(&self) -> f64 {
-        if self.atom_bytes == 0 { 1.0 } else { self.plain_bytes as f64 / self.atom_bytes as f64 }
-    }
 }
 
 impl std::fmt::Debug for BitmapIndex {
@@ -188,11 +74,10 @@ fn flags(count: usize) -> Vec<AtomicBool> {
 impl Checked {
     /// Nothing yet.
     fn none(contents: &Contents) -> Self {
-        let blocks = blocks_for(contents.rows) as usize;
         let column = |place: &ColumnPlace| CheckedColumn {
             bins: flags(place.bins.len()),
             checksums: AtomicBool::new(false),
-            blocks: flags(blocks),
+            blocks: flags(place.checksums.place.len() / 8),
         };
         let columns = contents.places.iter().map(column).collect();
         Self { columns, records: AtomicBool::new(false), lines: AtomicBool::new(false) }
@@ -241,51 +126,42 @@ impl Opened {
         Ok(Bitmap { wah: Wah::assume_canonical(atoms, rows), tiles })
     }
 
-    /// Checks the values of a block of rows.
-    fn check_block(&self, column: usize, block: u64) -> Result<(), Error> {
-        let Contents { rows, columns, places, .. } = &self.contents;
-        let (place, done) = (&places[column], &self.checked.columns[column]);
-        let of = || format!("values of column `{}`", columns[column].name);
-        self.once(&done.checksums, &of, || self.is_as_written(&place.checksums, "their checksums"))?;
-        self.once(&done.blocks[block as usize], &of, || {
-            let (from, to) = (block * BLOCK_ROWS, ((block + 1) * BLOCK_ROWS).min(*rows));
-            let begin = place.values.start as u64;
-            let width = place.form.width();
-            let values = (begin + width * from) as usize..(begin + width * place.form.count(to)) as usize;
+    /// Checks a block of the values of a bin.
+    fn check_block(&self, column: usize, bin: usize, block: u64) -> Result<(), Error> {
+        let (described, place) = (&self.contents.columns[column], &self.contents.places[column]);
+        let (done, rows) = (&self.checked.columns[column], described.bins[bin].rows);
+        let of_column = || format!("values of column `{}`", described.name);
+        self.once(&done.checksums, &of_column, || self.is_as_written(&place.checksums, "their checksums"))?;
+        let BinPlace { form, values, text, checksum, .. } = &place.bins[bin];
+        let of = || format!("values of bin {bin} of column `{}`", described.name);
+        let of_block = if *form == Form::Text { 2 } else { 1 };
+        let at = checksum + of_block * block as usize;
+        self.once(&done.blocks[at], &of, || {
+            let (from, to) = (block * BLOCK_ROWS, ((block + 1) * BLOCK_ROWS).min(rows));
+            let (begin, width) = (values.start as u64, form.width());
+            let numbers = (begin + width * from) as usize..(begin + width * form.count(to)) as usize;
             let checksums: &[u64] = self.image.numbers(&place.checksums.place);
-            let said = |what: &str| format!("rows {from} to {to}: {what}");
-            let bytes = |place: std::ops::Range<usize>| self.image.bytes().get(place).unwrap_or_default();
-            let changed = || said("they are not as they were written");
-            if checksums.get(block as usize) != Some(&hash(bytes(values.clone()))) {
-                return Err(changed());
-            }
-            let bins = columns[column].bins.len();
-            let too_large = match place.form {
-                Form::Bins1 => bytes(values).iter().any(|number| usize::from(*number) >= bins),
-                Form::Bins2 => {
-                    self.image.numbers::<u16>(&values).iter().any(|number| usize::from(*number) >= bins)
-                }
-                Form::Bins4 => {
-                    self.image.numbers::<u32>(&values).iter().any(|number| *number as usize >= bins)
-                }
-                Form::Words => false,
-                Form::Text => {
-                    let offsets: &[u64] = self.image.numbers(&values);
-                    let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
-                    let ends = (from > 0 || first == 0) && (to < *rows || last == place.text.len() as u64);
-                    if !ends || !offsets.is_sorted() || last > place.text.len() as u64 {
-                        return Err(said("the places of texts make no sense"));
-                    }
-                    let begin = place.text.start as u64;
-                    let text = bytes((begin + first) as usize..(begin + last) as usize);
-                    let behind = (blocks_for(*rows) + block) as usize;
-                    if checksums.get(behind) != Some(&hash(text)) {
-                        return Err(changed());
-                    }
-                    false
-                }
+            let said = |what: &str| Err(format!("{from} to {to}: {what}"));
+            let is = |at: usize, place: Range<usize>| {
+                let bytes = self.image.bytes().get(place).unwrap_or_default();
+                checksums.get(at) == Some(&hash(bytes))
             };
-            if too_large { Err(said("there is no such bin")) } else { Ok(()) }
+            if !is(at, numbers.clone()) {
+                return said("they are not as they were written");
+            }
+            if *form == Form::Text {
+                let offsets: &[u64] = self.image.numbers(&numbers);
+                let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
+                let ends = (from > 0 || first == 0) && (to < rows || last == text.len() as u64);
+                if !ends || !offsets.is_sorted() || last > text.len() as u64 {
+                    return said("the places of texts make no sense");
+                }
+                let begin = text.start as u64;
+                if !is(at + 1, (begin + first) as usize..(begin + last) as usize) {
+                    return said("they are not as they were written");
+                }
+            }
+            Ok(())
         })
     }
 
@@ -379,7 +255,7 @@ impl BitmapIndex {
     #[must_use]
     pub fn atoms(&self, column: usize, bin: usize) -> u64 {
         let place = self.0.contents.places.get(column).and_then(|place| place.bins.get(bin));
-        place.map_or(0, |place| place.atoms.place.len() as u64 / 8)
+        place.map_or(0, |place| place.bitmap.atoms.place.len() as u64 / 8)
     }
 
     /// The bitmap of a bin. It is checked when it is first asked for, by the thread that asks.
@@ -393,7 +269,7 @@ impl BitmapIndex {
             return Err(Error::Usage(format!("the bitmap index has no bin {bin} of column {column}")));
         };
         let of = || format!("bin {bin} of column `{}`", contents.columns[column].name);
-        self.0.bitmap(place, &checked.columns[column].bins[bin], &of)
+        self.0.bitmap(&place.bitmap, &checked.columns[column].bins[bin], &of)
     }
 
     /// Which rows are records; `None` where all are. Checked as [`bitmap`](Self::bitmap) is.
@@ -412,43 +288,47 @@ impl BitmapIndex {
         self.0.contents.records.is_some()
     }
 
-    /// The stored values of a column, of all rows.
+    /// The stored values of a bin, of all its rows, in their order.
     ///
     /// # Errors
     /// As for [`values_of`](Self::values_of).
-    pub fn values(&self, column: usize) -> Result<Values<'_>, Error> {
-        self.values_of(column, 0..self.rows())
+    pub fn values(&self, column: usize, bin: usize) -> Result<Values<'_>, Error> {
+        let rows =
+            self.columns().get(column).and_then(|column| column.bins.get(bin)).map_or(0, |bin| bin.rows);
+        self.values_of(column, bin, 0..rows)
     }
 
-    /// The stored values of some rows of a column. They are checked when they are first asked for, 65,536 rows at a time, by the thread that
-    /// asks: so who needs few of them asks for few.
+    /// The stored values of some of a bin's rows: from the how manieth to which, in the order of rows. They are checked when they are first
+    /// asked for, 65,536 at a time, by the thread that asks: so who needs few of them asks for few.
     ///
     /// # Errors
-    /// [`Error::Index`] where they are not as they were written; [`Error::Usage`] where there are no such rows, or no such column.
-    pub fn values_of(&self, column: usize, rows: std::ops::Range<u64>) -> Result<Values<'_>, Error> {
+    /// [`Error::Index`] where they are not as they were written; [`Error::Usage`] where the bin has not so many rows, or there is no such bin.
+    pub fn values_of(&self, column: usize, bin: usize, rows: Range<u64>) -> Result<Values<'_>, Error> {
         let Opened { image, contents, .. } = &*self.0;
-        let Some(place) =
-            contents.places.get(column).filter(|_| rows.start <= rows.end && rows.end <= contents.rows)
+        let place = contents.places.get(column).and_then(|place| place.bins.get(bin));
+        let Some(BinPlace { form, values, text, .. }) =
+            place.filter(|_| rows.start <= rows.end && rows.end <= contents.columns[column].bins[bin].rows)
         else {
-            return Err(Error::Usage(format!("the bitmap index has no rows {rows:?} of column {column}")));
+            return Err(Error::Usage(format!(
+                "the bitmap index has no rows {rows:?} of bin {bin} of column {column}"
+            )));
         };
-        if !rows.is_empty() {
+        if *form != Form::Same && !rows.is_empty() {
             for block in rows.start / BLOCK_ROWS..blocks_for(rows.end) {
-                self.0.check_block(column, block)?;
+                self.0.check_block(column, bin, block)?;
             }
         }
-        let at = |row: u64| place.values.start + (place.form.width() * row) as usize;
-        let range = at(rows.start)..at(place.form.count(rows.end));
-        Ok(match (place.form, contents.columns[column].kind) {
-            (Form::Bins1, _) => Values::Bins(Numbers::U8(image.numbers(&range))),
-            (Form::Bins2, _) => Values::Bins(Numbers::U16(image.numbers(&range))),
-            (Form::Bins4, _) => Values::Bins(Numbers::U32(image.numbers(&range))),
-            (Form::Text, _) => {
-                Values::Text(Texts { offsets: image.numbers(&range), bytes: image.numbers(&place.text) })
-            }
-            (Form::Words, Kind::Float) => Values::Float(image.numbers(&range)),
-            (Form::Words, Kind::Time) => Values::Time(image.numbers(&range)),
-            (Form::Words, _) => Values::Int(image.numbers(&range)),
+        let at = |row: u64| values.start + (form.width() * row) as usize;
+        // Of no texts not even where they would begin: that has not been checked.
+        let end = if rows.is_empty() { rows.start } else { form.count(rows.end) };
+        let range = at(rows.start)..at(end);
+        Ok(match form {
+            Form::Same => Values::Same,
+            Form::U8 => Values::U8(image.numbers(&range)),
+            Form::U16 => Values::U16(image.numbers(&range)),
+            Form::U32 => Values::U32(image.numbers(&range)),
+            Form::U64 => Values::U64(image.numbers(&range)),
+            Form::Text => Values::Text(Texts { offsets: image.numbers(&range), bytes: image.numbers(text) }),
         })
     }
 
@@ -504,183 +384,55 @@ impl BitmapIndex {
     pub(crate) fn damaged(&self, what: &str) -> Error {
         self.0.damaged(what)
     }
-
-    /// What it says of itself.
-    #[must_use]
-    pub fn info(&self) -> BitmapInfo {
-        let contents = &self.0.contents;
-        let column = |(column, place): (&Column, &ColumnPlace)| {
-            let total =
-                |bytes: fn(&BitmapPlace) -> usize| place.bins.iter().map(|bin| bytes(bin) as u64).sum();
-            ColumnInfo {
-                name: column.name.clone(),
-                source: column.source.clone(),
-                kind: column.kind,
-                binning: column.binning.clone(),
-                bins: column.bins.len() as u64,
-                plain_bytes: contents.rows.div_ceil(8) * column.bins.len() as u64,
-                atom_bytes: total(|bin| bin.atoms.place.len()),
-                tile_bytes: total(|bin| bin.tiles.place.len()),
-                value_bytes: (place.values.len() + place.text.len()) as u64,
-            }
-        };
-        let bitmap = |place: &BitmapPlace| (place.atoms.place.len() + place.tiles.place.len()) as u64;
-        BitmapInfo {
-            version: super::layout::VERSION,
-            bytes: contents.file_bytes as u64,
-            table_bytes: (super::layout::HEADER_BYTES + contents.table_bytes) as u64,
-            input: contents.stamp.map(|stamp| (stamp.size(), stamp.modified())),
-            rows: contents.rows,
-            record_bytes: contents.records.as_ref().map(bitmap),
-            line_bytes: contents.lines.as_ref().map(|lines| lines.place.len() as u64),
-            columns: contents.columns.iter().zip(&contents.places).map(column).collect(),
-        }
-    }
-
-    /// Reads all of it, and checks every byte; that each row is in one bin of each column; and that each value is within the bounds of its bin.
-    ///
-    /// # Errors
-    /// [`Error::Index`] where something is not as it was written.
-    pub fn verify(&self) -> Result<(), Error> {
-        self.check_sections()?;
-        self.check_gaps()?;
-        self.0.columns().try_for_each(|column| self.check_column(column))
-    }
-
-    /// Checks everything that has a checksum.
-    fn check_sections(&self) -> Result<(), Error> {
-        for column in self.0.columns() {
-            for bin in 0..self.columns()[column].bins.len() {
-                self.bitmap(column, bin)?;
-            }
-            self.values(column)?;
-        }
-        self.records()?;
-        self.line_offsets()?;
-        Ok(())
-    }
-
-    /// Checks that there are zeros between sections.
-    fn check_gaps(&self) -> Result<(), Error> {
-        let Contents { places, records, lines, table_bytes, file_bytes, .. } = &self.0.contents;
-        let bitmap = |place: &BitmapPlace| [place.atoms.place.clone(), place.tiles.place.clone()];
-        let mut sections = vec![0..super::layout::HEADER_BYTES + table_bytes, *file_bytes..*file_bytes];
-        for ColumnPlace { bins, values, text, checksums, .. } in places {
-            sections.extend(bins.iter().flat_map(bitmap));
-            sections.extend([values, text, &checksums.place].map(Clone::clone));
-        }
-        sections.extend(records.iter().flat_map(bitmap));
-        sections.extend(lines.iter().map(|lines| lines.place.clone()));
-        sections.sort_by_key(|place| (place.start, place.end));
-        let bytes = self.0.image.bytes();
-        let is_zero = |pair: &[std::ops::Range<usize>]| {
-            bytes.get(pair[0].end..pair[1].start).is_some_and(|gap| gap.iter().all(|byte| *byte == 0))
-        };
-        let zeros = sections.windows(2).all(is_zero);
-        if zeros { Ok(()) } else { Err(self.0.damaged("there is something between its sections")) }
-    }
-
-    /// Checks that each row is in one bin, and its value within the bounds of that.
-    fn check_column(&self, column: usize) -> Result<(), Error> {
-        let Column { name, bins, .. } = &self.columns()[column];
-        let said =
-            |bin: usize, what: &str| self.0.damaged(format_args!("bin {bin} of column `{name}`: {what}"));
-        let values = self.values(column)?;
-        let mut all = vec![0; chunks_for(self.rows()) as usize];
-        for (number, bin) in bins.iter().enumerate() {
-            let Bitmap { wah, .. } = self.bitmap(column, number)?;
-            if wah.count() != bin.rows {
-                return Err(said(number, "it has other rows than it says"));
-            }
-            let mut at = 0;
-            for atom in wah.atoms() {
-                let to = &mut all[at..at + atom.chunks() as usize];
-                at += to.len();
-                for chunk in to {
-                    if *chunk & atom.chunk() != 0 {
-                        return Err(said(number, "it has rows of another"));
-                    }
-                    *chunk |= atom.chunk();
-                }
-            }
-            if !wah.ones().all(|row| values.are_of(row as usize, number, &bin.holds)) {
-                return Err(said(number, "a value is not one of it"));
-            }
-        }
-        // Bins have no row in common, and all rows together: the table was held to that.
-        Ok(())
-    }
-}
-
-impl Values<'_> {
-    /// Whether the value of a row may be of a bin.
-    fn are_of(&self, row: usize, number: usize, holds: &super::column::Holds) -> bool {
-        use super::column::{Holds, Scalar};
-        if let Self::Bins(numbers) = self {
-            return numbers.get(row) == Some(number);
-        }
-        let Holds::Values { least, greatest } = holds else { return true };
-        match (self, least, greatest) {
-            (Self::Int(values), Scalar::Int(least), Scalar::Int(greatest))
-            | (Self::Time(values), Scalar::Time(least), Scalar::Time(greatest)) => {
-                values.get(row).is_some_and(|value| (least..=greatest).contains(&value))
-            }
-            (Self::Float(values), Scalar::Float(least), Scalar::Float(greatest)) => {
-                values.get(row).is_some_and(|value| (least..=greatest).contains(&value))
-            }
-            (Self::Text(texts), Scalar::Text(least), Scalar::Text(greatest)) => {
-                texts.get(row).is_some_and(|text| (least.as_bytes()..=greatest.as_bytes()).contains(&text))
-            }
-            _ => false,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bitmap::column::{Bin, Holds, Scalar};
+    use warpath_shared::wah::chunks_for;
+
+    use crate::bitmap::ask::BitmapEngine;
+    use crate::bitmap::column::{Bin, Holds, Kind, Scalar};
     use crate::bitmap::file::bytes_of;
     use crate::bitmap::layout::HEADER_BYTES;
     use crate::bitmap::wah::{WahBuf, chunks};
-    use crate::bitmap::{BinNumbers, BuiltColumn, StoredValues};
+    use crate::bitmap::{BuiltColumn, StoredValues};
 
     /// An index of three tiles, and of all that an index has.
     fn small() -> BitmapIndex {
         let rows = 63 * 128 * 2 + 70;
-        let texts = ["", "een", "twee"];
-        let text = |row: u64| texts[(row / 1000 % 3) as usize];
-        let bitmaps = |of: &dyn Fn(u64) -> u64| -> Vec<WahBuf> {
-            (0..3).map(|bin| WahBuf::from_ones((0..rows).filter(|row| of(*row) == bin), rows)).collect()
-        };
-        let column = |name: &str, kind, bounds: [Scalar; 3], bitmaps: Vec<WahBuf>, values| {
-            let bins = bounds.into_iter().zip(&bitmaps).map(|(bound, bitmap)| Bin {
-                holds: Holds::Values { least: bound.clone(), greatest: bound },
+        let column = |name: &str, kind, of: &dyn Fn(u64) -> u64, bounds: Vec<[Scalar; 2]>, values| {
+            let bins = 0..bounds.len() as u64;
+            let ones = |bin: u64| (0..rows).filter(move |row| of(*row) == bin);
+            let bitmaps: Vec<WahBuf> = bins.map(|bin| WahBuf::from_ones(ones(bin), rows)).collect();
+            let bins = bounds.into_iter().zip(&bitmaps).map(|([least, greatest], bitmap)| Bin {
+                holds: Holds::Values { least, greatest },
                 rows: bitmap.as_wah().count(),
             });
-            let (name, source, binning) = (name.to_owned(), "$.a".to_owned(), "distinct".to_owned());
+            let (name, source, binning) = (name.to_owned(), "$.a".to_owned(), "edges:".to_owned());
             let column = Column { name, source, kind, binning, bins: bins.collect() };
             BuiltColumn { column, bitmaps, values }
         };
-        let (mut offsets, mut bytes) = (vec![0], Vec::new());
-        for row in 0..rows {
-            bytes.extend_from_slice(text(row).as_bytes());
-            offsets.push(bytes.len() as u64);
-        }
+        // Texts: "" and "een" in one bin, "twee" in another.
+        let (text, of_text) = (|row: u64| row / 1000 % 3, |row: u64| row / 1000 % 3 / 2);
+        let mut texts = StoredValues::Text { offsets: vec![0], bytes: Vec::new() };
+        (0..rows).filter(|row| of_text(*row) == 0).for_each(|row| {
+            texts.push_text(["", "een"][text(row) as usize].as_bytes());
+        });
+        // Numbers: -100 to 199, and 500.
+        let of_number = |row: u64| u64::from(row % 7 == 0);
+        let mut numbers = StoredValues::U16(Vec::new());
+        (0..rows).filter(|row| of_number(*row) == 0).for_each(|row| numbers.push_distance(row % 300));
+        let texts_of = |least: &str, greatest: &str| [least, greatest].map(|text| Scalar::Text(text.into()));
+        let bounds = vec![texts_of("", "een"), texts_of("twee", "twee")];
         let columns = vec![
-            column(
-                "texts",
-                Kind::Text,
-                texts.map(|text| Scalar::Text(text.into())),
-                bitmaps(&|row| row / 1000 % 3),
-                StoredValues::Text { offsets, bytes },
-            ),
+            column("texts", Kind::Text, &of_text, bounds, vec![texts, StoredValues::Same]),
             column(
                 "numbers",
                 Kind::Int,
-                [0, 1, 2].map(Scalar::Int),
-                bitmaps(&|row| row % 3),
-                StoredValues::Bins(BinNumbers::U16((0..rows).map(|row| (row % 3) as u16).collect())),
+                &of_number,
+                vec![[-100, 199].map(Scalar::Int), [500, 500].map(Scalar::Int)],
+                vec![numbers, StoredValues::Same],
             ),
         ];
         let records = Some(WahBuf::from_ones(1..rows, rows));
@@ -697,19 +449,21 @@ mod tests {
             sum(&mut place.atoms);
             sum(&mut place.tiles);
         };
-        contents.places.iter_mut().flat_map(|place| &mut place.bins).for_each(bitmap);
+        contents.places.iter_mut().flat_map(|place| &mut place.bins).for_each(|bin| bitmap(&mut bin.bitmap));
         contents.records.iter_mut().for_each(bitmap);
         contents.lines.iter_mut().for_each(sum);
         for place in &mut contents.places {
-            let at = |row: u64| place.values.start + (place.form.width() * place.form.count(row)) as usize;
-            assert_eq!(blocks_for(contents.rows), 1);
-            let mut sums = vec![hash(&image.bytes()[place.values.start..at(contents.rows)])];
-            if place.form == Form::Text {
-                // As long as the places of texts allow.
-                let offsets: &[u64] = image.numbers(&place.values);
-                let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
-                let text = &image.bytes()[place.text.clone()];
-                sums.push(hash(text.get(first..last).unwrap_or_default()));
+            let mut sums = Vec::new();
+            for bin in place.bins.iter().filter(|bin| bin.form != Form::Same) {
+                assert_eq!(bin.form.checksums(1), bin.form.checksums(contents.rows));
+                sums.push(hash(&image.bytes()[bin.values.clone()]));
+                if bin.form == Form::Text {
+                    // As long as the places of texts allow.
+                    let offsets: &[u64] = image.numbers(&bin.values);
+                    let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
+                    let text = &image.bytes()[bin.text.clone()];
+                    sums.push(hash(text.get(first..last).unwrap_or_default()));
+                }
             }
             words[place.checksums.place.start / 8..][..sums.len()].copy_from_slice(&sums);
             place.checksums.checksum = hash(bytes_of(&sums));
@@ -738,14 +492,18 @@ mod tests {
                     assert!(wah.ones().all(|row| row < index.rows()));
                     assert!(tiles.iter().all(|start| start.atom as usize <= wah.words().len()));
                 }
-                match index.values(column)? {
-                    Values::Bins(numbers) => {
-                        assert!((0..numbers.len()).all(|row| numbers.get(row) < Some(described.bins.len())));
+                for (bin, described) in described.bins.iter().enumerate() {
+                    let values = index.values(column, bin)?;
+                    if let Values::Text(texts) = values {
+                        assert!((0..described.rows as usize).all(|row| texts.get(row).is_some()));
                     }
-                    Values::Text(texts) => {
-                        assert!((0..index.rows() as usize).all(|row| texts.get(row).is_some()));
-                    }
-                    _ => {}
+                    assert!(values.rows().is_none_or(|rows| rows as u64 == described.rows));
+                }
+            }
+            // What is asked cuts bins, so that stored values are looked at.
+            for asked in ["numbers > 7 and texts < 'b'", "texts >= 'b' or numbers in (-3, 500)"] {
+                if let Ok(plan) = index.plan(&asked.replace('\'', "\""), false) {
+                    BitmapEngine::cpu().with_threads(1).answer(&index, &plan, true)?;
                 }
             }
             index.records()?;
@@ -824,7 +582,8 @@ mod tests {
     impl Contents {
         /// Whether a byte is of a bitmap.
         fn is_bitmap(&self, at: usize) -> bool {
-            let bins = self.places.iter().flat_map(|place| &place.bins).chain(&self.records);
+            let bins = self.places.iter().flat_map(|place| &place.bins).map(|bin| &bin.bitmap);
+            let bins = bins.chain(&self.records);
             bins.into_iter().any(|bin| bin.atoms.place.contains(&at) || bin.tiles.place.contains(&at))
         }
     }

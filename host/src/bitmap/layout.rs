@@ -10,7 +10,7 @@ use super::column::{Bin, Column, Holds, Kind, Scalar};
 use crate::stamp::{Stamp, hash};
 
 /// The version of the format that is written and read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The most rows of an index: as many chunks as a [`TileStart`](warpath_shared::bitmap::TileStart) can tell.
 pub const MAX_ROWS: u64 = warpath_shared::wah::CHUNK_ROWS as u64 * u32::MAX as u64;
@@ -21,7 +21,7 @@ const MAGIC: &[u8; 8] = b"\x89WPB\r\n\x1a\n";
 pub(super) const HEADER_BYTES: usize = 128;
 /// Every section begins at a multiple of this, and so do the atoms and the tiles of each bin.
 pub(super) const ALIGN: usize = 64;
-/// Rows whose stored values have a checksum of their own.
+/// Values of a bin that have a checksum of their own.
 pub(super) const BLOCK_ROWS: u64 = 1 << 16;
 /// Lines of a block whose place in the input is known.
 pub(crate) const BLOCK_LINES: u64 = 64;
@@ -30,42 +30,62 @@ const HAS_STAMP: u32 = 1;
 const HAS_RECORDS: u32 = 2;
 const HAS_LINES: u32 = 4;
 
-/// How the values of a column are stored. The numbers are the file's, and never change.
+/// How the values of a bin's rows are stored. What the bin holds tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The number of the bin, in so many bytes.
-    Bins1 = 0,
-    Bins2 = 1,
-    Bins4 = 2,
-    /// Eight bytes each.
-    Words = 3,
-    /// Offsets of eight bytes each, one more than there are rows (none if there are no rows), and bytes.
-    Text = 4,
+    /// Not at all: there are none, or they are all the same.
+    Same,
+    /// How far each is from the least, in so many bytes.
+    U8,
+    U16,
+    U32,
+    U64,
+    /// Offsets of eight bytes each, one more than there are rows, and bytes.
+    Text,
 }
 
 impl Form {
-    fn of(number: u32) -> Option<Self> {
-        [Self::Bins1, Self::Bins2, Self::Bins4, Self::Words, Self::Text].into_iter().nth(number as usize)
-    }
-
-    /// Bytes of a row.
-    pub fn width(self) -> u64 {
-        match self {
-            Self::Bins1 => 1,
-            Self::Bins2 => 2,
-            Self::Bins4 => 4,
-            Self::Words | Self::Text => 8,
+    /// That of a bin that holds such: numbers in the fewest bytes that have room for the greatest distance.
+    pub fn of(holds: &Holds) -> Self {
+        let Holds::Values { least, greatest } = holds else { return Self::Same };
+        match greatest.distance(least) {
+            None if least == greatest => Self::Same,
+            None => Self::Text,
+            Some(0) => Self::Same,
+            Some(0x1..=0xff) => Self::U8,
+            Some(0x100..=0xffff) => Self::U16,
+            Some(0x1_0000..=0xffff_ffff) => Self::U32,
+            Some(_) => Self::U64,
         }
     }
 
-    /// How many values there are for so many rows: of texts, one more than rows, if there are any.
-    pub fn count(self, rows: u64) -> u64 {
-        rows + u64::from(self == Self::Text && rows > 0)
+    /// Bytes of a row's number.
+    pub fn width(self) -> u64 {
+        match self {
+            Self::Same => 0,
+            Self::U8 => 1,
+            Self::U16 => 2,
+            Self::U32 => 4,
+            Self::U64 | Self::Text => 8,
+        }
     }
 
-    /// How many checksums a block of rows has.
-    pub fn checksums(self) -> u64 {
-        1 + u64::from(self == Self::Text)
+    /// How many numbers there are for so many rows: of texts, one more.
+    pub fn count(self, rows: u64) -> u64 {
+        match self {
+            Self::Same => 0,
+            Self::Text => rows + 1,
+            _ => rows,
+        }
+    }
+
+    /// How many checksums the values of so many rows have: one a block, and of texts two.
+    pub fn checksums(self, rows: u64) -> u64 {
+        match self {
+            Self::Same => 0,
+            Self::Text => 2 * blocks_for(rows),
+            _ => blocks_for(rows),
+        }
     }
 }
 
@@ -83,16 +103,24 @@ pub(super) struct BitmapPlace {
     pub tiles: Section,
 }
 
-/// A column in the file.
+/// A bin in the file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ColumnPlace {
-    pub bins: Vec<BitmapPlace>,
+pub(super) struct BinPlace {
+    pub bitmap: BitmapPlace,
     pub form: Form,
-    /// The values, or the offsets of texts.
+    /// The numbers of its values, or the offsets of texts: no bytes where there are none.
     pub values: Range<usize>,
     /// The texts: no bytes where there are none.
     pub text: Range<usize>,
-    /// Checksums of the values, block by block, each of eight bytes; behind them those of the texts.
+    /// The number of its first checksum among those of the column: for each block, that of the numbers, and of texts another.
+    pub checksum: usize,
+}
+
+/// A column in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ColumnPlace {
+    pub bins: Vec<BinPlace>,
+    /// Checksums of the values, bin by bin, of eight bytes each.
     pub checksums: Section,
 }
 
@@ -170,23 +198,40 @@ impl Places {
     }
 
     /// The next places of bitmaps of so many rows, whose atoms have been counted: all atoms, then all tiles.
-    fn bitmaps(&mut self, bitmaps: &mut [BitmapPlace], atoms: &[u64], rows: u64) -> Option<()> {
-        for (bitmap, atoms) in bitmaps.iter_mut().zip(atoms) {
-            bitmap.atoms.place = self.next(atoms.checked_mul(8)?)?;
+    fn bitmaps(&mut self, atoms: impl Iterator<Item = u64>, rows: u64) -> Option<Vec<BitmapPlace>> {
+        let section = |place| Section { place, checksum: 0 };
+        let mut bitmaps = Vec::new();
+        for atoms in atoms {
+            bitmaps.push(BitmapPlace {
+                atoms: section(self.next(atoms.checked_mul(8)?)?),
+                tiles: Section::default(),
+            });
         }
-        for bitmap in bitmaps {
-            bitmap.tiles.place = self.next(8 * (tiles_for(chunks_for(rows)) + 1))?;
+        for bitmap in &mut bitmaps {
+            bitmap.tiles = section(self.next(8 * (tiles_for(chunks_for(rows)) + 1))?);
         }
-        Some(())
+        Some(bitmaps)
+    }
+
+    /// The next places of values of bins, then of their texts.
+    fn values(&mut self, sizes: &[BinSizes]) -> Option<Vec<[Range<usize>; 2]>> {
+        let mut places = Vec::with_capacity(sizes.len());
+        for BinSizes { form, rows, .. } in sizes {
+            places.push([self.next(form.width() * form.count(*rows))?, 0..0]);
+        }
+        for (place, size) in places.iter_mut().zip(sizes) {
+            place[1] = self.next(size.text)?;
+        }
+        Some(places)
     }
 }
 
-/// What a column's entry says of sizes: its places follow from these.
+/// What a bin's entry says of sizes: its places follow from these.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sizes {
-    /// Bin by bin, how many atoms it has.
-    pub atoms: Vec<u64>,
+pub(super) struct BinSizes {
+    pub atoms: u64,
     pub form: Form,
+    pub rows: u64,
     /// Bytes of all texts.
     pub text: u64,
 }
@@ -196,7 +241,8 @@ pub(super) struct Sizes {
 pub(super) struct AllSizes {
     pub rows: u64,
     pub table: u64,
-    pub columns: Vec<Sizes>,
+    /// Column by column, bin by bin.
+    pub columns: Vec<Vec<BinSizes>>,
     /// Atoms of the records, if not all rows are.
     pub records: Option<u64>,
     /// Whether there are places of lines.
@@ -221,19 +267,25 @@ impl AllSizes {
         let mut next = Places(HEADER_BYTES as u64);
         let table = next.next(self.table)?;
         let mut places = Vec::with_capacity(columns.len());
-        for Sizes { atoms, form, text } in columns {
-            let mut bins = vec![BitmapPlace::default(); atoms.len()];
-            next.bitmaps(&mut bins, atoms, *rows)?;
-            let values = next.next(form.width() * form.count(*rows))?;
-            let text = next.next(*text)?;
-            let checksums = next.next(8 * form.checksums() * blocks_for(*rows))?;
-            let checksums = Section { place: checksums, checksum: 0 };
-            places.push(ColumnPlace { bins, form: *form, values, text, checksums });
+        for sizes in columns {
+            let bitmaps = next.bitmaps(sizes.iter().map(|bin| bin.atoms), *rows)?;
+            let values = next.values(sizes)?;
+            let mut checksum = 0;
+            let bins = sizes.iter().zip(bitmaps).zip(values).map(|((size, bitmap), [values, text])| {
+                let first = checksum as usize;
+                checksum += size.form.checksums(size.rows);
+                BinPlace { bitmap, form: size.form, values, text, checksum: first }
+            });
+            let bins = bins.collect();
+            places.push(ColumnPlace {
+                bins,
+                checksums: Section { place: next.next(8 * checksum)?, checksum: 0 },
+            });
         }
-        let mut records = self.records.map(|_| BitmapPlace::default());
-        if let Some(records) = &mut records {
-            next.bitmaps(std::slice::from_mut(records), self.records.as_slice(), *rows)?;
-        }
+        let records = match self.records {
+            Some(atoms) => next.bitmaps([atoms].into_iter(), *rows)?.pop(),
+            None => None,
+        };
         let mut lines = None;
         if self.lines {
             let place = next.next(8 * (rows.div_ceil(BLOCK_LINES) + 1))?;
@@ -302,7 +354,7 @@ impl Contents {
         for (place, entry) in places.iter_mut().zip(entries) {
             place.checksums.checksum = entry.checksum;
             for (bin, (atoms, tiles)) in place.bins.iter_mut().zip(entry.checksums) {
-                (bin.atoms.checksum, bin.tiles.checksum) = (atoms, tiles);
+                (bin.bitmap.atoms.checksum, bin.bitmap.tiles.checksum) = (atoms, tiles);
             }
         }
         if let Some(records) = &mut records {
@@ -343,7 +395,7 @@ struct Header {
 
 /// What stands in the table of a column beside its description.
 struct Entry {
-    sizes: Sizes,
+    sizes: Vec<BinSizes>,
     /// Bin by bin, of atoms and tiles.
     checksums: Vec<(u64, u64)>,
     /// Of the checksums of values.
@@ -401,19 +453,24 @@ fn encode_table(columns: &[Column], places: &[ColumnPlace]) -> Vec<u8> {
     for (column, place) in columns.iter().zip(places) {
         let Column { name, source, kind, binning, bins } = column;
         let kind = KINDS.iter().position(|known| known == kind).unwrap_or(KINDS.len());
-        put32(&mut bytes, &[kind as u32, place.form as u32, bins.len() as u32]);
+        put32(&mut bytes, &[kind as u32, bins.len() as u32]);
         put32(&mut bytes, &[name, source, binning].map(|text| text.len() as u32));
-        put64(&mut bytes, &[place.text.len() as u64, place.checksums.checksum]);
+        put32(&mut bytes, &[0]);
+        put64(&mut bytes, &[place.checksums.checksum]);
         for text in [name, source, binning] {
             bytes.extend_from_slice(text.as_bytes());
         }
         bytes.resize(bytes.len().next_multiple_of(8), 0);
-        for (Bin { holds, rows }, BitmapPlace { atoms, tiles }) in bins.iter().zip(&place.bins) {
+        for (Bin { holds, rows }, BinPlace { bitmap, form, text, .. }) in bins.iter().zip(&place.bins) {
+            let BitmapPlace { atoms, tiles } = bitmap;
             let number = OTHERS.iter().position(|known| known == holds).unwrap_or(OTHERS.len());
             let count = atoms.place.len() as u64 / 8;
             put64(&mut bytes, &[number as u64, *rows, count, atoms.checksum, tiles.checksum]);
             if let Holds::Values { least, greatest } = holds {
                 put_bounds(&mut bytes, least, greatest);
+            }
+            if *form == Form::Text {
+                put64(&mut bytes, &[text.len() as u64]);
             }
         }
     }
@@ -427,11 +484,12 @@ pub(super) fn table_bytes<'a>(columns: impl Iterator<Item = &'a Column>) -> u64 
         let bounds = |bin: &Bin| match &bin.holds {
             Holds::Values { least: Scalar::Text(least), greatest: Scalar::Text(greatest) } => {
                 16 + (least.len() + greatest.len()).next_multiple_of(8)
+                    + if least == greatest { 0 } else { 8 }
             }
             Holds::Values { .. } => 16,
             _ => 0,
         };
-        40 + texts + bins.iter().map(|bin| 40 + bounds(bin)).sum::<usize>()
+        32 + texts + bins.iter().map(|bin| 40 + bounds(bin)).sum::<usize>()
     };
     columns.map(|column| of(column) as u64).sum()
 }
@@ -477,32 +535,36 @@ fn decode_bounds(from: &mut Reader<'_>, start: usize, kind: Kind) -> Option<(Sca
 /// A column from a table, which has `start` bytes, of an index of so many rows.
 fn decode_column(from: &mut Reader<'_>, start: usize, rows: u64) -> Option<(Column, Entry)> {
     let kind = *KINDS.get(from.u32()? as usize)?;
-    let (form, bins) = (Form::of(from.u32()?)?, from.u32()?);
+    let bins = from.u32()?;
     let (name, source, binning) = (from.u32()?, from.u32()?, from.u32()?);
-    let (text, checksum) = (from.u64()?, from.u64()?);
+    let (spare, checksum) = (from.u32()?, from.u64()?);
     let mut string = |len: u32| Some(from.text(len.into())?.to_owned());
     let (name, source, binning) = (string(name)?, string(source)?, string(binning)?);
     from.padding(start)?;
     let mut column = Column { name, source, kind, binning, bins: Vec::new() };
-    let mut entry = Entry { sizes: Sizes { atoms: Vec::new(), form, text }, checksums: Vec::new(), checksum };
+    let mut entry = Entry { sizes: Vec::new(), checksums: Vec::new(), checksum };
     for _ in 0..bins {
         let number = usize::try_from(from.u64()?).ok()?;
-        let (rows, atoms) = (from.u64()?, from.u64()?);
+        let (of_bin, atoms) = (from.u64()?, from.u64()?);
         entry.checksums.push((from.u64()?, from.u64()?));
-        entry.sizes.atoms.push(atoms);
         let holds = if number == OTHERS.len() {
             let (least, greatest) = decode_bounds(from, start, kind)?;
             Holds::Values { least, greatest }
         } else {
             OTHERS.get(number)?.clone()
         };
-        column.bins.push(Bin { holds, rows });
+        let form = Form::of(&holds);
+        let text = if form == Form::Text { from.u64()? } else { 0 };
+        // As many as there are at most, so that no size of them is beyond all numbers.
+        let of_bin = Some(of_bin).filter(|of_bin| *of_bin <= rows)?;
+        entry.sizes.push(BinSizes { atoms, form, rows: of_bin, text });
+        column.bins.push(Bin { holds, rows: of_bin });
     }
-    (fault(&column, form, rows).is_none() && (form == Form::Text || text == 0)).then_some((column, entry))
+    (spare == 0 && fault(&column, rows).is_none()).then_some((column, entry))
 }
 
-/// What is wrong with a column of so many rows, whose values are stored in this form.
-pub(super) fn fault(column: &Column, form: Form, rows: u64) -> Option<&'static str> {
+/// What is wrong with a column of so many rows.
+pub(super) fn fault(column: &Column, rows: u64) -> Option<&'static str> {
     let Column { kind, bins, .. } = column;
     let mut sum = 0_u64;
     let mut before: Option<&Scalar> = None;
@@ -537,23 +599,6 @@ pub(super) fn fault(column: &Column, form: Form, rows: u64) -> Option<&'static s
             return Some("bins are not in order");
         }
         before = Some(greatest);
-        let tells = matches!(form, Form::Bins1 | Form::Bins2 | Form::Bins4);
-        if tells && order != Some(Ordering::Equal) {
-            return Some("values are stored as bins, and a bin has several");
-        }
-    }
-    let most = match form {
-        Form::Bins1 => 1 << 8,
-        Form::Bins2 => 1 << 16,
-        Form::Bins4 => 1 << 32,
-        Form::Words if matches!(kind, Kind::Text | Kind::Bool) => {
-            return Some("values are stored as another kind");
-        }
-        Form::Text if *kind != Kind::Text => return Some("values are stored as another kind"),
-        Form::Words | Form::Text => u64::MAX,
-    };
-    if bins.len() as u64 > most {
-        return Some("there are more bins than numbers for them");
     }
     (sum != rows).then_some("its bins have other rows than the index")
 }

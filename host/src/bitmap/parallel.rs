@@ -1,4 +1,4 @@
-//! Work of equal kind on all cores.
+//! Work of equal kind on several cores.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,23 +10,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does the same in as many threads as there are cores and there is work for. Where no thread can be started, those that there are do
-/// all of it.
-fn in_threads(most: usize, work: impl Fn() + Sync) {
+/// Does the same in so many threads. Where no thread can be started, those that there are do all of it.
+fn in_threads(threads: usize, work: impl Fn() + Sync) {
     thread::scope(|scope| {
-        for _ in 1..cores().min(most) {
+        for _ in 1..threads {
             let _ = thread::Builder::new().name("warpath bitmap".into()).spawn_scoped(scope, &work);
         }
         work();
     });
 }
 
-/// Makes something of each item. The results have the order of the items.
+/// Makes something of each item, on all cores. The results have the order of the items.
 pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
+    map_in(cores(), items, make)
+}
+
+/// The same in so many threads at most.
+pub(super) fn map_in<T: Send, R: Send>(
+    threads: usize,
+    items: Vec<T>,
+    make: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
     let count = items.len();
     let queue = Mutex::new(items.into_iter().enumerate());
     let made = Mutex::new(Vec::with_capacity(count));
-    in_threads(count, || {
+    in_threads(threads.min(count), || {
         loop {
             let next = lock(&queue).next();
             let Some((at, item)) = next else { return };
@@ -46,7 +54,7 @@ pub(super) fn map_source<T, R: Send, E: Send>(
     let queue = Mutex::new(source.enumerate().fuse());
     let made = Mutex::new(Vec::new());
     let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
-    in_threads(usize::MAX, || {
+    in_threads(cores(), || {
         loop {
             // What was taken before an error is made; behind it nothing is wanted.
             if lock(&failed).is_some() {

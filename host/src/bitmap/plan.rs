@@ -2,8 +2,8 @@
 //!
 //! A comparison is true of all rows of some bins, of no row of others, and *cuts* a few: those whose least and greatest value do not tell. So
 //! two sets of rows are made of bins: those of which the expression is surely true, and those of which it may be. The program stores the
-//! first as output 0 and what is between them as output 1: rows to be checked against the values that are stored
-//! ([`Plan::settle`]). Where no bin is cut, both are the same, and there is nothing to check.
+//! first as output 0 and the second as output 1. Rows of output 1 alone are checked against the values that are stored ([`Plan::settle`]). Where no bin is
+//! cut, both are the same, and there is nothing to check.
 //!
 //! ```text
 //! followers > 1500 and lang = "en"      bins of followers: 0..=99  100..=999  1000..=4999  5000..=90000
@@ -71,7 +71,7 @@ pub struct Plan {
     /// The bitmaps that the program reads, in the order of its numbers.
     pub bitmaps: Vec<Operand>,
     /// The program ([`check`](warpath_shared::bitmap::check) holds). Output 0 is the answer, or, if [`is_exact`](Self::is_exact) is false,
-    /// the rows that are surely in it; then output 1 is those that may be in it and are not in output 0.
+    /// the rows that are surely in it; then output 1 is those that may be in it, all of output 0 among them.
     pub program: Vec<Instr>,
     /// What is asked of rows that are not decided, if there can be any.
     pub(crate) check: Option<Formula>,
@@ -115,7 +115,7 @@ impl Plan {
         let possible = Set::new(&formula, facts, false);
         let sure = if approximate { possible.clone() } else { Set::new(&formula, facts, true) };
         let records = facts.records && formula.has_missing();
-        let Some(Code { bitmaps, program }) = Code::new(&sure, &possible, facts, records) else {
+        let Some(Code { bitmaps, program }) = Code::new(&formula, [&sure, &possible], facts, records) else {
             let message =
                 format!("expected an expression that needs at most {MAX_STACK} sets of rows at once");
             let error = ExprError::new(ExprErrorKind::TooLarge, expr.span, message);
@@ -170,8 +170,11 @@ impl Plan {
                 Some(OpCode::Or) => writeln!(text, "{at:>6}  or"),
                 Some(OpCode::AndNot) => writeln!(text, "{at:>6}  and not"),
                 Some(OpCode::Not) => writeln!(text, "{at:>6}  not"),
-                Some(OpCode::Store) if first == 0 => writeln!(text, "{at:>6}  store      answer"),
-                Some(OpCode::Store) => writeln!(text, "{at:>6}  store      to be checked"),
+                Some(OpCode::Store) if first == 0 && self.is_exact() => {
+                    writeln!(text, "{at:>6}  store      answer")
+                }
+                Some(OpCode::Store) if first == 0 => writeln!(text, "{at:>6}  store      sure"),
+                Some(OpCode::Store) => writeln!(text, "{at:>6}  store      possible"),
                 Some(OpCode::SkipNone) => writeln!(text, "{at:>6}  skip none  → {first}"),
                 Some(OpCode::SkipAll) => writeln!(text, "{at:>6}  skip all   → {first}"),
                 None => writeln!(text, "{at:>6}  ?"),

@@ -1,14 +1,16 @@
 //! Programs over compressed bitmaps, on the CPU: a tile of 128 chunks after the other, as the kernel does it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
 
-use warpath_shared::bitmap::{Instr, MAX_OUTPUTS, OpCode, TILE_CHUNKS, check, rows_of, tiles_for};
-use warpath_shared::wah::{ALL, Atom, CHUNK_ROWS, chunks_for, last_chunk};
+use warpath_shared::bitmap::{Instr, MAX_OUTPUTS, OpCode, check, rows_of, tiles_for};
+use warpath_shared::wah::{CHUNK_ROWS, chunks_for, last_chunk};
 
+use super::parallel;
+use super::tile::{self, Part, TILE};
 use super::wah::Bitmap;
+use crate::cpu::{Isa, Simd, Work};
 use crate::error::Error;
 
-const TILE: usize = TILE_CHUNKS as usize;
 /// Tiles that a thread takes at a time: half a million rows.
 const TILES_AT_ONCE: usize = 64;
 
@@ -31,7 +33,43 @@ pub fn outputs(program: &[Instr], columns: usize) -> Result<usize, Error> {
     Ok(stored.map(|instr| instr.first as usize + 1).max().unwrap_or(0))
 }
 
-type Part = [u64; TILE];
+/// Tiles that are done by one thread, in order.
+struct Stretch<'a> {
+    bitmaps: &'a [Bitmap<'a>],
+    program: &'a [Instr],
+    rows: u64,
+    tiles: Range<usize>,
+    /// Where the chunks of each result go; to none where they are only counted.
+    kept: [&'a mut [u64]; MAX_OUTPUTS],
+}
+
+impl Work for Stretch<'_> {
+    /// How many rows each result has.
+    type Output = [u64; MAX_OUTPUTS];
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self, _: S) -> Self::Output {
+        let (mut counts, mut stack) = ([0; MAX_OUTPUTS], Vec::new());
+        let chunks = chunks_for(self.rows);
+        for number in self.tiles.clone() {
+            let first = (number * TILE) as u64;
+            let mut rows = [0; TILE];
+            for (chunk, rows_of_chunk) in (first..).zip(&mut rows) {
+                *rows_of_chunk = rows_of(chunk, chunks, last_chunk(self.rows));
+            }
+            let chunks = TILE.min((chunks - first) as usize);
+            let tile = Tile { bitmaps: self.bitmaps, number, chunks, rows };
+            tile.run(self.program, &mut stack, |output, part| {
+                counts[output] += part.iter().map(|chunk| u64::from(chunk.count_ones())).sum::<u64>();
+                let at = (number - self.tiles.start) * TILE;
+                if let Some(kept) = self.kept[output].get_mut(at..at + chunks) {
+                    kept.copy_from_slice(&part[..chunks]);
+                }
+            });
+        }
+        counts
+    }
+}
 
 /// One tile of a run.
 struct Tile<'a> {
@@ -42,69 +80,35 @@ struct Tile<'a> {
     rows: Part,
 }
 
-/// Each chunk of an atom, without a branch.
-#[inline]
-fn chunk_of(atom: u64) -> u64 {
-    let fill = (atom as i64 >> 63) as u64;
-    let value = ((atom << 1) as i64 >> 63) as u64;
-    (atom & !fill | value & fill) & ALL
+/// What was pushed last and the accumulator become one.
+#[inline(always)]
+fn zip(part: &mut Part, pushed: Option<Part>, op: impl Fn(u64, u64) -> u64) {
+    for (part, pushed) in part.iter_mut().zip(pushed.unwrap_or([0; TILE])) {
+        *part = op(pushed, *part);
+    }
 }
 
 impl Tile<'_> {
+    #[inline(always)]
     fn is_full(&self, part: &Part) -> bool {
         part.iter().zip(&self.rows).fold(0, |missing, (part, rows)| missing | !part & rows) == 0
     }
 
-    /// Adds a column's rows.
-    fn add(&self, column: &Bitmap<'_>, part: &mut Part) {
-        let (here, next) = (column.tiles[self.number], column.tiles[self.number + 1]);
-        let end = next.atom as usize + (next.skip > 0) as usize;
-        let atoms = &column.wah.words()[here.atom as usize..end];
-        if atoms.len() == self.chunks {
-            for (part, atom) in part.iter_mut().zip(atoms) {
-                *part |= chunk_of(*atom);
-            }
-            return;
-        }
-        let (mut at, mut skip) = (0, here.skip as usize);
-        for &word in atoms {
-            let atom = Atom(word);
-            if atom.is_fill() {
-                let end = (at + atom.chunks().min(1 << 40) as usize - skip).min(self.chunks);
-                if atom.is_one_fill() {
-                    part[at..end].fill(ALL);
-                }
-                at = end;
-            } else {
-                part[at] |= word;
-                at += 1;
-            }
-            skip = 0;
-        }
-    }
-
+    #[inline(always)]
     fn any(&self, first: usize, count: usize, part: &mut Part) {
         for column in &self.bitmaps[first..first + count] {
-            self.add(column, part);
+            tile::add(column, self.number, self.chunks, part);
             if self.is_full(part) {
                 break;
             }
         }
-        // A fill of 1 is full beyond the rows of the last chunk.
-        for (part, rows) in part.iter_mut().zip(&self.rows) {
-            *part &= rows;
-        }
     }
 
     /// Runs a program that has been checked. `store` is given each result.
+    #[inline(always)]
     fn run(&self, program: &[Instr], stack: &mut Vec<Part>, mut store: impl FnMut(usize, &Part)) {
         let mut part = [0; TILE];
         let mut at = 0;
-        let zip = |part: &mut Part, pushed: Option<Part>, op: fn(u64, u64) -> u64| {
-            for (part, pushed) in part.iter_mut().zip(pushed.unwrap_or([0; TILE])) {
-                *part = op(pushed, *part);
-            }
-        };
         while let Some(instr) = program.get(at) {
             at += 1;
             match instr.op() {
@@ -113,13 +117,11 @@ impl Tile<'_> {
                 Some(OpCode::And) => zip(&mut part, stack.pop(), |pushed, part| pushed & part),
                 Some(OpCode::Or) => zip(&mut part, stack.pop(), |pushed, part| pushed | part),
                 Some(OpCode::AndNot) => zip(&mut part, stack.pop(), |pushed, part| pushed & !part),
-                Some(OpCode::Not) => {
-                    for (part, rows) in part.iter_mut().zip(&self.rows) {
-                        *part = !*part & rows;
-                    }
-                }
+                Some(OpCode::Not) => zip(&mut part, Some(self.rows), |rows, part| rows & !part),
                 Some(OpCode::Store) => store(instr.first as usize, &part),
-                Some(OpCode::SkipNone) if part.iter().all(|chunk| *chunk == 0) => at = instr.first as usize,
+                Some(OpCode::SkipNone) if part.iter().fold(0, |all, chunk| all | chunk) == 0 => {
+                    at = instr.first as usize;
+                }
                 Some(OpCode::SkipAll) if self.is_full(&part) => at = instr.first as usize,
                 Some(OpCode::SkipNone | OpCode::SkipAll) | None => {}
             }
@@ -145,62 +147,29 @@ pub fn run(
         return Err(Error::Internal("bitmaps are not all of the same rows".into()));
     }
     let mut kept = vec![vec![0; if keep { chunks as usize } else { 0 }]; outputs];
-    let mut counts = vec![0; outputs];
-    // Each thread takes the next tiles, with the stretches of the results that are theirs.
-    let mut stretches: Vec<[&mut [u64]; MAX_OUTPUTS]> = Vec::new();
-    {
-        let mut rest: [&mut [u64]; MAX_OUTPUTS] = Default::default();
-        for (rest, kept) in rest.iter_mut().zip(&mut kept) {
-            *rest = kept;
-        }
-        for _ in 0..tiles.div_ceil(TILES_AT_ONCE) {
-            stretches.push(rest.each_mut().map(|rest| {
-                let len = rest.len().min(TILES_AT_ONCE * TILE);
-                rest.split_off_mut(..len).unwrap_or_default()
-            }));
-        }
+    let mut rest: [&mut [u64]; MAX_OUTPUTS] = Default::default();
+    for (rest, kept) in rest.iter_mut().zip(&mut kept) {
+        *rest = kept;
     }
-    let jobs: Vec<_> = stretches.into_iter().map(|stretch| std::sync::Mutex::new(Some(stretch))).collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let (mut counts, mut stack) = ([0_u64; MAX_OUTPUTS], Vec::new());
-        loop {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            let Some(stretch) = jobs.get(job) else { return counts };
-            let taken = stretch.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-            let Some(mut stretch) = taken else { continue };
-            let from = job * TILES_AT_ONCE;
-            for number in from..tiles.min(from + TILES_AT_ONCE) {
-                let first = (number * TILE) as u64;
-                let mut of = [0; TILE];
-                for (chunk, rows_of_chunk) in (first..).zip(&mut of) {
-                    *rows_of_chunk = rows_of(chunk, chunks, last_chunk(rows));
-                }
-                let len = TILE.min((chunks - first) as usize);
-                let tile = Tile { bitmaps, number, chunks: len, rows: of };
-                tile.run(program, &mut stack, |output, part| {
-                    counts[output] += part.iter().map(|chunk| u64::from(chunk.count_ones())).sum::<u64>();
-                    if keep {
-                        let at = (number - from) * TILE;
-                        stretch[output][at..at + len].copy_from_slice(&part[..len]);
-                    }
-                });
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(jobs.len())).map(|_| scope.spawn(work)).collect();
-        let mine = work();
-        let died = |_| Err(Error::Internal("a thread that runs a bitmap program ended before it had".into()));
-        for of in std::iter::once(Ok(mine)).chain(others.into_iter().map(|other| other.join().or_else(died)))
-        {
-            for (count, of) in counts.iter_mut().zip(of?) {
-                *count += of;
-            }
-        }
-        Ok::<(), Error>(())
-    })?;
-    drop(jobs);
+    let mut stretches = Vec::new();
+    for from in (0..tiles).step_by(TILES_AT_ONCE) {
+        let kept = rest.each_mut().map(|rest| {
+            let len = rest.len().min(TILES_AT_ONCE * TILE);
+            rest.split_off_mut(..len).unwrap_or_default()
+        });
+        stretches.push(Stretch {
+            bitmaps,
+            program,
+            rows,
+            tiles: from..tiles.min(from + TILES_AT_ONCE),
+            kept,
+        });
+    }
+    let isa = Isa::best();
+    let mut counts = vec![0; outputs];
+    for of_stretch in parallel::map_in(threads, stretches, |stretch| isa.run(stretch)) {
+        counts.iter_mut().zip(of_stretch).for_each(|(count, of)| *count += of);
+    }
     Ok(Outputs { chunks: kept, counts })
 }
 

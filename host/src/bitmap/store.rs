@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::built::{BinNumbers, Built, BuiltColumn, StoredValues};
-use super::column::{Column, Kind};
+use super::built::{Built, BuiltColumn, StoredValues};
+use super::column::{Bin, Column};
 use super::file::bytes_of;
 use super::layout::{
-    self, AllPlaces, AllSizes, BLOCK_LINES, BLOCK_ROWS, BitmapPlace, ColumnPlace, Contents, Form, MAX_ROWS,
-    Section, Sizes, blocks_for,
+    self, AllPlaces, AllSizes, BLOCK_LINES, BLOCK_ROWS, BinPlace, BinSizes, BitmapPlace, Contents, Form,
+    MAX_ROWS, Section,
 };
 use super::wah::{WahBuf, tile_starts};
 use crate::device::Plain;
@@ -44,68 +44,74 @@ impl Image {
         self.section(&mut place.tiles, &tile_starts(bitmap.as_wah()));
     }
 
-    fn values<T: Plain>(&mut self, place: &mut ColumnPlace, values: &[T]) {
-        self.put(&place.values, values);
-        let blocks = values.chunks(BLOCK_ROWS as usize);
-        let checksums: Vec<u64> = blocks.map(|block| hash(bytes_of(block))).collect();
-        self.section(&mut place.checksums, &checksums);
-    }
-
-    fn texts(&mut self, place: &mut ColumnPlace, offsets: &[u64], bytes: &[u8]) {
-        let rows = offsets.len() - 1;
-        self.put(&place.values, if rows == 0 { &[] } else { offsets });
-        self.put(&place.text, bytes);
-        let blocks = || {
-            (0..rows)
-                .step_by(BLOCK_ROWS as usize)
-                .map(|from| &offsets[from..=rows.min(from + BLOCK_ROWS as usize)])
-        };
-        let texts = blocks().map(|block| {
-            // Whether they are in order is found out when they are read.
-            let place = block[0] as usize..block[block.len() - 1] as usize;
-            hash(bytes.get(place).unwrap_or_default())
-        });
-        let checksums: Vec<u64> = blocks().map(|block| hash(bytes_of(block))).chain(texts).collect();
-        self.section(&mut place.checksums, &checksums);
-    }
-}
-
-/// How values are stored, for how many rows they are, and bytes of text.
-fn form(values: &StoredValues) -> (Form, Option<Kind>, usize, usize) {
-    match values {
-        StoredValues::Bins(BinNumbers::U8(numbers)) => (Form::Bins1, None, numbers.len(), 0),
-        StoredValues::Bins(BinNumbers::U16(numbers)) => (Form::Bins2, None, numbers.len(), 0),
-        StoredValues::Bins(BinNumbers::U32(numbers)) => (Form::Bins4, None, numbers.len(), 0),
-        StoredValues::Int(values) => (Form::Words, Some(Kind::Int), values.len(), 0),
-        StoredValues::Float(values) => (Form::Words, Some(Kind::Float), values.len(), 0),
-        StoredValues::Time(values) => (Form::Words, Some(Kind::Time), values.len(), 0),
-        StoredValues::Text { offsets, bytes } => {
-            (Form::Text, Some(Kind::Text), offsets.len().wrapping_sub(1), bytes.len())
+    /// The values of a bin. Gives the checksums of its blocks.
+    fn values(&mut self, place: &BinPlace, values: &StoredValues) -> Vec<u64> {
+        match values {
+            StoredValues::Same => Vec::new(),
+            StoredValues::U8(values) => self.numbers(place, values),
+            StoredValues::U16(values) => self.numbers(place, values),
+            StoredValues::U32(values) => self.numbers(place, values),
+            StoredValues::U64(values) => self.numbers(place, values),
+            StoredValues::Text { offsets, bytes } => self.texts(place, offsets, bytes),
         }
     }
+
+    fn numbers<T: Plain>(&mut self, place: &BinPlace, values: &[T]) -> Vec<u64> {
+        self.put(&place.values, values);
+        values.chunks(BLOCK_ROWS as usize).map(|block| hash(bytes_of(block))).collect()
+    }
+
+    fn texts(&mut self, place: &BinPlace, offsets: &[u64], bytes: &[u8]) -> Vec<u64> {
+        self.put(&place.values, offsets);
+        self.put(&place.text, bytes);
+        let rows = offsets.len() - 1;
+        let blocks = (0..rows).step_by(BLOCK_ROWS as usize);
+        let checksums = blocks.flat_map(|from| {
+            let block = &offsets[from..=rows.min(from + BLOCK_ROWS as usize)];
+            // Whether they are in order is found out when they are read.
+            let place = block[0] as usize..block[block.len() - 1] as usize;
+            [hash(bytes_of(block)), hash(bytes.get(place).unwrap_or_default())]
+        });
+        checksums.collect()
+    }
 }
 
-/// Checks what the bytes could not tell any more, and gives the sizes of a column.
-fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Result<Sizes, String> {
+/// How values are stored, of how many rows they are, and how many bytes of text there are.
+fn form(values: &StoredValues) -> (Form, usize, usize) {
+    match values {
+        StoredValues::Same => (Form::Same, 0, 0),
+        StoredValues::U8(values) => (Form::U8, values.len(), 0),
+        StoredValues::U16(values) => (Form::U16, values.len(), 0),
+        StoredValues::U32(values) => (Form::U32, values.len(), 0),
+        StoredValues::U64(values) => (Form::U64, values.len(), 0),
+        StoredValues::Text { offsets, bytes } => (Form::Text, offsets.len().wrapping_sub(1), bytes.len()),
+    }
+}
+
+/// Checks what the bytes could not tell any more, and gives the sizes of a column's bins.
+fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Result<Vec<BinSizes>, String> {
     let said = |what: &str| Err(format!("column `{}`: {what}", column.name));
-    let (form, kind, len, text) = form(values);
-    if bitmaps.len() != column.bins.len() {
-        return said("there is not one bitmap for each bin");
+    if bitmaps.len() != column.bins.len() || values.len() != column.bins.len() {
+        return said("there are not one bitmap and values for each bin");
     }
     if bitmaps.iter().any(|bitmap| bitmap.rows() != rows) {
         return said("a bitmap has other rows than the index");
     }
-    if len as u64 != rows {
-        return said("there is not one value for each row");
-    }
-    if kind.is_some_and(|kind| kind != column.kind) {
-        return said("values are stored as another kind");
-    }
-    if let Some(what) = layout::fault(column, form, rows) {
+    if let Some(what) = layout::fault(column, rows) {
         return said(what);
     }
-    let atoms = bitmaps.iter().map(|bitmap| bitmap.words().len() as u64).collect();
-    Ok(Sizes { atoms, form, text: text as u64 })
+    let mut sizes = Vec::with_capacity(bitmaps.len());
+    for ((Bin { holds, rows }, bitmap), values) in column.bins.iter().zip(bitmaps).zip(values) {
+        let (form, len, text) = form(values);
+        if form != Form::of(holds) {
+            return said("values are stored otherwise than what their bin holds");
+        }
+        if form != Form::Same && len as u64 != *rows {
+            return said("there is not one value for each row of a bin");
+        }
+        sizes.push(BinSizes { atoms: bitmap.words().len() as u64, form, rows: *rows, text: text as u64 });
+    }
+    Ok(sizes)
 }
 
 /// The bytes of an index, and what they say.
@@ -143,18 +149,12 @@ pub(super) fn store(built: Built) -> Result<(Vec<u64>, Contents), String> {
     // Each column goes when it has been stored.
     for (BuiltColumn { column, bitmaps, values }, place) in columns.into_iter().zip(&mut places) {
         described.push(column);
-        for (bitmap, place) in bitmaps.into_iter().zip(&mut place.bins) {
-            image.bitmap(place, &bitmap);
+        let mut checksums = Vec::new();
+        for ((bitmap, values), place) in bitmaps.into_iter().zip(values).zip(&mut place.bins) {
+            image.bitmap(&mut place.bitmap, &bitmap);
+            checksums.extend(image.values(place, &values));
         }
-        match &values {
-            StoredValues::Bins(BinNumbers::U8(numbers)) => image.values(place, numbers),
-            StoredValues::Bins(BinNumbers::U16(numbers)) => image.values(place, numbers),
-            StoredValues::Bins(BinNumbers::U32(numbers)) => image.values(place, numbers),
-            StoredValues::Int(values) | StoredValues::Time(values) => image.values(place, values),
-            StoredValues::Float(values) => image.values(place, values),
-            StoredValues::Text { offsets, bytes } => image.texts(place, offsets, bytes),
-        }
-        debug_assert_eq!(place.checksums.place.len() as u64, 8 * place.form.checksums() * blocks_for(rows));
+        image.section(&mut place.checksums, &checksums);
     }
     if let (Some(place), Some(records)) = (&mut records_place, &records) {
         image.bitmap(place, records);

@@ -313,7 +313,7 @@ fn statistics(
     answer: &Answer,
     [opening, planning, answering, printing]: [Duration; 4],
 ) -> String {
-    let bytes: u64 = plan.operands(index).map_or(0, |operands| {
+    let bytes: u64 = plan.operands(index, 1).map_or(0, |operands| {
         operands.iter().map(|bitmap| 8 * (bitmap.wah.words().len() + bitmap.tiles.len()) as u64).sum()
     });
     named(&[

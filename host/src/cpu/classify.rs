@@ -18,7 +18,7 @@ use super::outline::{Outline, Planes, Stretch, escaped};
 /// # Safety
 /// Implementations may need instructions beyond the target's baseline: their functions are called only
 /// within [`Isa::run`]'s arm for the set of features that they name.
-pub(super) unsafe trait Simd: Copy {
+pub(crate) unsafe trait Simd: Copy {
     /// Outlines a stretch of text, for `names` or not. It is compiled apart from what calls it, so that either has the registers
     /// for itself.
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline);
@@ -36,6 +36,8 @@ pub(super) unsafe trait Simd: Copy {
     fn prefix_xor(self, bits: u64) -> u64;
     /// The bits of `bits` at the places of `mask`, side by side from bit 0.
     fn gather(self, bits: u64, mask: u64) -> u64;
+    /// The lowest bits of `bits`, from bit 0 on, at the places of `mask`: the other way round.
+    fn scatter(self, bits: u64, mask: u64) -> u64;
 }
 
 /// [`Simd::outline`], a word after the other: three classes of each or four, and others where there may be brackets.
@@ -74,7 +76,7 @@ fn classify_busy<S: Simd>(simd: S, words: &Stretch, outline: &mut Outline) {
 }
 
 /// Work that is compiled once for each instruction set.
-pub(super) trait Work {
+pub(crate) trait Work {
     /// Its result.
     type Output;
     /// Does it. Implementations are `#[inline(always)]`, so that they are compiled for the caller's features.
@@ -83,7 +85,7 @@ pub(super) trait Work {
 
 /// The instruction sets that are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Isa {
+pub(crate) enum Isa {
     #[cfg(target_arch = "x86_64")]
     Avx512Gfni,
     #[cfg(target_arch = "x86_64")]
@@ -106,12 +108,12 @@ pub fn simd_name() -> &'static str {
 
 impl Isa {
     /// The best one here.
-    pub(super) fn best() -> Self {
+    pub(crate) fn best() -> Self {
         *BEST
     }
 
     /// All that this processor has, best first.
-    pub(super) fn all() -> Vec<Self> {
+    pub(crate) fn all() -> Vec<Self> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
@@ -166,7 +168,7 @@ impl Isa {
     }
 
     /// Does the work with this instruction set. It must be one of [`Isa::all`].
-    pub(super) fn run<W: Work>(self, work: W) -> W::Output {
+    pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
             // SAFETY: the set is one of `Isa::all`, which lists it only where its features were detected.
             #[cfg(target_arch = "x86_64")]
@@ -283,6 +285,11 @@ unsafe impl Simd for Portable {
     fn gather(self, bits: u64, mask: u64) -> u64 {
         gather_each(bits, mask)
     }
+
+    #[inline(always)]
+    fn scatter(self, bits: u64, mask: u64) -> u64 {
+        scatter_each(bits, mask)
+    }
 }
 
 /// [`Simd::gather`], a bit after the other.
@@ -297,6 +304,18 @@ fn gather_each(bits: u64, mut mask: u64) -> u64 {
     gathered
 }
 
+/// [`Simd::scatter`], a bit after the other.
+#[inline(always)]
+fn scatter_each(mut bits: u64, mut mask: u64) -> u64 {
+    let mut scattered = 0;
+    while mask != 0 {
+        scattered |= (bits & 1) << mask.trailing_zeros();
+        bits >>= 1;
+        mask &= mask - 1;
+    }
+    scattered
+}
+
 #[cfg(test)]
 mod tests {
     use warpath_shared::index::escape;
@@ -307,7 +326,7 @@ mod tests {
     struct Check([u8; WORD_BYTES], u64);
 
     impl Work for Check {
-        type Output = (Classes, u64, u64, [u64; 3], u64, u64);
+        type Output = (Classes, u64, u64, [u64; 3], u64, [u64; 2]);
         #[inline(always)]
         fn run<S: Simd>(self, simd: S) -> Self::Output {
             let Self(word, bits) = self;
@@ -317,7 +336,8 @@ mod tests {
             let may_matter = simd.may_matter(&word) & !simd.equal(&word, b'*');
             let gathered = simd.gather(bits, classes.quote | classes.open);
             let below = bounds(bits).map(|bound| simd.below(&word, bound));
-            (classes, simd.prefix_xor(bits), equal, below, may_matter, gathered)
+            let scattered = simd.scatter(bits, classes.quote | classes.open);
+            (classes, simd.prefix_xor(bits), equal, below, may_matter, [gathered, scattered])
         }
     }
 
@@ -331,10 +351,12 @@ mod tests {
         let byte = word[bits as usize % WORD_BYTES];
         let equal = (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] == byte) as u64) << i);
         let places = (0..WORD_BYTES).filter(|i| (classes.quote | classes.open) >> i & 1 == 1);
-        let gathered = places.enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to);
+        let gathered = places.clone().enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to);
+        let scattered = places.enumerate().fold(0, |all, (from, to)| all | (bits >> from & 1) << to);
         let below = bounds(bits)
             .map(|bound| (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] < bound) as u64) << i));
-        (classes, prefix_xor(bits), equal, below, classes.open | classes.close | classes.newline, gathered)
+        let matter = classes.open | classes.close | classes.newline;
+        (classes, prefix_xor(bits), equal, below, matter, [gathered, scattered])
     }
 
     /// Otherwise the tests hold only portable code to anything there.

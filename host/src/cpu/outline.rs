@@ -6,13 +6,13 @@ use warpath_shared::units::WORD_BYTES;
 pub(super) const WORDS: usize = 64;
 
 /// So much text is outlined at once.
-pub(super) type Stretch = [[u8; WORD_BYTES]; WORDS];
+pub(crate) type Stretch = [[u8; WORD_BYTES]; WORDS];
 
 /// The classes of a word as bits transposed give them, like [`Classes`](warpath_shared::index::class::Classes), but separators
 /// are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
-pub(super) struct Planes {
+pub(crate) struct Planes {
     pub quote: u64,
     pub backslash: u64,
     pub colon: u64,
@@ -25,7 +25,7 @@ pub(super) struct Planes {
 }
 
 /// The outline of a stretch, which goes on where the one before ended.
-pub(super) struct Outline {
+pub(crate) struct Outline {
     /// The bytes of each word that are in strings, an opening quote included: first those of the word before.
     pub string: [u64; 1 + WORDS],
     /// Quotes that open and close strings, likewise.
@@ -49,7 +49,7 @@ pub(super) struct Outline {
 
 /// What a word tells the next, beside what stands in the arrays.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Carry {
+pub(crate) struct Carry {
     /// 1 where an escape is pending.
     pub escape: u64,
     /// 1 where a string is open in which there is a backslash.

@@ -39,12 +39,12 @@ pub(super) fn int(key: u64) -> i64 {
 }
 
 /// The double of a key.
-pub(super) fn float(key: u64) -> f64 {
+pub(in crate::bitmap) fn float(key: u64) -> f64 {
     f64::from_bits(if key & SIGN == 0 { !key } else { key ^ SIGN })
 }
 
 /// The value of a key, of a kind that has keys.
-fn scalar(kind: Kind, key: u64) -> Scalar {
+pub(in crate::bitmap) fn scalar(kind: Kind, key: u64) -> Scalar {
     match kind {
         Kind::Float => Scalar::Float(float(key)),
         Kind::Time => Scalar::Time(int(key)),

@@ -4,9 +4,19 @@ use std::ops::Range;
 
 use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
 
-use super::super::built::BinNumbers;
 use super::super::parallel;
 use super::super::wah::{Builder, WahBuf};
+
+/// Numbers of bins, row by row, in the narrowest type that holds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BinNumbers {
+    /// Of up to 2⁸ bins.
+    U8(Vec<u8>),
+    /// Of up to 2¹⁶.
+    U16(Vec<u16>),
+    /// Of more.
+    U32(Vec<u32>),
+}
 
 /// A type of the numbers of bins.
 pub trait BinNumber: Copy + PartialEq + Into<u32> + Send + Sync {}

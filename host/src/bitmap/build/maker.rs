@@ -109,13 +109,8 @@ impl BitmapMaker {
     }
 
     /// The bitmaps of so many bins, from the number of the bin of each row.
-    ///
-    /// # Errors
-    /// [`Error::Device`] where a device fails, or has no room: then nothing else is tried.
-    ///
-    /// # Panics
-    /// If a number is not that of a bin, where the CPU makes them. On a device such a row is in no bin.
-    pub fn make(&mut self, numbers: &BinNumbers, bins: usize) -> Result<Vec<WahBuf>, Error> {
+    /// Where a device fails, or has no room, nothing else is tried.
+    pub(super) fn make(&mut self, numbers: &BinNumbers, bins: usize) -> Result<Vec<WahBuf>, Error> {
         let is_empty = match numbers {
             BinNumbers::U8(numbers) => numbers.is_empty(),
             BinNumbers::U16(numbers) => numbers.is_empty(),

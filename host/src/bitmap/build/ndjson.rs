@@ -37,7 +37,7 @@ pub fn build_ndjson(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Resul
 /// The same, with bitmaps by a maker.
 ///
 /// # Errors
-/// As for [`build_ndjson`] and for [`BitmapMaker::make`].
+/// As for [`build_ndjson`]; [`Error::Device`] where the maker's device fails, or has no room.
 pub fn build_ndjson_by(
     maker: &mut BitmapMaker,
     engine: &Engine,

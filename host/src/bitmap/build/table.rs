@@ -46,7 +46,7 @@ pub fn build_arrow(
 /// The same, with bitmaps by a maker.
 ///
 /// # Errors
-/// As for [`build_arrow`] and for [`BitmapMaker::make`].
+/// As for [`build_arrow`]; [`Error::Device`] where the maker's device fails, or has no room.
 pub fn build_arrow_by(
     maker: &mut BitmapMaker,
     name: &str,
@@ -215,7 +215,7 @@ mod file {
     /// The same, with bitmaps by a maker.
     ///
     /// # Errors
-    /// As for [`build_table`] and for [`BitmapMaker::make`].
+    /// As for [`build_table`]; [`Error::Device`] where the maker's device fails, or has no room.
     pub fn build_table_by(
         maker: &mut BitmapMaker,
         path: &Path,

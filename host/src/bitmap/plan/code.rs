@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 
 use warpath_shared::bitmap::{Instr, OpCode, check};
 
+use super::formula::Formula;
 use super::sets::{Bins, Set};
 use super::{Facts, Operand};
 
@@ -35,6 +36,25 @@ enum Node {
     NotAny(Vec<Operand>),
     /// The rows of all of these in this order (`both`), or of any.
     Joined { operands: Vec<Self>, both: bool, room: usize },
+}
+
+fn operands(column: usize, bins: impl Iterator<Item = usize>) -> Vec<Operand> {
+    bins.map(|bin| Operand::Bin { column, bin }).collect()
+}
+
+/// The bins that a formula cuts, where rows in none of these that may be in the answer surely are: so it is if each of its operands must be
+/// true, and is a test of a column or leaves nothing undecided.
+fn cuts(formula: &Formula, facts: &Facts<'_>) -> Option<Vec<Operand>> {
+    match formula {
+        Formula::Leaf { column, choice } => {
+            let bins = Bins::new(*column, choice, facts, true);
+            Some(operands(*column, bins.cut.into_iter()))
+        }
+        Formula::And(all) => {
+            all.iter().map(|of| cuts(of, facts)).collect::<Option<Vec<_>>>().map(|all| all.concat())
+        }
+        of => (Set::new(of, facts, true) == Set::new(of, facts, false)).then(Vec::new),
+    }
 }
 
 impl Node {
@@ -60,15 +80,14 @@ impl Node {
         Self::Joined { operands, both, room }
     }
 
-    /// Bins as they are, or as all but the others, if those have fewer atoms.
+    /// Bins as they are, or as all but the others, if those have fewer atoms. Bins that are cut do not count: so what is sure and what is
+    /// possible are told by the same bins.
     fn of_bins(bins: &Bins, facts: &Facts<'_>) -> Self {
-        let operands =
-            |of: &[usize]| of.iter().map(|bin| Operand::Bin { column: bins.column, bin: *bin }).collect();
         let atoms = |of: &[usize]| of.iter().map(|bin| (facts.atoms)(bins.column, *bin)).sum::<u64>();
-        if atoms(&bins.outside) < atoms(&bins.inside) {
-            Self::NotAny(operands(&bins.outside))
+        if atoms(&bins.none) < atoms(&bins.all) {
+            Self::NotAny(operands(bins.column, bins.outside()))
         } else {
-            Self::Any(operands(&bins.inside))
+            Self::Any(operands(bins.column, bins.inside()))
         }
     }
 
@@ -88,60 +107,65 @@ impl Node {
 }
 
 impl Code {
-    /// A program that stores the rows of `sure` as output 0, and, if they differ, those of `possible` that are none of them as output 1;
-    /// but rows that are no records, if these are to be left out (`records`). `None` if it would push more than there is room for.
-    ///
-    /// `sure` has no row that `possible` has not.
-    pub fn new(sure: &Set, possible: &Set, facts: &Facts<'_>, records: bool) -> Option<Self> {
+    /// A program that stores the rows of which a formula is surely true as output 0, and, if `sure` and `possible` differ, those of which it
+    /// may be, these among them, as output 1; but rows that are no records, if these are to be left out (`records`). `None` if it would push
+    /// more than there is room for.
+    pub fn new(
+        formula: &Formula,
+        [sure, possible]: [&Set; 2],
+        facts: &Facts<'_>,
+        records: bool,
+    ) -> Option<Self> {
         [false, true].into_iter().find_map(|by_room| {
             let mut code = Self::default();
-            code.both(sure, possible, records, &|set| Node::new(set, facts, by_room));
+            let node = |set| Node::new(set, facts, by_room);
+            if sure == possible {
+                code.one(&node(sure), records && *sure != Set::Constant(false));
+            } else {
+                let cuts = cuts(formula, facts);
+                code.both(&node(sure), &node(possible), cuts, records);
+            }
             check(&code.program, code.bitmaps.len()).is_ok().then_some(code)
         })
     }
 
-    fn both(&mut self, sure: &Set, possible: &Set, records: bool, node: &impl Fn(&Set) -> Node) {
-        if sure == possible {
-            let rows = node(sure);
-            self.list_all(&[&rows]);
-            self.records_of(&rows, records && *sure != Set::Constant(false));
-            self.store(0);
-            return;
-        }
-        if *sure == Set::Constant(false) {
-            let possible = node(possible);
-            self.list_all(&[&possible]);
-            self.store(0);
-            self.records_of(&possible, records);
-            self.store(1);
-            return;
-        }
-        if let (Set::Bins(sure), Set::Bins(possible)) = (sure, possible)
-            && sure.column == possible.column
-        {
-            // Bins have no rows together: what is undecided is those of the bins that are cut, which come behind those that are sure.
-            let (known, cut) = possible.inside.split_at(sure.inside.len());
-            let outside = known.iter().chain(&possible.outside).copied().collect();
-            let cut = node(&Set::Bins(Bins { column: sure.column, inside: cut.to_vec(), outside }));
-            let sure = node(&Set::Bins(sure.clone()));
-            self.list_all(&[&sure, &cut]);
-            self.records_of(&sure, records);
-            self.store(0);
-            self.op(OpCode::Push);
-            self.records_of(&cut, records);
-            self.store(1);
-            // Nothing stays pushed.
-            self.op(OpCode::Or);
-            return;
-        }
-        let (sure, possible) = (node(sure), node(possible));
-        self.list_all(&[&possible, &sure]);
-        self.records_of(&possible, records);
-        self.op(OpCode::Push);
-        self.records_of(&sure, records);
+    fn one(&mut self, rows: &Node, records: bool) {
+        self.list_all(&[rows]);
+        self.records_of(rows, records);
         self.store(0);
-        self.op(OpCode::AndNot);
+    }
+
+    fn both(&mut self, sure: &Node, possible: &Node, cuts: Option<Vec<Operand>>, records: bool) {
+        if let Node::Constant(false) = sure {
+            self.store(0);
+            self.list_all(&[possible]);
+            self.records_of(possible, records);
+            self.store(1);
+            return;
+        }
+        if let Some(cuts) = cuts {
+            // What is sure is what is possible without the rows of bins that are cut.
+            self.list_all(&[possible]);
+            self.records_of(possible, records);
+            self.store(1);
+            let skip = self.skip(OpCode::SkipNone);
+            self.op(OpCode::Push);
+            self.any(&cuts);
+            self.op(OpCode::AndNot);
+            self.land(&[skip]);
+            self.store(0);
+            return;
+        }
+        self.list_all(&[possible, sure]);
+        self.records_of(possible, records);
         self.store(1);
+        let skip = self.skip(OpCode::SkipNone);
+        self.op(OpCode::Push);
+        self.records_of(sure, records);
+        // It has no row that is not possible; nothing stays pushed.
+        self.op(OpCode::And);
+        self.land(&[skip]);
+        self.store(0);
     }
 
     fn op(&mut self, op: OpCode) {

@@ -17,15 +17,19 @@ pub enum Set {
     Or(Vec<Self>),
 }
 
-/// Bins of a column.
+/// Bins of a column: those of which something is true of all rows, and those that it cuts, or not. Each list begins with the bins that have
+/// the most rows: a tile that is full needs no more of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bins {
     pub column: usize,
-    /// Those that are in the set, those of which that is sure first, and then by how many rows they have, most first: a tile that is full
-    /// needs no more of them.
-    pub inside: Vec<usize>,
-    /// All others of the column, those first that cannot be in it; then by their rows.
-    pub outside: Vec<usize>,
+    /// Those of which it is true of all rows.
+    pub all: Vec<usize>,
+    /// Those that it cuts.
+    pub cut: Vec<usize>,
+    /// Those of which it is true of no row.
+    pub none: Vec<usize>,
+    /// Whether those that it cuts are in the set. If there are none, they are not.
+    pub with_cut: bool,
 }
 
 impl Set {
@@ -41,10 +45,12 @@ impl Set {
     }
 
     fn of_bins(bins: Bins) -> Self {
-        match (bins.inside.is_empty(), bins.outside.is_empty()) {
-            (true, _) => Self::Constant(false),
-            (_, true) => Self::Constant(true),
-            _ => Self::Bins(bins),
+        if bins.inside().next().is_none() {
+            Self::Constant(false)
+        } else if bins.outside().next().is_none() {
+            Self::Constant(true)
+        } else {
+            Self::Bins(bins)
         }
     }
 
@@ -74,9 +80,7 @@ impl Set {
         match self {
             Self::Constant(false) => 0,
             Self::Constant(true) => u64::MAX,
-            Self::Bins(bins) => {
-                bins.inside.iter().map(|bin| facts.columns[bins.column].bins[*bin].rows).sum()
-            }
+            Self::Bins(bins) => bins.inside().map(|bin| facts.columns[bins.column].bins[bin].rows).sum(),
             Self::And(all) => all.iter().map(|of| of.rows(facts)).min().unwrap_or(0),
             Self::Or(all) => all.iter().map(|of| of.rows(facts)).fold(0, u64::saturating_add),
         }
@@ -85,14 +89,25 @@ impl Set {
 
 impl Bins {
     /// Those that a choice has surely, or perhaps.
-    fn new(column: usize, choice: &Choice, facts: &Facts<'_>, sure: bool) -> Self {
+    pub fn new(column: usize, choice: &Choice, facts: &Facts<'_>, sure: bool) -> Self {
         let bins = &facts.columns[column].bins;
         let mut shares: Vec<(usize, Share)> = bins.iter().map(|bin| choice.share(bin)).enumerate().collect();
-        shares.sort_by_key(|(bin, share)| (*share == Share::Unknown, std::cmp::Reverse(bins[*bin].rows)));
-        let is_inside = |share: Share| share == Share::All || share == Share::Unknown && !sure;
-        let of = |inside: bool| {
-            shares.iter().filter(|(_, share)| is_inside(*share) == inside).map(|(bin, _)| *bin).collect()
+        shares.sort_by_key(|(bin, _)| std::cmp::Reverse(bins[*bin].rows));
+        let of = |wanted: Share| {
+            shares.iter().filter(|(_, share)| *share == wanted).map(|(bin, _)| *bin).collect::<Vec<usize>>()
         };
-        Self { column, inside: of(true), outside: of(false) }
+        let cut = of(Share::Unknown);
+        let with_cut = !sure && !cut.is_empty();
+        Self { column, all: of(Share::All), cut, none: of(Share::None), with_cut }
+    }
+
+    /// Those that are in the set, those first of which that is sure.
+    pub fn inside(&self) -> impl Iterator<Item = usize> + '_ {
+        self.all.iter().chain(self.cut.iter().filter(|_| self.with_cut)).copied()
+    }
+
+    /// All others of the column, those first that cannot be in it.
+    pub fn outside(&self) -> impl Iterator<Item = usize> + '_ {
+        self.none.iter().chain(self.cut.iter().filter(|_| !self.with_cut)).copied()
     }
 }

@@ -2,7 +2,9 @@
 
 use core::arch::aarch64::*;
 
-use super::{Classes, Outline, Simd, Stretch, WORD_BYTES, Work, gather_each, outline_each, prefix_xor};
+use super::{
+    Classes, Outline, Simd, Stretch, WORD_BYTES, Work, gather_each, outline_each, prefix_xor, scatter_each,
+};
 
 #[target_feature(enable = "neon")]
 pub(super) fn run_neon<W: Work>(work: W) -> W::Output {
@@ -143,5 +145,10 @@ unsafe impl Simd for Neon {
     #[inline(always)]
     fn gather(self, bits: u64, mask: u64) -> u64 {
         gather_each(bits, mask)
+    }
+
+    #[inline(always)]
+    fn scatter(self, bits: u64, mask: u64) -> u64 {
+        scatter_each(bits, mask)
     }
 }

@@ -36,6 +36,12 @@ fn gather(bits: u64, mask: u64) -> u64 {
     _pext_u64(bits, mask)
 }
 
+#[inline]
+#[target_feature(enable = "bmi2")]
+fn scatter(bits: u64, mask: u64) -> u64 {
+    _pdep_u64(bits, mask)
+}
+
 /// What a byte must be, with bit 5 set, to matter: by its low four bits, and 0 where none does. A shuffle looks it up; it
 /// gives 0 for bytes beyond ASCII.
 ///
@@ -363,6 +369,11 @@ unsafe impl Simd for Avx512Gfni {
     fn gather(self, bits: u64, mask: u64) -> u64 {
         Avx512.gather(bits, mask)
     }
+
+    #[inline(always)]
+    fn scatter(self, bits: u64, mask: u64) -> u64 {
+        Avx512.scatter(bits, mask)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -456,6 +467,12 @@ unsafe impl Simd for Avx512 {
     fn gather(self, bits: u64, mask: u64) -> u64 {
         // SAFETY: within `run_avx512`, by the trait's contract.
         unsafe { gather(bits, mask) }
+    }
+
+    #[inline(always)]
+    fn scatter(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: within `run_avx512`, by the trait's contract.
+        unsafe { scatter(bits, mask) }
     }
 }
 
@@ -582,5 +599,11 @@ unsafe impl Simd for Avx2 {
     fn gather(self, bits: u64, mask: u64) -> u64 {
         // SAFETY: within `run_avx2`, by the trait's contract.
         unsafe { gather(bits, mask) }
+    }
+
+    #[inline(always)]
+    fn scatter(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: within `run_avx2`, by the trait's contract.
+        unsafe { scatter(bits, mask) }
     }
 }

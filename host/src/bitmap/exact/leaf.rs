@@ -1,0 +1,291 @@
+//! Of which rows a test of a column is true.
+//!
+//! ```text
+//! followers > 1500      bins: 0..=99  100..=999  1000..=4999  5000..=90000  missing
+//!                             none      none        cut           all         none
+//! ```
+//!
+//! Of rows of a bin that is cut the stored values tell; of all others it is enough to know whether they are in one of the bins of which it is
+//! true of all rows, or in none of the others, whichever have fewer atoms.
+
+use std::cell::OnceCell;
+
+use warpath_shared::wah::chunks_for;
+
+use super::STRETCH;
+use super::compare::Compare;
+use crate::bitmap::column::{Bin, Column, Holds};
+use crate::bitmap::plan::formula::Choice;
+use crate::bitmap::plan::ranges::{Key, Ranges, Share};
+use crate::bitmap::tile::{self, TILE};
+use crate::bitmap::wah::Bitmap;
+use crate::bitmap::{BitmapIndex, Texts, Values, parallel};
+use crate::cpu::{Isa, Simd, Work};
+use crate::error::Error;
+
+/// Chunks of a stretch.
+type Chunks = Box<[u64; STRETCH]>;
+
+fn no_chunks() -> Chunks {
+    Box::new([0; STRETCH])
+}
+
+/// A test of a column.
+pub(super) struct Leaf<'a> {
+    column: usize,
+    /// The bins that it cuts.
+    cut: Vec<Cut<'a>>,
+    /// Some bins of which it is true of all rows, or of none.
+    others: Vec<usize>,
+    /// Of rows in one of these, or of those in none?
+    inside: bool,
+}
+
+/// A bin that is cut.
+struct Cut<'a> {
+    number: usize,
+    bitmap: Bitmap<'a>,
+    /// How many rows the bin has before each stretch, and behind the last one all.
+    before: Vec<u64>,
+    wanted: Wanted,
+}
+
+/// Which values of a bin are wanted.
+enum Wanted {
+    /// Those so far from its least.
+    Numbers(Vec<(u64, u64)>),
+    Texts(Ranges),
+}
+
+impl<'a> Leaf<'a> {
+    /// Counts the rows of the bins that it cuts, in so many threads.
+    pub fn new(
+        column: usize,
+        choice: &Choice,
+        index: &'a BitmapIndex,
+        threads: usize,
+    ) -> Result<Self, Error> {
+        let described = &index.columns()[column];
+        let (mut cut, mut all, mut none) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, bin) in described.bins.iter().enumerate() {
+            match choice.share(bin) {
+                Share::All => all.push(number),
+                Share::None => none.push(number),
+                Share::Unknown => cut.push(number),
+            }
+        }
+        let cut = parallel::map_in(threads, cut, |number| Cut::new(index, described, column, number, choice));
+        let cut = cut.into_iter().collect::<Result<_, Error>>()?;
+        let atoms = |bins: &[usize]| bins.iter().map(|bin| index.atoms(column, *bin)).sum::<u64>();
+        let inside = atoms(&all) <= atoms(&none);
+        Ok(Self { column, cut, others: if inside { all } else { none }, inside })
+    }
+
+    /// About how much it takes to ask it.
+    pub fn cost(&self) -> u64 {
+        let of = |cut: &Cut<'_>| match cut.wanted {
+            Wanted::Numbers(_) => 2,
+            Wanted::Texts(_) => 16,
+        };
+        self.cut.iter().map(of).sum::<u64>() + self.others.len() as u64
+    }
+}
+
+impl<'a> Cut<'a> {
+    fn new(
+        index: &'a BitmapIndex,
+        described: &Column,
+        column: usize,
+        number: usize,
+        choice: &Choice,
+    ) -> Result<Self, Error> {
+        let (bitmap, bin) = (index.bitmap(column, number)?, &described.bins[number]);
+        let before = Isa::best().run(Count { bitmap });
+        if before.last() != Some(&bin.rows) {
+            let name = &described.name;
+            return Err(
+                index.damaged(&format!("bin {number} of column `{name}`: it has other rows than it says"))
+            );
+        }
+        Ok(Self { number, bitmap, before, wanted: Wanted::new(&choice.values, bin) })
+    }
+}
+
+impl Wanted {
+    fn new(values: &Ranges, bin: &Bin) -> Self {
+        let Holds::Values { least, greatest } = &bin.holds else { return Self::Numbers(Vec::new()) };
+        let (Key::Number(least), Key::Number(greatest)) = (Key::of(least), Key::of(greatest)) else {
+            return Self::Texts(values.clone());
+        };
+        let within = values.numbers().into_iter().filter(|(from, to)| *from <= greatest && least <= *to);
+        let far = |number: i64| number.clamp(least, greatest).wrapping_sub(least) as u64;
+        Self::Numbers(within.map(|(from, to)| (far(from), far(to))).collect())
+    }
+}
+
+/// How many rows a bitmap has before each stretch, and in all.
+struct Count<'a> {
+    bitmap: Bitmap<'a>,
+}
+
+impl Work for Count<'_> {
+    type Output = Vec<u64>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> Vec<u64> {
+        let chunks = chunks_for(self.bitmap.wah.rows()) as usize;
+        let mut before = Vec::with_capacity(chunks.div_ceil(STRETCH) + 1);
+        let mut count = 0;
+        for first in (0..chunks).step_by(TILE) {
+            if first % STRETCH == 0 {
+                before.push(count);
+            }
+            let mut part = [0; TILE];
+            tile::add(&self.bitmap, first / TILE, TILE.min(chunks - first), &mut part);
+            for chunk in part {
+                count += u64::from(chunk.count_ones());
+            }
+        }
+        before.push(count);
+        before
+    }
+}
+
+/// Adds the rows that a bitmap has in a stretch, which begins with a tile.
+struct Add<'a> {
+    bitmap: Bitmap<'a>,
+    first: usize,
+    to: &'a mut [u64; STRETCH],
+}
+
+impl Work for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let chunks = chunks_for(self.bitmap.wah.rows()) as usize;
+        let (parts, _) = self.to.as_chunks_mut();
+        for (part, first) in parts.iter_mut().zip((self.first..chunks).step_by(TILE)) {
+            tile::add(&self.bitmap, first / TILE, TILE.min(chunks - first), part);
+        }
+    }
+}
+
+/// What has been read of a test's column for a stretch.
+pub(super) struct Read<'a> {
+    leaf: &'a Leaf<'a>,
+    index: &'a BitmapIndex,
+    /// The first chunk.
+    first: usize,
+    cut: Vec<ReadCut<'a>>,
+    /// The rows of the other bins, once they are asked for.
+    others: OnceCell<Chunks>,
+}
+
+/// The same of a bin that is cut.
+struct ReadCut<'a> {
+    /// Its rows.
+    rows: Chunks,
+    hits: Hits<'a>,
+}
+
+/// Which of a bin's rows have values that are wanted.
+enum Hits<'a> {
+    /// Known for all.
+    Known(Chunks),
+    /// To be asked of each: its texts, how many there are before each chunk, and which of them are wanted.
+    Texts(Texts<'a>, Vec<u32>, &'a Ranges),
+}
+
+impl<'a> Read<'a> {
+    pub fn new(leaf: &'a Leaf<'a>, index: &'a BitmapIndex, stretch: usize) -> Result<Self, Error> {
+        let mut matches = Vec::new();
+        let cut = leaf.cut.iter().map(|cut| ReadCut::new(leaf.column, cut, index, stretch, &mut matches));
+        let cut = cut.collect::<Result<_, Error>>()?;
+        Ok(Self { leaf, index, first: stretch * STRETCH, cut, others: OnceCell::new() })
+    }
+
+    /// Of which of the rows `of` of a chunk the test is true.
+    pub fn of(&self, chunk: usize, of: u64) -> Result<u64, Error> {
+        let (mut left, mut found) = (of, 0);
+        for cut in &self.cut {
+            let here = left & cut.rows[chunk];
+            if here != 0 {
+                found |= cut.hits(chunk, here);
+                left &= !here;
+            }
+        }
+        if left == 0 {
+            return Ok(found);
+        }
+        let others = match self.others.get() {
+            Some(others) => others,
+            None => {
+                let others = self.others()?;
+                self.others.get_or_init(|| others)
+            }
+        };
+        let others = others[chunk];
+        Ok(found | left & if self.leaf.inside { others } else { !others })
+    }
+
+    /// The rows of the other bins.
+    fn others(&self) -> Result<Chunks, Error> {
+        let mut others = no_chunks();
+        for bin in &self.leaf.others {
+            let bitmap = self.index.bitmap(self.leaf.column, *bin)?;
+            Isa::best().run(Add { bitmap, first: self.first, to: &mut others });
+        }
+        Ok(others)
+    }
+}
+
+impl<'a> ReadCut<'a> {
+    fn new(
+        column: usize,
+        cut: &'a Cut<'a>,
+        index: &'a BitmapIndex,
+        stretch: usize,
+        matches: &mut Vec<u64>,
+    ) -> Result<Self, Error> {
+        let mut rows = no_chunks();
+        Isa::best().run(Add { bitmap: cut.bitmap, first: stretch * STRETCH, to: &mut rows });
+        let values = index.values_of(column, cut.number, cut.before[stretch]..cut.before[stretch + 1])?;
+        let hits = match (&cut.wanted, values) {
+            (Wanted::Texts(ranges), Values::Text(texts)) => {
+                let count = |before: &mut u32, chunk: &u64| {
+                    let here = *before;
+                    *before += chunk.count_ones();
+                    Some(here)
+                };
+                Hits::Texts(texts, rows.iter().scan(0, count).collect(), ranges)
+            }
+            (Wanted::Numbers(ranges), values) if !matches!(values, Values::Text(_)) => {
+                let mut hits = no_chunks();
+                Isa::best().run(Compare { values, ranges, chunks: &rows[..], hits: &mut hits[..], matches });
+                Hits::Known(hits)
+            }
+            _ => return Err(Error::Internal("values are stored as another kind than planned".into())),
+        };
+        Ok(Self { rows, hits })
+    }
+
+    /// Which of some of the bin's rows of a chunk have values that are wanted.
+    fn hits(&self, chunk: usize, of: u64) -> u64 {
+        match &self.hits {
+            Hits::Known(hits) => hits[chunk] & of,
+            Hits::Texts(texts, before, ranges) => {
+                let (mut left, mut found) = (of, 0);
+                while left != 0 {
+                    let bit = left & left.wrapping_neg();
+                    let row = before[chunk] + (self.rows[chunk] & (bit - 1)).count_ones();
+                    if texts.get(row as usize).is_some_and(|text| ranges.contains(Key::Text(text))) {
+                        found |= bit;
+                    }
+                    left ^= bit;
+                }
+                found
+            }
+        }
+    }
+}
