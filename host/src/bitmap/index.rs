@@ -420,7 +420,7 @@ mod tests {
             texts.push_text(["", "een"][text(row) as usize].as_bytes());
         });
         // Numbers: -100 to 199, and 500.
-        let of_number = |row: u64| u64::from(row % 7 == 0);
+        let of_number = |row: u64| u64::from(row.is_multiple_of(7));
         let mut numbers = StoredValues::U16(Vec::new());
         (0..rows).filter(|row| of_number(*row) == 0).for_each(|row| numbers.push_distance(row % 300));
         let texts_of = |least: &str, greatest: &str| [least, greatest].map(|text| Scalar::Text(text.into()));
