@@ -23,13 +23,18 @@ mod resident;
 use std::num::NonZero;
 use std::thread;
 
+use warpath_shared::bitmap::tiles_for;
+use warpath_shared::wah::chunks_for;
+
 use self::resident::Resident;
 use super::BitmapIndex;
+use super::exact::{Checker, STRETCH, STRETCH_TILES};
 use super::expr::parse;
 use super::parallel;
 use super::plan::{Facts, Operand, Plan};
 use super::run::{self, run};
 use super::wah::Bitmap;
+use crate::cpu::Isa;
 use crate::device::Accelerator;
 use crate::engine::DeviceChoice;
 use crate::error::{Error, ExpressionError};
@@ -87,6 +92,8 @@ impl Plan {
 pub struct BitmapEngine {
     threads: usize,
     device: Option<Box<dyn Device>>,
+    /// What came from the device: the memory is kept.
+    outputs: run::Outputs,
 }
 
 /// A device, of whatever kind it is.
@@ -102,21 +109,27 @@ trait Device: Send {
     /// Lets go of an index and of its bitmaps.
     fn forget(&mut self);
 
-    /// Runs a plan of an index over the bitmaps of its operands, of which there is one at least, and a row.
+    /// Runs a plan of an index over the bitmaps of its operands, of which there is one at least, and a row. The outputs come in place of those that were there,
+    /// whose memory is used again.
     fn run(
         &mut self,
         index: &BitmapIndex,
         plan: &Plan,
         operands: &[Bitmap<'_>],
         keep: bool,
-    ) -> Result<run::Outputs, Error>;
+        outputs: &mut run::Outputs,
+    ) -> Result<(), Error>;
 }
 
 impl BitmapEngine {
     /// The CPU, with a thread a core.
     #[must_use]
     pub fn cpu() -> Self {
-        Self { threads: thread::available_parallelism().map_or(1, NonZero::get), device: None }
+        Self {
+            threads: thread::available_parallelism().map_or(1, NonZero::get),
+            device: None,
+            outputs: run::Outputs::default(),
+        }
     }
 
     /// A device, through what drives it; what bins leave undecided is checked by the CPU.
@@ -182,16 +195,88 @@ impl BitmapEngine {
     /// # Errors
     /// [`Error::Index`] where what it reads of the index is not as it was written; [`Error::Device`].
     pub fn answer(&mut self, index: &BitmapIndex, plan: &Plan, keep: bool) -> Result<Answer, Error> {
-        let (operands, keep) = (plan.operands(index, self.threads)?, keep || !plan.is_exact());
-        let outputs = match &mut self.device {
+        let operands = plan.operands(index, self.threads)?;
+        let Self { threads, device, outputs } = self;
+        match device {
             // A device is not asked of nothing.
             Some(device) if !operands.is_empty() && index.rows() > 0 => {
-                device.run(index, plan, &operands, keep)?
+                let all = keep || !plan.is_exact();
+                device.run(index, plan, &operands, all, outputs)?;
+                settled(index, plan, outputs, *threads, keep)
             }
-            _ => run(&operands, &plan.program, index.rows(), self.threads, keep)?,
-        };
-        plan.settle(index, outputs.chunks, &outputs.counts, self.threads)
+            _ => on_cpu(index, plan, &operands, *threads, keep),
+        }
     }
+}
+
+/// What a device has found becomes the answer. What the answer does not take of the arrays stays for the next.
+fn settled(
+    index: &BitmapIndex,
+    plan: &Plan,
+    outputs: &mut run::Outputs,
+    threads: usize,
+    keep: bool,
+) -> Result<Answer, Error> {
+    let odd = || Error::Internal("the outputs of a plan are not as planned".into());
+    let mut answer = Answer { rows: *outputs.counts.first().ok_or_else(odd)?, ..Answer::default() };
+    if let Some(formula) = &plan.check {
+        let ([sure, possible], [known, all]) = (&mut outputs.chunks[..], &outputs.counts[..]) else {
+            return Err(odd());
+        };
+        answer.checked = all.checked_sub(*known).ok_or_else(odd)?;
+        if answer.checked > 0 {
+            answer.rows += Checker::new(formula, index, threads)?.check_all(sure, possible, threads)?;
+        }
+    }
+    if keep {
+        answer.chunks = outputs.chunks.first_mut().map(std::mem::take).ok_or_else(odd)?;
+    }
+    Ok(answer)
+}
+
+/// The answer by the CPU: a stretch of tiles after the other, each of which is checked while it is in the cache.
+fn on_cpu(
+    index: &BitmapIndex,
+    plan: &Plan,
+    operands: &[Bitmap<'_>],
+    threads: usize,
+    keep: bool,
+) -> Result<Answer, Error> {
+    let (rows, program) = (index.rows(), &plan.program[..]);
+    let Some(formula) = &plan.check else {
+        let run::Outputs { chunks, counts } = run(operands, program, rows, threads, keep)?;
+        let (chunks, rows) = (chunks.into_iter().next(), counts.first());
+        return Ok(Answer {
+            chunks: chunks.unwrap_or_default(),
+            rows: rows.copied().unwrap_or(0),
+            checked: 0,
+        });
+    };
+    run::check_run(operands, program, rows)?;
+    let checker = Checker::new(formula, index, threads)?;
+    let (chunks, tiles) = (chunks_for(rows) as usize, tiles_for(chunks_for(rows)) as usize);
+    let mut answer = Answer { chunks: vec![0; if keep { chunks } else { 0 }], ..Answer::default() };
+    let mut kept = answer.chunks.chunks_mut(STRETCH);
+    let stretches = (0..tiles.div_ceil(STRETCH_TILES)).map(|number| (number, kept.next())).collect();
+    let counts = parallel::map_in(threads, stretches, |(number, kept)| {
+        let (mut sure, mut possible) = ([0; STRETCH], [0; STRETCH]);
+        let tiles = number * STRETCH_TILES..tiles.min((number + 1) * STRETCH_TILES);
+        let both = [&mut sure[..], &mut possible[..]];
+        let [known, all] =
+            Isa::best().run(run::Stretch { bitmaps: operands, program, rows, tiles, kept: both });
+        let checked = all.saturating_sub(known);
+        let added = if checked > 0 { checker.check(number, &mut sure, &possible)? } else { 0 };
+        if let Some(kept) = kept {
+            kept.copy_from_slice(&sure[..kept.len()]);
+        }
+        Ok::<_, Error>((known + added, checked))
+    });
+    for count in counts {
+        let (rows, checked) = count?;
+        answer.rows += rows;
+        answer.checked += checked;
+    }
+    Ok(answer)
 }
 
 #[cfg(feature = "cuda")]

@@ -1,7 +1,7 @@
 //! Rows that bins leave undecided: each is asked by the values that are stored.
 //!
 //! ```text
-//! answer     chunk 0    ├── 63 rows ──┤  chunk 1 …      a thread takes stretches of 1,024 chunks
+//! sure       chunk 0    ├── 63 rows ──┤  chunk 1 …      a thread takes stretches of 1,024 chunks
 //! possible   chunk 0    │ 0 1 0 0 1 … │                 and goes from chunk to chunk
 //! ```
 //!
@@ -20,75 +20,54 @@ mod leaf;
 use warpath_shared::bitmap::TILE_CHUNKS;
 
 use self::leaf::{Leaf, Read};
-use super::ask::Answer;
-use super::plan::Plan;
 use super::plan::formula::Formula;
 use super::{BitmapIndex, parallel};
 use crate::error::Error;
 
+/// Tiles of a stretch.
+pub(super) const STRETCH_TILES: usize = 8;
 /// Chunks that a thread takes at a time.
-const STRETCH: usize = 8 * TILE_CHUNKS as usize;
-/// For fewer rows, a thread more costs more than it saves.
-const ROWS_OF_A_THREAD: u64 = 1 << 14;
+pub(super) const STRETCH: usize = STRETCH_TILES * TILE_CHUNKS as usize;
 
-impl Plan {
-    /// What the program stored becomes the answer: rows of output 1 of which the expression is true are added to output 0, which are some of them.
-    ///
-    /// `outputs` has the chunks of each output, or none of an output 0 that was only counted, where there is no other.
-    ///
-    /// # Errors
-    /// [`Error::Index`] where stored values are not as they were written; [`Error::Internal`] for outputs that are not this plan's.
-    pub fn settle(
-        &self,
-        index: &BitmapIndex,
-        outputs: Vec<Vec<u64>>,
-        counts: &[u64],
-        threads: usize,
-    ) -> Result<Answer, Error> {
-        let mut outputs = outputs.into_iter();
-        let mut chunks = outputs.next().unwrap_or_default();
-        let sure = counts.first().copied().unwrap_or(0);
-        let Some(formula) = &self.check else { return Ok(Answer { chunks, rows: sure, checked: 0 }) };
-        let (Some(possible), Some(count)) = (outputs.next(), counts.get(1)) else {
-            return Err(Error::Internal("a plan that is not exact has two outputs".into()));
-        };
-        let undecided = count.checked_sub(sure);
-        let (Some(count), true) = (undecided, possible.len() == chunks.len()) else {
-            return Err(Error::Internal("the outputs of a plan have different chunks".into()));
-        };
-        let threads = threads.min(count.div_ceil(ROWS_OF_A_THREAD) as usize).max(1);
-        let more = if count > 0 { settle(formula, index, &mut chunks, &possible, threads)? } else { 0 };
-        Ok(Answer { chunks, rows: sure + more, checked: count })
-    }
+/// A plan's rows that bins leave undecided, to be asked of an index.
+pub(super) struct Checker<'a> {
+    index: &'a BitmapIndex,
+    asked: Asked,
+    leaves: Vec<Leaf<'a>>,
 }
 
-/// Adds the rows of `possible` of which a formula is true to `chunks`, of which it is known, and says how many these are.
-fn settle(
-    formula: &Formula,
-    index: &BitmapIndex,
-    chunks: &mut [u64],
-    possible: &[u64],
-    threads: usize,
-) -> Result<u64, Error> {
-    let mut leaves = Vec::new();
-    let asked = Asked::new(formula, index, &mut leaves, threads)?;
-    let stretches = chunks.chunks_mut(STRETCH).zip(possible.chunks(STRETCH)).enumerate().collect();
-    let added =
-        parallel::map_in(threads, stretches, |(number, (chunks, possible)): (_, (&mut [u64], &[u64]))| {
-            let mut stretch =
-                Stretch { index, leaves: &leaves, number, read: leaves.iter().map(|_| None).collect() };
-            let mut added = 0;
-            for (at, (chunk, possible)) in chunks.iter_mut().zip(possible).enumerate() {
-                let undecided = *possible & !*chunk;
-                if undecided != 0 {
-                    let found = asked.of(&mut stretch, at, undecided)?;
-                    *chunk |= found;
-                    added += u64::from(found.count_ones());
-                }
+impl<'a> Checker<'a> {
+    /// Counts the rows of the bins that are cut, in so many threads.
+    pub fn new(formula: &Formula, index: &'a BitmapIndex, threads: usize) -> Result<Self, Error> {
+        let mut leaves = Vec::new();
+        let asked = Asked::new(formula, index, &mut leaves, threads)?;
+        Ok(Self { index, asked, leaves })
+    }
+
+    /// Adds the rows of `possible` of which the formula is true to `sure`, of whose rows that is known, and says how many were added. Both have the chunks of
+    /// one stretch, by its number.
+    pub fn check(&self, number: usize, sure: &mut [u64], possible: &[u64]) -> Result<u64, Error> {
+        let Self { index, asked, leaves } = self;
+        let mut stretch = Stretch { index, leaves, number, read: leaves.iter().map(|_| None).collect() };
+        let mut added = 0;
+        for (at, (sure, possible)) in sure.iter_mut().zip(possible).enumerate() {
+            let undecided = *possible & !*sure;
+            if undecided != 0 {
+                let found = asked.of(&mut stretch, at, undecided)?;
+                *sure |= found;
+                added += u64::from(found.count_ones());
             }
-            Ok(added)
-        });
-    added.into_iter().sum()
+        }
+        Ok(added)
+    }
+
+    /// The same of all stretches, in so many threads.
+    pub fn check_all(&self, sure: &mut [u64], possible: &[u64], threads: usize) -> Result<u64, Error> {
+        let stretches = sure.chunks_mut(STRETCH).zip(possible.chunks(STRETCH)).enumerate().collect();
+        let check =
+            |(number, (sure, possible)): (usize, (&mut [u64], &[u64]))| self.check(number, sure, possible);
+        parallel::map_in(threads, stretches, check).into_iter().sum()
+    }
 }
 
 /// A formula, ready to be asked of rows.

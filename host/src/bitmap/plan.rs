@@ -2,7 +2,7 @@
 //!
 //! A comparison is true of all rows of some bins, of no row of others, and *cuts* a few: those whose least and greatest value do not tell. So
 //! two sets of rows are made of bins: those of which the expression is surely true, and those of which it may be. The program stores the
-//! first as output 0 and the second as output 1. Rows of output 1 alone are checked against the values that are stored ([`Plan::settle`]). Where no bin is
+//! first as output 0 and the second as output 1. Rows of output 1 alone are checked against the values that are stored by [`BitmapEngine`](super::ask::BitmapEngine). Where no bin is
 //! cut, both are the same, and there is nothing to check.
 //!
 //! ```text

@@ -34,13 +34,14 @@ pub fn outputs(program: &[Instr], columns: usize) -> Result<usize, Error> {
 }
 
 /// Tiles that are done by one thread, in order.
-struct Stretch<'a> {
-    bitmaps: &'a [Bitmap<'a>],
-    program: &'a [Instr],
-    rows: u64,
-    tiles: Range<usize>,
+pub(super) struct Stretch<'a> {
+    pub bitmaps: &'a [Bitmap<'a>],
+    /// It has been checked.
+    pub program: &'a [Instr],
+    pub rows: u64,
+    pub tiles: Range<usize>,
     /// Where the chunks of each result go; to none where they are only counted.
-    kept: [&'a mut [u64]; MAX_OUTPUTS],
+    pub kept: [&'a mut [u64]; MAX_OUTPUTS],
 }
 
 impl Work for Stretch<'_> {
@@ -129,6 +130,15 @@ impl Tile<'_> {
     }
 }
 
+/// How many results a program over bitmaps of so many rows stores.
+pub(super) fn check_run(bitmaps: &[Bitmap<'_>], program: &[Instr], rows: u64) -> Result<usize, Error> {
+    let tiles = tiles_for(chunks_for(rows)) as usize;
+    if bitmaps.iter().any(|bitmap| bitmap.wah.rows() != rows || bitmap.tiles.len() != tiles + 1) {
+        return Err(Error::Internal("bitmaps are not all of the same rows".into()));
+    }
+    outputs(program, bitmaps.len())
+}
+
 /// Runs a program over bitmaps of so many rows, in so many threads. With `keep`, the results are kept, and else only counted.
 ///
 /// # Errors
@@ -140,12 +150,9 @@ pub fn run(
     threads: usize,
     keep: bool,
 ) -> Result<Outputs, Error> {
-    let outputs = outputs(program, bitmaps.len())?;
+    let outputs = check_run(bitmaps, program, rows)?;
     let chunks = chunks_for(rows);
     let tiles = tiles_for(chunks) as usize;
-    if bitmaps.iter().any(|bitmap| bitmap.wah.rows() != rows || bitmap.tiles.len() != tiles + 1) {
-        return Err(Error::Internal("bitmaps are not all of the same rows".into()));
-    }
     let mut kept = vec![vec![0; if keep { chunks as usize } else { 0 }]; outputs];
     let mut rest: [&mut [u64]; MAX_OUTPUTS] = Default::default();
     for (rest, kept) in rest.iter_mut().zip(&mut kept) {

@@ -276,16 +276,33 @@ impl<A: Accelerator> BitmapStage<A> {
         program: &[Instr],
         keep: bool,
     ) -> Result<Outputs, Error> {
+        let mut results = Outputs::default();
+        self.range_to(bitmaps, program, keep, &mut results)?;
+        Ok(results)
+    }
+
+    /// The same, in place of results that were there: of arrays that are large enough no others are made.
+    ///
+    /// # Errors
+    /// As for [`Self::launch_range`].
+    pub fn range_to(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        program: &[Instr],
+        keep: bool,
+        to: &mut Outputs,
+    ) -> Result<(), Error> {
         let outputs = self.launch_range(bitmaps, program, keep)?;
         let chunks = if keep { chunks_for(bitmaps.rows) as usize } else { 0 };
-        let mut results = Outputs { chunks: vec![vec![0; chunks]; outputs], counts: vec![0; outputs] };
+        to.counts.resize(outputs, 0);
+        to.chunks.resize_with(outputs, Vec::new);
         let mut downloads = Downloads::new(&self.device);
-        downloads.add(&self.counts, 0, &mut results.counts)?;
-        for (number, to) in results.chunks.iter_mut().enumerate() {
+        downloads.add(&self.counts, 0, &mut to.counts)?;
+        for (number, to) in to.chunks.iter_mut().enumerate() {
+            to.resize(chunks, 0);
             downloads.add(&self.words, number * chunks, to)?;
         }
-        downloads.run()?;
-        Ok(results)
+        downloads.run()
     }
 
     /// Decompresses bitmaps. Their chunks stay on the device. Does not wait.

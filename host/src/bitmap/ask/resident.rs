@@ -140,12 +140,13 @@ impl<A: Accelerator> Device for Resident<A> {
         plan: &Plan,
         operands: &[Bitmap<'_>],
         keep: bool,
-    ) -> Result<Outputs, Error> {
+        outputs: &mut Outputs,
+    ) -> Result<(), Error> {
         self.load(index, plan, operands)?;
         let none = || Error::Internal("a bitmap that was copied to a device is not there".into());
         let slot = |operand| self.slots.get(operand).copied().ok_or_else(none);
         let slots = plan.bitmaps.iter().map(slot).collect::<Result<Vec<u32>, _>>()?;
-        self.stage.range(&self.bitmaps, &renumbered(&plan.program, &slots), keep)
+        self.stage.range_to(&self.bitmaps, &renumbered(&plan.program, &slots), keep, outputs)
     }
 }
 
