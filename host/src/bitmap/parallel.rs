@@ -1,4 +1,5 @@
-//! Work of equal kind on several cores.
+//! Work of equal kind on several cores: by rayon's threads, which stay from one answer to the next. To start sixteen of its own for each of its four steps took an
+//! answer 3 ms of 12.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,11 +11,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does the same in so many threads. Where no thread can be started, those that there are do all of it.
+/// Does the same in so many threads, the caller's among them.
 fn in_threads(threads: usize, work: impl Fn() + Sync) {
-    thread::scope(|scope| {
+    rayon::in_place_scope(|scope| {
         for _ in 1..threads {
-            let _ = thread::Builder::new().name("warpath bitmap".into()).spawn_scoped(scope, &work);
+            scope.spawn(|_| work());
         }
         work();
     });
@@ -54,7 +55,7 @@ pub(super) fn map_source<T, R: Send, E: Send>(
     let queue = Mutex::new(source.enumerate().fuse());
     let made = Mutex::new(Vec::new());
     let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
-    in_threads(cores(), || {
+    let work = || {
         loop {
             // What was taken before an error is made; behind it nothing is wanted.
             if lock(&failed).is_some() {
@@ -72,6 +73,14 @@ pub(super) fn map_source<T, R: Send, E: Send>(
                 }
             }
         }
+    };
+    // It waits for the source, and what waits does not belong among threads that are for all.
+    thread::scope(|scope| {
+        for _ in 1..cores() {
+            // Where no thread can be started, those that there are do all of it.
+            let _ = thread::Builder::new().name("warpath bitmap".into()).spawn_scoped(scope, work);
+        }
+        work();
     });
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
