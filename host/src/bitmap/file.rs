@@ -17,13 +17,10 @@ use crate::temporary::Temporary;
 #[cfg(target_endian = "big")]
 compile_error!("bitmap indexes are little-endian, and are not turned round");
 
-/// More bytes than a fault maps by itself.
-#[cfg(target_os = "linux")]
-const MANY_BYTES: usize = 64 << 10;
-
 /// All bytes of an index.
 pub(super) enum Image {
-    /// Of a file. A page is read when something on it is first looked at.
+    /// Of a file. A page is read when something on it is first looked at. To map the pages of a block of values at once (`MADV_POPULATE_READ`) took sixteen
+    /// threads three times as long as that: 7.7 ms in place of 2.5 for 48 MB.
     Mapped(Mmap),
     /// In memory.
     Owned(Vec<u64>),
@@ -35,19 +32,6 @@ impl Image {
             Self::Mapped(map) => map,
             Self::Owned(words) => bytes_of(words),
         }
-    }
-
-    /// Maps the pages of a place at once that is about to be read. Else they are mapped one after the other, and threads that do so wait for one another.
-    pub fn will_read(&self, place: &Range<usize>) {
-        #[cfg(target_os = "linux")]
-        if let Self::Mapped(map) = self
-            && place.len() >= MANY_BYTES
-        {
-            // Where it is not known (before Linux 5.14), reading does the same.
-            let _ = map.advise_range(memmap2::Advice::PopulateRead, place.start, place.len());
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = (self, place);
     }
 
     /// Numbers in a place that [`layout`] gave: within the file, and aligned.

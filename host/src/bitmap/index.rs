@@ -119,7 +119,6 @@ impl Opened {
         let (atoms, rows) = (self.image.numbers(&place.atoms.place), self.contents.rows);
         let tiles: &[TileStart] = self.image.numbers(&place.tiles.place);
         self.once(done, of, || {
-            self.image.will_read(&place.atoms.place);
             self.is_as_written(&place.atoms, "atoms")?;
             self.is_as_written(&place.tiles, "tiles")?;
             check::bitmap(atoms, tiles, rows).map_err(|fault| fault.to_string())
@@ -147,7 +146,6 @@ impl Opened {
                 let bytes = self.image.bytes().get(place).unwrap_or_default();
                 checksums.get(at) == Some(&hash(bytes))
             };
-            self.image.will_read(&numbers);
             if !is(at, numbers.clone()) {
                 return said("they are not as they were written");
             }
