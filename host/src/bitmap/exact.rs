@@ -38,7 +38,7 @@ pub(super) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     /// Counts the rows of the bins that are cut, in so many threads.
-    pub fn new(formula: &Formula, index: &'a BitmapIndex, threads: usize) -> Result<Self, Error> {
+    pub fn new(formula: &'a Formula, index: &'a BitmapIndex, threads: usize) -> Result<Self, Error> {
         let mut leaves = Vec::new();
         let asked = Asked::new(formula, index, &mut leaves, threads)?;
         Ok(Self { index, asked, leaves })
@@ -81,12 +81,12 @@ enum Asked {
 
 impl Asked {
     fn new<'a>(
-        formula: &Formula,
+        formula: &'a Formula,
         index: &'a BitmapIndex,
         leaves: &mut Vec<Leaf<'a>>,
         threads: usize,
     ) -> Result<Self, Error> {
-        let mut all = |all: &[Formula]| {
+        let mut all = |all: &'a [Formula]| {
             let all: Result<Vec<Self>, Error> =
                 all.iter().map(|of| Self::new(of, index, leaves, threads)).collect();
             all.map(|mut all| {
@@ -148,7 +148,7 @@ struct Stretch<'a> {
     index: &'a BitmapIndex,
     leaves: &'a [Leaf<'a>],
     number: usize,
-    read: Vec<Option<Box<Read<'a>>>>,
+    read: Vec<Option<Read<'a>>>,
 }
 
 impl<'a> Stretch<'a> {
@@ -156,7 +156,7 @@ impl<'a> Stretch<'a> {
     fn leaf(&mut self, leaf: usize) -> Result<&mut Read<'a>, Error> {
         Ok(match &mut self.read[leaf] {
             Some(read) => read,
-            none => none.insert(Box::new(Read::new(&self.leaves[leaf], self.index, self.number)?)),
+            none => none.insert(Read::new(&self.leaves[leaf], self.index, self.number)),
         })
     }
 }

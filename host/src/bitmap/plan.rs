@@ -26,7 +26,7 @@ mod code;
 pub(crate) mod formula;
 mod literal;
 pub(crate) mod ranges;
-mod sets;
+pub(crate) mod sets;
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,6 @@ use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
 
 use self::code::Code;
 use self::formula::Formula;
-use self::ranges::Share;
 use self::sets::Set;
 use super::column::Column;
 use super::expr::{Expr, ExprError, ExprErrorKind, ExprKind, Test};
@@ -188,12 +187,14 @@ impl PlannedTest {
     fn new(test: &Test, facts: &Facts<'_>) -> Result<Self, ExprError> {
         let (column, choice) = formula::choice(test, facts.columns)?;
         let bins = &facts.columns[column].bins;
-        let count = |wanted: Share| {
-            bins.iter().filter(|bin| choice.share(bin) == wanted).fold(Counted::default(), |all, bin| {
-                Counted { bins: all.bins + 1, rows: all.rows + bin.rows }
+        let (all, cut) = choice.bins(bins);
+        let count = |of: &mut dyn Iterator<Item = usize>| {
+            of.fold(Counted::default(), |all, bin| Counted {
+                bins: all.bins + 1,
+                rows: all.rows + bins[bin].rows,
             })
         };
-        let (sure, cut) = (count(Share::All), count(Share::Unknown));
+        let (sure, cut) = (count(&mut all.into_iter().flatten()), count(&mut cut.into_iter()));
         Ok(Self { test: test.to_string(), column, bins: bins.len(), sure, cut })
     }
 }

@@ -16,7 +16,8 @@ use super::STRETCH;
 use super::compare::Compare;
 use crate::bitmap::column::{Bin, Column, Holds};
 use crate::bitmap::plan::formula::Choice;
-use crate::bitmap::plan::ranges::{Key, Ranges, Share};
+use crate::bitmap::plan::ranges::{Key, Ranges};
+use crate::bitmap::plan::sets::Bins;
 use crate::bitmap::tile::{self, TILE};
 use crate::bitmap::wah::Bitmap;
 use crate::bitmap::{BitmapIndex, Texts, Values, parallel};
@@ -47,38 +48,35 @@ struct Cut<'a> {
     bitmap: Bitmap<'a>,
     /// How many rows the bin has before each stretch, and behind the last one all.
     before: Vec<u64>,
-    wanted: Wanted,
+    wanted: Wanted<'a>,
 }
 
 /// Which values of a bin are wanted.
-enum Wanted {
+enum Wanted<'a> {
     /// Those so far from its least.
     Numbers(Vec<(u64, u64)>),
-    Texts(Ranges),
+    Texts(&'a Ranges),
 }
 
 impl<'a> Leaf<'a> {
     /// Counts the rows of the bins that it cuts, in so many threads.
     pub fn new(
         column: usize,
-        choice: &Choice,
+        choice: &'a Choice,
         index: &'a BitmapIndex,
         threads: usize,
     ) -> Result<Self, Error> {
         let described = &index.columns()[column];
-        let (mut cut, mut all, mut none) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, bin) in described.bins.iter().enumerate() {
-            match choice.share(bin) {
-                Share::All => all.push(number),
-                Share::None => none.push(number),
-                Share::Unknown => cut.push(number),
-            }
-        }
-        let cut = parallel::map_in(threads, cut, |number| Cut::new(index, described, column, number, choice));
+        let bins = Bins::new(column, choice, index.columns(), true);
+        let cut = parallel::map_in(threads, bins.cut.clone(), |bin| {
+            Cut::new(index, described, column, bin, choice)
+        });
         let cut = cut.into_iter().collect::<Result<_, Error>>()?;
-        let atoms = |bins: &[usize]| bins.iter().map(|bin| index.atoms(column, *bin)).sum::<u64>();
-        let inside = atoms(&all) <= atoms(&none);
-        Ok(Self { column, cut, others: if inside { all } else { none }, inside })
+        let atoms =
+            |bins: &mut dyn Iterator<Item = usize>| bins.map(|bin| index.atoms(column, bin)).sum::<u64>();
+        let inside = atoms(&mut bins.all()) <= atoms(&mut bins.none());
+        let others = if inside { bins.all().collect() } else { bins.none().collect() };
+        Ok(Self { column, cut, others, inside })
     }
 
     /// About how much it takes to ask it.
@@ -97,7 +95,7 @@ impl<'a> Cut<'a> {
         described: &Column,
         column: usize,
         number: usize,
-        choice: &Choice,
+        choice: &'a Choice,
     ) -> Result<Self, Error> {
         let (bitmap, bin) = (index.bitmap(column, number)?, &described.bins[number]);
         let before = Isa::best().run(Count { bitmap });
@@ -111,14 +109,14 @@ impl<'a> Cut<'a> {
     }
 }
 
-impl Wanted {
-    fn new(values: &Ranges, bin: &Bin) -> Self {
+impl<'a> Wanted<'a> {
+    fn new(values: &'a Ranges, bin: &Bin) -> Self {
         let Holds::Values { least, greatest } = &bin.holds else { return Self::Numbers(Vec::new()) };
         let (Key::Number(least), Key::Number(greatest)) = (Key::of(least), Key::of(greatest)) else {
-            return Self::Texts(values.clone());
+            return Self::Texts(values);
         };
-        let within = values.numbers().into_iter().filter(|(from, to)| *from <= greatest && least <= *to);
-        let far = |number: i64| number.clamp(least, greatest).wrapping_sub(least) as u64;
+        let far = |number: i64| number.wrapping_sub(least) as u64;
+        let within = values.numbers(least, greatest).into_iter();
         Self::Numbers(within.map(|(from, to)| (far(from), far(to))).collect())
     }
 }
@@ -175,18 +173,20 @@ impl Work for Add<'_> {
 pub(super) struct Read<'a> {
     leaf: &'a Leaf<'a>,
     index: &'a BitmapIndex,
-    /// The first chunk.
-    first: usize,
+    /// The number of the stretch.
+    stretch: usize,
     cut: Vec<ReadCut<'a>>,
     /// The rows of the other bins, once they are asked for.
     others: OnceCell<Chunks>,
 }
 
-/// The same of a bin that is cut.
+/// The same of a bin that is cut, and has rows in the stretch.
 struct ReadCut<'a> {
+    of: &'a Cut<'a>,
     /// Its rows.
     rows: Chunks,
-    hits: Hits<'a>,
+    /// Once they are asked for.
+    hits: OnceCell<Hits<'a>>,
 }
 
 /// Which of a bin's rows have values that are wanted.
@@ -198,11 +198,10 @@ enum Hits<'a> {
 }
 
 impl<'a> Read<'a> {
-    pub fn new(leaf: &'a Leaf<'a>, index: &'a BitmapIndex, stretch: usize) -> Result<Self, Error> {
-        let mut matches = Vec::new();
-        let cut = leaf.cut.iter().map(|cut| ReadCut::new(leaf.column, cut, index, stretch, &mut matches));
-        let cut = cut.collect::<Result<_, Error>>()?;
-        Ok(Self { leaf, index, first: stretch * STRETCH, cut, others: OnceCell::new() })
+    pub fn new(leaf: &'a Leaf<'a>, index: &'a BitmapIndex, stretch: usize) -> Self {
+        let is_here = |cut: &&Cut<'_>| cut.before[stretch] < cut.before[stretch + 1];
+        let cut = leaf.cut.iter().filter(is_here).map(|cut| ReadCut::new(cut, stretch)).collect();
+        Self { leaf, index, stretch, cut, others: OnceCell::new() }
     }
 
     /// Of which of the rows `of` of a chunk the test is true.
@@ -211,7 +210,14 @@ impl<'a> Read<'a> {
         for cut in &self.cut {
             let here = left & cut.rows[chunk];
             if here != 0 {
-                found |= cut.hits(chunk, here);
+                let hits = match cut.hits.get() {
+                    Some(hits) => hits,
+                    None => {
+                        let hits = cut.read(self.leaf.column, self.index, self.stretch)?;
+                        cut.hits.get_or_init(|| hits)
+                    }
+                };
+                found |= hits.of(&cut.rows, chunk, here);
                 left &= !here;
             }
         }
@@ -234,24 +240,24 @@ impl<'a> Read<'a> {
         let mut others = no_chunks();
         for bin in &self.leaf.others {
             let bitmap = self.index.bitmap(self.leaf.column, *bin)?;
-            Isa::best().run(Add { bitmap, first: self.first, to: &mut others });
+            Isa::best().run(Add { bitmap, first: self.stretch * STRETCH, to: &mut others });
         }
         Ok(others)
     }
 }
 
 impl<'a> ReadCut<'a> {
-    fn new(
-        column: usize,
-        cut: &'a Cut<'a>,
-        index: &'a BitmapIndex,
-        stretch: usize,
-        matches: &mut Vec<u64>,
-    ) -> Result<Self, Error> {
+    fn new(cut: &'a Cut<'a>, stretch: usize) -> Self {
         let mut rows = no_chunks();
         Isa::best().run(Add { bitmap: cut.bitmap, first: stretch * STRETCH, to: &mut rows });
-        let values = index.values_of(column, cut.number, cut.before[stretch]..cut.before[stretch + 1])?;
-        let hits = match (&cut.wanted, values) {
+        Self { of: cut, rows, hits: OnceCell::new() }
+    }
+
+    /// Reads the values.
+    fn read(&self, column: usize, index: &'a BitmapIndex, stretch: usize) -> Result<Hits<'a>, Error> {
+        let Self { of: Cut { number, before, wanted, .. }, rows, .. } = self;
+        let values = index.values_of(column, *number, before[stretch]..before[stretch + 1])?;
+        Ok(match (wanted, values) {
             (Wanted::Texts(ranges), Values::Text(texts)) => {
                 let count = |before: &mut u32, chunk: &u64| {
                     let here = *before;
@@ -262,23 +268,25 @@ impl<'a> ReadCut<'a> {
             }
             (Wanted::Numbers(ranges), values) if !matches!(values, Values::Text(_)) => {
                 let mut hits = no_chunks();
+                let matches = &mut Vec::new();
                 Isa::best().run(Compare { values, ranges, chunks: &rows[..], hits: &mut hits[..], matches });
                 Hits::Known(hits)
             }
             _ => return Err(Error::Internal("values are stored as another kind than planned".into())),
-        };
-        Ok(Self { rows, hits })
+        })
     }
+}
 
-    /// Which of some of the bin's rows of a chunk have values that are wanted.
-    fn hits(&self, chunk: usize, of: u64) -> u64 {
-        match &self.hits {
-            Hits::Known(hits) => hits[chunk] & of,
-            Hits::Texts(texts, before, ranges) => {
+impl Hits<'_> {
+    /// Which of the rows `of` of a chunk have values that are wanted. All are of the bin, whose rows are `rows`.
+    fn of(&self, rows: &Chunks, chunk: usize, of: u64) -> u64 {
+        match self {
+            Self::Known(hits) => hits[chunk] & of,
+            Self::Texts(texts, before, ranges) => {
                 let (mut left, mut found) = (of, 0);
                 while left != 0 {
                     let bit = left & left.wrapping_neg();
-                    let row = before[chunk] + (self.rows[chunk] & (bit - 1)).count_ones();
+                    let row = before[chunk] + (rows[chunk] & (bit - 1)).count_ones();
                     if texts.get(row as usize).is_some_and(|text| ranges.contains(Key::Text(text))) {
                         found |= bit;
                     }

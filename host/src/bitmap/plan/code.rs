@@ -47,7 +47,7 @@ fn operands(column: usize, bins: impl Iterator<Item = usize>) -> Vec<Operand> {
 fn cuts(formula: &Formula, facts: &Facts<'_>) -> Option<Vec<Operand>> {
     match formula {
         Formula::Leaf { column, choice } => {
-            let bins = Bins::new(*column, choice, facts, true);
+            let bins = Bins::new(*column, choice, facts.columns, true);
             Some(operands(*column, bins.cut.into_iter()))
         }
         Formula::And(all) => {
@@ -83,12 +83,17 @@ impl Node {
     /// Bins as they are, or as all but the others, if those have fewer atoms. Bins that are cut do not count: so what is sure and what is
     /// possible are told by the same bins.
     fn of_bins(bins: &Bins, facts: &Facts<'_>) -> Self {
-        let atoms = |of: &[usize]| of.iter().map(|bin| (facts.atoms)(bins.column, *bin)).sum::<u64>();
-        if atoms(&bins.none) < atoms(&bins.all) {
-            Self::NotAny(operands(bins.column, bins.outside()))
-        } else {
-            Self::Any(operands(bins.column, bins.inside()))
-        }
+        let atoms =
+            |of: &mut dyn Iterator<Item = usize>| of.map(|bin| (facts.atoms)(bins.column, bin)).sum::<u64>();
+        let (all, none) = (atoms(&mut bins.all()), atoms(&mut bins.none()));
+        // Those that are sure first, and then those with the most rows: a tile that is full needs no more of them.
+        let is_cut = |bin: &usize| bins.cut.binary_search(bin).is_ok();
+        let rows = |bin: &usize| Reverse(facts.columns[bins.column].bins[*bin].rows);
+        let (mut of, is_inside): (Vec<usize>, bool) =
+            if none < all { (bins.outside().collect(), false) } else { (bins.inside().collect(), true) };
+        of.sort_by_key(|bin| (is_cut(bin), rows(bin)));
+        let of = operands(bins.column, of.into_iter());
+        if is_inside { Self::Any(of) } else { Self::NotAny(of) }
     }
 
     /// How many tiles it has pushed at once.

@@ -3,6 +3,8 @@
 //! What is asked of a column is a set ([`Choice`]): of values, and of the states that are none. Sets have complements, so `not` goes inwards
 //! and is gone; and `and` and `or` of tests of the same column are one test of it.
 
+use std::ops::Range;
+
 use super::literal::places;
 use super::ranges::{Key, Place, Ranges, Share};
 use crate::bitmap::column::{Bin, Column, Holds};
@@ -51,8 +53,26 @@ impl Choice {
         self.states[0]
     }
 
+    /// The bins of a column of all of whose rows it is true, in stretches, and those that it cuts, from the first to the last.
+    pub fn bins(&self, bins: &[Bin]) -> (Vec<Range<usize>>, Vec<usize>) {
+        let bounds = |at: usize| match &bins[at].holds {
+            Holds::Values { least, greatest } => (Key::of(least), Key::of(greatest)),
+            _ => (Key::Number(0), Key::Number(0)),
+        };
+        let values = bins.partition_point(|bin| matches!(bin.holds, Holds::Values { .. }));
+        let (mut all, mut cut) = (Vec::new(), Vec::new());
+        self.values.each_share(values, bounds, |bins, share| match share {
+            Share::All => all.push(bins),
+            Share::Unknown => cut.extend(bins),
+            Share::None => {}
+        });
+        let others = (values..bins.len()).filter(|bin| self.share(&bins[*bin]) == Share::All);
+        all.extend(others.map(|bin| bin..bin + 1));
+        (all, cut)
+    }
+
     /// Of how many of a bin's rows it is true.
-    pub fn share(&self, bin: &Bin) -> Share {
+    fn share(&self, bin: &Bin) -> Share {
         let state = match &bin.holds {
             Holds::Values { least, greatest } => return self.values.share(Key::of(least), Key::of(greatest)),
             Holds::Missing => 0,

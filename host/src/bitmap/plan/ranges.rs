@@ -172,17 +172,68 @@ impl Ranges {
         }
     }
 
-    /// Its numbers, as ranges from the first to the last of them.
-    pub fn numbers(&self) -> Vec<(i64, i64)> {
+    /// Its numbers from a least to a greatest one, as ranges from the first to the last of them.
+    pub fn numbers(&self, least: i64, greatest: i64) -> Vec<(i64, i64)> {
         let number = |place: &Place| match place {
             Place::At(Point::Number(number), _) => Some(*number),
             _ => None,
         };
         // A place beside a number is before it.
         let range = |(from, to): &(Place, Place)| {
-            (number(from).unwrap_or(i64::MIN), number(to).map_or(i64::MAX, |next| next - 1))
+            let (from, to) = (number(from).unwrap_or(i64::MIN), number(to).map_or(i64::MAX, |next| next - 1));
+            (from.max(least), to.min(greatest))
         };
-        self.0.iter().map(range).collect()
+        self.0[self.overlapping(Key::Number(least), Key::Number(greatest))].iter().map(range).collect()
+    }
+
+    /// Which of its ranges have something of what is from the least to the greatest.
+    fn overlapping(&self, least: Key<'_>, greatest: Key<'_>) -> std::ops::Range<usize> {
+        let first = self.0.partition_point(|(_, end)| end.to(least, Side::Before).is_le());
+        let behind = self.0.partition_point(|(start, _)| start.to(greatest, Side::Behind).is_lt());
+        first..behind.max(first)
+    }
+
+    /// Which of some values in order it has: `bounds` says the least and the greatest of each of `count` ranges of values, which are in order and do not overlap.
+    /// `call` is given stretches of ranges of which it has all values, and single ones of which the bounds do not tell, from the first to the last.
+    pub fn each_share<'a>(
+        &self,
+        count: usize,
+        bounds: impl Fn(usize) -> (Key<'a>, Key<'a>),
+        mut call: impl FnMut(std::ops::Range<usize>, Share),
+    ) {
+        let point = |holds: &dyn Fn(usize) -> bool| {
+            let (mut low, mut high) = (0, count);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if holds(middle) { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        let mut told = 0;
+        for (start, end) in &self.0 {
+            let first = told.max(point(&|at| start.to(bounds(at).1, Side::Behind).is_ge()));
+            let behind = point(&|at| end.to(bounds(at).0, Side::Before).is_gt());
+            if first >= behind {
+                continue;
+            }
+            told = behind;
+            // Only the first and the last can have values beyond it.
+            let share = |at: usize| self.share(bounds(at).0, bounds(at).1);
+            let mut all = first..behind;
+            let last = behind - 1;
+            if share(first) != Share::All {
+                call(first..first + 1, share(first));
+                all.start += 1;
+            }
+            let is_last_cut = last > first && share(last) != Share::All;
+            all.end -= usize::from(is_last_cut);
+            if !all.is_empty() {
+                call(all, Share::All);
+            }
+            if is_last_cut {
+                call(last..behind, share(last));
+            }
+        }
     }
 
     /// Whether it has a value.
@@ -272,6 +323,45 @@ mod tests {
                         share,
                         "{a:b} {least} {greatest}"
                     );
+                }
+            }
+        }
+    }
+
+    /// Bins of values, with and without gaps, are told as each by itself is.
+    #[test]
+    fn shares_of_many_are_those_of_each() {
+        let bins = [(-3, -3), (-1, 2), (3, 3), (4, 9), (12, 12), (13, 20)];
+        let bounds = |at: usize| (Key::Number(bins[at].0), Key::Number(bins[at].1));
+        let mut seed = 1_u64;
+        for _ in 0..2000 {
+            let mut next = || {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (seed >> 33) as i64 % 27 - 5
+            };
+            let ranges = (0..1 + next().rem_euclid(4)).map(|_| {
+                let from = next();
+                number(from, from + next().rem_euclid(8))
+            });
+            let ranges = Ranges::new(ranges.collect());
+            for ranges in [ranges.complement(), ranges] {
+                let mut shares = [Share::None; 6];
+                ranges.each_share(bins.len(), bounds, |bins, share| {
+                    bins.for_each(|bin| assert_eq!(std::mem::replace(&mut shares[bin], share), Share::None));
+                });
+                let each: Vec<Share> = (0..6).map(|at| ranges.share(bounds(at).0, bounds(at).1)).collect();
+                assert_eq!(shares[..], each, "{ranges:?}");
+                let all = ranges.numbers(i64::MIN, i64::MAX);
+                for (least, greatest) in bins {
+                    let within: Vec<i64> = ranges
+                        .numbers(least, greatest)
+                        .into_iter()
+                        .flat_map(|(from, to)| from..=to)
+                        .collect();
+                    let naive: Vec<i64> = (least..=greatest)
+                        .filter(|value| all.iter().any(|(from, to)| from <= value && value <= to))
+                        .collect();
+                    assert_eq!(within, naive);
                 }
             }
         }

@@ -1,8 +1,10 @@
 //! The two answers that bins give to a formula: rows of which it is surely true, and rows of which it may be.
 
+use std::ops::Range;
+
 use super::Facts;
 use super::formula::{Choice, Formula};
-use super::ranges::Share;
+use crate::bitmap::column::Column;
 
 /// A set of rows, as bins make it. Neither operands of `And` are one, nor those of `Or`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,19 +19,19 @@ pub enum Set {
     Or(Vec<Self>),
 }
 
-/// Bins of a column: those of which something is true of all rows, and those that it cuts, or not. Each list begins with the bins that have
-/// the most rows: a tile that is full needs no more of them.
+/// Bins of a column: those of which something is true of all rows, and those that it cuts, or not. They are kept as stretches, since a column may have
+/// 65,536 bins, and an expression thousands of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bins {
     pub column: usize,
-    /// Those of which it is true of all rows.
-    pub all: Vec<usize>,
-    /// Those that it cuts.
+    /// How many bins the column has.
+    count: usize,
+    /// Those of which it is true of all rows, from the first to the last.
+    all: Vec<Range<usize>>,
+    /// Those that it cuts, likewise.
     pub cut: Vec<usize>,
-    /// Those of which it is true of no row.
-    pub none: Vec<usize>,
     /// Whether those that it cuts are in the set. If there are none, they are not.
-    pub with_cut: bool,
+    with_cut: bool,
 }
 
 impl Set {
@@ -38,7 +40,9 @@ impl Set {
         let all = |all: &[Formula]| all.iter().map(|of| Self::new(of, facts, sure)).collect();
         match formula {
             Formula::Constant(value) => Self::Constant(*value),
-            Formula::Leaf { column, choice } => Self::of_bins(Bins::new(*column, choice, facts, sure)),
+            Formula::Leaf { column, choice } => {
+                Self::of_bins(Bins::new(*column, choice, facts.columns, sure))
+            }
             Formula::And(of) => Self::joined(all(of), true),
             Formula::Or(of) => Self::joined(all(of), false),
         }
@@ -89,25 +93,35 @@ impl Set {
 
 impl Bins {
     /// Those that a choice has surely, or perhaps.
-    pub fn new(column: usize, choice: &Choice, facts: &Facts<'_>, sure: bool) -> Self {
-        let bins = &facts.columns[column].bins;
-        let mut shares: Vec<(usize, Share)> = bins.iter().map(|bin| choice.share(bin)).enumerate().collect();
-        shares.sort_by_key(|(bin, _)| std::cmp::Reverse(bins[*bin].rows));
-        let of = |wanted: Share| {
-            shares.iter().filter(|(_, share)| *share == wanted).map(|(bin, _)| *bin).collect::<Vec<usize>>()
-        };
-        let cut = of(Share::Unknown);
+    pub fn new(column: usize, choice: &Choice, columns: &[Column], sure: bool) -> Self {
+        let bins = &columns[column].bins;
+        let (all, cut) = choice.bins(bins);
         let with_cut = !sure && !cut.is_empty();
-        Self { column, all: of(Share::All), cut, none: of(Share::None), with_cut }
+        Self { column, count: bins.len(), all, cut, with_cut }
     }
 
-    /// Those that are in the set, those first of which that is sure.
+    /// Those of which it is true of all rows.
+    pub fn all(&self) -> impl Iterator<Item = usize> + '_ {
+        self.all.iter().cloned().flatten()
+    }
+
+    /// Those of which it is true of no row.
+    pub fn none(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut told: Vec<Range<usize>> = self.cut.iter().map(|bin| *bin..bin + 1).collect();
+        told.extend(self.all.iter().cloned());
+        told.sort_unstable_by_key(|bins| bins.start);
+        told.push(self.count..self.count);
+        let mut from = 0;
+        told.into_iter().flat_map(move |bins| std::mem::replace(&mut from, bins.end)..bins.start)
+    }
+
+    /// Those that are in the set.
     pub fn inside(&self) -> impl Iterator<Item = usize> + '_ {
-        self.all.iter().chain(self.cut.iter().filter(|_| self.with_cut)).copied()
+        self.all().chain(self.cut.iter().copied().filter(|_| self.with_cut))
     }
 
-    /// All others of the column, those first that cannot be in it.
+    /// All others of the column.
     pub fn outside(&self) -> impl Iterator<Item = usize> + '_ {
-        self.none.iter().chain(self.cut.iter().filter(|_| !self.with_cut)).copied()
+        self.none().chain(self.cut.iter().copied().filter(|_| !self.with_cut))
     }
 }
