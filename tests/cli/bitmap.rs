@@ -220,6 +220,23 @@ fn mistakes_are_told() {
     assert_eq!(range(&folder, &["-c", "p.wpb", "followers = 1"]).code, 0);
 }
 
+/// To open a pipe would be to wait for somebody to write to it.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_index() {
+    let folder = folder();
+    assert!(std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
+    for args in [
+        &["bitmap", "info", "pipe"][..],
+        &["bitmap", "range", "pipe", "id = 1"],
+        &["query", "$.id", "people.ndjson", "--where=id = 1", "--bitmap=pipe"],
+        &["bitmap", "info", "/dev/null"],
+    ] {
+        let ran = folder.run(args);
+        assert!(ran.code == 2 && ran.stderr.ends_with(": is no regular file\n"), "{args:?} {ran}");
+    }
+}
+
 #[test]
 fn inputs_without_lines_are_indexed_too() {
     let folder = folder();
