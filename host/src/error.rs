@@ -155,7 +155,7 @@ pub enum InputError {
     },
     /// A column of a table is of a type that is none of Warpath's.
     #[error(
-        "{name}: the column `{column}` has the type {found}; an index is made of integers, floats, strings, booleans and timestamps"
+        "{name}: the column `{column}` has the type {found}; an index is made of integers, floats, strings, booleans, timestamps and dates"
     )]
     ColumnType {
         /// The file, or what the table is called.

@@ -220,6 +220,205 @@ fn mistakes_are_told() {
     assert_eq!(range(&folder, &["-c", "p.wpb", "followers = 1"]).code, 0);
 }
 
+/// An index is mapped, and an input may be large: neither is written over, whatever name the output has.
+#[test]
+fn what_is_read_is_not_written_over() {
+    let folder = folder();
+    folder.run(&["index", "build", "people.ndjson", "-o", "p.wpi"]).ok();
+    std::fs::hard_link(folder.path("people.ndjson"), folder.path("same.ndjson")).unwrap();
+    std::fs::hard_link(folder.path("p.wpb"), folder.path("same.wpb")).unwrap();
+    let (input, index, line_index) =
+        (folder.read("people.ndjson"), folder.read("p.wpb"), folder.read("p.wpi"));
+    let only = ["people.ndjson", "--where=lang is null", "--bitmap=p.wpb"];
+    for (args, output, what) in [
+        (&["bitmap", "range", "p.wpb", "lang is null", "people.ndjson"][..], "people.ndjson", "an input"),
+        (&["bitmap", "range", "p.wpb", "lang is null", "people.ndjson"], "same.ndjson", "an input"),
+        (&["bitmap", "range", "p.wpb", "lang is null"], "p.wpb", "an index"),
+        (&["bitmap", "range", "p.wpb", "lang is null", "--count"], "./p.wpb", "an index"),
+        (&["bitmap", "range", "p.wpb", "lang is null", "--explain"], "same.wpb", "an index"),
+        (&["bitmap", "range", "p.wpb", "lang is null", "people.ndjson", "--records"], "p.wpb", "an index"),
+        (
+            &["bitmap", "range", "p.wpb", "lang is null", "people.ndjson", "--records"],
+            "same.ndjson",
+            "an input",
+        ),
+        (
+            &["bitmap", "range", "p.wpb", "lang is null", "people.ndjson", "--select=a=$.id"],
+            "p.wpb",
+            "an index",
+        ),
+        (&["query", "$.id", only[0], only[1], only[2]], "p.wpb", "an index"),
+        (&["query", "$.id", only[0], only[1], only[2], "--limit=0"], "same.wpb", "an index"),
+        (&["query", "$.id", only[0], only[1], only[2]], "people.ndjson", "an input"),
+        (&["query", "$.id", "people.ndjson", "--index=p.wpi"], "p.wpi", "an index"),
+        (&["select", "a=$.id", only[1], only[2], "--", only[0]], "same.wpb", "an index"),
+        (&["select", "a=$.id", only[1], only[2], "--", only[0]], "same.ndjson", "an input"),
+        (&["select", "a=$.id", "--index=p.wpi", "--", only[0]], "p.wpi", "an index"),
+        (&["bitmap", "build", "people.ndjson", "--column=a=$.id"], "same.ndjson", "an input"),
+    ] {
+        // Options stand before `--`.
+        let at = args.iter().position(|arg| *arg == "--").unwrap_or(args.len());
+        let ran = folder.run(&[&args[..at], &["-o", output], &args[at..]].concat());
+        assert_eq!((ran.code, ran.text()), (2, ""), "{args:?} {ran}");
+        assert!(ran.stderr.contains(&format!(": is {what}, and the output (`{output}`) too")), "{ran}");
+        assert!(folder.read("people.ndjson") == input, "{args:?}");
+        assert!(folder.read("p.wpb") == index && folder.read("p.wpi") == line_index, "{args:?}");
+    }
+    // A new index may take the place of an old one.
+    assert_eq!(build(&folder, &["--on-error=skip", "--bins=quantiles:3"]).code, 0);
+    assert_ne!(folder.read("p.wpb"), index);
+    assert_eq!(folder.read("same.wpb"), index);
+    // There is no index on standard output.
+    for args in
+        [&["bitmap", "build", "people.ndjson", "--column=a=$.id"][..], &["index", "build", "people.ndjson"]]
+    {
+        let ran = folder.run(&[args, &["-o", "-"]].concat());
+        ran.failed(2, "", "error: an index is written to a file, and not to standard output\n");
+        assert!(!folder.path("-").exists());
+    }
+}
+
+/// `-5 < x` is no option.
+#[test]
+fn expressions_may_begin_with_a_negative_number() {
+    let folder = Folder::new(&[("n", b"{\"n\":-7}\n{\"n\":-5}\n{\"n\":3}\n")]);
+    folder.run(&["bitmap", "build", "n", "--column=n=$.n", "-o", "n.wpb"]).ok();
+    assert_eq!(range(&folder, &["n.wpb", "-5 < n"]).ok(), "3\n");
+    assert_eq!(range(&folder, &["n.wpb", "-n", "1", "-5<=n"]).ok(), "2\n");
+    assert_eq!(range(&folder, &["n.wpb", "-c", "-5<=n"]).ok(), "2\n");
+    let query = folder.run(&["query", "$.n", "n", "--bitmap=n.wpb", "--where", "-6 > n"]);
+    assert_eq!(query.ok(), "-7\n");
+    let select = folder.run(&["select", "n=$.n", "--where", "-6 > n", "--bitmap=n.wpb", "--", "n"]);
+    assert_eq!(select.ok(), "{\"n\":-7}\n");
+    // A slip in an option's name is told as one.
+    let help = "an expression begins with `-` only where a number does";
+    for args in [&["n.wpb", "--cuont", "n < 3"][..], &["n.wpb", "-n3", "n < 3"]] {
+        let ran = range(&folder, args);
+        assert!(ran.code == 2 && ran.stderr.contains(help), "{ran}");
+    }
+}
+
+#[test]
+fn columns_without_a_value_are_told() {
+    let lines = b"{\"user\":{\"id\":1},\"n\":null}\n{\"user\":{\"id\":2}}\n{}\n";
+    let folder = Folder::new(&[("lines", lines), ("empty", b"")]);
+    let said = |file: &str, more: &[&str]| {
+        let ran = folder.run(&[&["bitmap", "build", file, "-o", "a.wpb"], more].concat());
+        assert_eq!((ran.code, ran.text()), (0, ""), "{ran}");
+        ran.stderr
+    };
+    assert_eq!(
+        said(
+            "lines",
+            &["--column=a=$.usr.id", "--column=b=$.user.id", "--column=c=$.n", "--column=d=$.user"]
+        ),
+        "warning: column `a`: no line has a value at `$['usr']['id']` (3 missing)\n\
+         warning: column `c`: no line has a value at `$['n']` (2 missing, 1 null)\n\
+         warning: column `d`: no line has a value at `$['user']` (1 missing, 2 other)\n"
+    );
+    assert_eq!(
+        said("lines", &["--column=a=$.user.id", "--type=a=text"]),
+        "warning: column `a`: no line has a value of type text at `$['user']['id']` (1 missing, 2 other)\n"
+    );
+    assert_eq!(said("lines", &["--column=a=$.usr", "-q"]), "");
+    assert_eq!(said("empty", &["--column=a=$.usr"]), "");
+    folder.run(&["select", "--format=arrow", "a:int64=$.nothing", "-o", "t.arrow", "--", "lines"]).ok();
+    let table = said("t.arrow", &["--column=x=a"]);
+    assert_eq!(table, "warning: column `x`: no line has a value at `a` (3 null)\n");
+}
+
+/// A terminal is sent nothing that it would obey.
+#[test]
+fn names_are_printed_without_control_characters() {
+    let text = b"{\"\\u001b[2J\":1,\"b\":\"\xc2\x9b2J\"}\n{\"\\u001b[2J\":2}\n";
+    let folder = Folder::new(&[("lines", text)]);
+    let (odd, path) = ("odd\u{1b}[2J\nname", "$['\\u001b[2J']");
+    let column = format!("--column={odd}={path}");
+    folder.run(&["bitmap", "build", "lines", &column, "--column=b=$.b", "-o", "o.wpb"]).ok();
+    let clean = "odd\u{fffd}[2J\u{fffd}name";
+    for args in [
+        &["info", "o.wpb"][..],
+        &["info", "--bins", "o.wpb"],
+        &["range", "--explain", "o.wpb", &format!("`{odd}` > 1 and b is not missing and b != 'c'")],
+    ] {
+        let ran = folder.run(&[&["bitmap"], args].concat());
+        assert!(ran.ok().contains(clean), "{ran}");
+        assert!(!ran.text().contains(|c: char| c.is_control() && c != '\n'), "{ran}");
+        assert!(!ran.text().lines().any(|line| line.starts_with("name")), "{ran}");
+    }
+}
+
+#[test]
+fn an_index_is_for_one_input() {
+    let folder = folder();
+    let only = ["--where=lang is null", "--bitmap=p.wpb"];
+    let files = ["query", "$.id", "people.ndjson", "people.ndjson"];
+    let ran = folder.run(&[&files[..], &only].concat());
+    ran.failed(2, "", "error: a bitmap index is for one plain file, and there are 2\n");
+    let ran = folder.run(&[&files[..2], &only].concat());
+    ran.failed(2, "", "error: a bitmap index is for one plain file, and not for a pipe\n");
+}
+
+/// A column is given a type, and cut, once.
+#[test]
+fn a_column_is_described_once() {
+    let folder = folder();
+    let build = |more: &[&str]| {
+        let args = ["bitmap", "build", "people.ndjson", "--column=a=$.id", "--column=b=$.id", "-o", "q.wpb"];
+        folder.run(&[&args[..], &["--on-error=skip", "-q"], more].concat())
+    };
+    let said = "error: `--type a=float`: it is said twice of which type `a` is\n";
+    build(&["--type=a=int", "--type=a=float"]).failed(2, "", said);
+    let said = "error: `--bins a=distinct`: it is said twice how `a` is cut\n";
+    build(&["--bins=a=width:3", "--bins=width:4", "--bins=a=distinct"]).failed(2, "", said);
+    assert!(!folder.path("q.wpb").exists());
+    build(&["--type=a=int", "--type=b=float", "--bins=a=width:3", "--bins=width:4", "--bins=b=distinct"])
+        .ok();
+}
+
+/// An index with the stamp of its input, and with other places of lines: that is seen when they are read.
+#[test]
+fn lines_that_are_elsewhere_are_told_of_the_bitmap_index() {
+    let folder = folder();
+    let engine = warpath::Engine::builder().on_error(warpath::OnError::Skip).build().unwrap();
+    let column = warpath::bitmap::build::ColumnSpec::new("id", "$.id");
+    let input = folder.path("people.ndjson");
+    let (mut built, _) = warpath::bitmap::build::build(&engine, &input, &[column]).unwrap();
+    built.lines[1] -= 1;
+    let wrong = built.lines[1];
+    let index = warpath::bitmap::BitmapIndex::from_built(built).unwrap();
+    index.write(folder.path("wrong.wpb")).unwrap();
+    let said = format!(
+        "error: wrong.wpb: the index is not of people.ndjson as it is: line 65 does not begin at byte {wrong}\n  \
+         help: make it again with `warpath bitmap build`\n"
+    );
+    for args in [
+        &["query", "$.id", "people.ndjson", "--where=id >= 0", "--bitmap=wrong.wpb"][..],
+        &["select", "a=$.id", "--where=id >= 0", "--bitmap=wrong.wpb", "--", "people.ndjson"],
+        &["bitmap", "range", "wrong.wpb", "id >= 0", "--records", "people.ndjson"],
+    ] {
+        let ran = folder.run(args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (4, said.as_str()), "{args:?}");
+    }
+}
+
+/// To open a pipe would be to wait for somebody to write to it.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_index() {
+    let folder = folder();
+    assert!(std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
+    for args in [
+        &["bitmap", "info", "pipe"][..],
+        &["bitmap", "range", "pipe", "id = 1"],
+        &["query", "$.id", "people.ndjson", "--where=id = 1", "--bitmap=pipe"],
+        &["bitmap", "info", "/dev/null"],
+    ] {
+        let ran = folder.run(args);
+        assert!(ran.code == 2 && ran.stderr.ends_with(": is no regular file\n"), "{args:?} {ran}");
+    }
+}
+
 #[test]
 fn inputs_without_lines_are_indexed_too() {
     let folder = folder();

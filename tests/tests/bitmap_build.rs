@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, Date32Array, DictionaryArray, Float32Array, Float64Array, Int8Array, Int64Array,
-    LargeStringArray, NullArray, RecordBatch, RecordBatchIterator, StringArray, StringViewArray,
-    TimestampMicrosecondArray, TimestampSecondArray, UInt16Array, UInt64Array,
+    ArrayRef, BooleanArray, Date32Array, Date64Array, DictionaryArray, Float32Array, Float64Array, Int8Array,
+    Int64Array, LargeStringArray, NullArray, RecordBatch, RecordBatchIterator, StringArray, StringViewArray,
+    Time32SecondArray, TimestampMicrosecondArray, TimestampSecondArray, UInt16Array, UInt64Array,
 };
 use arrow_schema::ArrowError;
 use flate2::Compression;
@@ -1063,6 +1063,30 @@ fn columns_of_tables_are_of_their_types() {
             Kind::Time,
             vec![time(1_000_000_000), Row::Other],
         ),
+        (
+            Arc::new(Date32Array::from(vec![
+                Some(0),
+                Some(-1),
+                None,
+                Some(106_751),
+                Some(106_752),
+                Some(i32::MIN),
+            ])),
+            Kind::Time,
+            vec![
+                time(0),
+                time(-86_400_000_000_000),
+                Row::Null,
+                time(106_751 * 86_400_000_000_000),
+                Row::Other,
+                Row::Other,
+            ],
+        ),
+        (
+            Arc::new(Date64Array::from(vec![Some(86_400_000), None, Some(i64::MAX)])),
+            Kind::Time,
+            vec![time(86_400_000_000_000), Row::Null, Row::Other],
+        ),
         (Arc::new(NullArray::new(3)), Kind::Text, vec![Row::Null; 3]),
         (Arc::new(Float64Array::from(vec![None, None])), Kind::Float, vec![Row::Null; 2]),
         (
@@ -1106,17 +1130,17 @@ fn infinities_and_nans_of_tables_have_their_bins() {
 #[test]
 fn what_cannot_be_built_of_a_table_is_told() {
     let batch = table(vec![
-        ("day", Arc::new(Date32Array::from(vec![1]))),
+        ("hour", Arc::new(Time32SecondArray::from(vec![1]))),
         ("n", Arc::new(Int64Array::from(vec![1]))),
     ]);
     let of = |source: &str| {
         build_arrow("table", reader(std::slice::from_ref(&batch)), &[ColumnSpec::new("c", source)])
     };
     assert_eq!(
-        said(of("day")),
-        "table: the column `day` has the type Date32; an index is made of integers, floats, strings, booleans and timestamps"
+        said(of("hour")),
+        "table: the column `hour` has the type Time32(s); an index is made of integers, floats, strings, booleans, timestamps and dates"
     );
-    assert_eq!(said(of("m")), "table: has no column `m`; it has `day`, `n`");
+    assert_eq!(said(of("m")), "table: has no column `m`; it has `hour`, `n`");
     let schema = batch.schema();
     let failing = RecordBatchIterator::new(
         vec![Ok(batch.clone()), Err(ArrowError::IpcError("it ends early".into()))],

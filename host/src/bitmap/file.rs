@@ -47,8 +47,13 @@ impl Image {
     pub fn open(path: &Path) -> Result<Self, IndexError> {
         let name = path.display().to_string();
         let failed = |source| IndexError::Io { name: name.clone(), source };
-        if path.metadata().map_err(failed)?.is_dir() {
+        let metadata = path.metadata().map_err(failed)?;
+        if metadata.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        // To open a pipe is to wait until somebody writes to it.
+        if !metadata.is_file() {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")));
         }
         let file = File::open(path).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();

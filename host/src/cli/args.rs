@@ -441,7 +441,7 @@ pub struct BitmapRangeArgs {
     pub index: PathBuf,
 
     /// The expression, over the columns of the index
-    #[arg(value_name = "EXPR")]
+    #[arg(value_name = "EXPR", allow_hyphen_values = true, value_parser = expression)]
     pub expression: String,
 
     /// The file that the index was made of, for --records and --select
@@ -608,7 +608,7 @@ pub struct RunArgs {
     /// Ask only the records of which an expression over a bitmap index is true
     ///
     /// Such as 'followers >= 1000 and lang in ("en", "nl")': `warpath bitmap range --help` has the language. Only their lines are read.
-    #[arg(long = "where", value_name = "EXPR", requires = "bitmap")]
+    #[arg(long = "where", value_name = "EXPR", requires = "bitmap", allow_hyphen_values = true, value_parser = expression)]
     pub only: Option<String>,
 
     /// The bitmap index of the input, for `--where`, which `warpath bitmap build` made
@@ -765,6 +765,18 @@ impl From<OnErrorArg> for OnError {
 
 fn limit(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a limit is a whole number from 0 to {}", u64::MAX))
+}
+
+/// An expression may begin with a negative number. What else begins with `-` was meant as an option.
+fn expression(text: &str) -> Result<String, String> {
+    match text.strip_prefix('-') {
+        Some(rest) if !rest.starts_with(|c: char| c.is_ascii_digit()) => {
+            Err("an expression begins with `-` only where a number does; before it, options stand apart \
+                 from their values: `-n 3`"
+                .into())
+        }
+        _ => Ok(text.to_owned()),
+    }
 }
 
 fn device(text: &str) -> Result<DeviceChoice, String> {

@@ -1,5 +1,6 @@
 //! `warpath bitmap build`, `info` and `range`.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use indicatif::BinaryBytes;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::bitmap::bins::BinSpec;
 use warpath::bitmap::build::{self, BitmapMaker, ColumnSpec};
-use warpath::bitmap::column::Kind;
+use warpath::bitmap::column::{Bin, Column, Holds, Kind};
 use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
@@ -21,17 +22,23 @@ use super::args::{
 use super::failure::Failure;
 use super::out::Out;
 use super::ui::Ui;
-use super::{index, query, run, select};
+use super::{files, index, query, run, select};
 
 /// Makes a bitmap index.
 pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let mut specs: Vec<ColumnSpec> = args.columns.iter().map(|column| spec(column)).collect();
+    files::refuse_index_to_stdout(&args.output)?;
+    let mut typed = HashSet::new();
     for kind in &args.types {
         let Some((name, kind)) = kind.split_once('=') else {
             return Err(Failure::usage(format!("`--type {kind}` names no column"))
                 .with_help(format!("write `--type NAME={kind}`")));
         };
         column(&mut specs, name, "--type")?.kind = Some(kind.parse::<Kind>()?);
+        if !typed.insert(name) {
+            let message = format!("`--type {name}={kind}`: it is said twice of which type `{name}` is");
+            return Err(Failure::usage(message));
+        }
     }
     // What is said of one column goes before what is said of all.
     let of_column =
@@ -51,12 +58,17 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
             .with_help(format!("for one column, write `--bins NAME={second}`")));
         }
     }
+    let mut cut = HashSet::new();
     for bins in one {
         if let Some((name, bins)) = bins.split_once('=') {
             column(&mut specs, name, "--bins")?.bins = bins.parse()?;
+            if !cut.insert(name) {
+                let message = format!("`--bins {name}={bins}`: it is said twice how `{name}` is cut");
+                return Err(Failure::usage(message));
+            }
         }
     }
-    refuse_to_overwrite(args)?;
+    files::refuse_writing_to_what_is_read([&args.file], [], Some(&args.output))?;
     let engine = run::engine(&args.engine, args.on_error, args.strict)?;
     let mut maker = BitmapMaker::of(&engine, &args.file).map_err(Failure::of_bitmap)?;
     let built = build::build_by(&mut maker, &engine, &args.file, &specs).map_err(Failure::of_bitmap)?;
@@ -66,12 +78,31 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
         ui.warning(format_args!("{} malformed {records} skipped; first: {first}", left_out.count));
     }
     let index = BitmapIndex::from_built(built)?;
+    warn_of_no_values(&index, &specs, ui);
     index.write(&args.output).map_err(Failure::of_bitmap)?;
     if args.stats {
         let table = building_statistics(&maker, &index, read, started.elapsed());
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A path with a typing error finds nothing anywhere, and its column takes any expression all the same.
+fn warn_of_no_values(index: &BitmapIndex, specs: &[ColumnSpec], ui: &Ui) {
+    for (column, spec) in index.columns().iter().zip(specs) {
+        let has_values = |bin: &Bin| matches!(bin.holds, Holds::Values { .. } | Holds::NaN);
+        if index.rows() == 0 || column.bins.iter().any(has_values) {
+            continue;
+        }
+        let others: Vec<String> = column.bins.iter().map(|bin| format!("{} {bin}", bin.rows)).collect();
+        let of_type = spec.kind.map(|kind| format!(" of type {kind}")).unwrap_or_default();
+        ui.warning(format_args!(
+            "column `{}`: no line has a value{of_type} at `{}` ({})",
+            column.name,
+            column.source,
+            others.join(", ")
+        ));
+    }
 }
 
 /// `read` is when columns were built, and `all` when the index was written.
@@ -140,18 +171,9 @@ fn bins_of(bins: &str, specs: &[ColumnSpec]) -> Result<BinSpec, Failure> {
     }
 }
 
-/// What is read must not be written over.
-fn refuse_to_overwrite(args: &BitmapBuildArgs) -> Result<(), Failure> {
-    let same = |a: &PathBuf, b: &PathBuf| Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
-    if same(&args.file, &args.output) == Some(true) {
-        let message = format!("{}: is the input, and the output too", args.file.display());
-        return Err(Failure::usage(message).with_help("write the index to another file"));
-    }
-    Ok(())
-}
-
 /// Says what a bitmap index has.
 pub fn info(args: &BitmapInfoArgs) -> Result<ExitCode, Failure> {
+    files::refuse_writing_to_what_is_read([], [&args.file], None)?;
     let index = BitmapIndex::open(&args.file).map_err(Failure::of_bitmap)?;
     index.verify().map_err(Failure::of_bitmap)?;
     let records = index.records().map_err(Failure::of_bitmap)?.map(|records| records.wah.count());
@@ -197,20 +219,25 @@ fn described(info: &BitmapInfo, records: Option<u64>) -> String {
     let head = ["column", "type", "bins", "cut", "bitmaps", "shorter", "values", "source"].map(str::to_owned);
     let columns = info.columns.iter().map(|column| {
         [
-            column.name.clone(),
+            printable(&column.name),
             column.kind.to_string(),
             column.bins.to_string(),
             column.binning.clone(),
             (column.atom_bytes + column.tile_bytes).to_string(),
             format!("{:.1}x", column.ratio()),
             column.value_bytes.to_string(),
-            column.source.clone(),
+            printable(&column.source),
         ]
     });
     let rows: Vec<[String; 8]> = std::iter::once(head).chain(columns).collect();
     text.push('\n');
     aligned(&mut text, &rows, &[2, 4, 5, 6]);
     text
+}
+
+/// A text from an input or an index, without what a terminal would obey.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// Rows with columns as wide as they need to be; those of numbers end at the right.
@@ -234,14 +261,14 @@ fn aligned<const N: usize>(text: &mut String, rows: &[[String; N]], numbers: &[u
 /// The bins of all columns.
 fn bins(index: &BitmapIndex, text: &mut String) {
     for (column, described) in index.columns().iter().enumerate() {
-        let _ = write!(text, "\n{}\n", described.name);
+        let _ = write!(text, "\n{}\n", printable(&described.name));
         let head = ["  bin", "lines", "atoms", "values"].map(str::to_owned);
         let bins = described.bins.iter().enumerate().map(|(bin, described)| {
             [
                 format!("  {bin}"),
                 described.rows.to_string(),
                 index.atoms(column, bin).to_string(),
-                described.to_string().replace(char::is_control, "\u{fffd}"),
+                printable(&described.to_string()),
             ]
         });
         let rows: Vec<[String; 4]> = std::iter::once(head).chain(bins).collect();
@@ -254,6 +281,7 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     if args.records || !args.select.is_empty() {
         return records(args, ui, started);
     }
+    files::refuse_writing_to_what_is_read(&args.file, [&args.index], args.output.as_deref())?;
     let index = BitmapIndex::open(&args.index).map_err(Failure::of_bitmap)?;
     if let Some(file) = &args.file {
         index.check(file).map_err(Failure::of_bitmap)?;
@@ -262,7 +290,7 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     let plan = index.plan(&args.expression, args.approximate)?;
     let mut out = Out::new(args.output.as_deref());
     if args.explain {
-        out.buffer.extend_from_slice(plan.explain(index.columns()).as_bytes());
+        out.buffer.extend_from_slice(explained(plan, index.columns()).as_bytes());
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -290,6 +318,15 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
     Ok(if args.exit_status && answer.rows == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// A plan as text, in which names of columns take one line each.
+fn explained(mut plan: Plan, columns: &[Column]) -> String {
+    plan.tests.iter_mut().for_each(|test| test.test = printable(&test.test));
+    let named = |column: &Column| Column { name: printable(&column.name), ..column.clone() };
+    let columns: Vec<Column> = columns.iter().map(named).collect();
+    // Strings are encoded as JSON, which leaves some control characters as they are.
+    plan.explain(&columns).replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
 /// A number in digits.

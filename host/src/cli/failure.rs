@@ -49,6 +49,14 @@ impl Failure {
         Self::Bitmap(Box::new(error))
     }
 
+    /// The same, if it is about an index and that is a bitmap index.
+    pub fn with_bitmap_index(self) -> Self {
+        match self {
+            Self::Library(error, _) if matches!(*error, Error::Index(_)) => Self::Bitmap(error),
+            other => other,
+        }
+    }
+
     /// Adds how to mend it.
     pub fn with_help(self, text: impl Into<String>) -> Self {
         match self {

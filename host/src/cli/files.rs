@@ -65,25 +65,51 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
 
 /// What is written must not be read, now or endlessly.
 fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> Result<(), Failure> {
-    let to_stdout = output.is_none_or(|path| path == Path::new("-"));
-    let (output, name) = match output.filter(|_| !to_stdout) {
+    let file = |source: &Source| match source {
+        Source::File(path) => Some(path.clone()),
+        Source::Stdin => Some("/dev/stdin".into()),
+        Source::Reader(..) => None,
+    };
+    let inputs = sources.iter().filter_map(|source| Some((file(source)?, source.name().to_string())));
+    refuse_writing_to("an input", inputs, output)
+}
+
+/// The same of inputs and indexes that are named as files. An index is mapped: whoever made it shorter would end its reader by a signal.
+pub fn refuse_writing_to_what_is_read<'a>(
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+    indexes: impl IntoIterator<Item = &'a PathBuf>,
+    output: Option<&Path>,
+) -> Result<(), Failure> {
+    let named = |path: &PathBuf| (path.clone(), path.display().to_string());
+    refuse_writing_to("an input", inputs.into_iter().map(named), output)?;
+    refuse_writing_to("an index", indexes.into_iter().map(named), output)
+}
+
+/// `read`: files and their names in messages.
+fn refuse_writing_to(
+    what: &str,
+    read: impl Iterator<Item = (PathBuf, String)>,
+    output: Option<&Path>,
+) -> Result<(), Failure> {
+    let (output, shown) = match output.filter(|path| *path != Path::new("-")) {
         Some(path) => (identity(path), format!("`{}`", path.display())),
         None => (identity(Path::new("/dev/stdout")), "standard output".to_owned()),
     };
     let Some(output) = output else { return Ok(()) };
-    for source in sources {
-        let input = match source {
-            Source::File(path) => identity(path),
-            Source::Stdin => identity(Path::new("/dev/stdin")),
-            Source::Reader(..) => None,
-        };
-        if input == Some(output.clone()) {
-            return Err(Failure::usage(format!(
-                "{}: is an input, and the output ({name}) too",
-                source.name()
-            ))
-            .with_help("write to another file, and rename it afterwards"));
+    for (path, name) in read {
+        if identity(&path) == Some(output.clone()) {
+            return Err(Failure::usage(format!("{name}: is {what}, and the output ({shown}) too"))
+                .with_help("write to another file, and rename it afterwards"));
         }
+    }
+    Ok(())
+}
+
+/// An index has a file of its own, which is renamed into its place when it is whole.
+pub fn refuse_index_to_stdout(output: &Path) -> Result<(), Failure> {
+    if output == Path::new("-") {
+        return Err(Failure::usage("an index is written to a file, and not to standard output")
+            .with_help("`-o ./-` writes to a file of this name"));
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use super::{files, run};
 
 /// Makes an index file.
 pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
+    files::refuse_index_to_stdout(&args.output)?;
     let levels = if args.queries.is_empty() {
         args.levels
     } else {

@@ -16,6 +16,7 @@ use warpath_shared::units::LineIx;
 
 use super::args::{EngineArgs, OnErrorArg, RunArgs};
 use super::failure::Failure;
+use super::files;
 use super::out::Out;
 use super::progress::Progress;
 use super::ui::Ui;
@@ -84,6 +85,11 @@ pub fn consume(
     ui: &Ui,
     started: Instant,
 ) -> Result<(), Failure> {
+    let indexes = [&args.index, &args.bitmap].into_iter().flatten();
+    files::refuse_writing_to_what_is_read([], indexes, args.output.as_deref())?;
+    if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
+        return Err(Failure::usage(format!("a bitmap index is for one plain file, and there are {count}")));
+    }
     let mut out = Out::new(args.output.as_deref());
     if consumer.is_done() {
         consumer.start(&mut out)?;
@@ -113,7 +119,10 @@ pub fn consume(
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();
     let mut skipped = Skipped::default();
-    let done = consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut progress);
+    let mut done = consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut progress);
+    if args.bitmap.is_some() {
+        done = done.map_err(Failure::with_bitmap_index);
+    }
     progress.finish(answers.bytes_read());
     if matches!(done, Err(Failure::BrokenPipe)) {
         return done;

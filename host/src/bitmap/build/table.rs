@@ -2,9 +2,9 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
@@ -26,6 +26,7 @@ use crate::error::{Error, InputError};
 /// | `Utf8`, `LargeUtf8`, `Utf8View` | [`Kind::Text`] |
 /// | `Boolean` | [`Kind::Bool`] |
 /// | `Timestamp` of any unit | [`Kind::Time`]; one without a time zone is taken as UTC; what 64 bits do not hold in nanoseconds is [`Holds::Other`](crate::bitmap::column::Holds::Other) |
+/// | `Date32`, `Date64` | [`Kind::Time`]: midnight UTC, or what instant else a `Date64` says; beyond 64 bits as for timestamps |
 /// | `Dictionary` of one of these | that of its values |
 /// | `Null` | [`Kind::Text`] |
 ///
@@ -112,7 +113,7 @@ fn kind_of(data_type: &DataType) -> Option<Kind> {
         data_type if data_type.is_integer() => Some(Kind::Int),
         DataType::Float16 | DataType::Float32 | DataType::Float64 => Some(Kind::Float),
         DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Some(Kind::Text),
-        DataType::Timestamp(_, _) => Some(Kind::Time),
+        DataType::Timestamp(_, _) | DataType::Date32 | DataType::Date64 => Some(Kind::Time),
         DataType::Dictionary(_, values) => kind_of(values),
         _ => None,
     }
@@ -172,6 +173,8 @@ fn cells(array: &dyn Array) -> Option<Cells<'_>> {
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
             primitive::<TimestampNanosecondType>(array, Cell::Time)
         }
+        DataType::Date32 => primitive::<Date32Type>(array, |days| time(days.into(), 86_400_000_000_000)),
+        DataType::Date64 => primitive::<Date64Type>(array, |value| time(value, 1_000_000)),
         DataType::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary_opt()?;
             if dictionary.values().is_empty() {
