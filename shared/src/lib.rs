@@ -17,6 +17,7 @@
 //! | [`tree`] | what is a document's tree, and from which rules is it made without a stack? |
 //! | [`wah`] | how are bitmaps of rows compressed, and asked as they are? |
 //! | [`bitmap`] | how are many compressed bitmaps combined, a tile of rows at a time? |
+//! | [`fsst`] | what do the codes of a compressed string stand for? |
 //! | [`kernel`] | which kernels are there, with which arguments and launch shapes? |
 #![no_std]
 
@@ -26,6 +27,7 @@ extern crate std;
 pub mod bitmap;
 pub mod check;
 pub mod column;
+pub mod fsst;
 pub mod index;
 pub mod ir;
 pub mod kernel;
