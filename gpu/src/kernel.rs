@@ -4,6 +4,8 @@ mod bitmap;
 mod columns;
 mod copy;
 mod faulty;
+mod fsst;
+mod fsst_ladder;
 mod index;
 mod kind;
 mod line;
@@ -20,6 +22,10 @@ mod wah;
 pub use bitmap::{bitmap_range, decompress_tiles};
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
 pub use copy::copy_16;
+pub use fsst::{fsst_decode, fsst_decode_strings, fsst_measure};
+pub use fsst_ladder::{
+    fsst_buffered, fsst_bytes, fsst_lengths, fsst_shared, fsst_words,
+};
 pub use index::line_index;
 pub use kind::kind_check;
 pub use line::{line_scan, line_states};

@@ -5,6 +5,7 @@
 
 mod bitmap;
 mod columns;
+mod fsst;
 mod index;
 mod kept;
 mod memory;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 use warpath_shared::kernel::Kernel;
 
 pub use bitmap::{BitmapStage, Decompression, DeviceBitmaps, Method};
+pub use fsst::{Codes, CodesFault, Decoding, DeviceCodes, FsstStage, Step};
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 pub use tree::{TreeCut, Trees};

@@ -19,6 +19,62 @@ pub const MAX_SYMBOLS: usize = 255;
 /// Bytes of the longest symbol.
 pub const MAX_SYMBOL_BYTES: usize = 8;
 
+/// Codes of a split: of that many codes is known where their output begins.
+pub const SPLIT_CODES: usize = 2048;
+/// Words of a table as kernels read it: the symbols, then the lengths.
+pub const TABLE_WORDS: usize = 256 + 256 / 8;
+/// The length, in those words, of a code that stands for nothing: more than 16 codes of others have together.
+pub const UNKNOWN_LEN: u8 = 255;
+
+/// Where the output of a split of a stream of codes begins, [`SPLIT_CODES`] apart: what lets any of them be decoded without those before.
+///
+/// ```text
+/// bit      63            62 … 0
+///        │ behind escape │ output offset │        the first code of the split is the byte behind an escape, and belongs to the step before
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Split(u64);
+
+impl Split {
+    const BEHIND_ESCAPE: u64 = 1 << 63;
+
+    /// A split whose first step writes at `offset`. Its first code is the byte behind an escape, or is not: then the first step begins with it.
+    #[must_use]
+    #[inline(always)]
+    pub const fn new(offset: u64, behind_escape: bool) -> Self {
+        Self(offset & !Self::BEHIND_ESCAPE | (behind_escape as u64) << 63)
+    }
+
+    /// As it is stored.
+    #[must_use]
+    #[inline(always)]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// As it is stored.
+    #[must_use]
+    #[inline(always)]
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// Where its first step writes: below 2⁶³.
+    #[must_use]
+    #[inline(always)]
+    pub const fn offset(self) -> u64 {
+        self.0 & !Self::BEHIND_ESCAPE
+    }
+
+    /// Whether its first code is the byte behind an escape: that byte is of a step of the split before, and is before [`Self::offset`].
+    #[must_use]
+    #[inline(always)]
+    pub const fn behind_escape(self) -> bool {
+        self.0 & Self::BEHIND_ESCAPE != 0
+    }
+}
+
 /// A symbol table, as kernels read it: for each code a symbol, its first byte lowest, and how many bytes it has. A code that stands for nothing
 /// has 0 of them, [`ESCAPE`] too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +178,19 @@ impl Table {
         &self.lens
     }
 
+    /// The table as kernels take it: the symbols, then the lengths, 8 a word: [`UNKNOWN_LEN`] where there is no symbol, and 0 for [`ESCAPE`].
+    #[must_use]
+    pub fn to_words(&self) -> [u64; TABLE_WORDS] {
+        let mut words = [0; TABLE_WORDS];
+        words[..256].copy_from_slice(&self.symbols);
+        let mut lens = self.lens.map(|len| if len == 0 { UNKNOWN_LEN } else { len });
+        lens[usize::from(ESCAPE)] = 0;
+        for (word, lens) in words[256..].iter_mut().zip(lens.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*lens);
+        }
+        words
+    }
+
     /// What one step of decoding finds at a place of the codes: bytes, the first lowest, how many they are, and how many codes say so.
     ///
     /// # Errors
@@ -202,6 +271,18 @@ pub fn begins(escapes: u64, pending: &mut bool) -> u64 {
     !(openers << 1 | carry)
 }
 
+/// Which of 16 codes are the byte behind an escape: the same by the escapes of 16, as lanes of a warp have them. `pending` says that the code before was an escape.
+#[inline(always)]
+pub fn bytes_of(escapes: u32, pending: bool) -> u32 {
+    let carry = pending as u32;
+    let runs = escapes & !carry;
+    let starts = runs & !(runs << 1);
+    let even = runs & !runs.wrapping_add(starts & EVEN as u32);
+    let odd = runs & !even;
+    let openers = even & EVEN as u32 | odd & !(EVEN as u32);
+    openers << 1 | carry
+}
+
 const EVEN: u64 = 0x5555_5555_5555_5555;
 
 #[cfg(test)]
@@ -271,6 +352,17 @@ mod tests {
             *pending = !is_byte && escapes >> at & 1 != 0;
             begins | u64::from(!is_byte) << at
         })
+    }
+
+    #[test]
+    fn sixteen_codes_are_told_apart_as_sixty_four_are() {
+        for escapes in 0..1_u32 << 16 {
+            for pending in [false, true] {
+                let mut before = pending;
+                let begins = begins(u64::from(escapes), &mut before);
+                assert_eq!(bytes_of(escapes, pending) & 0xffff, !begins as u32 & 0xffff, "{escapes:016b} {pending}");
+            }
+        }
     }
 
     #[test]

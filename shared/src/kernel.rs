@@ -31,10 +31,14 @@
 //! | [`CoaLevel`], [`HybridTiles`] | chunks of bitmaps | their union |
 //! | [`BinWords`] | the bin of each row | the chunks of bins |
 //! | [`CompressStarts`], [`CompressAtoms`] | chunks of bitmaps | compressed bitmaps |
+//! | [`FsstDecode`], [`FsstDecodeStrings`] | codes of strings, splits | the strings, and where each begins |
+//! | [`FsstMeasure`], [`CountScan`] | codes of strings | splits, where there are none |
+//! | [`FsstLengths`], [`CountScan`], [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | the same | the same, as others do it |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod bitmap;
 mod columns;
+mod fsst;
 mod results;
 mod strict;
 mod tape;
@@ -49,6 +53,11 @@ pub use bitmap::{
 pub use columns::{
     ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
     PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
+};
+pub use fsst::{
+    FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstBuffered, FsstBytes,
+    FsstDecode, FsstDecodeArgs, FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs,
+    FsstMeasure, FsstMeasureArgs, FsstShared, FsstWords,
 };
 pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
@@ -165,6 +174,14 @@ macro_rules! for_each_kernel {
             (BinWords, bin_words, wah),
             (CompressStarts, compress_starts, wah),
             (CompressAtoms, compress_atoms, wah),
+            (FsstDecode, fsst_decode, fsst),
+            (FsstDecodeStrings, fsst_decode_strings, fsst),
+            (FsstMeasure, fsst_measure, fsst),
+            (FsstLengths, fsst_lengths, fsst_ladder),
+            (FsstBytes, fsst_bytes, fsst_ladder),
+            (FsstWords, fsst_words, fsst_ladder),
+            (FsstShared, fsst_shared, fsst_ladder),
+            (FsstBuffered, fsst_buffered, fsst_ladder),
             (Copy16, copy_16, copy),
         }
     };

@@ -1,0 +1,570 @@
+//! Strings from the codes of FSST ([`warpath_shared::fsst`]): a warp's lanes decode stretches of 16 codes that lie side by side, whichever strings they are of.
+//!
+//! *Threads*: a block of four warps a split of 2,048 codes, 512 a warp, 16 a lane, which it loads as one vector. Strings do not matter: the codes of one lie behind those
+//! of the one before, as the bytes do, so all work is equal. *What is needed to begin anywhere*: whether a lane's first code is the byte behind an escape, and where its output goes.
+//!
+//! ```text
+//! codes     lane 0            lane 1            lane 2            lane 3
+//!           ··· 7 255 255 255  255 255 ··· 255   'x' 7 ··· 9 255   'y' ···      a run of 255s at the end of a lane's codes tells the next lane whether its
+//! pending                   1                 1               1                 first is a byte: 1 where the length is odd; 16 of them tell what the lane was told
+//! ```
+//!
+//! Where the output goes is a scan of lengths: each lane adds up those of its codes and keeps them, 4 bits each, for the second pass. *Output*: each lane puts symbols together in a register and
+//! stores 8 aligned bytes of shared memory when they are full; where two lanes meet in one word, the left one adds its bytes behind a barrier of the warp. Every lane has at least 8 bytes of output, since
+//! no two codes are less than a byte, so no more than two meet; but for the last of all. The warp then stores its output by aligned vectors of 16 bytes side by side, and the ends byte by byte.
+//!
+//! *Strings* come last: a thread one of those that begin in the split, whose place in the output is that of a lane and what its codes before are long.
+//!
+//! *Without splits* [`fsst_measure`] finds out how long the output of each is, and [`count_scan`](super::count_scan) where it goes: the codes are read twice, but the output, which is longer, is written once.
+//!
+//! *Safety*: codes and splits may be anybody's. Nothing is written of a split whose lengths do not add up to what splits say, or that does not fit; the lengths of a lane are
+//! sums of at most 8 a code, so that shared memory has room for any codes.
+//!
+//! *Lost*: looking back for where the output goes, in the one kernel, took 1.96 ms where measuring, scanning and decoding take 1.1 (tiles of so few codes are too many); strings found by each warp for itself,
+//! by a search in their offsets, took 0.44 ms, which read ten times what the warp has to.
+
+use cuda_std::atomic::mid::atomic_fetch_or_u32_relaxed_device;
+use cuda_std::kernel;
+use cuda_std::shared::{Shared, shared_array};
+use cuda_std::thread::{block_idx_x, sync_threads, thread_idx_x};
+use cuda_std::warp::{
+    sync_warp, warp_reduce_add, warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_vote_any,
+    warp_vote_ballot,
+};
+use cuda_std::wide::{U32x4, U64x2, load_readonly_16, load_readonly_64, store_global_16};
+use warpath_shared::fsst::{SPLIT_CODES, Split, TABLE_WORDS, UNKNOWN_LEN, bytes_of};
+use warpath_shared::kernel::{
+    FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecodeArgs,
+    FsstMeasureArgs,
+};
+use warpath_shared::view::{View, ViewMut};
+
+use crate::coop::warp::ALL;
+use crate::coop::{LANES, search};
+
+/// Warps of a block.
+const WARPS: usize = FSST_THREADS / LANES as usize;
+/// Codes of a warp.
+const WARP_CODES: usize = LANES as usize * FSST_THREAD_CODES;
+/// Bytes of a vector.
+const VECTOR: u32 = 16;
+/// Words of output that a warp has room for: 8 bytes a code, and where the first vector of output begins before.
+const STAGING: usize = WARP_CODES + 2;
+/// How far back a warp without splits looks for a code that is not 255: each does, so that this bounds what codes of nothing else cost.
+const FARTHEST: usize = 64 << 10;
+
+/// Shared memory of a block.
+#[derive(Clone, Copy)]
+struct Memory {
+    symbols: Shared<u64>,
+    lens: Shared<u8>,
+    /// What the warps' outputs add up to.
+    totals: Shared<u32>,
+    /// The warps' outputs. Behind them, of each lane: where its output begins in that of the split and which of its codes are bytes, the halves of a word; and the lengths of its codes.
+    staging: Shared<u64>,
+}
+
+/// Which codes are a warp's.
+#[derive(Clone, Copy)]
+struct Place {
+    warp: u32,
+    lane: u32,
+    /// Where the split begins, and the warp's codes, and the lane's.
+    split: usize,
+    start: usize,
+    at: usize,
+}
+
+impl Place {
+    #[inline(always)]
+    fn new() -> Self {
+        let (warp, lane) = (thread_idx_x() / LANES, thread_idx_x() % LANES);
+        let split = block_idx_x() as usize * SPLIT_CODES;
+        let start = split + warp as usize * WARP_CODES;
+        Self { warp, lane, split, start, at: start + lane as usize * FSST_THREAD_CODES }
+    }
+}
+
+/// What a lane has loaded, and knows without the table.
+#[derive(Clone, Copy)]
+struct Loaded {
+    words: [u64; 2],
+    /// How many of the codes there are.
+    count: u32,
+    /// Which are the byte behind an escape.
+    bytes: u32,
+    /// Whether the code behind those of the warp is a byte.
+    pending: bool,
+    /// An escape is the last code of all ([`FSST_ESCAPE`]); or it was too far to be found out what the first code is ([`FSST_FAR`]).
+    wrong: u32,
+}
+
+/// What a lane's codes stand for.
+#[derive(Clone, Copy)]
+struct Lane {
+    words: [u64; 2],
+    bytes: u32,
+    /// How many bytes each code stands for, 4 bits each.
+    lens: u64,
+    /// And all together.
+    total: u32,
+}
+
+/// Does something with each of 16 codes and its number, one behind the other: a loop over them would keep them in memory.
+macro_rules! each_code {
+    (|$code:ident, $i:ident| $body:block of $words:expr) => {
+        each_code!(@ $code $i $body $words; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $code:ident $i:ident $body:block $words:expr; $($number:literal)*) => {$({
+        const $i: usize = $number;
+        let $code = ($words[$i / 8] >> (8 * ($i % 8))) as u32 & 0xff;
+        $body
+    })*};
+}
+
+/// The lowest bits of a word, up to 64 of them.
+#[inline(always)]
+fn below(bits: u32) -> u64 {
+    if bits < 64 { (1 << bits) - 1 } else { !0 }
+}
+
+/// 16 escapes.
+const ALL_ESCAPES: u32 = 0xffff;
+
+/// Which of 16 codes are escapes, or bytes like them: a bit each.
+#[inline(always)]
+fn escapes(words: [u64; 2]) -> u32 {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let of = |word: u64| {
+        // The highest bit of each byte that is 255: its lower seven and 1 carry into it.
+        let full = (word & !HIGH).wrapping_add(HIGH >> 7) & word & HIGH;
+        // The product moves bit 8 i + 7 to 56 + i, and no two bits of it meet.
+        ((full >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
+    };
+    of(words[0]) | of(words[1]) << 8
+}
+
+/// How many of 16 codes are escapes, from the last on.
+#[inline(always)]
+fn run_at_end(escapes: u32) -> u32 {
+    (!(escapes << 16)).leading_zeros()
+}
+
+#[inline(always)]
+fn load(codes: View<'_, u8>, at: usize) -> [u64; 2] {
+    // SAFETY: the place is checked, codes are whole vectors, 16-byte aligned, and nothing writes them meanwhile.
+    U64x2::from(unsafe { load_readonly_16(codes.at(at, FSST_THREAD_CODES).cast()) }).0
+}
+
+/// Whether the code at `start`, which begins a warp's, is the byte behind an escape; `first` says it of the code at `limit`. `None` if that is too far to be found
+/// out. All lanes read the same.
+#[inline(always)]
+fn pending_at(codes: View<'_, u8>, start: usize, limit: usize, first: bool) -> Option<bool> {
+    let mut at = start;
+    while at > limit {
+        if start - at >= FARTHEST {
+            return None;
+        }
+        at -= FSST_THREAD_CODES;
+        let escapes = escapes(load(codes, at));
+        if escapes != ALL_ESCAPES {
+            return Some(run_at_end(escapes) % 2 != 0);
+        }
+    }
+    Some(first)
+}
+
+impl Loaded {
+    /// Loads a lane's codes. `limit` is a place before which nothing need be known, and `first` whether the code there is a byte.
+    ///
+    /// # Safety
+    /// All lanes of the warp call it together.
+    #[inline(always)]
+    unsafe fn new(codes: View<'_, u8>, len: usize, place: Place, (limit, first): (usize, bool)) -> Self {
+        let words = load(codes, place.at);
+        let carried = pending_at(codes, place.start, limit, first);
+        let count = len.saturating_sub(place.at).min(FSST_THREAD_CODES) as u32;
+        // Behind the last code there is none.
+        let escapes = escapes(words) & below(count) as u32;
+        // SAFETY: all lanes are here.
+        let (told, odd) = unsafe {
+            let odd = run_at_end(escapes) % 2 != 0;
+            (warp_vote_ballot(ALL, escapes != ALL_ESCAPES), warp_vote_ballot(ALL, odd))
+        };
+        // The nearest lane to the left that tells anything.
+        let pending_of = |lane: u32| {
+            let left = told & below(lane) as u32;
+            if left == 0 { carried == Some(true) } else { odd >> (31 - left.leading_zeros()) & 1 != 0 }
+        };
+        let bytes = bytes_of(escapes, pending_of(place.lane)) & below(count) as u32;
+        let mut wrong = if carried.is_none() { FSST_FAR } else { 0 };
+        if count > 0 && place.at + count as usize == len && (escapes & !bytes) >> (count - 1) != 0 {
+            wrong |= FSST_ESCAPE;
+        }
+        Self { words, count, bytes, pending: pending_of(LANES), wrong }
+    }
+}
+
+impl Lane {
+    /// Reads the lengths of a lane's codes.
+    ///
+    /// # Safety
+    /// The table is in shared memory.
+    #[inline(always)]
+    unsafe fn new(loaded: &Loaded, lens_of_table: Shared<u8>) -> Self {
+        let Loaded { words, bytes, .. } = *loaded;
+        let (mut lens, mut total) = (0_u64, 0);
+        each_code!(|code, I| {
+            // SAFETY: the table has 256 lengths.
+            let len = unsafe { lens_of_table.offset(code).read() } as u32;
+            let len = if bytes >> I & 1 != 0 { 1 } else { len };
+            lens |= (len as u64) << (4 * I);
+            total += len;
+        } of words);
+        let all = Self { words, bytes, lens, total };
+        if loaded.count < FSST_THREAD_CODES as u32 { all.only(loaded.count) } else { all }
+    }
+
+    /// The first `count` of them, if they are not all.
+    #[inline(always)]
+    fn only(self, count: u32) -> Self {
+        let [low, high] = self.words;
+        let (lens, mut total) = (self.lens & below(4 * count), 0);
+        let mut i = 0;
+        while i < FSST_THREAD_CODES {
+            let len = (lens >> (4 * i)) as u32 & 15;
+            // What is no length is all of a code's 4 bits.
+            total += if len == 15 { UNKNOWN_LEN as u32 } else { len };
+            i += 1;
+        }
+        // The others are escapes, whose symbol is nothing.
+        let words = [low | !below(8 * count), high | !below((8 * count).max(64) - 64)];
+        Self { words, lens, total, ..self }
+    }
+
+    /// Writes a lane's output from byte `start` of the warp's staging on.
+    ///
+    /// # Safety
+    /// All lanes of the warp call it together, with outputs that lie side by side, and have the staging for themselves.
+    #[inline(always)]
+    unsafe fn stage(&self, start: u32, lane: u32, symbols: Shared<u64>, staging: Shared<u64>) {
+        let mut at = staging.offset(start / 8);
+        let first = at;
+        // The word at hand, and how many of its bits are filled.
+        let (mut word, mut filled) = (0_u64, start % 8 * 8);
+        each_code!(|code, I| {
+            // SAFETY: the table has 256 symbols.
+            let symbol = unsafe { symbols.offset(code).read() };
+            let symbol = if self.bytes >> I & 1 != 0 { code as u64 } else { symbol };
+            word |= symbol << filled;
+            let next = filled + (self.lens >> (4 * I)) as u32 % 16 * 8;
+            if next >= 64 {
+                // SAFETY: the word is one of those that this lane fills to their end.
+                unsafe { at.write(word) };
+                at = at.offset(1);
+                // What is left of the symbol: nothing of one that began the word.
+                word = symbol >> 1 >> (63 - filled);
+            }
+            filled = next % 64;
+        } of self.words);
+        let stored = at != first;
+        // Whoever has a word that is not full adds it to what the next lane wrote there. Only the last lane that has any output may have written nothing: it is
+        // given what the one before has.
+        // SAFETY: all lanes are here.
+        let (left, right) = unsafe {
+            let left = warp_shuffle_up(ALL, word, 1, LANES).0;
+            let right = warp_shuffle_down(ALL, (self.total << 1) | stored as u32, 1, LANES).0;
+            sync_warp(ALL);
+            (left, if lane == LANES - 1 { 0 } else { right })
+        };
+        let short = !stored && lane > 0 && start % 8 != 0;
+        let (right_total, right_stored) = (right >> 1, right & 1 != 0);
+        let is_writer = right_total == 0 || right_stored;
+        if filled != 0 && self.total != 0 && is_writer {
+            if right_stored {
+                // SAFETY: the next lane wrote it before the barrier, and nobody else does behind it.
+                word |= unsafe { at.read() };
+            }
+            if short {
+                word |= left;
+            }
+            // SAFETY: as above.
+            unsafe { at.write(word) };
+        }
+    }
+}
+
+/// Stores `total` bytes from byte `skip` of the staging on, to `to` of the output, which is as far from an aligned vector.
+///
+/// # Safety
+/// All lanes of the warp call it together, behind a barrier of the warp; and the output is this warp's alone, and there.
+#[inline(always)]
+unsafe fn store(args: &FsstDecodeArgs<'_>, staging: Shared<u64>, to: u64, skip: u32, total: u32, lane: u32) {
+    let end = skip + total;
+    let base = to as usize - skip as usize;
+    let (first, last) = (skip.div_ceil(VECTOR), end / VECTOR);
+    let mut vector = first + lane;
+    while vector < last {
+        // SAFETY: the staging has it, written before the barrier; the output has room, and each vector one writer.
+        unsafe {
+            let bytes = staging.cast::<U32x4>().offset(vector).read();
+            let at = base + (vector * VECTOR) as usize;
+            store_global_16(args.out.at(at, VECTOR as usize).cast(), bytes);
+        }
+        vector += LANES;
+    }
+    // The first vector and the last, where other warps have a part of them: half the lanes each.
+    let (vector, is_mine) = if lane < VECTOR { (0, true) } else { (last, last > 0) };
+    let byte = vector * VECTOR + lane % VECTOR;
+    let is_whole = vector >= first && vector < last;
+    if is_mine && !is_whole && byte >= skip && byte < end {
+        // SAFETY: as above, byte by byte.
+        unsafe {
+            let value = staging.cast::<u8>().offset(byte).read();
+            args.out.set(base + byte as usize, value);
+        }
+    }
+}
+
+/// Says where in the output the strings begin that begin in a split's codes, and whether one does behind an escape: a thread a string.
+///
+/// # Safety
+/// All threads of the block call it together, behind a barrier after lanes' words were written.
+#[inline(always)]
+unsafe fn strings(args: &FsstDecodeArgs<'_>, memory: &Memory, base: u64) -> bool {
+    // SAFETY: the index is checked, and nothing writes either meanwhile.
+    let load = |view: View<'_, u64>, index: usize| unsafe { load_readonly_64(view.at(index, 1)) };
+    let (split, count) = (block_idx_x() as usize, args.code_offsets.len() as u64);
+    let start = (split * SPLIT_CODES) as u64;
+    let end = args.len.min(start + SPLIT_CODES as u64);
+    let mut string = load(args.first_strings, split).saturating_add(thread_idx_x() as u64);
+    let mut wrong = false;
+    while string < count {
+        let place = load(args.code_offsets, string as usize);
+        // Strings without codes at the end of all begin in the last split.
+        if place >= end && (place != end || end != args.len) {
+            break;
+        }
+        if place < start {
+            // The first string of a split is not what it was said to be.
+            wrong = true;
+            break;
+        }
+        let at = (place - start) as u32;
+        let of = (at / FSST_THREAD_CODES as u32).min(FSST_THREADS as u32 - 1);
+        let codes = at - of * FSST_THREAD_CODES as u32;
+        let words = memory.staging.offset(of / LANES * STAGING as u32 + 2 * (of % LANES));
+        // SAFETY: each lane wrote both before the barrier.
+        let (own, lens) = unsafe { (words.read(), words.offset(1).read()) };
+        wrong |= (own >> 32 >> codes) & 1 != 0;
+        // 4 bits each, then 8 bits each for two, and all of these are added up in the highest by one product.
+        let lens = lens & below(4 * codes);
+        let pairs = (lens & 0x0f0f_0f0f_0f0f_0f0f) + (lens >> 4 & 0x0f0f_0f0f_0f0f_0f0f);
+        let before = pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56;
+        // SAFETY: the string begins in this split and no other.
+        unsafe { args.offsets.set(string as usize, base.wrapping_add((own & 0xffff_ffff) + before)) };
+        string += FSST_THREADS as u64;
+    }
+    wrong
+}
+
+/// Copies the table, or only its lengths, to shared memory.
+#[inline(always)]
+fn copy_table(table: View<'_, u64>, to: Shared<u64>, first: usize) {
+    let mut word = first + thread_idx_x() as usize;
+    while word < TABLE_WORDS {
+        // SAFETY: the index is checked, and nothing writes the table meanwhile. Shared memory has as many words, and each has one writer.
+        unsafe { to.offset((word - first) as u32).write(load_readonly_64(table.at(word, 1))) };
+        word += FSST_THREADS;
+    }
+}
+
+#[inline(always)]
+fn report(status: ViewMut<'_, u32>, wrong: u32) {
+    if wrong != 0 {
+        // SAFETY: it is only touched atomically during the launch.
+        unsafe { atomic_fetch_or_u32_relaxed_device(status.at(0, 1), wrong) };
+    }
+}
+
+/// Decodes a split. `STRINGS` says that there are strings.
+///
+/// # Safety
+/// All threads of the block call it together, once.
+#[inline(always)]
+unsafe fn decode<const STRINGS: bool>(args: &FsstDecodeArgs<'_>, memory: Memory) {
+    let (place, len, tile) = (Place::new(), args.len as usize, block_idx_x() as usize);
+    // SAFETY: the index is checked, and nothing writes the splits meanwhile.
+    let split = |index: usize| Split::from_bits(unsafe { load_readonly_64(args.splits.at(index, 1)) });
+    let (here, next) = (split(tile), split(tile + 1));
+    let is_told = args.are_measured == 0;
+    let known = if is_told { (place.split, here.behind_escape()) } else { (0, false) };
+    // SAFETY: all lanes are here.
+    let loaded = unsafe { Loaded::new(args.codes, len, place, known) };
+    copy_table(args.table, memory.symbols, 0);
+    sync_threads();
+    // SAFETY: the table was written before the barrier.
+    let mut codes = unsafe { Lane::new(&loaded, memory.lens) };
+    let mut wrong = loaded.wrong | if codes.total >= UNKNOWN_LEN as u32 { FSST_UNKNOWN } else { 0 };
+    // SAFETY: all lanes are here.
+    if unsafe { warp_vote_any(ALL, wrong != 0) } {
+        (codes.total, codes.lens) = (0, 0);
+    }
+    // SAFETY: all lanes are here.
+    let (mine, total) = unsafe { scan(codes.total, place.lane) };
+    if place.lane == 0 {
+        // SAFETY: one writer, before the barrier.
+        unsafe { memory.totals.offset(place.warp).write(total) };
+    }
+    sync_threads();
+    let (mut before_warp, mut of_split) = (0, 0);
+    let mut i = 0;
+    while i < WARPS as u32 {
+        // SAFETY: written before the barrier.
+        let total = unsafe { memory.totals.offset(i).read() };
+        before_warp += if i < place.warp { total } else { 0 };
+        of_split += total;
+        i += 1;
+    }
+    // A byte behind an escape is counted where it stands.
+    let base = here.offset().wrapping_sub(here.behind_escape() as u64);
+    let end = next.offset().wrapping_sub(next.behind_escape() as u64);
+    let is_last = place.split + SPLIT_CODES >= len;
+    let is_pending = next.behind_escape();
+    let is_wrong = (tile == 0 && here.to_bits() != 0)
+        || (is_last && is_pending)
+        || (is_told && !is_last && place.warp as usize == WARPS - 1 && loaded.pending != is_pending);
+    let fits = base <= end && end <= args.out.len() as u64 && end.wrapping_sub(base) == of_split as u64;
+    if !fits || is_wrong {
+        wrong |= FSST_SPLITS;
+    }
+    // SAFETY: all lanes are here.
+    let is_any_wrong = unsafe { warp_vote_any(ALL, wrong != 0) };
+    let staging = memory.staging.offset(place.warp * STAGING as u32);
+    if !is_any_wrong && place.start < len {
+        let to = base + before_warp as u64;
+        let skip = to as u32 % VECTOR;
+        // SAFETY: all lanes are here; outputs lie side by side, and all of them fit.
+        unsafe {
+            codes.stage(skip + mine, place.lane, memory.symbols, staging);
+            sync_warp(ALL);
+            store(args, staging, to, skip, total, place.lane);
+        }
+    }
+    if STRINGS {
+        // SAFETY: all lanes are here. Behind the first barrier nobody reads the output; each lane has two words for itself before the second.
+        unsafe {
+            sync_warp(ALL);
+            let own = staging.offset(2 * place.lane);
+            own.write((before_warp + mine) as u64 | (codes.bytes as u64) << 32);
+            own.offset(1).write(codes.lens);
+        }
+        sync_threads();
+        // SAFETY: all threads are here.
+        if unsafe { strings(args, &memory, base) } {
+            wrong |= FSST_ESCAPE;
+        }
+    }
+    report(args.status, wrong);
+}
+
+/// What the lanes before this one have, and all.
+///
+/// # Safety
+/// All lanes of the warp call it together.
+#[inline(always)]
+unsafe fn scan(value: u32, lane: u32) -> (u32, u32) {
+    let mut inclusive = value;
+    let mut delta = 1;
+    while delta < LANES {
+        // SAFETY: all lanes are here.
+        let (left, _) = unsafe { warp_shuffle_up(ALL, inclusive, delta, LANES) };
+        if lane >= delta {
+            inclusive += left;
+        }
+        delta *= 2;
+    }
+    // SAFETY: all lanes are here.
+    let (total, _) = unsafe { warp_shuffle_idx(ALL, inclusive, LANES - 1, LANES) };
+    (inclusive - value, total)
+}
+
+macro_rules! memory {
+    () => {{
+        let table = Shared::new(shared_array![u64; TABLE_WORDS]);
+        Memory {
+            symbols: table,
+            lens: table.offset(256).cast(),
+            totals: Shared::new(shared_array![u32; WARPS]),
+            staging: Shared::new(shared_array![u64; WARPS * STAGING]),
+        }
+    }};
+}
+
+/// Decodes codes of which is known where each split's output goes.
+///
+/// # Safety
+/// Launched as [`FsstDecode`](warpath_shared::kernel::FsstDecode) says, with sizes that its check accepts.
+#[kernel]
+pub unsafe fn fsst_decode(args: FsstDecodeArgs<'_>) {
+    // SAFETY: all threads are here, and the shared memory is this block's own.
+    unsafe { decode::<false>(&args, memory!()) };
+}
+
+/// Decodes codes of which is known where each split's output goes, and says where each string begins.
+///
+/// # Safety
+/// Launched as [`FsstDecodeStrings`](warpath_shared::kernel::FsstDecodeStrings) says, with sizes that its check accepts.
+#[kernel]
+pub unsafe fn fsst_decode_strings(args: FsstDecodeArgs<'_>) {
+    // SAFETY: as above.
+    unsafe { decode::<true>(&args, memory!()) };
+}
+
+/// Says how long the output of each split is, and which string begins in it first.
+///
+/// # Safety
+/// Launched as [`FsstMeasure`](warpath_shared::kernel::FsstMeasure) says, with sizes that its check accepts.
+#[kernel]
+pub unsafe fn fsst_measure(args: FsstMeasureArgs<'_>) {
+    let lens = Shared::new(shared_array![u64; TABLE_WORDS - 256]);
+    let totals = Shared::new(shared_array![u32; WARPS]);
+    let place = Place::new();
+    // SAFETY: all lanes are here.
+    let loaded = unsafe { Loaded::new(args.codes, args.len as usize, place, (0, false)) };
+    copy_table(args.table, lens, 256);
+    sync_threads();
+    // SAFETY: the table was written before the barrier.
+    let total = unsafe { Lane::new(&loaded, lens.cast()) }.total;
+    let wrong = loaded.wrong | if total >= UNKNOWN_LEN as u32 { FSST_UNKNOWN } else { 0 };
+    // SAFETY: all lanes are here.
+    let total = unsafe { warp_reduce_add(ALL, total) };
+    if place.lane == 0 {
+        // SAFETY: one writer, before the barrier.
+        unsafe { totals.offset(place.warp).write(total) };
+    }
+    sync_threads();
+    let tile = block_idx_x() as usize;
+    if place.warp == 0 {
+        let mut of_split = 0;
+        let mut i = 0;
+        while i < WARPS as u32 {
+            // SAFETY: written before the barrier.
+            of_split += unsafe { totals.offset(i).read() } as u64;
+            i += 1;
+        }
+        // SAFETY: all lanes are here. Offsets begin with 0 and end with the length, which is above all codes.
+        let first = match place.split.checked_sub(1) {
+            Some(before) => unsafe { search::by_warp(args.code_offsets, before as u64, place.lane) + 1 },
+            None => 0,
+        };
+        if place.lane == 0 {
+            // SAFETY: one writer an element.
+            unsafe {
+                args.lengths.set(tile, of_split);
+                args.first_strings.set(tile, first as u64);
+            }
+        }
+    }
+    report(args.status, wrong);
+}

@@ -1,0 +1,298 @@
+//! Strings as codes of FSST, and how a device decodes them: held to the rule, string by string.
+
+use warpath::device::{Accelerator, Codes, CodesFault, Decoding, DeviceCodes, FsstStage, Step};
+use warpath_shared::fsst::{ESCAPE, SPLIT_CODES, Split, Table};
+
+use crate::random::Rng;
+
+/// Strings as codes, with what they are.
+#[derive(Debug)]
+pub struct Case {
+    /// What the codes stand for.
+    pub table: Table,
+    /// The codes of all strings.
+    pub codes: Vec<u8>,
+    /// Where each begins, and the end.
+    pub code_offsets: Vec<u64>,
+    /// The strings.
+    pub text: Vec<u8>,
+    /// Where each begins, and the end.
+    pub offsets: Vec<u64>,
+    /// Where the output of each split begins, and the end.
+    pub splits: Vec<Split>,
+    /// The first string that begins in each, or behind it.
+    pub first_strings: Vec<u64>,
+}
+
+/// A table of random symbols, of up to `longest` bytes of few letters.
+pub fn table(rng: &mut Rng, symbols: usize, longest: usize) -> Table {
+    let (mut words, mut lens) = (Vec::new(), Vec::new());
+    for _ in 0..symbols {
+        let len = 1 + rng.below(longest);
+        let bytes: [u8; 8] = std::array::from_fn(|at| if at < len { b'a' + rng.below(26) as u8 } else { 0 });
+        words.push(u64::from_le_bytes(bytes));
+        lens.push(len as u8);
+    }
+    Table::new(&words, &lens).unwrap()
+}
+
+/// The first string that begins in each split of so many codes, or behind it.
+fn firsts(offsets: &[u64], codes: usize) -> Vec<u64> {
+    let begins = (0..codes.div_ceil(SPLIT_CODES)).map(|split| (split * SPLIT_CODES) as u64);
+    begins.map(|begin| offsets.partition_point(|offset| *offset < begin) as u64).collect()
+}
+
+impl Case {
+    /// What strings of codes stand for, by the rule.
+    ///
+    /// # Panics
+    /// If they stand for nothing.
+    #[must_use]
+    pub fn new(table: Table, strings: &[Vec<u8>]) -> Self {
+        let mut case = Self {
+            table,
+            codes: Vec::new(),
+            code_offsets: vec![0],
+            text: Vec::new(),
+            offsets: vec![0],
+            splits: Vec::new(),
+            first_strings: Vec::new(),
+        };
+        for codes in strings {
+            let mut at = 0;
+            while at < codes.len() {
+                let (bytes, len, taken) = case.table.step(codes, at).unwrap();
+                for code in 0..taken {
+                    if (case.codes.len() + code) % SPLIT_CODES == 0 {
+                        // Where the second code of a step begins a split, the step is of the split before.
+                        let offset = case.text.len() + if code == 0 { 0 } else { usize::from(len) };
+                        case.splits.push(Split::new(offset as u64, code > 0));
+                    }
+                }
+                case.codes.extend_from_slice(&codes[at..at + taken]);
+                case.text.extend_from_slice(&bytes.to_le_bytes()[..usize::from(len)]);
+                at += taken;
+            }
+            case.code_offsets.push(case.codes.len() as u64);
+            case.offsets.push(case.text.len() as u64);
+        }
+        case.first_strings = firsts(&case.code_offsets, case.codes.len());
+        case.splits.push(Split::new(case.text.len() as u64, false));
+        case
+    }
+
+    /// Strings of random codes: `escapes` of a thousand steps are escapes, of any byte or, often, of 255.
+    #[must_use]
+    pub fn random(rng: &mut Rng, table: Table, strings: usize, longest: usize, escapes: usize) -> Self {
+        let symbols = table.len();
+        let one = |rng: &mut Rng| {
+            let len = if rng.below(8) == 0 { 0 } else { rng.below(longest + 1) };
+            let mut codes = Vec::with_capacity(2 * len);
+            for _ in 0..len {
+                if symbols == 0 || rng.below(1000) < escapes {
+                    codes.push(ESCAPE);
+                    codes.push(if rng.below(2) == 0 { 255 } else { rng.below(256) as u8 });
+                } else {
+                    codes.push(rng.below(symbols) as u8);
+                }
+            }
+            codes
+        };
+        let strings: Vec<Vec<u8>> = (0..strings).map(|_| one(rng)).collect();
+        Self::new(table, &strings)
+    }
+
+    /// As a device takes it.
+    #[must_use]
+    pub fn codes(&self) -> Codes<'_> {
+        Codes {
+            table: &self.table,
+            codes: &self.codes,
+            splits: &self.splits,
+            first_strings: &self.first_strings,
+            offsets: &self.code_offsets,
+            len: self.text.len() as u64,
+        }
+    }
+
+    /// Stretches of about so many codes, none of which begins behind an escape: where they begin, and where their output does.
+    #[must_use]
+    pub fn stretches(&self, of: usize) -> (Vec<u64>, Vec<u64>) {
+        let (mut begins, mut outputs) = (Vec::new(), Vec::new());
+        let (mut at, mut end, mut next) = (0, 0, 0);
+        while at < self.codes.len() {
+            if at >= next {
+                begins.push(at as u64);
+                outputs.push(end);
+                next = at + of;
+            }
+            let (_, len, taken) = self.table.step(&self.codes, at).unwrap();
+            (at, end) = (at + taken, end + u64::from(len));
+        }
+        begins.push(at as u64);
+        outputs.push(end);
+        (begins, outputs)
+    }
+}
+
+/// All ways to decode.
+pub const WAYS: [Decoding; 7] = [
+    Decoding::Splits,
+    Decoding::Measured,
+    Decoding::Ladder(Step::Bytes),
+    Decoding::Ladder(Step::Words),
+    Decoding::Ladder(Step::Shared),
+    Decoding::Ladder(Step::Buffered),
+    Decoding::Ladder(Step::Stretches),
+];
+
+/// Decodes a case in every way, and holds each to it.
+///
+/// # Errors
+/// Of the device.
+///
+/// # Panics
+/// If one differs.
+pub fn check<A: Accelerator>(
+    stage: &mut FsstStage<A>,
+    on_device: &mut DeviceCodes<A>,
+    case: &Case,
+    name: &str,
+) -> anyhow::Result<()> {
+    on_device.load(stage.device(), &case.codes())?;
+    let (begins, outputs) = case.stretches(64);
+    on_device.set_stretches(stage.device(), &begins, &outputs)?;
+    for way in WAYS {
+        if case.codes.is_empty() && way == Decoding::Ladder(Step::Stretches) {
+            continue;
+        }
+        stage.decode(on_device, way)?;
+        assert_eq!(stage.fault()?, None, "{name}, {way:?}");
+        let (text, offsets) = stage.download()?;
+        let differs = text.iter().zip(&case.text).position(|(have, want)| have != want);
+        assert_eq!((differs, text.len()), (None, case.text.len()), "{name}, {way:?}: bytes");
+        if way != Decoding::Ladder(Step::Stretches) {
+            assert_eq!(offsets, case.offsets, "{name}, {way:?}: offsets");
+        }
+    }
+    // And as one text.
+    on_device.load(stage.device(), &Codes { offsets: &[], first_strings: &[], ..case.codes() })?;
+    stage.decode(on_device, Decoding::Splits)?;
+    assert_eq!(stage.fault()?, None, "{name}, as a text");
+    assert_eq!(stage.download()?.0, case.text, "{name}, as a text");
+    Ok(())
+}
+
+/// What is wrong with codes is told, whatever it is, and where a split is at fault nothing is written beyond it.
+///
+/// # Errors
+/// Of the device.
+///
+/// # Panics
+/// If something is not told.
+pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> anyhow::Result<()> {
+    let mut on_device = DeviceCodes::default();
+    let table = table(rng, 200, 8);
+    let case = Case::random(rng, table, 300, 40, 30);
+    let mut tell = |codes: &[u8], splits: &[Split], offsets: &[u64], len, way| -> anyhow::Result<_> {
+        let firsts = if offsets.is_empty() || splits.is_empty() { Vec::new() } else { firsts(offsets, codes.len()) };
+        let codes = Codes { table: &case.table, codes, splits, first_strings: &firsts, offsets, len };
+        on_device.load(stage.device(), &codes)?;
+        stage.decode(&on_device, way)?;
+        Ok(stage.fault()?)
+    };
+    let (codes, splits, offsets, len) =
+        (&case.codes[..], &case.splits[..], &case.code_offsets[..], case.text.len() as u64);
+    for way in [Decoding::Splits, Decoding::Measured] {
+        assert_eq!(tell(codes, splits, offsets, len, way)?, None);
+        // A code of no symbol, at the first place, some place, and the last.
+        let is_symbol = |at: &usize| codes[*at] != ESCAPE && case.table.decoded_len(&codes[..*at]).is_ok();
+        let symbols: Vec<usize> = (0..codes.len()).filter(is_symbol).collect();
+        for at in [symbols[0], symbols[symbols.len() / 2], symbols[symbols.len() - 1]] {
+            let mut altered = codes.to_vec();
+            altered[at] = 230;
+            assert_eq!(tell(&altered, splits, offsets, len, way)?, Some(CodesFault::Unknown), "{way:?}: code {at} of {}", codes.len());
+        }
+        // An escape as the last code of all, and of a string.
+        let mut altered = codes.to_vec();
+        let last = altered.len() - 1;
+        if case.table.decoded_len(&codes[..last]).is_ok() {
+            altered[last] = ESCAPE;
+            assert!(tell(&altered, splits, offsets, len, way)?.is_some());
+        }
+        let escape = (0..codes.len() - 1).find(|at| {
+            codes[*at] == ESCAPE && case.table.decoded_len(&codes[..*at]).is_ok()
+        });
+        let mut moved = offsets.to_vec();
+        let string = moved.partition_point(|offset| *offset <= escape.unwrap() as u64);
+        moved[string] = escape.unwrap() as u64 + 1;
+        moved[..string].iter_mut().for_each(|offset| *offset = (*offset).min(escape.unwrap() as u64 + 1));
+        assert_eq!(tell(codes, splits, &moved, len, way)?, Some(CodesFault::Escape));
+        // A length that is not the real one.
+        if way == Decoding::Measured {
+            assert_eq!(tell(codes, &[], offsets, len - 1, way)?, Some(CodesFault::Splits));
+        }
+    }
+    for at in 0..splits.len() {
+        let bits = splits[at].to_bits();
+        for altered in [bits ^ 1 << 63, bits + 1, bits.wrapping_sub(1), bits + (1 << 40), u64::MAX, 1 << 63] {
+            let mut splits = splits.to_vec();
+            splits[at] = Split::from_bits(altered);
+            for offsets in [offsets, &[]] {
+                if altered != bits {
+                    let told = tell(codes, &splits, offsets, len, Decoding::Splits)?;
+                    // What is read as a byte may be a symbol, and the other way round.
+                    assert!(told.is_some_and(|fault| fault != CodesFault::Far), "split {at}: {altered:x}: {told:?}");
+                }
+            }
+        }
+    }
+    // Nothing but 255s: whether one is an escape is too far to be seen without splits.
+    let strings = [vec![ESCAPE; 40 << 11]];
+    let many = Case::new(case.table, &strings);
+    let told = tell(&many.codes, &many.splits, &many.code_offsets, many.text.len() as u64, Decoding::Measured)?;
+    assert_eq!(told, Some(CodesFault::Far));
+    let told = tell(&many.codes, &many.splits, &many.code_offsets, many.text.len() as u64, Decoding::Splits)?;
+    assert_eq!(told, None);
+    Ok(())
+}
+
+/// Random strings of all sorts, in every way.
+///
+/// # Errors
+/// Of the device.
+///
+/// # Panics
+/// If a way differs from the rule.
+pub fn suite<A: Accelerator>(stage: &mut FsstStage<A>, seed: u64, rounds: usize) -> anyhow::Result<()> {
+    let mut rng = Rng::new(seed);
+    let mut on_device = DeviceCodes::default();
+    for round in 0..rounds {
+        let (symbols, longest) = ([0, 1, 2, 100, 254, 255][rng.below(6)], 1 + rng.below(8));
+        let table = table(&mut rng, symbols, longest);
+        let (strings, length) = match round % 4 {
+            0 => (1 + rng.below(600), 1 + rng.below(60)),
+            1 => (1 + rng.below(3), rng.below(9000)),
+            2 => (rng.below(40), 1 + rng.below(20)),
+            _ => (2000 + rng.below(100), 2),
+        };
+        let escapes = [0, 5, 300, 1000][rng.below(4)];
+        let case = Case::random(&mut rng, table, strings, length, escapes);
+        let name = format!("round {round}: {symbols} symbols of up to {longest}, {strings} strings of up to {length}, {escapes} escapes");
+        check(stage, &mut on_device, &case, &name)?;
+    }
+    // Lengths around what a lane, a warp and a block take, of codes that are short and long, and of nothing but escapes.
+    let symbols = Table::new(&[u64::from_le_bytes(*b"abcdefgh"), u64::from(b'x')], &[8, 1])?;
+    for codes in [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 511, 512, 513, 2047, 2048, 2049, 4095, 4096, 4097, 6145] {
+        for unit in [&[0][..], &[1], &[255, 255], &[255, 7], &[1, 255, 255], &[0, 255, 255, 255, 255]] {
+            let mut string: Vec<u8> = unit.iter().copied().cycle().take(codes).collect();
+            if symbols.decoded_len(&string).is_err() {
+                string.pop();
+            }
+            let (first, second) = string.split_at(string.len() / 3 / unit.len() * unit.len());
+            let case = Case::new(symbols, &[first.to_vec(), Vec::new(), second.to_vec(), Vec::new()]);
+            check(stage, &mut on_device, &case, &format!("{codes} codes of {unit:?}"))?;
+        }
+    }
+    check_faults(stage, &mut rng)
+}

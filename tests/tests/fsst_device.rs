@@ -1,0 +1,10 @@
+//! Strings from codes of FSST by the kernels, in the emulator: every way, on every boundary, and what is wrong.
+
+use warpath::device::FsstStage;
+use warpath_tests::emulated::Emulated;
+use warpath_tests::fsst;
+
+#[test]
+fn every_way_gives_what_the_codes_stand_for() {
+    fsst::suite(&mut FsstStage::new(Emulated::default()), 1, 16).unwrap();
+}
