@@ -38,8 +38,8 @@ pub(crate) unsafe trait Simd: Copy {
     fn gather(self, bits: u64, mask: u64) -> u64;
     /// The lowest bits of `bits`, from bit 0 on, at the places of `mask`: the other way round.
     fn scatter(self, bits: u64, mask: u64) -> u64;
-    /// Which of eight words are equal to `word` in the bits of their mask, of which none may be `hidden`: bit *i* for the word *i*.
-    fn matches(self, word: u64, hidden: u64, words: &[u64; 8], masks: &[u64; 8]) -> u8;
+    /// Which of four words are equal to `word` in the bits of their mask, of which none may be `hidden`: bit *i* for the word *i*.
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8;
 }
 
 /// [`Simd::outline`], a word after the other: three classes of each or four, and others where there may be brackets.
@@ -294,7 +294,7 @@ unsafe impl Simd for Portable {
     }
 
     #[inline(always)]
-    fn matches(self, word: u64, hidden: u64, words: &[u64; 8], masks: &[u64; 8]) -> u8 {
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
         matches_each(word, hidden, words, masks)
     }
 }
@@ -313,7 +313,7 @@ fn gather_each(bits: u64, mut mask: u64) -> u64 {
 
 /// [`Simd::matches`], a word after the other.
 #[inline(always)]
-fn matches_each(word: u64, hidden: u64, words: &[u64; 8], masks: &[u64; 8]) -> u8 {
+fn matches_each(word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
     let each = words.iter().zip(masks).enumerate();
     each.fold(0, |found, (at, (other, mask))| found | u8::from(((word ^ other) | hidden) & mask == 0) << at)
 }
@@ -454,7 +454,7 @@ mod tests {
         }
     }
 
-    struct Matches([u64; 2], [u64; 8], [u64; 8]);
+    struct Matches([u64; 2], [u64; 4], [u64; 4]);
 
     impl Work for Matches {
         type Output = u8;
@@ -475,11 +475,11 @@ mod tests {
         for _ in 0..4096 {
             let word = next() << 32 | next();
             let hidden = [0, u64::MAX << (next() % 64)][next() as usize % 2];
-            let masks = [0; 8].map(|_| u64::MAX >> (next() % 64));
+            let masks = [0; 4].map(|_| u64::MAX >> (next() % 64));
             // Equal under the mask, and beyond it not; or else a bit of it differs, too.
             let words =
                 masks.map(|mask| (word ^ next() << 31 & !mask) ^ (next() & 1) << (next() % 64) & mask);
-            let want = (0..8).fold(0, |found, at| {
+            let want = (0..4).fold(0, |found, at| {
                 let equal = (0..64).all(|bit| {
                     let of = |word: u64| word >> bit & 1;
                     of(masks[at]) == 0 || of(hidden) == 0 && of(word) == of(words[at])

@@ -5,15 +5,19 @@
 //! ```text
 //! word      8 bytes of the text from here on, and which of them are behind the string's end
 //! rows      by the first two bytes, or by one where it is the last: the best symbol of up to two bytes, or an escape; and a bucket
-//! bucket    8 symbols of 3 to 8 bytes with these first two bytes, the longest first, all compared with the word at once
+//! bucket    4 symbols of 3 to 8 bytes with these first two bytes, the longest first, all compared with the word at once;
+//!           where there are more than four, up to four bits of the third byte say which bucket it is
 //! ```
 //!
 //! A symbol is in the string if no byte of it differs from the word, nor is behind the end: `((word ^ symbol) | behind) & mask == 0`, which
-//! AVX-512 answers for eight symbols in two instructions. So ends of strings cost nothing, and bytes behind them, zeros or not, cannot
-//! matter. Buckets are chained where there are more than eight symbols.
+//! AVX2 answers for four symbols in five instructions. So ends of strings cost nothing, and bytes behind them, zeros or not, cannot
+//! matter. Where that does not tell enough symbols apart, buckets are chained.
 //!
 //! One place follows from the symbol before, which takes 35 cycles to find. So eight strings, or segments of a text, are compressed side by
 //! side, each to a place of its own; and their codes are then moved together. A lane that has come to its end takes the next string.
+
+use std::hint::select_unpredictable;
+use std::mem::take;
 
 use rayon::prelude::*;
 use warpath_shared::fsst::{ESCAPE, Table};
@@ -23,13 +27,13 @@ use crate::cpu::{Isa, Simd, Work};
 
 /// A long text is compressed in segments of so many bytes, the last shorter, each as a string of its own: no symbol spans two. It costs a
 /// code or so in thousands.
-pub const SEGMENT_BYTES: usize = 8 << 10;
+pub const SEGMENT_BYTES: usize = (8 << 10) - 448;
 
 /// Bytes of text that are compressed to places of their own before their codes are moved together: what lies between stays in a
 /// second-level cache.
-const BATCH_BYTES: usize = 256 << 10;
+const BATCH_BYTES: usize = 32 * SEGMENT_BYTES;
 /// Bytes of text that are one piece of work of a thread: whole segments.
-const PIECE_BYTES: usize = 1 << 20;
+const PIECE_BYTES: usize = 4 * BATCH_BYTES;
 /// Strings, or segments, that are compressed side by side.
 const LANES: usize = 8;
 /// Short strings are given to a lane together, up to so many bytes.
@@ -39,48 +43,92 @@ const RUN_BYTES: usize = 8 << 10;
 const ONE_BYTE: usize = 1 << 16;
 /// A power of two, so that places need no check.
 const ROWS: usize = 1 << 17;
-/// Two empty ones, and up to one for each symbol; a power of two likewise.
-const BUCKETS: usize = 512;
+/// A power of two likewise. There are two empty ones, one for each of up to 255 symbols, up to 16 for each of the 51 times that more than four
+/// begin alike, and 63 more in chains at most: never as many.
+const BUCKETS: usize = 2048;
+/// Symbols of a bucket, which is a line of a cache: with eight, of which few were used, less of them stayed in the first-level cache.
+const SLOTS: usize = 4;
+/// A row tells buckets apart by so many bits of the third byte at most.
+const BITS: u32 = 4;
 
 /// What to write at a place, and how far to go.
 ///
 /// ```text
-/// bits      0 … 7    8 … 11               12 … 15
-/// meaning   code     bytes of the text    codes: 2 if it is an escape
+/// bits      0 … 7   8 … 15                         16 … 23                   24 … 31
+/// meaning   code    byte, if that is an escape     bytes of the text − 1     codes − 1: 1 if it is an escape
 /// ```
 #[derive(Clone, Copy, Default)]
-struct Entry(u16);
+struct Entry(u32);
 
 impl Entry {
-    const ESCAPED: Self = Self::new(ESCAPE, 1, 2);
+    const fn symbol(code: u8, bytes: u8) -> Self {
+        Self(code as u32 | (bytes as u32 - 1) << 16)
+    }
 
-    const fn new(code: u8, bytes: u8, codes: u8) -> Self {
-        Self(code as u16 | (bytes as u16) << 8 | (codes as u16) << 12)
+    const fn escaped(byte: u8) -> Self {
+        Self(ESCAPE as u32 | (byte as u32) << 8 | 1 << 24)
+    }
+
+    /// Bytes of the text, 1 to 8 of them.
+    #[inline(always)]
+    const fn bytes(self) -> usize {
+        (self.0 as usize >> 16 & 7) + 1
+    }
+
+    /// The codes, and how many they are, 1 or 2.
+    #[inline(always)]
+    const fn codes(self) -> ([u8; 2], usize) {
+        ((self.0 as u16).to_le_bytes(), (self.0 as usize >> 24 & 1) + 1)
     }
 }
 
-/// What there is for the first bytes of a word: the best without a bucket, and the bucket to ask first.
-#[derive(Clone, Copy, Default)]
+/// What there is for the first bytes of a word: the best without a bucket, and the bucket to ask first, by some bits of the third byte.
+#[derive(Clone, Copy)]
+#[repr(align(8))]
 struct Row {
     entry: Entry,
-    bucket: u16,
+    /// The first of its buckets; how far these bits are up in the word, and a mask of as many.
+    first: u16,
+    shift: u8,
+    mask: u8,
+}
+
+impl Row {
+    /// One without buckets, but an empty one.
+    const fn new(entry: Entry) -> Self {
+        Self { entry, first: 0, shift: 16, mask: 0 }
+    }
+
+    const fn with_buckets(self, first: usize, shift: u32, bits: u32) -> Self {
+        Self { first: first as u16, shift: 16 + shift as u8, mask: (1 << bits) - 1, ..self }
+    }
+
+    #[inline(always)]
+    const fn bucket(self, word: u64) -> usize {
+        (self.first as usize + ((word >> (self.shift % 64)) as u8 & self.mask) as usize) % BUCKETS
+    }
 }
 
 /// Symbols of 3 bytes and more with the same first two, the longest first. What is not used differs from them in these.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Bucket {
-    symbols: [u64; 8],
-    masks: [u64; 8],
-    entries: [Entry; 8],
-    /// The bucket to ask next, or 0.
+    symbols: [u64; SLOTS],
+    masks: [u64; SLOTS],
+}
+
+/// What there is for the symbols of a bucket, and the bucket to ask next, or 0.
+#[derive(Clone, Copy, Default)]
+#[repr(align(16))]
+struct Entries {
+    entries: [Entry; SLOTS],
     next: u16,
 }
 
 impl Bucket {
     /// One for words that do not begin with `other`.
     const fn empty(other: u16) -> Self {
-        Self { symbols: [other as u64; 8], masks: [u64::MAX; 8], entries: [Entry(0); 8], next: 0 }
+        Self { symbols: [other as u64; SLOTS], masks: [u64::MAX; SLOTS] }
     }
 }
 
@@ -106,6 +154,7 @@ offsets!(i32 i64 u32 u64 usize);
 pub struct Compressor {
     rows: Box<[Row; ROWS]>,
     buckets: Box<[Bucket; BUCKETS]>,
+    entries: Box<[Entries; BUCKETS]>,
 }
 
 impl std::fmt::Debug for Compressor {
@@ -118,30 +167,28 @@ impl Compressor {
     /// Takes a table, of whatever symbols. Of two that are equal, the first is used.
     ///
     /// # Panics
-    /// Only if there is no memory for 600 KiB.
+    /// Only if there is no memory for 1.2 MiB.
     #[must_use]
     pub fn new(table: &Table) -> Self {
         let boxed = |all: Vec<Row>| -> Box<[Row; ROWS]> { all.try_into().unwrap_or_else(|_| unreachable!()) };
-        let mut rows = boxed(vec![Row::default(); ROWS]);
+        let mut rows = boxed(vec![Row::new(Entry::escaped(0)); ROWS]);
         let mut buckets: Vec<Bucket> = vec![Bucket::empty(0), Bucket::empty(1)];
-        for code in (0..ESCAPE).rev().filter(|code| table.lens()[usize::from(*code)] == 1) {
-            let byte = table.symbols()[usize::from(code)] as usize;
-            rows[ONE_BYTE + byte].entry = Entry::new(code, 1, 1);
+        let mut entries = vec![Entries::default(); BUCKETS];
+        for (row, byte) in rows[ONE_BYTE..].iter_mut().zip(0..=u8::MAX) {
+            *row = Row::new(Entry::escaped(byte)).with_buckets(usize::from(byte == 0), 0, 0);
         }
-        for (bytes, row) in rows[ONE_BYTE..ONE_BYTE + 256].iter_mut().enumerate() {
-            if row.entry.0 == 0 {
-                row.entry = Entry::ESCAPED;
-            }
-            row.bucket = u16::from(bytes == 0);
+        let of_len = |len| (0..ESCAPE).rev().filter(move |code| table.lens()[usize::from(*code)] == len);
+        for code in of_len(1) {
+            rows[ONE_BYTE + table.symbols()[usize::from(code)] as usize].entry = Entry::symbol(code, 1);
         }
         let (two, one) = rows.split_at_mut(ONE_BYTE);
         for pairs in two.chunks_exact_mut(256) {
             pairs.copy_from_slice(&one[..256]);
-            pairs.iter_mut().for_each(|row| row.bucket = 0);
+            pairs[0] = pairs[0].with_buckets(0, 0, 0);
         }
-        two[0].bucket = 1;
-        for code in (0..ESCAPE).rev().filter(|code| table.lens()[usize::from(*code)] == 2) {
-            rows[table.symbols()[usize::from(code)] as usize].entry = Entry::new(code, 2, 1);
+        two[0] = two[0].with_buckets(1, 0, 0);
+        for code in of_len(2) {
+            rows[table.symbols()[usize::from(code)] as usize].entry = Entry::symbol(code, 2);
         }
         let mut long: Vec<u8> = (0..ESCAPE).filter(|code| table.lens()[usize::from(*code)] > 2).collect();
         // By their first two bytes, then the longest first, then by code: of equal ones the first is found.
@@ -152,25 +199,43 @@ impl Compressor {
         long.sort_unstable_by_key(key);
         for same in long.chunk_by(|a, b| key(a).0 == key(b).0) {
             let first = key(&same[0]).0;
-            rows[usize::from(first)].bucket = buckets.len() as u16;
-            for codes in same.chunks(8) {
-                let mut bucket = Bucket::empty(!first);
-                for (slot, code) in codes.iter().enumerate() {
-                    let len = table.lens()[usize::from(*code)];
-                    bucket.symbols[slot] = table.symbols()[usize::from(*code)];
-                    bucket.masks[slot] = low_bytes(usize::from(len));
-                    bucket.entries[slot] = Entry::new(*code, len, 1);
+            let third = |code: &u8| (table.symbols()[usize::from(*code)] >> 16) as usize & 0xff;
+            // As few bits as tell enough of them apart, or else those that leave the fewest together.
+            let most = |shift: u32, bits: u32| {
+                let mut counts = [0; 1 << BITS];
+                same.iter().for_each(|code| counts[third(code) >> shift & ((1 << bits) - 1)] += 1);
+                counts.into_iter().max().unwrap_or(0_usize).max(SLOTS)
+            };
+            let ways = (0..=BITS).flat_map(|bits| (0..=8 - bits.max(1)).map(move |shift| (bits, shift)));
+            let (bits, shift) = ways.min_by_key(|(bits, shift)| most(*shift, *bits)).unwrap_or_default();
+            let begin = buckets.len();
+            let row = &mut rows[usize::from(first)];
+            *row = row.with_buckets(begin, shift, bits);
+            buckets.resize(begin + (1 << bits), Bucket::empty(!first));
+            for value in 0..1 << bits {
+                let here =
+                    same.iter().copied().filter(|code| third(code) >> shift & ((1 << bits) - 1) == value);
+                let here: Vec<u8> = here.collect();
+                let mut at = begin + value;
+                for (chained, codes) in here.chunks(SLOTS).enumerate() {
+                    if chained > 0 {
+                        entries[at].next = buckets.len() as u16;
+                        at = buckets.len();
+                        buckets.push(Bucket::empty(!first));
+                    }
+                    for (slot, code) in codes.iter().enumerate() {
+                        let len = table.lens()[usize::from(*code)];
+                        buckets[at].symbols[slot] = table.symbols()[usize::from(*code)];
+                        buckets[at].masks[slot] = low_bytes(usize::from(len));
+                        entries[at].entries[slot] = Entry::symbol(*code, len);
+                    }
                 }
-                bucket.next = buckets.len() as u16 + 1;
-                buckets.push(bucket);
-            }
-            if let Some(last) = buckets.last_mut() {
-                last.next = 0;
             }
         }
         buckets.resize(BUCKETS, Bucket::empty(0));
         let buckets: Box<[Bucket; BUCKETS]> = buckets.try_into().unwrap_or_else(|_| unreachable!());
-        Self { rows, buckets }
+        let entries: Box<[Entries; BUCKETS]> = entries.try_into().unwrap_or_else(|_| unreachable!());
+        Self { rows, buckets, entries }
     }
 
     /// Appends the codes of a text, which is cut into strings of [`SEGMENT_BYTES`] bytes.
@@ -239,20 +304,26 @@ impl Compressor {
         }
     }
 
-    /// What to write for a word of which some bytes, `left` from the first, belong to the string.
+    /// What to write for a word of which some bytes, `left` from the first, belong to the string: 1 or more.
     #[inline(always)]
     fn find<S: Simd>(&self, simd: S, word: u64, left: usize) -> Entry {
-        let behind = if left >= 8 { 0 } else { u64::MAX << (8 * left as u32 % 64) };
-        let row = if left == 1 { ONE_BYTE | word as usize & 0xff } else { word as usize & 0xffff };
+        let (row, behind) = match left {
+            8.. => (word as usize & 0xffff, 0),
+            1 => (ONE_BYTE | word as usize & 0xff, !low_bytes(1)),
+            _ => (word as usize & 0xffff, !low_bytes(left)),
+        };
         let row = self.rows[row % ROWS];
-        let mut bucket = &self.buckets[usize::from(row.bucket) % BUCKETS];
+        let mut at = row.bucket(word);
         loop {
-            let found = simd.matches(word, behind, &bucket.symbols, &bucket.masks);
-            let entry = bucket.entries[found.trailing_zeros() as usize % 8];
-            if bucket.next == 0 || found != 0 {
-                return if found == 0 { row.entry } else { entry };
+            let (Bucket { symbols, masks }, Entries { entries, next }) =
+                (&self.buckets[at], &self.entries[at]);
+            let found = simd.matches(word, behind, symbols, masks);
+            if *next == 0 || found != 0 {
+                let entry = entries[u32::from(found).trailing_zeros() as usize % SLOTS];
+                // Which of the two it is cannot be foretold: as a branch, it took half of all time.
+                return Entry(select_unpredictable(found == 0, row.entry.0, entry.0));
             }
-            bucket = &self.buckets[usize::from(bucket.next) % BUCKETS];
+            at = usize::from(*next) % BUCKETS;
         }
     }
 }
@@ -266,7 +337,7 @@ struct Batch {
     runs: Vec<usize>,
     /// How far the codes of each string go from where its run's begin.
     ends: Vec<usize>,
-    /// Codes: those of a run from twice its place in the text on.
+    /// Codes: for each run twice as much room as it has bytes, as none has more than two codes.
     room: Vec<u8>,
 }
 
@@ -304,14 +375,13 @@ impl Batch {
     ) {
         let strings = self.bounds.len() - 1;
         self.ends.resize(strings.max(self.ends.len()), 0);
-        // Each code is written with the byte behind it, whether that is one or not.
-        let room = 2 * text.len() + 2;
+        let room = 2 * text.len();
         self.room.resize(room.max(self.room.len()), 0);
         let Self { bounds, runs, ends, room } = self;
         isa.run(Compress { compressor, text, bounds, runs, ends, room });
         codes.reserve(text.len() / 2);
         for run in runs.windows(2) {
-            let (from, begin) = (2 * bounds[run[0]], codes.len() as u64);
+            let (from, begin) = (2 * (bounds[run[0]] - bounds[0]), codes.len() as u64);
             codes.extend_from_slice(&room[from..from + ends[run[1] - 1]]);
             ends[run[0]..run[1]].iter().for_each(|to| end(begin + *to as u64));
         }
@@ -323,56 +393,70 @@ struct Compress<'a> {
     compressor: &'a Compressor,
     text: &'a [u8],
     bounds: &'a [usize],
+    /// Those that no lane has taken.
     runs: &'a [usize],
     ends: &'a mut [usize],
+    /// Their room.
     room: &'a mut [u8],
 }
 
 /// A run on its way.
-#[derive(Clone, Copy, Default)]
-struct Lane {
-    /// The next byte of the text, and where the string ends.
-    at: usize,
-    end: usize,
-    /// Where the next code goes, and where the run's first did.
-    to: usize,
-    begin: usize,
+#[derive(Default)]
+struct Lane<'a> {
+    /// What is left of the string, and of the run's room.
+    text: &'a [u8],
+    room: &'a mut [u8],
+    /// The string's last 8 bytes, or less in the upper ones.
+    last_word: u64,
+    /// All room of the run.
+    whole: usize,
     /// The string, and that behind the run's last.
     string: usize,
     last: usize,
 }
 
-impl Compress<'_> {
-    /// Takes a lane, whose string is done, to the next that is not empty, of the same run or of another. Says whether there is one.
+impl Lane<'_> {
+    /// Writes what was found. A byte has two codes at most, so there is room for two, whatever they are, before each.
     #[inline(always)]
-    fn advance(&mut self, lane: &mut Lane, next: &mut usize) -> bool {
+    fn write(&mut self, entry: Entry) {
+        let (codes, count) = entry.codes();
+        if let Some((to, _)) = self.room.split_first_chunk_mut() {
+            *to = codes;
+            self.room = &mut take(&mut self.room)[count..];
+        }
+        self.text = &self.text[entry.bytes()..];
+    }
+}
+
+impl<'a> Compress<'a> {
+    /// Takes a lane, whose string is done, to the next that is not empty, of the same run or of another. Says whether there is one.
+    #[inline(never)]
+    fn advance(&mut self, lane: &mut Lane<'a>) -> bool {
         loop {
             if lane.string == lane.last {
-                let Some(last) = self.runs.get(*next + 1) else { return false };
-                (lane.string, lane.last) = (self.runs[*next], *last);
-                lane.to = 2 * self.bounds[lane.string];
-                lane.begin = lane.to;
-                *next += 1;
+                let [first, last, ..] = *self.runs else { return false };
+                self.runs = &self.runs[1..];
+                (lane.string, lane.last) = (first, last);
+                lane.whole = 2 * (self.bounds[last] - self.bounds[first]);
+                (lane.room, self.room) = take(&mut self.room).split_at_mut(lane.whole);
             }
-            (lane.at, lane.end) = (self.bounds[lane.string], self.bounds[lane.string + 1]);
-            if lane.at < lane.end {
+            let (from, to) = (self.bounds[lane.string], self.bounds[lane.string + 1]);
+            lane.text = &self.text[from..to];
+            if !lane.text.is_empty() {
+                lane.last_word = match lane.text.last_chunk() {
+                    Some(word) => u64::from_le_bytes(*word),
+                    None => word_at(self.text, from) << (64 - 8 * (to - from)),
+                };
                 return true;
             }
-            self.ends[lane.string] = lane.to - lane.begin;
-            lane.string += 1;
+            self.end_string(lane);
         }
     }
 
-    /// Writes a code, or two, and goes on. A byte has two codes at most, so `to` stays at or below twice `at`, and no run writes where
-    /// the next one does.
-    #[inline(always)]
-    fn step<S: Simd>(&mut self, simd: S, lane: &mut Lane) {
-        let word = word_at(self.text, lane.at);
-        let Entry(entry) = self.compressor.find(simd, word, lane.end - lane.at);
-        let codes = [entry as u8, word as u8];
-        self.room[lane.to..lane.to + 2].copy_from_slice(&codes);
-        lane.at += usize::from(entry >> 8 & 15);
-        lane.to += usize::from(entry >> 12);
+    /// Says where a string ends.
+    fn end_string(&mut self, lane: &mut Lane<'a>) {
+        self.ends[lane.string] = lane.whole - lane.room.len();
+        lane.string += 1;
     }
 }
 
@@ -381,25 +465,34 @@ impl Work for Compress<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) {
-        let (mut lanes, mut next, mut active) = ([Lane::default(); LANES], 0, 0);
-        while active < LANES && self.advance(&mut lanes[active], &mut next) {
+        let (mut lanes, mut active) = ([(); LANES].map(|()| Lane::default()), 0);
+        while active < LANES && self.advance(&mut lanes[active]) {
             active += 1;
         }
+        let compressor = self.compressor;
         while active > 0 {
-            let mut ix = 0;
-            while ix < active {
-                let lane = &mut lanes[ix];
-                self.step(simd, lane);
-                if lane.at == lane.end {
-                    self.ends[lane.string] = lane.to - lane.begin;
-                    lane.string += 1;
-                    if !self.advance(lane, &mut next) {
-                        active -= 1;
-                        lanes.swap(ix, active);
-                        continue;
+            let mut done = None;
+            for (ix, lane) in lanes[..active].iter_mut().enumerate() {
+                if let Some(word) = lane.text.first_chunk() {
+                    lane.write(compressor.find(simd, u64::from_le_bytes(*word), 8));
+                    continue;
+                }
+                let left = lane.text.len();
+                if left > 0 {
+                    lane.write(compressor.find(simd, lane.last_word >> (64 - 8 * left), left));
+                }
+                if lane.text.is_empty() {
+                    self.end_string(lane);
+                    if !self.advance(lane) {
+                        done = Some(ix);
+                        break;
                     }
                 }
-                ix += 1;
+            }
+            // The next lanes wait for a turn: there are few of these.
+            if let Some(ix) = done {
+                active -= 1;
+                lanes.swap(ix, active);
             }
         }
     }

@@ -83,22 +83,24 @@ impl Sample {
             (0..count).for_each(|at| sample.add(string(at)));
             return sample;
         }
-        // From evenly spread bytes of `values` some strings each: neighbours are like each other, so few of them, but not one, as the longest
-        // would be met the most often.
+        // From evenly spread places some strings each, from the first that begins there on, or a part of a long one.
         let parts = SAMPLE_BYTES / PART_BYTES;
-        let mut after = 0;
+        let mut done = first.place();
         for part in 0..parts {
-            let from = first.place() + bytes / parts * part;
-            let mut at = offsets.partition_point(|offset| offset.place() < from).max(after);
+            let from = done.max(first.place() + bytes / parts * part);
+            let mut at = offsets.partition_point(|offset| offset.place() <= from).min(count) - 1;
+            let mut skip = from - offsets[at].place();
+            if skip > 0 && string(at).len() <= PART_BYTES {
+                (at, skip) = (at + 1, 0);
+            }
             let full = (part + 1) * PART_BYTES;
             while at < count && sample.bytes.len() < full {
-                let string = string(at);
-                let some = string.len().min(full - sample.bytes.len());
-                let skip = if string.len() == some { 0 } else { part * 7919 % (string.len() - some) };
-                sample.add(&string[skip..skip + some]);
-                at += 1;
+                let rest = &string(at)[skip..];
+                let some = rest.len().min(full - sample.bytes.len());
+                sample.add(&rest[..some]);
+                done = offsets[at].place() + skip + some;
+                (at, skip) = (at + 1, 0);
             }
-            after = at;
         }
         sample
     }

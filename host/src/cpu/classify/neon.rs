@@ -154,7 +154,7 @@ unsafe impl Simd for Neon {
     }
 
     #[inline(always)]
-    fn matches(self, word: u64, hidden: u64, words: &[u64; 8], masks: &[u64; 8]) -> u8 {
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
         matches_each(word, hidden, words, masks)
     }
 }

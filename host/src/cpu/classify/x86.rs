@@ -376,7 +376,7 @@ unsafe impl Simd for Avx512Gfni {
     }
 
     #[inline(always)]
-    fn matches(self, word: u64, hidden: u64, words: &[u64; 8], masks: &[u64; 8]) -> u8 {
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
         Avx512.matches(word, hidden, words, masks)
     }
 }
@@ -481,16 +481,8 @@ unsafe impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    fn matches(self, word: u64, hidden: u64, words: &[u64; 8], masks: &[u64; 8]) -> u8 {
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn matches(word: u64, hidden: u64, words: &[u64; 8], masks: &[u64; 8]) -> u8 {
-            let [word, hidden] = [word, hidden].map(|word| _mm512_set1_epi64(word as i64));
-            let differs = _mm512_or_si512(_mm512_xor_si512(word, from_array(*words)), hidden);
-            _mm512_testn_epi64_mask(differs, from_array(*masks))
-        }
-        // SAFETY: within `run_avx512`, by the trait's contract.
-        unsafe { matches(word, hidden, words, masks) }
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+        Avx2.matches(word, hidden, words, masks)
     }
 }
 
@@ -626,22 +618,18 @@ unsafe impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    fn matches(self, word: u64, hidden: u64, words: &[u64; 8], masks: &[u64; 8]) -> u8 {
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
         #[inline]
         #[target_feature(enable = "avx2")]
-        fn matches(word: u64, hidden: u64, words: &[u64; 8], masks: &[u64; 8]) -> u8 {
+        fn matches(word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
             let [word, hidden] = [word, hidden].map(|word| _mm256_set1_epi64x(word as i64));
-            let half = |at: usize| {
-                let load = |words: &[u64; 8]| {
-                    // SAFETY: both halves lie within the words, and the load needs no alignment.
-                    unsafe { _mm256_loadu_si256(words.as_ptr().add(at).cast()) }
-                };
-                let differs = _mm256_or_si256(_mm256_xor_si256(word, load(words)), hidden);
-                let equal =
-                    _mm256_cmpeq_epi64(_mm256_and_si256(differs, load(masks)), _mm256_setzero_si256());
-                _mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u8
+            let load = |words: &[u64; 4]| {
+                // SAFETY: four words are as long as a vector, and the load needs no alignment.
+                unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
             };
-            half(0) | half(4) << 4
+            let differs = _mm256_or_si256(_mm256_xor_si256(word, load(words)), hidden);
+            let equal = _mm256_cmpeq_epi64(_mm256_and_si256(differs, load(masks)), _mm256_setzero_si256());
+            _mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u8
         }
         // SAFETY: within `run_avx2`, by the trait's contract.
         unsafe { matches(word, hidden, words, masks) }
