@@ -30,6 +30,7 @@
 //! | [`device`] | which kernels run on it, in which order? |
 //! | [`bitmap`] | which records have such values, asked of compressed bitmaps? |
 //! | [`tree`] | what is a document's tree, and how is it made without a stack? |
+//! | [`fsst`] | how are strings compressed, so that each can be decoded on its own? |
 //! | [`dump`] | what does an index look like? |
 
 pub mod answer;
@@ -45,6 +46,7 @@ mod document;
 pub mod dump;
 mod engine;
 mod error;
+pub mod fsst;
 pub mod index_file;
 mod input;
 pub mod jsonpath;

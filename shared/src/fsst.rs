@@ -18,62 +18,46 @@ pub const ESCAPE: u8 = 255;
 pub const MAX_SYMBOLS: usize = 255;
 /// Bytes of the longest symbol.
 pub const MAX_SYMBOL_BYTES: usize = 8;
-
-/// Codes of a split: of that many codes is known where their output begins.
+/// How many codes lie between two [`Split`]s of a stream.
 pub const SPLIT_CODES: usize = 2048;
+
+/// Where decoding can begin in a long stream of codes: one stands for each [`SPLIT_CODES`] codes, the first for those from 0 on.
+///
+/// ```text
+/// bit       63                                   62 … 0
+/// meaning   the code here is behind an escape    where the first step that begins here, or one code later, writes
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Split(pub u64);
+
+impl Split {
+    /// A split whose first step writes at an offset of the string, below 2^63, and begins one code later if `behind_escape`.
+    #[must_use]
+    #[inline(always)]
+    pub const fn new(offset: u64, behind_escape: bool) -> Self {
+        Self(offset & (u64::MAX >> 1) | (behind_escape as u64) << 63)
+    }
+
+    /// Where the first step writes, in bytes of the string.
+    #[must_use]
+    #[inline(always)]
+    pub const fn offset(self) -> u64 {
+        self.0 & (u64::MAX >> 1)
+    }
+
+    /// Whether the code here stands for itself, as there is an escape before it: then the first step begins one code later.
+    #[must_use]
+    #[inline(always)]
+    pub const fn behind_escape(self) -> bool {
+        self.0 >> 63 != 0
+    }
+}
+
 /// Words of a table as kernels read it: the symbols, then the lengths.
 pub const TABLE_WORDS: usize = 256 + 256 / 8;
 /// The length, in those words, of a code that stands for nothing: more than 16 codes of others have together.
 pub const UNKNOWN_LEN: u8 = 255;
-
-/// Where the output of a split of a stream of codes begins, [`SPLIT_CODES`] apart: what lets any of them be decoded without those before.
-///
-/// ```text
-/// bit      63            62 … 0
-///        │ behind escape │ output offset │        the first code of the split is the byte behind an escape, and belongs to the step before
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct Split(u64);
-
-impl Split {
-    const BEHIND_ESCAPE: u64 = 1 << 63;
-
-    /// A split whose first step writes at `offset`. Its first code is the byte behind an escape, or is not: then the first step begins with it.
-    #[must_use]
-    #[inline(always)]
-    pub const fn new(offset: u64, behind_escape: bool) -> Self {
-        Self(offset & !Self::BEHIND_ESCAPE | (behind_escape as u64) << 63)
-    }
-
-    /// As it is stored.
-    #[must_use]
-    #[inline(always)]
-    pub const fn from_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-
-    /// As it is stored.
-    #[must_use]
-    #[inline(always)]
-    pub const fn to_bits(self) -> u64 {
-        self.0
-    }
-
-    /// Where its first step writes: below 2⁶³.
-    #[must_use]
-    #[inline(always)]
-    pub const fn offset(self) -> u64 {
-        self.0 & !Self::BEHIND_ESCAPE
-    }
-
-    /// Whether its first code is the byte behind an escape: that byte is of a step of the split before, and is before [`Self::offset`].
-    #[must_use]
-    #[inline(always)]
-    pub const fn behind_escape(self) -> bool {
-        self.0 & Self::BEHIND_ESCAPE != 0
-    }
-}
 
 /// A symbol table, as kernels read it: for each code a symbol, its first byte lowest, and how many bytes it has. A code that stands for nothing
 /// has 0 of them, [`ESCAPE`] too.
@@ -344,6 +328,17 @@ mod tests {
         assert_eq!(Table::new(&[1; 256], &[1; 256]), Err(TableFault::Count));
         assert_eq!(Table::new(&[1; 255], &[1; 255]).unwrap().len(), 255);
         assert!(Table::new(&[], &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn splits_keep_both_parts() {
+        for offset in [0, 1, 2048, u64::MAX >> 1] {
+            for behind_escape in [false, true] {
+                let split = Split::new(offset, behind_escape);
+                assert_eq!((split.offset(), split.behind_escape()), (offset, behind_escape));
+                assert_eq!(split.0, offset + (u64::from(behind_escape) << 63));
+            }
+        }
     }
 
     fn naive_begins(escapes: u64, pending: &mut bool) -> u64 {

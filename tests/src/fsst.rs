@@ -234,10 +234,10 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
         }
     }
     for at in 0..splits.len() {
-        let bits = splits[at].to_bits();
+        let bits = splits[at].0;
         for altered in [bits ^ 1 << 63, bits + 1, bits.wrapping_sub(1), bits + (1 << 40), u64::MAX, 1 << 63] {
             let mut splits = splits.to_vec();
-            splits[at] = Split::from_bits(altered);
+            splits[at] = Split(altered);
             for offsets in [offsets, &[]] {
                 if altered != bits {
                     let told = tell(codes, &splits, offsets, len, Decoding::Splits)?;

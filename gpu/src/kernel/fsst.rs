@@ -395,7 +395,7 @@ fn report(status: ViewMut<'_, u32>, wrong: u32) {
 unsafe fn decode<const STRINGS: bool>(args: &FsstDecodeArgs<'_>, memory: Memory) {
     let (place, len, tile) = (Place::new(), args.len as usize, block_idx_x() as usize);
     // SAFETY: the index is checked, and nothing writes the splits meanwhile.
-    let split = |index: usize| Split::from_bits(unsafe { load_readonly_64(args.splits.at(index, 1)) });
+    let split = |index: usize| Split(unsafe { load_readonly_64(args.splits.at(index, 1)) });
     let (here, next) = (split(tile), split(tile + 1));
     let is_told = args.are_measured == 0;
     let known = if is_told { (place.split, here.behind_escape()) } else { (0, false) };
@@ -431,7 +431,7 @@ unsafe fn decode<const STRINGS: bool>(args: &FsstDecodeArgs<'_>, memory: Memory)
     let end = next.offset().wrapping_sub(next.behind_escape() as u64);
     let is_last = place.split + SPLIT_CODES >= len;
     let is_pending = next.behind_escape();
-    let is_wrong = (tile == 0 && here.to_bits() != 0)
+    let is_wrong = (tile == 0 && here.0 != 0)
         || (is_last && is_pending)
         || (is_told && !is_last && place.warp as usize == WARPS - 1 && loaded.pending != is_pending);
     let fits = base <= end && end <= args.out.len() as u64 && end.wrapping_sub(base) == of_split as u64;

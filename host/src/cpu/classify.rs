@@ -38,6 +38,8 @@ pub(crate) unsafe trait Simd: Copy {
     fn gather(self, bits: u64, mask: u64) -> u64;
     /// The lowest bits of `bits`, from bit 0 on, at the places of `mask`: the other way round.
     fn scatter(self, bits: u64, mask: u64) -> u64;
+    /// Which of four words are equal to `word` in the bits of their mask, of which none may be `hidden`: bit *i* for the word *i*.
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8;
 }
 
 /// [`Simd::outline`], a word after the other: three classes of each or four, and others where there may be brackets.
@@ -290,6 +292,11 @@ unsafe impl Simd for Portable {
     fn scatter(self, bits: u64, mask: u64) -> u64 {
         scatter_each(bits, mask)
     }
+
+    #[inline(always)]
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+        matches_each(word, hidden, words, masks)
+    }
 }
 
 /// [`Simd::gather`], a bit after the other.
@@ -302,6 +309,13 @@ fn gather_each(bits: u64, mut mask: u64) -> u64 {
         mask &= mask - 1;
     }
     gathered
+}
+
+/// [`Simd::matches`], a word after the other.
+#[inline(always)]
+fn matches_each(word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+    let each = words.iter().zip(masks).enumerate();
+    each.fold(0, |found, (at, (other, mask))| found | u8::from(((word ^ other) | hidden) & mask == 0) << at)
 }
 
 /// [`Simd::scatter`], a bit after the other.
@@ -436,6 +450,44 @@ mod tests {
             }
             for isa in Isa::all() {
                 isa.run(Outlines(&stretches));
+            }
+        }
+    }
+
+    struct Matches([u64; 2], [u64; 4], [u64; 4]);
+
+    impl Work for Matches {
+        type Output = u8;
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> u8 {
+            let Self([word, hidden], words, masks) = self;
+            simd.matches(word, hidden, &words, &masks)
+        }
+    }
+
+    #[test]
+    fn words_match_where_their_masks_say_so() {
+        let mut seed = 3u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed >> 32
+        };
+        for _ in 0..4096 {
+            let word = next() << 32 | next();
+            let hidden = [0, u64::MAX << (next() % 64)][next() as usize % 2];
+            let masks = [0; 4].map(|_| u64::MAX >> (next() % 64));
+            // Equal under the mask, and beyond it not; or else a bit of it differs, too.
+            let words =
+                masks.map(|mask| (word ^ next() << 31 & !mask) ^ (next() & 1) << (next() % 64) & mask);
+            let want = (0..4).fold(0, |found, at| {
+                let equal = (0..64).all(|bit| {
+                    let of = |word: u64| word >> bit & 1;
+                    of(masks[at]) == 0 || of(hidden) == 0 && of(word) == of(words[at])
+                });
+                found | u8::from(equal) << at
+            });
+            for isa in Isa::all() {
+                assert_eq!(isa.run(Matches([word, hidden], words, masks)), want, "{}", isa.name());
             }
         }
     }

@@ -128,7 +128,7 @@ impl<A: Accelerator> DeviceCodes<A> {
         let room = self.codes.room(device, (tiles * SPLIT_CODES).max(SPLIT_CODES))?;
         self.uploads.upload_all(device, room, 0, &[codes.codes])?;
         device.upload(self.table.room(device, TABLE_WORDS)?, 0, &codes.table.to_words())?;
-        let splits: Vec<u64> = codes.splits.iter().map(|split| split.to_bits()).collect();
+        let splits: Vec<u64> = codes.splits.iter().map(|split| split.0).collect();
         let room = self.splits.room(device, splits.len())?;
         self.uploads.upload_all(device, room, 0, &[&splits])?;
         let room = self.first_strings.room(device, codes.first_strings.len())?;

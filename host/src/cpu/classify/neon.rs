@@ -3,7 +3,8 @@
 use core::arch::aarch64::*;
 
 use super::{
-    Classes, Outline, Simd, Stretch, WORD_BYTES, Work, gather_each, outline_each, prefix_xor, scatter_each,
+    Classes, Outline, Simd, Stretch, WORD_BYTES, Work, gather_each, matches_each, outline_each, prefix_xor,
+    scatter_each,
 };
 
 #[target_feature(enable = "neon")]
@@ -150,5 +151,10 @@ unsafe impl Simd for Neon {
     #[inline(always)]
     fn scatter(self, bits: u64, mask: u64) -> u64 {
         scatter_each(bits, mask)
+    }
+
+    #[inline(always)]
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+        matches_each(word, hidden, words, masks)
     }
 }

@@ -374,6 +374,11 @@ unsafe impl Simd for Avx512Gfni {
     fn scatter(self, bits: u64, mask: u64) -> u64 {
         Avx512.scatter(bits, mask)
     }
+
+    #[inline(always)]
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+        Avx512.matches(word, hidden, words, masks)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -473,6 +478,11 @@ unsafe impl Simd for Avx512 {
     fn scatter(self, bits: u64, mask: u64) -> u64 {
         // SAFETY: within `run_avx512`, by the trait's contract.
         unsafe { scatter(bits, mask) }
+    }
+
+    #[inline(always)]
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+        Avx2.matches(word, hidden, words, masks)
     }
 }
 
@@ -605,5 +615,23 @@ unsafe impl Simd for Avx2 {
     fn scatter(self, bits: u64, mask: u64) -> u64 {
         // SAFETY: within `run_avx2`, by the trait's contract.
         unsafe { scatter(bits, mask) }
+    }
+
+    #[inline(always)]
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        fn matches(word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+            let [word, hidden] = [word, hidden].map(|word| _mm256_set1_epi64x(word as i64));
+            let load = |words: &[u64; 4]| {
+                // SAFETY: four words are as long as a vector, and the load needs no alignment.
+                unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+            };
+            let differs = _mm256_or_si256(_mm256_xor_si256(word, load(words)), hidden);
+            let equal = _mm256_cmpeq_epi64(_mm256_and_si256(differs, load(masks)), _mm256_setzero_si256());
+            _mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u8
+        }
+        // SAFETY: within `run_avx2`, by the trait's contract.
+        unsafe { matches(word, hidden, words, masks) }
     }
 }

@@ -1,0 +1,414 @@
+//! Which symbols suit such strings: what is frequent in a sample, and cannot be said almost as well by others.
+//!
+//! 1. *Candidates* are the substrings of 1 to 8 bytes of the sample that occur three times or more, counted in the sorted list of its words;
+//!    those that begin a longer one each time they occur are left out. The best by count × (length − 1) are kept.
+//! 2. For each place of the sample it is written down which candidates begin there, by length, and which of these are in use is a mask of eight
+//!    bits. All that follows goes by that: no word is looked up again.
+//! 3. *Rounds*: the sample is parsed, in the fewest codes while there are many symbols, then by the longest match as a compressor does it. A
+//!    symbol is worth the codes more that it would take to spell it by others, each time it was used; the worst quarter goes, until there are no
+//!    more than 255.
+//! 4. *Second thoughts*: candidates that say two neighbouring symbols at once come back, the best of them, and are weighed again.
+//!
+//! The trainer of the paper, and of others, goes the other way, from bytes up, by joining neighbours for five rounds; it never sees what a
+//! symbol replaces.
+
+use std::cmp::Reverse;
+
+use warpath_shared::fsst::{MAX_SYMBOL_BYTES, MAX_SYMBOLS, Table};
+
+use super::{low_bytes, word_at};
+
+/// Bytes of a sample of a long text, or of many strings.
+pub const SAMPLE_BYTES: usize = 64 << 10;
+/// No sample has more bytes, so that their places have 32 bits.
+const MOST_BYTES: usize = 256 << 20;
+/// Bytes of each part of a long text, or of a string, that is in the sample.
+const PART_BYTES: usize = 1 << 10;
+
+/// Candidates that are in the first parse, and all that may come back.
+const FIRST: usize = 4096;
+const CANDIDATES: usize = 12288;
+/// Candidates are so frequent.
+const LEAST: u32 = 3;
+/// With more symbols the sample is parsed in the fewest codes, with less as a compressor would.
+const FEWEST_ABOVE: usize = 512;
+/// Rounds of second thoughts, how many candidates come back in each, and how many symbols go between two parses.
+const SECOND_ROUNDS: usize = 4;
+const BACK: usize = 96;
+const GO: usize = 32;
+
+/// No candidate.
+const NONE: u16 = u16::MAX;
+
+/// Strings, or parts of strings, that tell a trainer what others are like.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    bytes: Vec<u8>,
+    /// Where each string ends.
+    ends: Vec<usize>,
+}
+
+impl Sample {
+    /// Of a long text: parts evenly spread over it, [`SAMPLE_BYTES`] together; or all of it.
+    #[must_use]
+    pub fn of_text(text: &[u8]) -> Self {
+        let mut sample = Self::default();
+        if text.len() <= SAMPLE_BYTES {
+            text.chunks(PART_BYTES.max(SAMPLE_BYTES)).for_each(|all| sample.add(all));
+            return sample;
+        }
+        let parts = SAMPLE_BYTES / PART_BYTES;
+        let step = text.len() / parts;
+        for part in 0..parts {
+            // Not always the same distance from one to the next: records may have one, too.
+            let slack = step - PART_BYTES;
+            let at = part * step + if slack == 0 { 0 } else { part * 7919 % slack };
+            sample.add(&text[at..at + PART_BYTES]);
+        }
+        sample
+    }
+
+    /// Of strings: some evenly spread over them, [`SAMPLE_BYTES`] together, and of a long one a part; or all of them. String *i* is what is in
+    /// `values` from offset *i* to offset *i* + 1.
+    ///
+    /// # Panics
+    /// If an offset is less than the one before, or behind the end of `values`.
+    #[must_use]
+    pub fn of_strings(values: &[u8], offsets: &[impl super::Offset]) -> Self {
+        let mut sample = Self::default();
+        let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return sample };
+        let (count, bytes) = (offsets.len() - 1, last.place().saturating_sub(first.place()));
+        let string = |at: usize| &values[offsets[at].place()..offsets[at + 1].place()];
+        if bytes <= SAMPLE_BYTES {
+            (0..count).for_each(|at| sample.add(string(at)));
+            return sample;
+        }
+        // From evenly spread places some strings each, from the first that begins there on, or a part of a long one.
+        let parts = SAMPLE_BYTES / PART_BYTES;
+        let mut done = first.place();
+        for part in 0..parts {
+            let from = done.max(first.place() + bytes / parts * part);
+            let mut at = offsets.partition_point(|offset| offset.place() <= from).min(count) - 1;
+            let mut skip = from - offsets[at].place();
+            if skip > 0 && string(at).len() <= PART_BYTES {
+                (at, skip) = (at + 1, 0);
+            }
+            let full = (part + 1) * PART_BYTES;
+            while at < count && sample.bytes.len() < full {
+                let rest = &string(at)[skip..];
+                let some = rest.len().min(full - sample.bytes.len());
+                sample.add(&rest[..some]);
+                done = offsets[at].place() + skip + some;
+                (at, skip) = (at + 1, 0);
+            }
+        }
+        sample
+    }
+
+    /// Adds a string, if there is room: no sample has more than 256 MiB. Symbols are never of two.
+    pub fn add(&mut self, string: &[u8]) {
+        if !string.is_empty() && self.bytes.len() + string.len() <= MOST_BYTES {
+            self.bytes.extend_from_slice(string);
+            self.ends.push(self.bytes.len());
+        }
+    }
+
+    /// The bytes of all strings.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Makes a table for strings like those of a sample, of up to 255 symbols. The same sample gives the same table. Of a sample of
+/// [`SAMPLE_BYTES`] that takes about 30 ms.
+#[must_use]
+pub fn train(sample: &Sample) -> Table {
+    let mut trainer = Trainer::new(sample);
+    trainer.narrow();
+    for _ in 0..SECOND_ROUNDS {
+        if !trainer.reconsider() {
+            break;
+        }
+    }
+    trainer.table()
+}
+
+/// A substring of the sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    /// What it is worth at first sight: the most is the first in order.
+    worth: Reverse<u64>,
+    /// Its bytes, the first highest.
+    word: u64,
+    len: u8,
+    /// Where it is in the sorted list of suffixes: so many from there on begin with it, or with what is left of it at a string's end.
+    first: u32,
+    run: u32,
+}
+
+/// What begins at a place of the sample: up to 8 bytes, the first highest, and 0 behind the string's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Suffix {
+    word: u64,
+    place: u32,
+    /// Bytes that there are.
+    left: u8,
+}
+
+/// The suffixes of all places, in order.
+fn suffixes(sample: &Sample) -> Vec<Suffix> {
+    let mut all = Vec::with_capacity(sample.bytes.len());
+    let mut begin = 0;
+    for end in &sample.ends {
+        all.extend((begin..*end).map(|place| {
+            let left = (end - place).min(MAX_SYMBOL_BYTES);
+            let word = (word_at(&sample.bytes, place) & low_bytes(left)).swap_bytes();
+            Suffix { word, place: place as u32, left: left as u8 }
+        }));
+        begin = *end;
+    }
+    // By the first two bytes to where they belong, then these few by comparison: half the time of comparing all.
+    let mut begins = vec![0_u32; (1 << 16) + 1];
+    all.iter().for_each(|suffix| begins[(suffix.word >> 48) as usize + 1] += 1);
+    for at in 1..begins.len() {
+        begins[at] += begins[at - 1];
+    }
+    let mut sorted = all.clone();
+    for suffix in all {
+        let to = &mut begins[(suffix.word >> 48) as usize];
+        sorted[*to as usize] = suffix;
+        *to += 1;
+    }
+    sorted.chunk_by_mut(|a, b| a.word >> 48 == b.word >> 48).for_each(<[Suffix]>::sort_unstable);
+    sorted
+}
+
+/// The best candidates, in order.
+fn candidates(suffixes: &[Suffix]) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    // For each length, where its run begins, and how often the substring is there.
+    let (mut first, mut counts) = ([0; MAX_SYMBOL_BYTES + 1], [0_u32; MAX_SYMBOL_BYTES + 2]);
+    for at in 0..=suffixes.len() {
+        let common = match (at, suffixes.get(at)) {
+            (0, _) | (_, None) => 0,
+            (_, Some(suffix)) => ((suffix.word ^ suffixes[at - 1].word).leading_zeros() / 8) as usize,
+        };
+        let mut longer = 0;
+        for len in (common + 1..=MAX_SYMBOL_BYTES).rev().filter(|_| at > 0) {
+            let count = std::mem::take(&mut counts[len]);
+            if len == 1 && count > 0 || count >= LEAST && count > longer {
+                let worth = if len == 1 { u64::MAX } else { u64::from(count) * (len as u64 - 1) };
+                let word = suffixes[at - 1].word & !(u64::MAX.checked_shr(8 * len as u32).unwrap_or(0));
+                let run = (at - first[len]) as u32;
+                let first = first[len] as u32;
+                all.push(Candidate { worth: Reverse(worth), word, len: len as u8, first, run });
+            }
+            // Another that is one byte longer may have begun the same, and is less frequent then.
+            longer = count;
+            first[len] = at;
+        }
+        if let Some(suffix) = suffixes.get(at) {
+            counts[1..=usize::from(suffix.left)].iter_mut().for_each(|count| *count += 1);
+        }
+    }
+    if all.len() > CANDIDATES {
+        all.select_nth_unstable(CANDIDATES);
+        all.truncate(CANDIDATES);
+    }
+    all.sort_unstable();
+    all
+}
+
+/// How a sample is parsed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parse {
+    /// In the fewest codes.
+    Fewest,
+    /// By the longest symbol at each place.
+    Longest,
+}
+
+struct Trainer {
+    suffixes: Vec<Suffix>,
+    candidates: Vec<Candidate>,
+    /// For each place of the sample, the candidate of each length that begins there.
+    begins: Vec<[u16; MAX_SYMBOL_BYTES]>,
+    /// Which of these are in use: bit 0 for one byte.
+    masks: Vec<u8>,
+    /// A place of each candidate.
+    places: Vec<usize>,
+    /// Those in use, and which they are.
+    symbols: Vec<u16>,
+    used: Vec<bool>,
+    /// How often each was used in the last parse; and for those that are not in use, how often they would say two neighbours at once.
+    counts: Vec<u32>,
+    /// For the parse in the fewest codes: how many codes a place is from the end, and bytes of the symbol there, or 0.
+    fewest: Vec<u32>,
+    choices: Vec<u8>,
+}
+
+impl Trainer {
+    fn new(sample: &Sample) -> Self {
+        let suffixes = suffixes(sample);
+        let candidates = candidates(&suffixes);
+        let (places, count) = (sample.bytes.len(), candidates.len());
+        let mut trainer = Self {
+            begins: vec![[NONE; MAX_SYMBOL_BYTES]; places],
+            masks: vec![0; places],
+            places: vec![0; count],
+            symbols: Vec::new(),
+            used: vec![false; count],
+            counts: vec![0; count],
+            fewest: vec![0; places + 1],
+            choices: vec![0; places],
+            suffixes,
+            candidates,
+        };
+        for (id, candidate) in trainer.candidates.iter().enumerate() {
+            for suffix in &trainer.suffixes[candidate.first as usize..][..candidate.run as usize] {
+                if suffix.left >= candidate.len {
+                    trainer.begins[suffix.place as usize][usize::from(candidate.len) - 1] = id as u16;
+                    trainer.places[id] = suffix.place as usize;
+                }
+            }
+        }
+        (0..count.min(FIRST)).for_each(|id| trainer.enter(id as u16));
+        trainer
+    }
+
+    /// Takes a candidate into use.
+    fn enter(&mut self, id: u16) {
+        self.used[usize::from(id)] = true;
+        self.symbols.push(id);
+        self.mark(id, |mask, bit| *mask |= bit);
+    }
+
+    /// Takes one out of use; its place in the list of symbols is the caller's.
+    fn leave(&mut self, id: u16) {
+        self.used[usize::from(id)] = false;
+        self.mark(id, |mask, bit| *mask &= !bit);
+    }
+
+    fn mark(&mut self, id: u16, mark: impl Fn(&mut u8, u8)) {
+        let Candidate { len, first, run, .. } = self.candidates[usize::from(id)];
+        for suffix in &self.suffixes[first as usize..][..run as usize] {
+            if suffix.left >= len {
+                mark(&mut self.masks[suffix.place as usize], 1 << (len - 1));
+            }
+        }
+    }
+
+    /// Counts how often each symbol is used, and what would say neighbours at once.
+    fn parse(&mut self, parse: Parse) {
+        if parse == Parse::Fewest {
+            self.choose();
+        }
+        self.counts.fill(0);
+        let (mut at, mut before) = (0, 8);
+        while at < self.masks.len() {
+            let len = match parse {
+                Parse::Fewest => usize::from(self.choices[at]),
+                Parse::Longest => 8 - self.masks[at].leading_zeros() as usize,
+            };
+            if len > 0 {
+                self.counts[usize::from(self.begins[at][len - 1])] += 1;
+            }
+            let len = len.max(1);
+            if before < 8 {
+                let both = self.begins[at - before][(before + len).min(8) - 1];
+                if both != NONE && !self.used[usize::from(both)] {
+                    self.counts[usize::from(both)] += 1;
+                }
+            }
+            before = len;
+            at += len;
+        }
+    }
+
+    /// Finds the fewest codes from each place on; of as few, the longest symbol first.
+    fn choose(&mut self) {
+        for at in (0..self.masks.len()).rev() {
+            let (mut codes, mut choice) = (2 + self.fewest[at + 1], 0);
+            let mut left = self.masks[at];
+            while left != 0 {
+                let len = left.trailing_zeros() as u8 + 1;
+                left &= left - 1;
+                let others = 1 + self.fewest[at + usize::from(len)];
+                if others <= codes {
+                    (codes, choice) = (others, len);
+                }
+            }
+            (self.fewest[at], self.choices[at]) = (codes, choice);
+        }
+    }
+
+    /// What a candidate saves: codes to spell it by others less its own, each time that it was counted.
+    fn worth(&self, id: u16) -> u64 {
+        let count = self.counts[usize::from(id)];
+        if count == 0 {
+            return 0;
+        }
+        let len = usize::from(self.candidates[usize::from(id)].len);
+        let place = self.places[usize::from(id)];
+        let mut codes = [0_u64; MAX_SYMBOL_BYTES + 1];
+        for at in (0..len).rev() {
+            let mut fewest = 2 + codes[at + 1];
+            // Those that end within it, and are not itself.
+            let longest = if at == 0 { len - 1 } else { len - at };
+            let mut left = self.masks[place + at] & 0xff_u8.unbounded_shr(8 - longest as u32);
+            while left != 0 {
+                fewest = fewest.min(1 + codes[at + left.trailing_zeros() as usize + 1]);
+                left &= left - 1;
+            }
+            codes[at] = fewest;
+        }
+        (codes[0] - 1) * u64::from(count)
+    }
+
+    /// Leaves so many of the best symbols in use.
+    fn keep(&mut self, count: usize) {
+        let mut ranked: Vec<(Reverse<u64>, u16)> =
+            self.symbols.iter().map(|id| (Reverse(self.worth(*id)), *id)).collect();
+        ranked.sort_unstable();
+        ranked[count..].iter().for_each(|(_, id)| self.leave(*id));
+        self.symbols = ranked[..count].iter().map(|(_, id)| *id).collect();
+    }
+
+    /// Goes down to a table's number of symbols.
+    fn narrow(&mut self) {
+        while self.symbols.len() > MAX_SYMBOLS {
+            let count = self.symbols.len();
+            self.parse(if count > FEWEST_ABOVE { Parse::Fewest } else { Parse::Longest });
+            self.keep((count * 3 / 4).max(MAX_SYMBOLS));
+        }
+    }
+
+    /// Lets candidates come back that say two neighbours at once, and the worst symbols go. Says if any came back.
+    fn reconsider(&mut self) -> bool {
+        self.parse(Parse::Longest);
+        let mut back: Vec<(Reverse<u64>, u16)> = (0..self.candidates.len() as u16)
+            .filter(|id| !self.used[usize::from(*id)] && self.counts[usize::from(*id)] > 0)
+            .map(|id| (Reverse(self.worth(id)), id))
+            .collect();
+        back.sort_unstable();
+        back.truncate(BACK);
+        back.iter().for_each(|(_, id)| self.enter(*id));
+        while self.symbols.len() > MAX_SYMBOLS {
+            self.parse(Parse::Longest);
+            self.keep(self.symbols.len().saturating_sub(GO).max(MAX_SYMBOLS));
+        }
+        !back.is_empty()
+    }
+
+    /// The symbols in use that are of use.
+    fn table(mut self) -> Table {
+        self.parse(Parse::Longest);
+        let counted = self.symbols.iter().filter(|id| self.counts[usize::from(**id)] > 0);
+        let symbols = counted.map(|id| self.candidates[usize::from(*id)]);
+        let (words, lens): (Vec<u64>, Vec<u8>) =
+            symbols.map(|symbol| (symbol.word.swap_bytes(), symbol.len)).unzip();
+        Table::new(&words, &lens)
+            .unwrap_or_else(|fault| unreachable!("up to 255 substrings of 1 to 8 bytes: {fault}"))
+    }
+}
