@@ -29,6 +29,7 @@
 //! | [`columns`] | how do answers become typed columns, in Arrow's layout? |
 //! | [`device`] | which kernels run on it, in which order? |
 //! | [`bitmap`] | which records have such values, asked of compressed bitmaps? |
+//! | [`fsst`] | which compressed strings match a pattern, without decoding? |
 //! | [`tree`] | what is a document's tree, and how is it made without a stack? |
 //! | [`dump`] | what does an index look like? |
 
@@ -45,6 +46,7 @@ mod document;
 pub mod dump;
 mod engine;
 mod error;
+pub mod fsst;
 pub mod index_file;
 mod input;
 pub mod jsonpath;

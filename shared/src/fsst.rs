@@ -12,6 +12,8 @@
 //!
 //! Whatever the codes are, decoding comes to an end, within the bounds of what it was given.
 
+pub mod automaton;
+
 /// The code behind which a byte stands for itself.
 pub const ESCAPE: u8 = 255;
 /// The most symbols of a table: each code but [`ESCAPE`].

@@ -31,10 +31,12 @@
 //! | [`CoaLevel`], [`HybridTiles`] | chunks of bitmaps | their union |
 //! | [`BinWords`] | the bin of each row | the chunks of bins |
 //! | [`CompressStarts`], [`CompressAtoms`] | chunks of bitmaps | compressed bitmaps |
+//! | [`FsstMatch`] | codes of strings, an automaton | which of them match |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod bitmap;
 mod columns;
+mod fsst_match;
 mod results;
 mod strict;
 mod tape;
@@ -50,6 +52,7 @@ pub use columns::{
     ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
     PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
 };
+pub use fsst_match::{FsstMatch, FsstMatchArgs, MATCH_STRINGS};
 pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
@@ -165,6 +168,7 @@ macro_rules! for_each_kernel {
             (BinWords, bin_words, wah),
             (CompressStarts, compress_starts, wah),
             (CompressAtoms, compress_atoms, wah),
+            (FsstMatch, fsst_match, fsst_match),
             (Copy16, copy_16, copy),
         }
     };

@@ -46,7 +46,7 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 18] = modules![
+const MODULES: [KernelModule; 19] = modules![
     "index",
     "slots",
     "slots_loose",
@@ -64,6 +64,7 @@ const MODULES: [KernelModule; 18] = modules![
     "names",
     "bitmap",
     "wah",
+    "fsst_match",
     "copy"
 ];
 
