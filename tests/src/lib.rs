@@ -5,6 +5,7 @@ pub mod bitmaps;
 pub mod conformance;
 pub mod data;
 pub mod emulated;
+pub mod fsst_match;
 pub mod oracle;
 pub mod random;
 pub mod resident;
