@@ -118,7 +118,7 @@ impl Like {
             for from in (0..=string.len()).filter(|from| places[*from]) {
                 match part {
                     Part::Literal(bytes) if string[from..].starts_with(bytes) => {
-                        next[from + bytes.len()] = true
+                        next[from + bytes.len()] = true;
                     }
                     Part::Literal(_) => {}
                     Part::Anything => {
