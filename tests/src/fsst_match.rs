@@ -105,7 +105,7 @@ pub fn check<A: Accelerator>(device: &A, table: &Table, pattern: &Pattern, colum
     match first_fault {
         None => ensure!(cpu == Ok(want), "{pattern:?}: the CPU's answers are others"),
         Some((string, fault)) => {
-            ensure!(cpu == Err(MatchError::Codes { string, fault }), "{pattern:?}: {cpu:?}")
+            ensure!(cpu == Err(MatchError::Codes { string, fault }), "{pattern:?}: {cpu:?}");
         }
     }
     Ok(())
