@@ -6,6 +6,7 @@ mod copy;
 mod faulty;
 mod fsst;
 mod fsst_ladder;
+mod fsst_match;
 mod index;
 mod kind;
 mod line;
@@ -23,9 +24,8 @@ pub use bitmap::{bitmap_range, decompress_tiles};
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
 pub use copy::copy_16;
 pub use fsst::{fsst_decode, fsst_decode_strings, fsst_measure};
-pub use fsst_ladder::{
-    fsst_buffered, fsst_bytes, fsst_lengths, fsst_shared, fsst_words,
-};
+pub use fsst_ladder::{fsst_buffered, fsst_bytes, fsst_lengths, fsst_shared, fsst_words};
+pub use fsst_match::fsst_match;
 pub use index::line_index;
 pub use kind::kind_check;
 pub use line::{line_scan, line_states};

@@ -8,6 +8,9 @@
 //! | `compress` | which codes say a string, by the longest symbol at each place? |
 //! | `decompress` | which string do codes say, whoever wrote them? |
 //! | `split` | where can decoding begin in a long stream of codes? |
+//! | [`pattern`] | what may be asked of a string? |
+//! | [`automaton`] | how is that asked of codes, without decoding them? |
+//! | [`matches`](mod@matches) | and of many strings, by all cores? |
 //!
 //! ```
 //! use warpath::fsst::{Compressor, Decoder, Sample, train};
@@ -22,15 +25,21 @@
 //! assert_eq!(room, text);
 //! ```
 
+pub mod automaton;
 mod compress;
 mod decompress;
+pub mod matches;
+pub mod pattern;
 mod split;
 #[cfg(test)]
 mod tests;
 mod train;
 
+pub use automaton::{AutomatonError, CodeAutomaton};
 pub use compress::{Compressor, Offset, SEGMENT_BYTES};
 pub use decompress::Decoder;
+pub use matches::{MatchError, Matcher};
+pub use pattern::{LikeError, Pattern};
 pub use split::splits;
 pub use train::{SAMPLE_BYTES, Sample, train};
 pub use warpath_shared::fsst::{

@@ -12,6 +12,8 @@
 //!
 //! Whatever the codes are, decoding comes to an end, within the bounds of what it was given.
 
+pub mod automaton;
+
 /// The code behind which a byte stands for itself.
 pub const ESCAPE: u8 = 255;
 /// The most symbols of a table: each code but [`ESCAPE`].
@@ -355,7 +357,11 @@ mod tests {
             for pending in [false, true] {
                 let mut before = pending;
                 let begins = begins(u64::from(escapes), &mut before);
-                assert_eq!(bytes_of(escapes, pending) & 0xffff, !begins as u32 & 0xffff, "{escapes:016b} {pending}");
+                assert_eq!(
+                    bytes_of(escapes, pending) & 0xffff,
+                    !begins as u32 & 0xffff,
+                    "{escapes:016b} {pending}"
+                );
             }
         }
     }

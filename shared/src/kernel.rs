@@ -34,11 +34,13 @@
 //! | [`FsstDecode`], [`FsstDecodeStrings`] | codes of strings, splits | the strings, and where each begins |
 //! | [`FsstMeasure`], [`CountScan`] | codes of strings | splits, where there are none |
 //! | [`FsstLengths`], [`CountScan`], [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | the same | the same, as others do it |
+//! | [`FsstMatch`] | codes of strings, an automaton | which of them match |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod bitmap;
 mod columns;
 mod fsst;
+mod fsst_match;
 mod results;
 mod strict;
 mod tape;
@@ -55,10 +57,11 @@ pub use columns::{
     PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
 };
 pub use fsst::{
-    FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstBuffered, FsstBytes,
-    FsstDecode, FsstDecodeArgs, FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs,
+    FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstBuffered,
+    FsstBytes, FsstDecode, FsstDecodeArgs, FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs,
     FsstMeasure, FsstMeasureArgs, FsstShared, FsstWords,
 };
+pub use fsst_match::{FsstMatch, FsstMatchArgs, MATCH_STRINGS};
 pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
@@ -182,6 +185,7 @@ macro_rules! for_each_kernel {
             (FsstWords, fsst_words, fsst_ladder),
             (FsstShared, fsst_shared, fsst_ladder),
             (FsstBuffered, fsst_buffered, fsst_ladder),
+            (FsstMatch, fsst_match, fsst_match),
             (Copy16, copy_16, copy),
         }
     };

@@ -195,7 +195,8 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
     let table = table(rng, 200, 8);
     let case = Case::random(rng, table, 300, 40, 30);
     let mut tell = |codes: &[u8], splits: &[Split], offsets: &[u64], len, way| -> anyhow::Result<_> {
-        let firsts = if offsets.is_empty() || splits.is_empty() { Vec::new() } else { firsts(offsets, codes.len()) };
+        let firsts =
+            if offsets.is_empty() || splits.is_empty() { Vec::new() } else { firsts(offsets, codes.len()) };
         let codes = Codes { table: &case.table, codes, splits, first_strings: &firsts, offsets, len };
         on_device.load(stage.device(), &codes)?;
         stage.decode(&on_device, way)?;
@@ -211,7 +212,12 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
         for at in [symbols[0], symbols[symbols.len() / 2], symbols[symbols.len() - 1]] {
             let mut altered = codes.to_vec();
             altered[at] = 230;
-            assert_eq!(tell(&altered, splits, offsets, len, way)?, Some(CodesFault::Unknown), "{way:?}: code {at} of {}", codes.len());
+            assert_eq!(
+                tell(&altered, splits, offsets, len, way)?,
+                Some(CodesFault::Unknown),
+                "{way:?}: code {at} of {}",
+                codes.len()
+            );
         }
         // An escape as the last code of all, and of a string.
         let mut altered = codes.to_vec();
@@ -220,9 +226,8 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
             altered[last] = ESCAPE;
             assert!(tell(&altered, splits, offsets, len, way)?.is_some());
         }
-        let escape = (0..codes.len() - 1).find(|at| {
-            codes[*at] == ESCAPE && case.table.decoded_len(&codes[..*at]).is_ok()
-        });
+        let escape = (0..codes.len() - 1)
+            .find(|at| codes[*at] == ESCAPE && case.table.decoded_len(&codes[..*at]).is_ok());
         let mut moved = offsets.to_vec();
         let string = moved.partition_point(|offset| *offset <= escape.unwrap() as u64);
         moved[string] = escape.unwrap() as u64 + 1;
@@ -242,7 +247,10 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
                 if altered != bits {
                     let told = tell(codes, &splits, offsets, len, Decoding::Splits)?;
                     // What is read as a byte may be a symbol, and the other way round.
-                    assert!(told.is_some_and(|fault| fault != CodesFault::Far), "split {at}: {altered:x}: {told:?}");
+                    assert!(
+                        told.is_some_and(|fault| fault != CodesFault::Far),
+                        "split {at}: {altered:x}: {told:?}"
+                    );
                 }
             }
         }
@@ -250,7 +258,8 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
     // Nothing but 255s: whether one is an escape is too far to be seen without splits.
     let strings = [vec![ESCAPE; 40 << 11]];
     let many = Case::new(case.table, &strings);
-    let told = tell(&many.codes, &many.splits, &many.code_offsets, many.text.len() as u64, Decoding::Measured)?;
+    let told =
+        tell(&many.codes, &many.splits, &many.code_offsets, many.text.len() as u64, Decoding::Measured)?;
     assert_eq!(told, Some(CodesFault::Far));
     let told = tell(&many.codes, &many.splits, &many.code_offsets, many.text.len() as u64, Decoding::Splits)?;
     assert_eq!(told, None);
@@ -278,12 +287,16 @@ pub fn suite<A: Accelerator>(stage: &mut FsstStage<A>, seed: u64, rounds: usize)
         };
         let escapes = [0, 5, 300, 1000][rng.below(4)];
         let case = Case::random(&mut rng, table, strings, length, escapes);
-        let name = format!("round {round}: {symbols} symbols of up to {longest}, {strings} strings of up to {length}, {escapes} escapes");
+        let name = format!(
+            "round {round}: {symbols} symbols of up to {longest}, {strings} strings of up to {length}, {escapes} escapes"
+        );
         check(stage, &mut on_device, &case, &name)?;
     }
     // Lengths around what a lane, a warp and a block take, of codes that are short and long, and of nothing but escapes.
     let symbols = Table::new(&[u64::from_le_bytes(*b"abcdefgh"), u64::from(b'x')], &[8, 1])?;
-    for codes in [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 511, 512, 513, 2047, 2048, 2049, 4095, 4096, 4097, 6145] {
+    for codes in
+        [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 511, 512, 513, 2047, 2048, 2049, 4095, 4096, 4097, 6145]
+    {
         for unit in [&[0][..], &[1], &[255, 255], &[255, 7], &[1, 255, 255], &[0, 255, 255, 255, 255]] {
             let mut string: Vec<u8> = unit.iter().copied().cycle().take(codes).collect();
             if symbols.decoded_len(&string).is_err() {

@@ -24,14 +24,31 @@ fn urls(count: usize) -> Vec<Vec<u8>> {
         s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (s >> 33) % n
     };
-    let words: Vec<String> = (0..3000).map(|_| (0..3 + r(7)).map(|_| (b'a' + r(26) as u8) as char).collect()).collect();
-    (0..count).map(|_| {
-        let mut z = |n: u64| { let a = r(n); let b = r(n); a.min(b).min(r(n)) as usize };
-        let mut u = format!("http://{}.{}/{}/{}", words[z(400)], ["example.ru", "example.com", "example.net"][z(3)], words[z(900)], words[z(3000)]);
-        if z(3) == 0 { u += &format!("?page={}&id={}&lr={}", z(40), z(100_000_000), z(300)); }
-        if z(4) == 0 { u += &format!("/{}-{}.html#{}", words[z(3000)], words[z(3000)], z(90000)); }
-        u.into_bytes()
-    }).collect()
+    let words: Vec<String> =
+        (0..3000).map(|_| (0..3 + r(7)).map(|_| (b'a' + r(26) as u8) as char).collect()).collect();
+    (0..count)
+        .map(|_| {
+            let mut z = |n: u64| {
+                let a = r(n);
+                let b = r(n);
+                a.min(b).min(r(n)) as usize
+            };
+            let mut u = format!(
+                "http://{}.{}/{}/{}",
+                words[z(400)],
+                ["example.ru", "example.com", "example.net"][z(3)],
+                words[z(900)],
+                words[z(3000)]
+            );
+            if z(3) == 0 {
+                u += &format!("?page={}&id={}&lr={}", z(40), z(100_000_000), z(300));
+            }
+            if z(4) == 0 {
+                u += &format!("/{}-{}.html#{}", words[z(3000)], words[z(3000)], z(90000));
+            }
+            u.into_bytes()
+        })
+        .collect()
 }
 
 fn main() -> Result<()> {
@@ -40,10 +57,19 @@ fn main() -> Result<()> {
     let urls = urls(cli.strings);
     let sample: Vec<&[u8]> = urls.iter().map(|u| &u[..]).collect();
     let compressor = fsst::Compressor::train(&sample);
-    let table = Table::new(&compressor.symbol_table().iter().map(|s| s.to_u64()).collect::<Vec<_>>(), compressor.symbol_lengths())?;
+    let table = Table::new(
+        &compressor.symbol_table().iter().map(|s| s.to_u64()).collect::<Vec<_>>(),
+        compressor.symbol_lengths(),
+    )?;
     let strings: Vec<Vec<u8>> = urls.iter().map(|u| compressor.compress(u)).collect();
     let case = Case::new(table, &strings);
-    println!("{} strings, {} bytes, {} codes, ratio {:.3}", strings.len(), case.text.len(), case.codes.len(), case.text.len() as f64 / case.codes.len() as f64);
+    println!(
+        "{} strings, {} bytes, {} codes, ratio {:.3}",
+        strings.len(),
+        case.text.len(),
+        case.codes.len(),
+        case.text.len() as f64 / case.codes.len() as f64
+    );
     let mut stage = FsstStage::new(Cuda::new(cli.cuda)?);
     let mut on_device = DeviceCodes::default();
     let bytes = case.text.len() as f64;
@@ -72,7 +98,11 @@ fn main() -> Result<()> {
         times.remove(0);
         times.sort_by(f64::total_cmp);
         let median = times[times.len() / 2];
-        print!("{name:24} {median:8.3} ms, least {:8.3}: {:7.1} GB/s of output", times[0], bytes / median / 1e6);
+        print!(
+            "{name:24} {median:8.3} ms, least {:8.3}: {:7.1} GB/s of output",
+            times[0],
+            bytes / median / 1e6
+        );
         for kernel in kernels {
             print!("  {kernel:?}");
         }

@@ -182,7 +182,12 @@ impl Output for Buffered<'_> {
 
 /// Decodes codes from `begin` to `end`.
 #[inline(always)]
-fn decode(mut codes: impl Codes, table: impl Symbols, (begin, end): (usize, usize), output: &mut impl Output) {
+fn decode(
+    mut codes: impl Codes,
+    table: impl Symbols,
+    (begin, end): (usize, usize),
+    output: &mut impl Output,
+) {
     let mut at = begin;
     while at < end {
         let code = codes.at(at);

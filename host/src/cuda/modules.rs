@@ -46,7 +46,7 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 20] = modules![
+const MODULES: [KernelModule; 21] = modules![
     "index",
     "slots",
     "slots_loose",
@@ -66,6 +66,7 @@ const MODULES: [KernelModule; 20] = modules![
     "wah",
     "fsst",
     "fsst_ladder",
+    "fsst_match",
     "copy"
 ];
 

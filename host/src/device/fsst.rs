@@ -3,8 +3,8 @@
 use warpath_shared::fsst::{SPLIT_CODES, Split, TABLE_WORDS, Table};
 use warpath_shared::kernel::{
     CountScan, FSST_ESCAPE, FSST_FAR, FSST_UNKNOWN, FsstBuffered, FsstBytes, FsstDecode, FsstDecodeArgs,
-    FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstMeasure, FsstMeasureArgs, FsstShared,
-    FsstWords, ScanArgs,
+    FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstMeasure, FsstMeasureArgs,
+    FsstShared, FsstWords, ScanArgs,
 };
 
 use super::upload::Uploads;

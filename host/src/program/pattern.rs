@@ -32,6 +32,7 @@ use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Hir, Look};
 
 use crate::jsonpath::PatternKind;
+pub(crate) use determinise::Automaton;
 use determinise::{MAX_ENTRIES, MAX_VISITS, determinise};
 use minimise::minimise;
 use parse::{MAX_GROUPS, parse};
@@ -82,6 +83,16 @@ pub(crate) fn compile(pattern: &str, kind: PatternKind) -> Result<Compiled, TooL
     };
     let automaton = determinise(&nfa, start)?;
     Ok(Compiled::Automaton(table(&minimise(&automaton))?))
+}
+
+/// The smallest automaton of an expression that is read from a string's first byte on: to its last one ([`PatternKind::Match`]), or as far as there is a match
+/// ([`PatternKind::Search`]).
+///
+/// # Errors
+/// As for [`compile`], but for [`TooLarge::Table`]: no table is made.
+pub(crate) fn anchored(hir: Hir, kind: PatternKind) -> Result<Automaton, TooLarge> {
+    let nfa = nfa(hir, kind, EXPRESSION_BYTES).ok_or(TooLarge::Expression)?;
+    Ok(minimise(&determinise(&nfa, nfa.start_anchored())?))
 }
 
 /// The pattern as an NFA over bytes, in which a path from the start to a match says that `kind` holds; `None` if it takes more than

@@ -66,7 +66,12 @@ impl FsstDecodeArgs<'_> {
 }
 
 /// What holds for all that reads codes by splits. Says how many there are.
-fn check_codes(sizes: &Sizes, codes: View<'_, u8>, table: View<'_, u64>, len: u64) -> Result<usize, SizeError> {
+fn check_codes(
+    sizes: &Sizes,
+    codes: View<'_, u8>,
+    table: View<'_, u64>,
+    len: u64,
+) -> Result<usize, SizeError> {
     let tiles = codes.len() / SPLIT_CODES;
     sizes.at_least("codes ≥ 1", len as usize, 1)?;
     sizes.equal("splits × 2048 = codes", tiles, (len as usize).div_ceil(SPLIT_CODES))?;

@@ -27,7 +27,7 @@ use warpath_tests::results;
 use warpath_tests::strict;
 use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
-use warpath_tests::{bitmaps, conformance};
+use warpath_tests::{bitmaps, conformance, fsst_match};
 
 /// GpJSON's six queries, two that say in RFC 9535's terms what its filters mean, and some of the rest of the grammar.
 const FIELD_QUERIES: [(&str, &[&str]); 11] = [
@@ -97,6 +97,10 @@ fn main() -> Result<()> {
                 bitmaps::suite(&mut stage, 2, 6, 2_000_000)
             })?;
             let cuda = warpath::cuda::Cuda::new(*number)?;
+            step("patterns of compressed strings", || {
+                fsst_match::suite(&cuda, 1, 200, 5000)?;
+                fsst_match::suite(&cuda, 2, 4, 1_000_000)
+            })?;
             step("bitmaps of bins, by a maker", || {
                 bitmaps::index::check_makers(&cuda, &mut Rng::new(3), 5_000_000)
             })?;

@@ -16,7 +16,7 @@ use super::numbers::Numbers;
 
 /// A deterministic automaton over classes of bytes, whose first three states are those of a table: [`NOTHING`], [`EVERYTHING`] and
 /// [`START`].
-pub(super) struct Automaton {
+pub(crate) struct Automaton {
     /// The class of each byte.
     pub class_of: [u32; 256],
     /// How many there are.
