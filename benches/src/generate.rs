@@ -11,6 +11,7 @@
 //! | [`Shape::Walmart`] | a product; 30 % have `bestMarketplacePrice` | 1.2 kB | `$.bestMarketplacePrice.price`, `$.name` |
 //! | [`Shape::BestBuy`] | a product; `categoryPath` has 2 to 6 entries, and other arrays nest | 2.5 kB | `$.categoryPath[1:3].id` |
 //! | [`Shape::Maps`] | an answer with directions: routes of legs of steps | 34 kB (10 to 60) | `$.routes[*].legs[*].steps[*].distance.text` |
+//! | [`Shape::Urls`] | a URL, for measuring how strings are compressed: no JSON | 68 B | |
 //! | [`Shape::Sized`] | lists of small objects around a user | as asked for, exactly | `$.user.name`, `$.user[?@ == "mythic"]` (0.1 %), `"rare"` (1 %), `"scarce"` (10 %), `"common"` (88.9 %) |
 //!
 //! 85 % of the bytes of the tweets are in strings as a string bitmap counts them, from the opening quote up to but not
@@ -26,11 +27,13 @@
 
 mod array;
 mod bestbuy;
+pub mod columns;
 mod maps;
 pub(crate) mod random;
 mod sized;
 mod text;
 mod twitter;
+mod urls;
 mod walmart;
 
 use std::io::{self, Write};
@@ -55,7 +58,7 @@ pub const SIZED_BYTES: RangeInclusive<u32> = 100..=64 << 20;
 
 /// What the records look like.
 ///
-/// As text it is `twitter`, `walmart`, `bestbuy`, `maps`, or `sized:BYTES`.
+/// As text it is `twitter`, `walmart`, `bestbuy`, `maps`, `urls`, or `sized:BYTES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Tweets, some with a whole tweet inside.
@@ -66,6 +69,8 @@ pub enum Shape {
     BestBuy,
     /// Directions: large, deep records of short strings and numbers.
     Maps,
+    /// URLs as a web counter meets them, one a line: no JSON.
+    Urls,
     /// Records of this many bytes each, newline included, of which there must be [`SIZED_BYTES`].
     Sized(u32),
 }
@@ -81,6 +86,7 @@ impl Shape {
             Shape::Walmart => "walmart",
             Shape::BestBuy => "bestbuy",
             Shape::Maps => "maps",
+            Shape::Urls => "urls",
             Shape::Sized(_) => "sized",
         }
     }
@@ -92,6 +98,7 @@ impl Shape {
             Shape::Walmart => 1,
             Shape::BestBuy => 2,
             Shape::Maps => 3,
+            Shape::Urls => 5,
             Shape::Sized(line_bytes) => 4 | u64::from(line_bytes) << 8,
         }
     }
@@ -109,14 +116,14 @@ impl FromStr for Shape {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(shape) = Self::ALL.into_iter().find(|shape| shape.name() == text) {
+        if let Some(shape) = Self::ALL.into_iter().chain([Shape::Urls]).find(|shape| shape.name() == text) {
             return Ok(shape);
         }
         let line_bytes = text.strip_prefix("sized:").and_then(|bytes| bytes.parse().ok());
         match line_bytes {
             Some(line_bytes) if SIZED_BYTES.contains(&line_bytes) => Ok(Shape::Sized(line_bytes)),
             _ => Err(format!(
-                "shapes are twitter, walmart, bestbuy, maps and sized:BYTES, of {} to {} bytes a record",
+                "shapes are twitter, walmart, bestbuy, maps, urls and sized:BYTES, of {} to {} bytes a record",
                 SIZED_BYTES.start(),
                 SIZED_BYTES.end()
             )),
@@ -150,6 +157,7 @@ enum Maker {
     Walmart(walmart::Products),
     BestBuy(bestbuy::Products),
     Maps(maps::Directions),
+    Urls(urls::Urls),
     Sized(sized::Records),
 }
 
@@ -169,6 +177,7 @@ impl Generator {
             Shape::Walmart => Maker::Walmart(walmart::Products::new(block)),
             Shape::BestBuy => Maker::BestBuy(bestbuy::Products::new(block)),
             Shape::Maps => Maker::Maps(maps::Directions),
+            Shape::Urls => Maker::Urls(urls::Urls),
             Shape::Sized(line_bytes) => {
                 assert!(SIZED_BYTES.contains(&line_bytes), "records of {line_bytes} bytes");
                 Maker::Sized(sized::Records::new(line_bytes, block))
@@ -177,13 +186,14 @@ impl Generator {
         Self { random: Random::new(shape.key(), seed, block), maker }
     }
 
-    /// Appends the next record to `out`: one JSON object in one line, without the newline.
+    /// Appends the next record to `out`: one JSON object, or a URL, in one line, without the newline.
     pub fn record(&mut self, out: &mut Vec<u8>) {
         match &mut self.maker {
             Maker::Twitter(tweets) => tweets.record(&mut self.random, out),
             Maker::Walmart(products) => products.record(&mut self.random, out),
             Maker::BestBuy(products) => products.record(&mut self.random, out),
             Maker::Maps(directions) => directions.record(&mut self.random, out),
+            Maker::Urls(urls) => urls.record(&mut self.random, out),
             Maker::Sized(records) => records.record(&mut self.random, out),
         }
     }

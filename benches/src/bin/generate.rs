@@ -17,7 +17,7 @@ use warpath_benches::generate::{ArrayWriter, Generator, Shape, Stats, write_ndjs
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {
-    /// What the records look like: twitter, walmart, bestbuy, maps, or sized:BYTES for records of that many bytes each
+    /// What the records look like: twitter, walmart, bestbuy, maps, urls (no JSON), or sized:BYTES for records of that many bytes each
     #[arg(long)]
     shape: Shape,
 

@@ -38,6 +38,19 @@ impl Random {
         choices[self.below(choices.len() as u32) as usize]
     }
 
+    /// One of some choices, the first the most often: as Zipf has it, about so often as the reciprocal of its place.
+    pub(crate) fn skewed<T: Copy>(&mut self, choices: &[T]) -> T {
+        // Places 0, 1 and 2, 3 to 6, and so on are as likely together: in integers, so that it is the same everywhere.
+        let digits = usize::BITS - choices.len().leading_zeros();
+        loop {
+            let length = self.below(digits);
+            let at = (1_u32 << length) - 1 + self.below(1 << length);
+            if let Some(choice) = choices.get(at as usize) {
+                return *choice;
+            }
+        }
+    }
+
     /// A number below `2^digits`, each binary length about as likely as any other: counts of followers and the like.
     pub(crate) fn count(&mut self, digits: u32) -> u64 {
         let length = self.below(digits + 1);

@@ -234,7 +234,7 @@ fn kinds_of_sized_records_are_as_rare_as_stated() {
 
 #[test]
 fn shapes_have_names() {
-    for shape in Shape::ALL {
+    for shape in Shape::ALL.into_iter().chain([Shape::Urls]) {
         assert_eq!(shape.name().parse(), Ok(shape));
     }
     assert_eq!("sized:1000".parse(), Ok(Shape::Sized(1000)));
@@ -245,7 +245,7 @@ fn shapes_have_names() {
 
 #[test]
 fn bytes_depend_on_the_seed_only() {
-    for shape in Shape::ALL.into_iter().chain([Shape::Sized(1_234)]) {
+    for shape in Shape::ALL.into_iter().chain([Shape::Urls, Shape::Sized(1_234)]) {
         let bytes = ndjson(shape, 1, 3 << 20);
         assert!(bytes == ndjson(shape, 1, 3 << 20), "{}", shape.name());
         assert!(bytes != ndjson(shape, 2, 3 << 20), "{}", shape.name());
@@ -265,7 +265,7 @@ fn bytes_depend_on_the_seed_only() {
 
 #[test]
 fn bytes_do_not_depend_on_the_number_of_threads() {
-    for shape in Shape::ALL.into_iter().chain([Shape::Sized(1_234), Shape::Sized(2 << 20)]) {
+    for shape in Shape::ALL.into_iter().chain([Shape::Urls, Shape::Sized(1_234), Shape::Sized(2 << 20)]) {
         for target_bytes in [0, 1, 10_000, 1 << 20, (5 << 20) + 12_345] {
             let (bytes, stats) = with_threads(shape, target_bytes, 1);
             for count in [2, 3, 16] {

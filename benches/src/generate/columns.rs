@@ -1,0 +1,154 @@
+//! Columns of strings: what dictionaries and symbol tables are measured with.
+
+use super::random::Random;
+use super::text::Put;
+use super::{Generator, Shape};
+
+/// Strings in a column: string *i* is what is in `values` from offset *i* to offset *i* + 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Strings {
+    /// The bytes of all strings, one behind the other.
+    pub values: Vec<u8>,
+    /// Where each begins, and behind them where the last ends.
+    pub offsets: Vec<u64>,
+}
+
+/// Strings are made in blocks of so many, each from a stream of its own, so that fewer are the first of more. Part of the data's definition.
+const BLOCK: u64 = 1 << 16;
+
+/// What tells the streams of columns apart, and from those of shapes. Part of the data's definition.
+const NAMES: u64 = 0x101;
+const RANDOM: u64 = 0x102;
+
+impl Strings {
+    /// So many strings, each of what `one` appends.
+    fn made(count: u64, key: u64, seed: u64, mut one: impl FnMut(&mut Random, &mut Vec<u8>)) -> Self {
+        let (mut values, mut offsets) = (Vec::new(), vec![0]);
+        for block in 0..count.div_ceil(BLOCK) {
+            let mut random = Random::new(key, seed, block);
+            for _ in block * BLOCK..count.min((block + 1) * BLOCK) {
+                one(&mut random, &mut values);
+                offsets.push(values.len() as u64);
+            }
+        }
+        Self { values, offsets }
+    }
+}
+
+/// The lines of a shape, up to so many.
+fn lines(shape: Shape, count: u64, seed: u64) -> Strings {
+    let (mut strings, mut block) = (Strings { values: Vec::new(), offsets: vec![0] }, 0);
+    while (strings.offsets.len() as u64) <= count {
+        let mut generator = Generator::for_block(shape, seed, block);
+        let begin = strings.values.len();
+        while strings.values.len() - begin < super::BLOCK_BYTES && (strings.offsets.len() as u64) <= count {
+            generator.record(&mut strings.values);
+            strings.offsets.push(strings.values.len() as u64);
+        }
+        block += 1;
+    }
+    strings
+}
+
+/// URLs, as [`Shape::Urls`] has them.
+#[must_use]
+pub fn urls(count: u64, seed: u64) -> Strings {
+    lines(Shape::Urls, count, seed)
+}
+
+/// JSON records, each with the keys of a small product.
+#[must_use]
+pub fn records(count: u64, seed: u64) -> Strings {
+    lines(Shape::Walmart, count, seed)
+}
+
+#[rustfmt::skip]
+const GIVEN: &[&str] = &[
+    "Anna", "James", "Maria", "Mohammed", "Olga", "Wei", "John", "Fatima", "Elena", "David", "José", "Sofia", "Ivan", "Aisha",
+    "Peter", "Nina", "Lukas", "Emma", "Noah", "Chloé", "Yuki", "Björn", "Priya", "Carlos", "Zoë", "Thomas", "Ingrid", "Paulo",
+];
+
+#[rustfmt::skip]
+const FAMILY: &[&str] = &[
+    "Smith", "Ivanova", "García", "Müller", "Nguyen", "Kim", "Silva", "Kowalski", "Rossi", "Andersson", "Johnson", "Okafor",
+    "Tanaka", "Haddad", "Petrov", "Dubois", "O'Neill", "van Dijk", "Fernández", "Schmidt", "Brown", "Novák", "Costa", "Singh",
+];
+
+/// Names of persons: given names, some with an initial or a second one, and family names, the first of the lists the most frequent.
+#[must_use]
+pub fn names(count: u64, seed: u64) -> Strings {
+    Strings::made(count, NAMES, seed, |random, out| {
+        out.put(random.skewed(GIVEN));
+        match random.below(6) {
+            0 => {
+                out.push(b' ');
+                out.push(b'A' + random.below(26) as u8);
+                out.push(b'.');
+            }
+            1 => {
+                out.push(b' ');
+                out.put(random.skewed(GIVEN));
+            }
+            _ => {}
+        }
+        out.push(b' ');
+        out.put(random.skewed(FAMILY));
+        if random.chance(80) {
+            out.push(b'-');
+            out.put(random.skewed(FAMILY));
+        }
+    })
+}
+
+/// Strings of 0 to 63 random bytes: what cannot be compressed.
+#[must_use]
+pub fn random(count: u64, seed: u64) -> Strings {
+    Strings::made(count, RANDOM, seed, |random, out| {
+        let len = random.below(64);
+        for _ in 0..len {
+            out.push(random.bits() as u8);
+        }
+    })
+}
+
+/// The same string of 20 bytes, whatever the seed.
+#[must_use]
+pub fn equal(count: u64, _seed: u64) -> Strings {
+    Strings::made(count, 0, 0, |_, out| out.put("the same every time."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Make = fn(u64, u64) -> Strings;
+    const ALL: [(&str, Make); 5] =
+        [("urls", urls), ("records", records), ("names", names), ("random", random), ("equal", equal)];
+
+    #[test]
+    fn fewer_strings_are_the_first_of_more() {
+        for (name, make) in ALL {
+            let many = make(70_000, 1);
+            assert_eq!(many.offsets.len(), 70_001, "{name}");
+            assert!(many.offsets.is_sorted() && many.offsets[70_000] == many.values.len() as u64, "{name}");
+            for count in [0, 1, 20_000] {
+                let few = make(count, 1);
+                assert_eq!(few.offsets, many.offsets[..=count as usize], "{name}");
+                assert!(few.values == many.values[..few.values.len()], "{name}");
+            }
+            assert_eq!(make(20_000, 2).values != make(20_000, 1).values, name != "equal", "{name}");
+        }
+    }
+
+    #[test]
+    fn urls_are_as_long_as_clickbenchs() {
+        let Strings { values, offsets } = urls(50_000, 1);
+        let mean = values.len() as f64 / 50_000.0;
+        assert!((60.0..90.0).contains(&mean), "{mean}");
+        let url = |at: usize| &values[offsets[at] as usize..offsets[at + 1] as usize];
+        assert!((0..50_000).all(|at| url(at).starts_with(b"http") && url(at).is_ascii()));
+        // Many are there more than once, but most are not.
+        let distinct: std::collections::HashSet<&[u8]> = (0..50_000).map(url).collect();
+        assert!((15_000..45_000).contains(&distinct.len()), "{}", distinct.len());
+    }
+}
