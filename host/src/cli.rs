@@ -6,7 +6,7 @@
 //! | [`failure`] | what went wrong, and which exit code says so? |
 //! | [`files`] | which inputs do the arguments name? |
 //! | [`run`] | how are answers consumed: errors, limits, statistics, progress? |
-//! | [`query`], [`select`], [`validate`], [`index`], [`bitmap`], [`tree`], [`explain`], [`devices`] | what does each subcommand print? |
+//! | [`query`], [`select`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | what does each subcommand print? |
 //! | [`table`] | how are typed columns written? |
 //! | [`out`], [`ui`], [`progress`] | where does it all go? |
 
@@ -18,6 +18,7 @@ mod failure;
 mod files;
 mod index;
 mod out;
+mod pack;
 mod progress;
 mod query;
 mod run;
@@ -70,6 +71,8 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Bitmap { command: BitmapCommand::Build(args) } => bitmap::build(&args, ui, started),
         Command::Bitmap { command: BitmapCommand::Info(args) } => bitmap::info(&args),
         Command::Bitmap { command: BitmapCommand::Range(args) } => bitmap::range(args, ui, started),
+        Command::Pack(args) => pack::pack_file(&args, ui, started),
+        Command::Unpack(args) => pack::unpack_file(&args),
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args),
         Command::Devices => devices::run(),
@@ -101,7 +104,7 @@ fn color_asked(args: &[OsString]) -> When {
 }
 
 /// Subcommands that the documents speak of and that are not there yet.
-const PLANNED: [&str; 4] = ["filter", "pack", "unpack", "completions"];
+const PLANNED: [&str; 2] = ["filter", "completions"];
 
 /// The planned subcommand that an unknown one is.
 fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
@@ -117,7 +120,7 @@ fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
 fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCode {
     if let Some(name) = planned(error, args) {
         let failure = Failure::usage(format!("`warpath {name}` is not there yet")).with_help(
-            "there are `query`, `select`, `validate`, `index`, `bitmap`, `tree`, `explain` and `devices`",
+            "there are `query`, `select`, `validate`, `index`, `bitmap`, `pack`, `unpack`, `tree`, `explain` and `devices`",
         );
         failure.report(&Ui::new(color, false));
         return failure.exit_code();

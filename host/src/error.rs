@@ -139,6 +139,14 @@ pub enum InputError {
         /// What the decoder says.
         source: std::io::Error,
     },
+    /// It is no packed file, or a damaged one, or one of another version.
+    #[error("{name}: packed data is damaged: {what}")]
+    Packed {
+        /// The file, or `<stdin>`.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
     /// A record is malformed.
     #[error(transparent)]
     Record(#[from] RecordError),

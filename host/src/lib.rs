@@ -29,6 +29,7 @@
 //! | [`columns`] | how do answers become typed columns, in Arrow's layout? |
 //! | [`device`] | which kernels run on it, in which order? |
 //! | [`bitmap`] | which records have such values, asked of compressed bitmaps? |
+//! | [`packed`] | what if the lines themselves are kept compressed? |
 //! | [`tree`] | what is a document's tree, and how is it made without a stack? |
 //! | [`fsst`] | how are strings compressed, so that each can be decoded on its own? |
 //! | [`dump`] | what does an index look like? |
@@ -50,6 +51,7 @@ pub mod fsst;
 pub mod index_file;
 mod input;
 pub mod jsonpath;
+pub mod packed;
 mod program;
 mod resident;
 mod stamp;

@@ -26,7 +26,7 @@ Examples:
   warpath select --format parquet -o langs.parquet id:int64='$.id' lang='$.user.lang' -- log.ndjson
 
 Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
-Inputs are one JSON value a line, plain, gzip or zstd, whatever their names. A malformed line is
+Inputs are one JSON value a line, plain, packed, gzip or zstd, whatever their names. A malformed line is
 reported as FILE:LINE:BYTE and never changes how its neighbours are read. With --input json, each
 input is one JSON document, on one line or many.
 
@@ -73,6 +73,10 @@ pub enum Command {
         #[command(subcommand)]
         command: BitmapCommand,
     },
+    /// Pack lines, so that they take half the room or less, and are read as they are
+    Pack(PackArgs),
+    /// Give back what was packed, or some lines of it
+    Unpack(UnpackArgs),
     /// Print the tree of each record, node by node
     Tree(TreeArgs),
     /// Show what queries compile to, and what would run where
@@ -227,6 +231,78 @@ pub struct ValidateArgs {
 
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// Pack lines, so that they take half the room or less, and are read as they are
+///
+/// `query`, `select`, `validate`, `index` and `bitmap` read packed files as others, recognised by content, any part of them at once. On a GPU the packed bytes are
+/// copied to the device and decoded there. Strings are compressed by FSST, in groups of lines with a table each.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath pack tweets.ndjson -o tweets.wpk
+  warpath query '$.user.lang' tweets.wpk
+  zcat old.gz | warpath pack - -o old.wpk --stats")]
+pub struct PackArgs {
+    /// The file, plain, gzip or zstd; `-`: standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Where to write the packed file, beside its place and renamed when all of it is there; `-`: standard output
+    #[arg(short, long, value_name = "FILE.wpk")]
+    pub output: PathBuf,
+
+    /// Bytes of text of a group: a number, or one of KiB, MiB or GiB [default: 16MiB]
+    ///
+    /// A device answers a group at once, so that larger ones take more of its memory, and smaller ones more time.
+    #[arg(long, value_name = "SIZE", value_parser = partition_size)]
+    pub group_size: Option<usize>,
+
+    /// Say at the end how much was packed into how much
+    #[arg(long, help_heading = "Messages")]
+    pub stats: bool,
+}
+
+/// Give back what was packed, byte for byte, or some lines of it
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath unpack tweets.wpk -o tweets.ndjson
+  warpath unpack --lines 1000000-1000009 tweets.wpk
+  warpath unpack --check tweets.wpk")]
+pub struct UnpackArgs {
+    /// The packed file; `-`: standard input
+    #[arg(value_name = "FILE.wpk")]
+    pub file: PathBuf,
+
+    /// Write to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Only these lines, counted from 1, such as 1000-1009, 1000- or 1000: no others are decoded but those that stand near them
+    #[arg(long, value_name = "FIRST-LAST", value_parser = line_range)]
+    pub lines: Option<std::ops::Range<u64>>,
+
+    /// Check every byte of the file, and say what it has; text is written only with `--lines`
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Lines, counted from 1, as a range counted from 0.
+fn line_range(text: &str) -> Result<std::ops::Range<u64>, String> {
+    let number = |text: &str| match text.parse::<u64>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!("`{text}` is no line: they are counted from 1")),
+    };
+    let (first, last) = match text.split_once('-') {
+        None => (number(text)?, number(text)?),
+        Some((first, "")) => (number(first)?, u64::MAX),
+        Some((first, last)) => (number(first)?, number(last)?),
+    };
+    if last < first {
+        return Err(format!("there are no lines from {first} to {last}"));
+    }
+    Ok(first - 1..last)
 }
 
 #[derive(Subcommand)]

@@ -25,19 +25,44 @@ use super::buffers::{Buffers, Lent};
 use super::{BYTE_ORDER_MARK, Text};
 use crate::document::Note;
 use crate::error::{Error, InputError};
+use crate::packed::PackedFile;
 
 /// Bytes that are read at first of a line that goes on behind its part; then twice as many, and so on.
 const TAIL_BYTES: usize = 4 << 10;
 
-/// A regular file that is not compressed.
+/// A file of which any part can be read: one that is not compressed, or packed lines, as they were before.
 #[derive(Debug)]
 pub(crate) struct PlainFile {
-    file: File,
+    file: Bytes,
     name: Arc<str>,
     /// Where the input begins in it.
     base: u64,
     /// How many bytes the input had when it was opened.
     len: u64,
+}
+
+/// Where the bytes of a file come from.
+#[derive(Debug)]
+enum Bytes {
+    File(File),
+    Packed(PackedFile),
+}
+
+impl Bytes {
+    /// Reads some bytes from a place on: none at the end.
+    fn read_at(&self, room: &mut [u8], at: u64) -> io::Result<usize> {
+        match self {
+            Self::File(file) => read_at(file, room, at),
+            Self::Packed(packed) => packed.read_at(room, at).map_err(|error| match error {
+                Error::Input(error) => error.into(),
+                error => io::Error::other(error),
+            }),
+        }
+    }
+
+    fn fill_at(&self, room: &mut [u8], at: u64) -> (usize, io::Result<()>) {
+        fill_by(|room, at| self.read_at(room, at), room, at)
+    }
 }
 
 /// What is said of a file that ends early.
@@ -78,7 +103,7 @@ impl Stretch<'_> {
         self.buffer.grow(len, self.filled)?;
         while self.filled < len {
             let at = self.file.base + self.from + self.filled as u64;
-            match read_at(&self.file.file, &mut self.buffer[self.filled..len], at) {
+            match self.file.file.read_at(&mut self.buffer[self.filled..len], at) {
                 Ok(0) if self.from + (self.filled as u64) < self.file.len => {
                     return Err(self.file.failed(shorter()));
                 }
@@ -134,7 +159,21 @@ impl PlainFile {
     /// A file whose byte at `base` is the input's first.
     pub fn new(file: File, name: Arc<str>, base: u64) -> io::Result<Self> {
         let len = file.metadata()?.len().saturating_sub(base);
-        Ok(Self { file, name, base, len })
+        Ok(Self { file: Bytes::File(file), name, base, len })
+    }
+
+    /// Packed lines.
+    pub fn packed(packed: PackedFile) -> Self {
+        let (name, len) = (packed.name().into(), packed.info().text_bytes);
+        Self { file: Bytes::Packed(packed), name, base: 0, len }
+    }
+
+    /// The packed file that it is, if it is one.
+    pub fn as_packed(&self) -> Option<&PackedFile> {
+        match &self.file {
+            Bytes::Packed(packed) => Some(packed),
+            Bytes::File(_) => None,
+        }
     }
 
     /// The first bytes, up to 4.
@@ -142,7 +181,7 @@ impl PlainFile {
         let mut head = [0; 4];
         let mut filled = 0;
         while filled < head.len() {
-            match read_at(&self.file, &mut head[filled..], self.base + filled as u64) {
+            match self.file.read_at(&mut head[filled..], self.base + filled as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -155,7 +194,7 @@ impl PlainFile {
     /// Whether it has as many bytes as the operating system says, which some files have not: those in `/sys` say 4,096.
     pub fn is_as_long_as_said(&self) -> io::Result<bool> {
         loop {
-            match read_at(&self.file, &mut [0], self.base + self.len - 1) {
+            match self.file.read_at(&mut [0], self.base + self.len - 1) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => return Ok(read? == 1),
             }
@@ -163,8 +202,14 @@ impl PlainFile {
     }
 
     /// The file.
+    ///
+    /// # Panics
+    /// If it is packed.
     pub fn into_file(self) -> File {
-        self.file
+        match self.file {
+            Bytes::File(file) => file,
+            Bytes::Packed(_) => panic!("a packed file is no plain one"),
+        }
     }
 
     /// How many bytes there were when it was opened.
@@ -184,7 +229,7 @@ impl PlainFile {
 
     /// The same, and how many bytes were there.
     pub fn fill(&self, buffer: &mut [u8], from: u64) -> (usize, Result<(), Error>) {
-        let (filled, read) = fill_at(&self.file, buffer, self.base + from);
+        let (filled, read) = self.file.fill_at(buffer, self.base + from);
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::UnexpectedEof => self.failed(shorter()),
             _ => self.failed(error),
@@ -214,7 +259,10 @@ impl PlainFile {
     }
 
     fn failed(&self, source: io::Error) -> Error {
-        InputError::Io { name: self.name.to_string(), source }.into()
+        match source.downcast::<InputError>() {
+            Ok(error) => error.into(),
+            Err(source) => InputError::Io { name: self.name.to_string(), source }.into(),
+        }
     }
 
     /// Reads the lines of the part of `size` bytes, or of those that there are, from `begin` on. No text gets more than `limit`
@@ -282,9 +330,18 @@ pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Resu
 
 /// The same, and how many bytes were there.
 fn fill_at(file: &File, buffer: &mut [u8], at: u64) -> (usize, io::Result<()>) {
+    fill_by(|room, at| read_at(file, room, at), buffer, at)
+}
+
+/// The same of anything that reads from a place on.
+fn fill_by(
+    read: impl Fn(&mut [u8], u64) -> io::Result<usize>,
+    buffer: &mut [u8],
+    at: u64,
+) -> (usize, io::Result<()>) {
     let mut filled = 0;
     while filled < buffer.len() {
-        match read_at(file, &mut buffer[filled..], at + filled as u64) {
+        match read(&mut buffer[filled..], at + filled as u64) {
             Ok(0) => return (filled, Err(io::ErrorKind::UnexpectedEof.into())),
             Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -8,6 +8,7 @@ use super::feed::Feed;
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 use crate::error::InputError;
+use crate::packed::{PackedFile, Unpacker, is_packed};
 
 /// An input that has not been opened yet.
 pub enum Source {
@@ -26,12 +27,15 @@ enum Compression {
     None,
     Gzip,
     Zstd,
+    /// Packed lines ([`crate::packed`]).
+    Packed,
 }
 
 impl Compression {
     fn of(head: &[u8]) -> Self {
         match head {
             [0x1f, 0x8b, ..] => Self::Gzip,
+            head if is_packed(head) => Self::Packed,
             // A frame, or a skippable frame before it.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
             _ => Self::None,
@@ -45,12 +49,14 @@ impl Compression {
             let rest = &head[1..];
             rest.iter().zip([0x2a, 0x4d, 0x18]).all(|(have, want)| *have == want)
         };
-        magic(&[0x1f, 0x8b]) || magic(&[0x28, 0xb5, 0x2f, 0xfd]) || skippable
+        let packed = b"\x89WPK";
+        magic(&[0x1f, 0x8b]) || magic(&[0x28, 0xb5, 0x2f, 0xfd]) || magic(packed) || skippable
     }
 
     fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
+            Self::Packed => Some("packed"),
             Self::Gzip => Some("gzip"),
             Self::Zstd => Some("zstd"),
         }
@@ -87,6 +93,7 @@ impl Decoded {
         let raw = Cursor::new(head).chain(raw);
         let reader: Box<dyn Read + Send> = match compression {
             Compression::None => Box::new(raw),
+            Compression::Packed => Box::new(Unpacker::new(buffered(raw), name.clone())),
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(raw))),
             Compression::Zstd => {
                 Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw)).map_err(failed)?)
@@ -108,6 +115,10 @@ impl Decoded {
 
     /// An error of the reader, by whose fault it is.
     fn error(&self, source: io::Error) -> InputError {
+        let source = match source.downcast::<InputError>() {
+            Ok(error) => return error,
+            Err(source) => source,
+        };
         let name = self.name.clone();
         match self.compression {
             // What the operating system says is about the file, not about what is in it.
@@ -116,6 +127,25 @@ impl Decoded {
             }
             _ => InputError::Io { name, source },
         }
+    }
+}
+
+impl Read for Decoded {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        Self::read(self, room).map_err(io::Error::from)
+    }
+}
+
+impl From<PathBuf> for Source {
+    fn from(path: PathBuf) -> Self {
+        Self::File(path)
+    }
+}
+
+impl From<&str> for Source {
+    /// The file of this path.
+    fn from(path: &str) -> Self {
+        Self::File(path.into())
     }
 }
 
@@ -155,6 +185,22 @@ impl Source {
         }
     }
 
+    /// Its bytes, decompressed, from the start to the end. What is packed is refused: by `pack`, which is who asks.
+    pub(crate) fn into_reader(self) -> Result<Box<dyn Read + Send>, InputError> {
+        let name = self.name();
+        let failed = |source| InputError::Io { name: name.clone(), source };
+        let decoded = match self {
+            Self::File(path) if path.is_dir() => return Err(InputError::Directory(path)),
+            Self::File(path) => Decoded::new(name.clone(), File::open(path).map_err(failed)?)?,
+            Self::Stdin => Decoded::new(name.clone(), io::stdin())?,
+            Self::Reader(_, reader) => Decoded::new(name.clone(), reader)?,
+        };
+        if decoded.compression == Compression::Packed.name() {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is packed already")));
+        }
+        Ok(Box::new(decoded))
+    }
+
     pub(crate) fn open(self) -> Result<Opened, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
@@ -169,6 +215,10 @@ impl Source {
             }
             Self::Stdin => stdin_file(),
             Self::Reader(..) => None,
+        };
+        let failed = |source: io::Error| match source.downcast::<InputError>() {
+            Ok(error) => error,
+            Err(source) => failed(source),
         };
         let feed = match regular.map(|file| plain_file(file, &name)).transpose().map_err(failed)? {
             Some(Regular::Plain(file)) => return Ok(Opened::Plain(file)),
@@ -203,15 +253,19 @@ fn plain_file(mut file: File, name: &str) -> io::Result<Regular> {
         return Ok(Regular::Other(file));
     }
     let file = PlainFile::new(file, name.into(), base)?;
-    Ok(match Compression::of(&file.head()?) {
-        Compression::None if file.is_as_long_as_said()? => Regular::Plain(file),
-        _ => {
-            let mut file = file.into_file();
-            // On some systems a positional read moves it.
-            file.seek(SeekFrom::Start(base))?;
-            Regular::Other(file)
-        }
-    })
+    let compression = Compression::of(&file.head()?);
+    if compression == Compression::None && file.is_as_long_as_said()? {
+        return Ok(Regular::Plain(file));
+    }
+    let mut file = file.into_file();
+    // Of what stands behind something else, the places are not those of a file.
+    if compression == Compression::Packed && base == 0 {
+        let packed = PackedFile::of_file(&file, name.into())?;
+        return Ok(Regular::Plain(PlainFile::packed(packed)));
+    }
+    // On some systems a positional read moves it.
+    file.seek(SeekFrom::Start(base))?;
+    Ok(Regular::Other(file))
 }
 
 /// Standard input, where it is a regular file.

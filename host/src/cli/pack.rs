@@ -1,0 +1,128 @@
+//! `warpath pack` and `warpath unpack`.
+
+use std::io::{self, IsTerminal};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use indicatif::BinaryBytes;
+use warpath::Source;
+use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
+
+use super::args::{PackArgs, UnpackArgs};
+use super::failure::Failure;
+use super::out::{Out, is_stdout};
+use super::ui::Ui;
+
+/// Packs a file.
+pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let PackArgs { file, output, group_size, stats } = args;
+    refuse_itself(file, output)?;
+    let mut options = PackOptions::default();
+    if let Some(bytes) = group_size {
+        options = options.group_bytes(*bytes);
+    }
+    let source = source(file);
+    let packed = if is_stdout(Some(output)) {
+        if io::stdout().is_terminal() {
+            return Err(Failure::usage("a packed file is not written to a terminal")
+                .with_help("name a file: -o FILE.wpk"));
+        }
+        pack_to(source, &mut io::stdout().lock(), "<stdout>", options)?
+    } else {
+        pack(source, output, options)?
+    };
+    if *stats {
+        let seconds = started.elapsed().as_secs_f64();
+        let ratio = packed.text_bytes as f64 / packed.file_bytes.max(1) as f64;
+        ui.plain(&format!(
+            "{} of text in {}, {ratio:.2} to 1; {} newlines, {} groups; {seconds:.3} s",
+            BinaryBytes(packed.text_bytes),
+            BinaryBytes(packed.file_bytes),
+            packed.lines,
+            packed.groups,
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Gives back what was packed.
+pub fn unpack_file(args: &UnpackArgs) -> Result<ExitCode, Failure> {
+    let UnpackArgs { file, output, lines, check } = args;
+    if let Some(output) = output {
+        refuse_itself(file, output)?;
+    }
+    let mut out = Out::new(output.as_deref());
+    if lines.is_none() && !check {
+        unpack(source(file), |text| {
+            out.lines(text).map_err(|failure| io::Error::other(Failed(failure)))
+        })
+        .map_err(told)?;
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if file == Path::new("-") {
+        return Err(Failure::usage("`--lines` and `--check` need a file, not standard input"));
+    }
+    let packed = PackedFile::open(file)?;
+    if *check {
+        packed.check()?;
+        let info = packed.info();
+        let ratio = info.text_bytes as f64 / info.file_bytes.max(1) as f64;
+        let said = format!(
+            "{} bytes of text in {}, {ratio:.2} to 1; {} newlines, {} groups: all as written\n",
+            info.text_bytes, info.file_bytes, info.lines, info.groups,
+        );
+        out.buffer.extend_from_slice(said.as_bytes());
+    }
+    if let Some(Range { start, end }) = lines {
+        // As many at once as are held in memory without a thought.
+        const STEP: u64 = 1 << 16;
+        let mut line = *start;
+        while line < (*end).min(packed.info().lines + 1) {
+            let next = (*end).min(line + STEP);
+            out.lines(&packed.lines(line..next)?)?;
+            line = next;
+        }
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A failure to write, on its way through a reader.
+#[derive(Debug)]
+struct Failed(Failure);
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the text cannot be written")
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// Whose fault an error of unpacking is.
+fn told(error: warpath::Error) -> Failure {
+    if let warpath::Error::Input(warpath::InputError::Io { name, source }) = error {
+        return match source.downcast::<Failed>() {
+            Ok(Failed(failure)) => failure,
+            Err(source) => warpath::Error::from(warpath::InputError::Io { name, source }).into(),
+        };
+    }
+    error.into()
+}
+
+fn source(file: &Path) -> Source {
+    if file == Path::new("-") { Source::Stdin } else { Source::File(file.to_owned()) }
+}
+
+/// What is read is not written over.
+fn refuse_itself(input: &Path, output: &PathBuf) -> Result<(), Failure> {
+    match (input.canonicalize(), output.canonicalize()) {
+        (Ok(from), Ok(to)) if from == to => {
+            Err(Failure::usage(format!("`{}` would be written over while it is read", output.display())))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,127 @@
+//! A packed file that comes through a pipe: its text, group by group.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+
+use rayon::prelude::*;
+
+use super::file::PackedFile;
+use super::group::{Group, body_bytes};
+use super::layout::{self, GROUP, GROUP_BYTES, GroupHeader, HEADER_BYTES, TABLE};
+use crate::error::{Error, InputError};
+use crate::input::Source;
+
+/// Bytes that are read at once of what may be shorter than it says.
+const STEP: usize = 1 << 20;
+
+/// The text of a packed file, read from its start to its end. The table of groups is not looked at.
+pub(crate) struct Unpacker<R> {
+    from: R,
+    name: String,
+    /// The text of the group at hand, and how much of it has been given out.
+    text: Vec<u8>,
+    used: usize,
+    state: State,
+}
+
+enum State {
+    Start,
+    Groups,
+    End,
+}
+
+impl<R: Read> Unpacker<R> {
+    /// The text of what `from` gives.
+    pub fn new(from: R, name: String) -> Self {
+        Self { from, name, text: Vec::new(), used: 0, state: State::Start }
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> io::Error {
+        InputError::Packed { name: self.name.clone(), what: what.into() }.into()
+    }
+
+    fn fill(&mut self, room: &mut [u8]) -> io::Result<()> {
+        match self.from.read_exact(room) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.damaged("it ends early")),
+            result => result,
+        }
+    }
+
+    /// Reads the next group. Whether there is one.
+    fn next(&mut self) -> io::Result<bool> {
+        if let State::Start = self.state {
+            let mut header = [0; HEADER_BYTES];
+            self.fill(&mut header)?;
+            layout::check_header(&header).map_err(|what| self.damaged(what))?;
+            self.state = State::Groups;
+        }
+        let mut bytes = vec![0; GROUP_BYTES];
+        let (marker, rest) = bytes.split_at_mut(GROUP.len());
+        self.fill(marker)?;
+        if marker == TABLE {
+            self.state = State::End;
+            return Ok(false);
+        }
+        self.fill(rest)?;
+        let header = bytes.first_chunk().ok_or("it ends early".to_owned()).and_then(GroupHeader::parse);
+        let len = header.and_then(|header| body_bytes(&header)).map_err(|what| self.damaged(what))?;
+        while bytes.len() < GROUP_BYTES + len {
+            // What is said to be long and is not takes no more memory than there are bytes.
+            let (at, step) = (bytes.len(), STEP.max(bytes.len()).min(GROUP_BYTES + len - bytes.len()));
+            bytes.resize(at + step, 0);
+            self.fill(&mut bytes[at..])?;
+        }
+        let text = Group::parse(&bytes).and_then(|group| group.verify().and_then(|()| group.text()));
+        (self.text, self.used) = (text.map_err(|what| self.damaged(what))?, 0);
+        Ok(true)
+    }
+}
+
+/// Gives back what was packed, group by group. A file is decoded on all cores.
+///
+/// # Errors
+/// [`InputError::Packed`] if it is no packed file or a damaged one: what is before the damage was given out. [`InputError::Io`] if it cannot be read, or where `write` fails.
+pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), Error> {
+    let name = input.name();
+    let failed = |source: io::Error| match source.downcast::<InputError>() {
+        Ok(error) => Error::from(error),
+        Err(source) => InputError::Io { name: name.clone(), source }.into(),
+    };
+    let raw: Box<dyn Read> = match input {
+        Source::File(path) if path.is_dir() => return Err(InputError::Directory(path).into()),
+        Source::File(path) if path.is_file() => {
+            let packed = PackedFile::open(&path)?;
+            let groups = packed.info().groups as usize;
+            let together = rayon::current_num_threads().max(1);
+            for first in (0..groups).step_by(together) {
+                let numbers = first..groups.min(first + together);
+                let texts: Vec<_> = numbers.into_par_iter().map(|number| packed.group_text(number)).collect();
+                texts.into_iter().try_for_each(|text| write(&text?).map_err(failed))?;
+            }
+            return Ok(());
+        }
+        Source::File(path) => Box::new(File::open(path).map_err(failed)?),
+        Source::Stdin => Box::new(io::stdin()),
+        Source::Reader(_, reader) => reader,
+    };
+    let mut unpacker = Unpacker::new(BufReader::new(raw), name.clone());
+    while unpacker.next().map_err(failed)? {
+        write(&unpacker.text).map_err(failed)?;
+    }
+    Ok(())
+}
+
+impl<R: Read> Read for Unpacker<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        while self.used == self.text.len() {
+            if room.is_empty() || matches!(self.state, State::End) {
+                return Ok(0);
+            }
+            self.next()?;
+        }
+        let len = room.len().min(self.text.len() - self.used);
+        room[..len].copy_from_slice(&self.text[self.used..self.used + len]);
+        self.used += len;
+        Ok(len)
+    }
+}

@@ -1,0 +1,155 @@
+//! Packed files: byte for byte what was packed, read from any place, asked as any other file; and what is damaged is told.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use warpath::answer::Want;
+use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
+use warpath::{DeviceChoice, Engine, Error, InputError, Query, Source};
+use warpath_tests::random::Rng;
+
+/// Lines of some sorts: JSON, none, blank, long, bytes that are no text, the last without a newline or with one.
+fn text(rng: &mut Rng, lines: usize) -> Vec<u8> {
+    let mut text = Vec::new();
+    for line in 0..lines {
+        match rng.below(12) {
+            0 => {}
+            1 => text.extend((0..rng.below(30)).map(|_| [b' ', b'\t', b'\r'][rng.below(3)])),
+            2 => text.extend((0..rng.below(200)).map(|_| rng.below(256) as u8).filter(|byte| *byte != b'\n')),
+            3 => text.extend(std::iter::repeat_n(255, rng.below(3000))),
+            4 => text.extend(format!(r#"{{"long":"{}"}}"#, "ab".repeat(rng.below(4000))).bytes()),
+            _ => text.extend(
+                format!(r#"{{"id":{line},"user":{{"lang":"{}"}},"n":[{},null]}}"#, ["en", "nl", "ja"][rng.below(3)], rng.below(1000))
+                    .bytes(),
+            ),
+        }
+        if line + 1 < lines || rng.below(2) == 0 {
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
+fn packed(text: &[u8], group: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    let input = Source::Reader("test".into(), Box::new(std::io::Cursor::new(text.to_vec())));
+    let stats = pack_to(input, &mut out, "packed", PackOptions::default().group_bytes(group)).unwrap();
+    assert_eq!((stats.text_bytes, stats.file_bytes), (text.len() as u64, out.len() as u64));
+    out
+}
+
+fn from_pipe(bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut all = Vec::new();
+    let input = Source::Reader("pipe".into(), Box::new(std::io::Cursor::new(bytes.to_vec())));
+    unpack(input, |text| {
+        all.extend_from_slice(text);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+#[test]
+fn what_was_packed_comes_back_from_any_place() {
+    let mut rng = Rng::new(1);
+    for round in 0..40 {
+        let lines = [0, 1, 2, 30, 400][rng.below(5)];
+        let text = text(&mut rng, lines);
+        let group = [1, 7, 100, 5000, 100_000][rng.below(5)];
+        let bytes = packed(&text, group);
+        assert_eq!(from_pipe(&bytes).unwrap(), text, "round {round}");
+        let file = PackedFile::from_bytes(bytes, "test").unwrap();
+        file.check().unwrap();
+        assert_eq!(file.info().text_bytes, text.len() as u64);
+        assert_eq!(file.info().lines, text.iter().filter(|byte| **byte == b'\n').count() as u64);
+        assert_eq!(file.text(0..u64::MAX).unwrap(), text, "round {round}");
+        let starts: Vec<usize> = std::iter::once(0)
+            .chain(text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1))
+            .collect();
+        for _ in 0..60 {
+            let (from, len) = (rng.below(text.len() + 2), rng.below(9000));
+            let want = &text[from.min(text.len())..(from + len).min(text.len())];
+            assert_eq!(file.text(from as u64..(from + len) as u64).unwrap(), want, "round {round}: {len} from {from}");
+            let (line, more) = (rng.below(starts.len() + 2), rng.below(20));
+            let start = |line: usize| starts.get(line).copied().unwrap_or(text.len());
+            let want = &text[start(line)..start(line + more)];
+            let have = file.lines(line as u64..(line + more) as u64).unwrap();
+            assert_eq!(have, want, "round {round}: {more} lines from {line} of {}", starts.len());
+        }
+    }
+}
+
+/// The answers of a file, and what went wrong.
+fn answers(path: &Path, query: &str, partition: usize) -> (Vec<String>, Option<String>) {
+    let engine = Engine::builder().device(DeviceChoice::Cpu).partition_size(partition).build().unwrap();
+    let mut all = Vec::new();
+    for hit in engine.open(path).unwrap().query(&Query::compile(query).unwrap()).unwrap() {
+        match hit {
+            Ok(hit) => all.push(format!("{} {}..{} {}", hit.line(), hit.start(), hit.end(), hit.text())),
+            Err(error) => return (all, Some(error.to_string())),
+        }
+    }
+    (all, None)
+}
+
+#[test]
+fn packed_files_are_asked_as_others() {
+    let mut rng = Rng::new(2);
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..30 {
+        let lines: Vec<u8> = (0..rng.below(300))
+            .flat_map(|line| {
+                let blank = if line % 17 == 3 { "\n" } else { "" };
+                let mark = if line == 0 && round % 5 == 0 { "\u{feff}" } else { "" };
+                format!(r#"{mark}{{"id":{line},"user":{{"lang":"{}"}}}}{blank}"#, "x".repeat(line % 50)).into_bytes().into_iter().chain([b'\n'])
+            })
+            .collect();
+        let (plain, packed) = (folder.path().join("same.ndjson"), folder.path().join("other"));
+        std::fs::write(&plain, &lines).unwrap();
+        let group = [1, 100, 3000, 1 << 20][rng.below(4)];
+        pack(Source::File(plain.clone()), &packed, PackOptions::default().group_bytes(group)).unwrap();
+        for partition in [64, 1000, 1 << 20] {
+            let (want, have) = (answers(&plain, "$.user.lang", partition), answers(&packed, "$.user.lang", partition));
+            assert_eq!(have, want, "round {round}, groups of {group}, partitions of {partition}");
+        }
+    }
+    let _ = Want::default();
+}
+
+#[test]
+fn what_is_damaged_is_told() {
+    let mut rng = Rng::new(3);
+    let text = text(&mut rng, 60);
+    let bytes = packed(&text, 2000);
+    let whole = |bytes: Vec<u8>| -> Result<Vec<u8>, Error> {
+        let file = PackedFile::from_bytes(bytes, "test")?;
+        file.check()?;
+        file.text(0..u64::MAX)
+    };
+    for at in 0..bytes.len() {
+        let mut altered = bytes.clone();
+        altered[at] ^= 1 << rng.below(8);
+        assert!(matches!(whole(altered), Err(Error::Input(InputError::Packed { .. }))), "byte {at}");
+    }
+    for len in 0..bytes.len() {
+        assert!(matches!(whole(bytes[..len].to_vec()), Err(Error::Input(InputError::Packed { .. }))), "{len} bytes");
+        let is_all = from_pipe(&bytes[..len]).is_ok_and(|all| all == text);
+        assert!(is_all || from_pipe(&bytes[..len]).is_err(), "{len} bytes of a pipe");
+    }
+}
+
+#[test]
+fn what_is_no_packed_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(b"\x89WPK and then something else, which goes on for a while").unwrap();
+    let error = Engine::builder().build().unwrap().open(&path).unwrap().query(&Query::compile("$").unwrap());
+    let error = match error {
+        Ok(mut hits) => hits.next().unwrap().unwrap_err(),
+        Err(error) => error,
+    };
+    assert!(matches!(error, Error::Input(InputError::Packed { .. })), "{error}");
+    let error = pack(Source::File(path.clone()), &folder.path().join("out"), PackOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("packed already"), "{error}");
+    assert!(!folder.path().join("out").exists());
+}
