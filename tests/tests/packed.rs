@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use warpath::answer::Want;
 use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
 use warpath::{DeviceChoice, Engine, Error, InputError, Query, Source};
 use warpath_tests::random::Rng;
@@ -84,7 +83,7 @@ fn answers(path: &Path, query: &str, partition: usize) -> (Vec<String>, Option<S
     let mut all = Vec::new();
     for hit in engine.open(path).unwrap().query(&Query::compile(query).unwrap()).unwrap() {
         match hit {
-            Ok(hit) => all.push(format!("{} {}..{} {}", hit.line(), hit.start(), hit.end(), hit.text())),
+            Ok(hit) => all.push(format!("{} {:?} {}", hit.line(), hit.offsets(), hit.text())),
             Err(error) => return (all, Some(error.to_string())),
         }
     }
@@ -112,7 +111,6 @@ fn packed_files_are_asked_as_others() {
             assert_eq!(have, want, "round {round}, groups of {group}, partitions of {partition}");
         }
     }
-    let _ = Want::default();
 }
 
 #[test]
@@ -145,7 +143,7 @@ fn what_is_no_packed_file_is_refused() {
     file.write_all(b"\x89WPK and then something else, which goes on for a while").unwrap();
     let error = Engine::builder().build().unwrap().open(&path).unwrap().query(&Query::compile("$").unwrap());
     let error = match error {
-        Ok(mut hits) => hits.next().unwrap().unwrap_err(),
+        Ok(mut hits) => hits.next().unwrap().err().unwrap(),
         Err(error) => error,
     };
     assert!(matches!(error, Error::Input(InputError::Packed { .. })), "{error}");
