@@ -12,6 +12,7 @@ use crate::answer::{Answer, LineFault, Want};
 use crate::bitmap::build::BitmapMaker;
 use crate::cpu::HostIndex;
 use crate::error::Error;
+use crate::packed::PackedText;
 use crate::program::Program;
 use crate::strict::Checked;
 
@@ -105,6 +106,11 @@ pub trait Backend: Send + Sync {
         false
     }
 
+    /// Whether its workers take packed text as it is ([`Worker::answer_packed`]), and decode it faster than the host.
+    fn answers_packed(&self) -> bool {
+        false
+    }
+
     /// Memory for a partition's text, where the backend reads it best. A worker takes text from anywhere.
     ///
     /// # Errors
@@ -152,6 +158,21 @@ pub trait Worker {
     /// As for [`answer`](Self::answer).
     fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
         Checked::of(text).answer(text, program, want, |text| self.answer(text, program, want))
+    }
+
+    /// Answers a program over a text that is packed, strictly or not. A backend that has no way of its own is asked of what the host has decoded.
+    ///
+    /// # Errors
+    /// As for [`answer`](Self::answer); [`Error::Input`] if the text is damaged.
+    fn answer_packed(
+        &mut self,
+        text: &PackedText<'_>,
+        program: &Program,
+        want: Want,
+        strict: bool,
+    ) -> Result<Answer, Error> {
+        let bytes = text.bytes()?;
+        if strict { self.answer_strictly(bytes, program, want) } else { self.answer(bytes, program, want) }
     }
 }
 

@@ -8,6 +8,7 @@ mod columns;
 mod fsst;
 mod index;
 mod kept;
+mod lines;
 mod memory;
 mod pipeline;
 mod query;

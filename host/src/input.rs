@@ -21,6 +21,8 @@ use std::sync::Arc;
 use warpath_shared::units::ByteOffset;
 
 use crate::document::{Extract, Whole};
+use crate::error::Error;
+use crate::packed::PackedText;
 
 pub(crate) use buffers::{Buffers, Lent};
 pub(crate) use plain::{Cut, PlainFile, Stretch, read_exact_at};
@@ -50,6 +52,8 @@ pub(crate) struct Text {
 enum Memory {
     Lent(Lent),
     Kept(Arc<[u8]>),
+    /// So many bytes of a group of this file, as they stand there.
+    Packed(Lent, usize, Arc<str>),
 }
 
 impl Text {
@@ -63,11 +67,41 @@ impl Text {
         Self { start: 0, end: bytes.len(), memory: Some(Memory::Kept(bytes)), offset, extract: None }
     }
 
+    /// What stands in a group of a packed file of this name: its bytes are the first of a buffer, and its text is so long. It has no bytes before it is
+    /// [unpacked](Self::unpack).
+    pub fn packed((buffer, len): (Lent, usize), name: Arc<str>, text: usize, offset: ByteOffset) -> Self {
+        Self { memory: Some(Memory::Packed(buffer, len, name)), start: 0, end: text, offset, extract: None }
+    }
+
+    /// The text as it is packed, if it is.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if it is damaged.
+    pub fn as_packed(&self) -> Result<Option<PackedText<'_>>, Error> {
+        match &self.memory {
+            Some(Memory::Packed(buffer, len, name)) => PackedText::new(&buffer[..*len], name).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Decodes the text, if it is packed.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if it is damaged. [`Error::Device`] where memory is short.
+    pub fn unpack(&mut self, buffers: &Arc<Buffers>) -> Result<(), Error> {
+        if let Some(packed) = self.as_packed()? {
+            let mut buffer = buffers.take_long(self.len().max(1))?;
+            packed.decode(&mut buffer[..self.end])?;
+            self.memory = Some(Memory::Lent(buffer));
+        }
+        Ok(())
+    }
+
     pub fn bytes(&self) -> &[u8] {
         match &self.memory {
             Some(Memory::Lent(buffer)) => &buffer[self.start..self.end],
             Some(Memory::Kept(bytes)) => bytes,
-            None => &[],
+            Some(Memory::Packed(..)) | None => &[],
         }
     }
 

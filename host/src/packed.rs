@@ -20,17 +20,20 @@
 //! | `write` | how is a file made? |
 //! | `file` | how is any part of one read? |
 //! | `stream` | and if it comes through a pipe? |
+//! | `text` | what if it is decoded elsewhere? |
 
 mod file;
 mod group;
 mod layout;
 mod stream;
+mod text;
 mod write;
 
 pub use file::{PackedFile, PackedInfo};
 pub use group::Group;
-pub(crate) use layout::is_packed;
 pub use layout::VERSION;
+pub(crate) use layout::is_packed;
 pub(crate) use stream::Unpacker;
 pub use stream::unpack;
+pub use text::PackedText;
 pub use write::{DEFAULT_GROUP_BYTES, PackOptions, PackStats, pack, pack_to};

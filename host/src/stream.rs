@@ -213,14 +213,18 @@ impl Answers {
             return Self { plan, on_error, error: None, conductor: Some(Box::new(conductor)), ..Self::new() };
         }
         let Some(index) = index else {
-            let jobs = Feed::Jobs(Box::new(Jobs::new(sources, chosen.partition_size)));
+            let jobs = Feed::Jobs(Box::new(
+                Jobs::new(sources, chosen.partition_size).as_packed(chosen.backend.answers_packed()),
+            ));
             return Self::of((chosen, on_error), jobs, None, program, want);
         };
         match index.use_for(&chosen, &program) {
             Err(error) => Self::failed(error),
             Ok((Some(store), said)) => Self::over((chosen, on_error), store, said, program, want),
             Ok((None, said)) => {
-                let jobs = Feed::Jobs(Box::new(Jobs::new(sources, chosen.partition_size)));
+                let jobs = Feed::Jobs(Box::new(
+                    Jobs::new(sources, chosen.partition_size).as_packed(chosen.backend.answers_packed()),
+                ));
                 Self::of((chosen, on_error), jobs, Some(said), program, want)
             }
         }

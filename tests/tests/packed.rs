@@ -2,9 +2,14 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
-use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
-use warpath::{DeviceChoice, Engine, Error, InputError, Query, Source};
+use warpath::answer::{RowForm, TextForm, Want};
+use warpath::backend::Backend as _;
+use warpath::device::Pipeline;
+use warpath::packed::{PackOptions, PackedFile, PackedText, pack, pack_to, unpack};
+use warpath::{DeviceChoice, Engine, Error, InputError, OnError, Program, Query, Source};
+use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 
 /// Lines of some sorts: JSON, none, blank, long, bytes that are no text, the last without a newline or with one.
@@ -18,8 +23,12 @@ fn text(rng: &mut Rng, lines: usize) -> Vec<u8> {
             3 => text.extend(std::iter::repeat_n(255, rng.below(3000))),
             4 => text.extend(format!(r#"{{"long":"{}"}}"#, "ab".repeat(rng.below(4000))).bytes()),
             _ => text.extend(
-                format!(r#"{{"id":{line},"user":{{"lang":"{}"}},"n":[{},null]}}"#, ["en", "nl", "ja"][rng.below(3)], rng.below(1000))
-                    .bytes(),
+                format!(
+                    r#"{{"id":{line},"user":{{"lang":"{}"}},"n":[{},null]}}"#,
+                    ["en", "nl", "ja"][rng.below(3)],
+                    rng.below(1000)
+                )
+                .bytes(),
             ),
         }
         if line + 1 < lines || rng.below(2) == 0 {
@@ -67,7 +76,11 @@ fn what_was_packed_comes_back_from_any_place() {
         for _ in 0..60 {
             let (from, len) = (rng.below(text.len() + 2), rng.below(9000));
             let want = &text[from.min(text.len())..(from + len).min(text.len())];
-            assert_eq!(file.text(from as u64..(from + len) as u64).unwrap(), want, "round {round}: {len} from {from}");
+            assert_eq!(
+                file.text(from as u64..(from + len) as u64).unwrap(),
+                want,
+                "round {round}: {len} from {from}"
+            );
             let (line, more) = (rng.below(starts.len() + 2), rng.below(20));
             let start = |line: usize| starts.get(line).copied().unwrap_or(text.len());
             let want = &text[start(line)..start(line + more)];
@@ -77,14 +90,20 @@ fn what_was_packed_comes_back_from_any_place() {
     }
 }
 
+fn on_cpu(partition: usize) -> Engine {
+    Engine::builder().device(DeviceChoice::Cpu).partition_size(partition).build().unwrap()
+}
+
 /// The answers of a file, and what went wrong.
-fn answers(path: &Path, query: &str, partition: usize) -> (Vec<String>, Option<String>) {
-    let engine = Engine::builder().device(DeviceChoice::Cpu).partition_size(partition).build().unwrap();
+fn answers(engine: &Engine, path: &Path, query: &str) -> (Vec<String>, Option<String>) {
     let mut all = Vec::new();
     for hit in engine.open(path).unwrap().query(&Query::compile(query).unwrap()).unwrap() {
         match hit {
             Ok(hit) => all.push(format!("{} {:?} {}", hit.line(), hit.offsets(), hit.text())),
-            Err(error) => return (all, Some(error.to_string())),
+            Err(error) => {
+                let said = error.to_string();
+                return (all, said.split_once(':').map(|(_, said)| said.to_owned()));
+            }
         }
     }
     (all, None)
@@ -99,7 +118,10 @@ fn packed_files_are_asked_as_others() {
             .flat_map(|line| {
                 let blank = if line % 17 == 3 { "\n" } else { "" };
                 let mark = if line == 0 && round % 5 == 0 { "\u{feff}" } else { "" };
-                format!(r#"{mark}{{"id":{line},"user":{{"lang":"{}"}}}}{blank}"#, "x".repeat(line % 50)).into_bytes().into_iter().chain([b'\n'])
+                format!(r#"{mark}{{"id":{line},"user":{{"lang":"{}"}}}}{blank}"#, "x".repeat(line % 50))
+                    .into_bytes()
+                    .into_iter()
+                    .chain([b'\n'])
             })
             .collect();
         let (plain, packed) = (folder.path().join("same.ndjson"), folder.path().join("other"));
@@ -107,7 +129,9 @@ fn packed_files_are_asked_as_others() {
         let group = [1, 100, 3000, 1 << 20][rng.below(4)];
         pack(Source::File(plain.clone()), &packed, PackOptions::default().group_bytes(group)).unwrap();
         for partition in [64, 1000, 1 << 20] {
-            let (want, have) = (answers(&plain, "$.user.lang", partition), answers(&packed, "$.user.lang", partition));
+            let engine = on_cpu(partition);
+            let (want, have) =
+                (answers(&engine, &plain, "$.user.lang"), answers(&engine, &packed, "$.user.lang"));
             assert_eq!(have, want, "round {round}, groups of {group}, partitions of {partition}");
         }
     }
@@ -129,7 +153,10 @@ fn what_is_damaged_is_told() {
         assert!(matches!(whole(altered), Err(Error::Input(InputError::Packed { .. }))), "byte {at}");
     }
     for len in 0..bytes.len() {
-        assert!(matches!(whole(bytes[..len].to_vec()), Err(Error::Input(InputError::Packed { .. }))), "{len} bytes");
+        assert!(
+            matches!(whole(bytes[..len].to_vec()), Err(Error::Input(InputError::Packed { .. }))),
+            "{len} bytes"
+        );
         let is_all = from_pipe(&bytes[..len]).is_ok_and(|all| all == text);
         assert!(is_all || from_pipe(&bytes[..len]).is_err(), "{len} bytes of a pipe");
     }
@@ -147,7 +174,119 @@ fn what_is_no_packed_file_is_refused() {
         Err(error) => error,
     };
     assert!(matches!(error, Error::Input(InputError::Packed { .. })), "{error}");
-    let error = pack(Source::File(path.clone()), &folder.path().join("out"), PackOptions::default()).unwrap_err();
+    let error =
+        pack(Source::File(path.clone()), &folder.path().join("out"), PackOptions::default()).unwrap_err();
     assert!(error.to_string().contains("packed already"), "{error}");
     assert!(!folder.path().join("out").exists());
+}
+
+/// All that a file is asked, however it is cut: counts, the text of matches, rows, and what is wrong, by lines and bytes.
+fn everything(engine: &Engine, path: &Path, query: &str, want: Want) -> (u64, Vec<u8>, Vec<u8>, Vec<String>) {
+    let program = Program::new(&[Query::compile(query).unwrap()]).unwrap();
+    let (mut count, mut text, mut rows, mut faults) = (0, Vec::new(), Vec::new(), Vec::new());
+    for batch in engine.open(path).unwrap().answers(program, want) {
+        let batch = batch.unwrap();
+        count += batch.count(0);
+        for (_, piece) in batch.pieces() {
+            piece.texts.iter().for_each(|texts| text.extend_from_slice(texts));
+            rows.extend_from_slice(&piece.rows);
+            for found in piece.matches.iter().flatten() {
+                text.extend_from_slice(batch.match_text(piece, found));
+            }
+        }
+        faults.extend(batch.skipped().map(|fault| fault.to_string().split_once(':').unwrap().1.to_owned()));
+    }
+    (count, text, rows, faults)
+}
+
+/// Groups are decoded by the device, and what it is asked of them is what the CPU says of the plain file: of good lines and bad ones, with texts and places, and where
+/// the host has to look at the text.
+#[test]
+fn devices_decode_what_is_packed() {
+    let mut rng = Rng::new(4);
+    let folder = tempfile::tempdir().unwrap();
+    let device = Emulated::default();
+    let pipeline = Arc::new(Pipeline::new(device.clone()).unwrap());
+    let engine = |strict| {
+        Engine::builder().backend(pipeline.clone()).on_error(OnError::Skip).strict(strict).build().unwrap()
+    };
+    let cpu = |strict| {
+        Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip).strict(strict).build().unwrap()
+    };
+    for round in 0..12 {
+        let count = 1 + rng.below(120);
+        let mut lines = text(&mut rng, count);
+        if round % 4 == 1 {
+            lines.splice(..0, *b"\xef\xbb\xbf");
+        }
+        if round % 2 == 0 {
+            // No faults: what is asked goes on to the end.
+            lines = (0..rng.below(400))
+                .flat_map(|line| {
+                    format!(
+                        "{{\"id\":{line},\"user\":{{\"lang\":\"{}\"}},\"x\":1e5}}\n",
+                        "é".repeat(line % 40)
+                    )
+                    .into_bytes()
+                })
+                .collect();
+        }
+        let (plain, packed) = (folder.path().join("same.ndjson"), folder.path().join("other"));
+        std::fs::write(&plain, &lines).unwrap();
+        let group = [1000, 20_000, 1 << 20][rng.below(3)];
+        pack(Source::File(plain.clone()), &packed, PackOptions::default().group_bytes(group)).unwrap();
+        for query in ["$.user.lang", "$.id", "$..lang", "$[?@.id > 3].user"] {
+            for (strict, wanted) in [
+                (false, Want::default()),
+                (true, Want { text: Some(TextForm::Json), ..Want::default() }),
+                (false, Want { matches: true, ..Want::default() }),
+                (false, Want { rows: Some(RowForm::Ndjson), ..Want::default() }),
+            ] {
+                let want = everything(&cpu(strict), &plain, query, wanted);
+                let have = everything(&engine(strict), &packed, query, wanted);
+                assert_eq!(
+                    have, want,
+                    "round {round}, groups of {group}: {query}, strict {strict}, {wanted:?}"
+                );
+            }
+        }
+    }
+    let launches = device.take_work().0.get("fsst_decode").copied().unwrap_or_default();
+    assert!(launches > 40, "{launches}");
+}
+
+/// What is wrong with codes is found by the device, and said by the host.
+#[test]
+fn devices_find_damaged_codes() {
+    let text: Vec<u8> = (0..900).flat_map(|line| format!("{{\"id\":{line}}}\n").into_bytes()).collect();
+    let bytes = packed(&text, 1 << 20);
+    let pipeline = Pipeline::new(Emulated::default()).unwrap();
+    let mut worker = pipeline.worker(0).unwrap();
+    let program = Program::new(&[Query::compile("$.id").unwrap()]).unwrap();
+    let mut ask = |bytes: &[u8]| {
+        let packed = PackedText::new(bytes, "test")?;
+        worker
+            .answer_packed(&packed, &program, Want::default(), false)
+            .map(|answer| answer.pieces[0].counts.clone())
+    };
+    // The group is behind the header of 24 bytes; its codes are its last part.
+    let group = &bytes[24..];
+    assert_eq!(ask(group).unwrap(), [900]);
+    let codes = PackedText::new(group, "test").unwrap().group().codes().len();
+    let len = 64 + group[64..].windows(8).position(|window| window == b"WPKTABLE").unwrap();
+    let first = len - codes.next_multiple_of(8);
+    let mut told = 0;
+    for at in (0..codes).step_by(37) {
+        let mut altered = group.to_vec();
+        altered[first + at] = 254;
+        match ask(&altered) {
+            Ok(_) => {}
+            Err(Error::Input(InputError::Packed { what, .. })) => {
+                told += 1;
+                assert!(what.contains("code"), "{what}");
+            }
+            Err(error) => panic!("code {at}: {error}"),
+        }
+    }
+    assert!(told > 10, "{told} of {codes} codes");
 }

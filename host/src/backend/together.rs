@@ -111,6 +111,10 @@ impl Backend for Together {
         self.backends[0].bitmap_maker()
     }
 
+    fn answers_packed(&self) -> bool {
+        self.backends.iter().all(|backend| backend.answers_packed())
+    }
+
     fn uses_index_files(&self) -> bool {
         self.backends.iter().all(|backend| backend.uses_index_files())
     }

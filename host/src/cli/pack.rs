@@ -55,10 +55,8 @@ pub fn unpack_file(args: &UnpackArgs) -> Result<ExitCode, Failure> {
     }
     let mut out = Out::new(output.as_deref());
     if lines.is_none() && !check {
-        unpack(source(file), |text| {
-            out.lines(text).map_err(|failure| io::Error::other(Failed(failure)))
-        })
-        .map_err(told)?;
+        unpack(source(file), |text| out.lines(text).map_err(|failure| io::Error::other(Failed(failure))))
+            .map_err(told)?;
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }

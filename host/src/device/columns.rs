@@ -20,6 +20,7 @@ use warpath_shared::kernel::{
 use warpath_shared::view::View;
 
 use super::index::scan;
+use super::lines::Lines;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
 use crate::columns::{Column, Items, OffsetWidth, Offsets, Values, float};
@@ -114,7 +115,7 @@ impl<A: Accelerator> Default for ItemStage<A> {
 
 /// A partition on the device and on the host, and what was found in it.
 pub(super) struct Source<'a, A: Accelerator> {
-    pub text: &'a [u8],
+    pub text: Lines<'a>,
     pub indexed: Indexed<'a>,
     pub found: &'a ResultsStage<A>,
     pub bounds: &'a Bounds,
@@ -218,7 +219,7 @@ impl Arrays {
     }
 
     /// The column that they make.
-    fn column(self, shape: &Shape, text: &[u8]) -> Result<Column, Error> {
+    fn column(self, shape: &Shape, text: Lines<'_>) -> Result<Column, Error> {
         let (len, large) = (shape.items.len(), shape.width == OffsetWidth::Large);
         let lists = match (shape.singular, large) {
             (true, _) => None,
@@ -231,7 +232,9 @@ impl Arrays {
             Kind::Int64 => Values::Int64(self.values.into_iter().map(|bits| bits as i64).collect()),
             Kind::Float64 => {
                 let mut values: Vec<f64> = self.values.into_iter().map(f64::from_bits).collect();
-                finish_floats(text, &self.unfinished, &mut values)?;
+                if !self.unfinished.is_empty() {
+                    finish_floats(text.bytes()?, &self.unfinished, &mut values)?;
+                }
                 Values::Float64(values)
             }
             Kind::Utf8 | Kind::Json | Kind::Raw => {
@@ -270,7 +273,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         let shapes: Vec<Shape> = asked.iter().enumerate().map(shape).collect::<Result<_, Error>>()?;
         while columns.len() < asked.len() {
             let from = columns.len();
-            let some = self.how_many(&shapes, from, source.text.len());
+            let some = self.how_many(&shapes, from, source.text.len()?);
             self.some(device, source, (&shapes[from..from + some], from), records, &mut columns)?;
         }
         Ok(columns)

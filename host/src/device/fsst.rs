@@ -7,9 +7,12 @@ use warpath_shared::kernel::{
     FsstShared, FsstWords, ScanArgs,
 };
 
+use warpath_shared::view::{View, ViewMut};
+
 use super::upload::Uploads;
 use super::{Accelerator, ScanScratch, Slot, launch};
 use crate::error::Error;
+use crate::packed::PackedText;
 
 /// Strings that are compressed, as codes of one table.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +155,71 @@ impl<A: Accelerator> DeviceCodes<A> {
             self.uploads.upload_all(device, room, 0, &[from])?;
         }
         Ok(())
+    }
+}
+
+/// Packed lines on a device, on their way into a text there.
+pub(super) struct PackedStage<A: Accelerator> {
+    codes: Slot<A, u8>,
+    table: Slot<A, u64>,
+    splits: Slot<A, u64>,
+    status: Slot<A, u32>,
+}
+
+impl<A: Accelerator> Default for PackedStage<A> {
+    fn default() -> Self {
+        Self {
+            codes: Slot::default(),
+            table: Slot::default(),
+            splits: Slot::default(),
+            status: Slot::default(),
+        }
+    }
+}
+
+impl<A: Accelerator> PackedStage<A> {
+    /// Copies the codes of a text, one byte long at least, to the device, and decodes them into the first `len` bytes of `out`, which is as long as the text.
+    ///
+    /// # Safety
+    /// The codes stay where they are, and as they are, until the device has been waited for.
+    pub unsafe fn decode(
+        &mut self,
+        device: &A,
+        text: &PackedText<'_>,
+        out: ViewMut<'_, u8>,
+    ) -> Result<(), Error> {
+        let (codes, splits) = (text.group().codes(), text.split_words());
+        let padded = codes.len().next_multiple_of(SPLIT_CODES);
+        let room = self.codes.room(device, padded)?;
+        // SAFETY: the caller's promise is the same.
+        unsafe { device.upload_later(room, 0, codes) }?;
+        device.zero(room, codes.len(), padded)?;
+        device.upload(self.table.room(device, TABLE_WORDS)?, 0, &text.group().table().to_words())?;
+        device.upload(self.splits.room(device, splits.len())?, 0, &splits)?;
+        let status = self.status.room(device, 1)?;
+        device.zero(status, 0, 1)?;
+        // SAFETY: a view of no elements.
+        let no_offsets = unsafe { ViewMut::from_raw(std::ptr::NonNull::<u64>::dangling().as_ptr(), 0) };
+        launch::<A, FsstDecode>(
+            device,
+            &FsstDecodeArgs {
+                codes: device.view(self.codes.get()?, padded),
+                table: device.view(self.table.get()?, TABLE_WORDS),
+                splits: device.view(self.splits.get()?, splits.len()),
+                out,
+                code_offsets: View::from_slice(&[]),
+                offsets: no_offsets,
+                first_strings: View::from_slice(&[]),
+                status: device.view_mut(self.status.get_mut()?, 1),
+                len: codes.len() as u64,
+                are_measured: 0,
+            },
+        )
+    }
+
+    /// Where the device says whether anything was wrong with the codes: nothing was, if it is 0.
+    pub fn status(&self) -> &Slot<A, u32> {
+        &self.status
     }
 }
 

@@ -16,10 +16,13 @@ use warpath_shared::units::{
 
 use warpath_shared::view::View;
 
-use super::{Accelerator, Plain, ScanScratch, Slot, launch};
+use super::fsst::PackedStage;
+use super::lines::Lines;
+use super::{Accelerator, Downloads, Plain, ScanScratch, Slot, launch};
 use crate::answer::LineFault;
 use crate::backend::StructuralIndex;
 use crate::error::Error;
+use crate::packed::PackedText;
 
 /// Bytes of text a line for which there is room at first. Where lines are shorter, the first text with such lines is
 /// indexed twice.
@@ -52,6 +55,9 @@ pub(super) struct IndexStage<A: Accelerator> {
     text: Slot<A, u8>,
     /// How long the text is.
     loaded: usize,
+    packed: PackedStage<A>,
+    /// Whether the text was packed.
+    was_packed: bool,
     states: Slot<A, LineSummary>,
     line_scan: ScanScratch<A, LineSummary>,
     counts: Slot<A, u32>,
@@ -78,6 +84,8 @@ impl<A: Accelerator> Default for IndexStage<A> {
         Self {
             text: Slot::default(),
             loaded: 0,
+            packed: PackedStage::default(),
+            was_packed: false,
             states: Slot::default(),
             line_scan: ScanScratch::default(),
             counts: Slot::default(),
@@ -183,7 +191,31 @@ impl<A: Accelerator> IndexStage<A> {
             end += 1;
         }
         device.zero(buffer, end, padded)?;
-        self.loaded = text.len();
+        (self.loaded, self.was_packed) = (text.len(), false);
+        Ok(())
+    }
+
+    /// The same of a text of one byte at least that is packed: it is decoded on the device.
+    ///
+    /// # Safety
+    /// As for [`load`](Self::load).
+    pub unsafe fn load_packed(&mut self, device: &A, text: &PackedText<'_>) -> Result<(), Error> {
+        let len = text.len()?;
+        if len > MAX_PARTITION_BYTES {
+            return Err(Error::Internal(format!("a partition of {len} bytes")));
+        }
+        let padded = padded_for(len);
+        let buffer = self.text.room(device, padded)?;
+        let out = device.view_mut(buffer, len);
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.packed.decode(device, text, out) }?;
+        let mut end = len;
+        if !text.ends_with_newline()? {
+            device.upload(buffer, end, b"\n")?;
+            end += 1;
+        }
+        device.zero(buffer, end, padded)?;
+        (self.loaded, self.was_packed) = (len, true);
         Ok(())
     }
 
@@ -324,8 +356,19 @@ impl<A: Accelerator> IndexStage<A> {
                 },
             },
         )?;
-        device.download(self.status.get()?, 0, &mut status)?;
-        Ok(status)
+        let mut codes = [0];
+        let mut downloads = Downloads::new(device);
+        downloads.add(&self.status, 0, &mut status)?;
+        if self.was_packed {
+            downloads.add(self.packed.status(), 0, &mut codes)?;
+        }
+        downloads.run()?;
+        if codes == [0] {
+            Ok(status)
+        } else {
+            // Who has the text finds out what is wrong with it.
+            Err(Error::Internal("codes that a device finds damaged, and the host does not".into()))
+        }
     }
 
     fn line_starts(&self, device: &A, shape: IndexShape) -> Result<Vec<PartOffset>, Error> {
@@ -338,14 +381,14 @@ impl<A: Accelerator> IndexStage<A> {
     pub fn judge(
         &mut self,
         device: &A,
-        text: &[u8],
+        text: Lines<'_>,
         shape: IndexShape,
         fault: fn(&[u8]) -> Option<Fault>,
     ) -> Result<Vec<LineFault>, Error> {
         if !shape.any_faulty {
             return Ok(Vec::new());
         }
-        let starts = self.line_starts(device, shape)?;
+        let (text, starts) = (text.bytes()?, self.line_starts(device, shape)?);
         let mut bits = vec![0; line_words(shape.lines)];
         device.download(self.faulty.get()?, 0, &mut bits)?;
         let mut faults = Vec::new();
@@ -415,7 +458,7 @@ impl<A: Accelerator> IndexStage<A> {
 
     /// Copies the whole index back.
     pub fn download(&mut self, device: &A, text: &[u8], shape: IndexShape) -> Result<StructuralIndex, Error> {
-        let faults = self.judge(device, text, shape, diagnose)?;
+        let faults = self.judge(device, Lines::Plain(text), shape, diagnose)?;
         let words = words_for(text.len());
         let mut string = vec![0; words];
         device.download(self.string.get()?, 0, &mut string)?;

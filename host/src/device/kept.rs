@@ -15,6 +15,7 @@ use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 
 use super::Accelerator;
 use super::index::{Arrays, IndexShape};
+use super::lines::Lines;
 use super::pipeline::{Lane, Part, Task, Waits, answer_in_parts, is_within};
 use crate::answer::{Answer, LineFault, Want};
 use crate::backend::Kept;
@@ -80,7 +81,7 @@ impl<A: Accelerator> KeptQueues<A> {
             // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
             unsafe { stages.index.load(queue, text) }?;
             let shape = stages.index.build(queue, levels)?;
-            let faults = stages.index.judge(queue, text, shape, diagnose)?;
+            let faults = stages.index.judge(queue, Lines::Plain(text), shape, diagnose)?;
             stages.index.exchange(&mut arrays);
             (Some(shape), faults)
         };
@@ -112,7 +113,13 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
         let Lane { stages, queue } = &mut *lane;
         if program.needs_trees() || !is_within(self.most_cells, program, shape.lines) {
             // Trees are not kept. And so many cells are answered in parts, and a part begins at a text's start.
-            return answer_in_parts(queue, stages, text, Task::new(program, self.most_cells), want);
+            return answer_in_parts(
+                queue,
+                stages,
+                Lines::Plain(text),
+                Task::new(program, self.most_cells),
+                want,
+            );
         }
         // Who panicked while it held them has left them where the next partition's arrays went.
         let mut arrays = self.arrays.lock().map_err(|_| {
@@ -121,7 +128,8 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
         stages.index.exchange(&mut arrays);
         let answer = stages.query.send(queue, program).and_then(|()| {
             let faults = self.faults.clone();
-            Part { stages, text, base: 0, shape, nodes: None, faults }.answer(queue, program, want)
+            Part { stages, text: Lines::Plain(text), base: 0, shape, nodes: None, faults }
+                .answer(queue, program, want)
         });
         stages.index.exchange(&mut arrays);
         Ok(Answer { pieces: vec![answer?] })

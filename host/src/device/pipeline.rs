@@ -16,6 +16,7 @@ use super::Accelerator;
 use super::columns::{ColumnsStage, ItemStage, Source};
 use super::index::{IndexShape, IndexStage};
 use super::kept::{KeptQueues, LARGEST_PARTITION, QUEUES, bytes_kept};
+use super::lines::Lines;
 use super::query::{Find, QueryStage};
 use super::results::Texts;
 use super::tree::{TreeCut, TreeStage, Trees};
@@ -25,6 +26,7 @@ use crate::bitmap::build::BitmapMaker;
 use crate::columns::ColumnBatch;
 use crate::cpu::Cpu;
 use crate::error::Error;
+use crate::packed::PackedText;
 use crate::program::Program;
 use crate::strict;
 use crate::tree::line_fault;
@@ -191,7 +193,7 @@ impl<A: Accelerator> Pipeline<A> {
         // SAFETY: the text is borrowed until this returns, and the device is waited for before.
         unsafe { stages.index.load(&self.device, text) }?;
         let shape = stages.check_strictly(&self.device)?;
-        stages.index.judge(&self.device, text, shape, strict::line_fault)
+        stages.index.judge(&self.device, Lines::Plain(text), shape, strict::line_fault)
     }
 
     /// Makes the trees of a text and copies them back, with the faults of the index and those that the trees have found. How lines are
@@ -226,13 +228,13 @@ impl<A: Accelerator> Pipeline<A> {
 pub(super) fn answer_in_parts<A: Accelerator>(
     queue: &A,
     stages: &mut Stages<A>,
-    text: &[u8],
+    text: Lines<'_>,
     task: Task<'_>,
     want: Want,
 ) -> Result<Answer, Error> {
     let program = task.program;
     if program.has_patterns_at_run() {
-        let mut cpu = Cpu.worker(0)?;
+        let (mut cpu, text) = (Cpu.worker(0)?, text.bytes()?);
         return if task.strict {
             cpu.answer_strictly(text, program, want)
         } else {
@@ -246,8 +248,14 @@ pub(super) fn answer_in_parts<A: Accelerator>(
         Ok(())
     };
     // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
-    unsafe { stages.parts(queue, task, text, 0, &mut each) }?;
-    Ok(Answer { pieces })
+    match unsafe { stages.parts(queue, task, text, 0, &mut each) } {
+        Ok(()) => Ok(Answer { pieces }),
+        Err(error) => {
+            // What a device finds wrong with codes is said by the host, which finds out what it is.
+            text.bytes()?;
+            Err(error)
+        }
+    }
 }
 
 /// Whether a text of so many lines has no more cells than that. One line is never cut.
@@ -304,7 +312,7 @@ fn prepare<A: Accelerator>(queue: &A, number: usize, task: Task<'_>, want: Want)
 }
 
 impl<A: Accelerator> DeviceWorker<'_, A> {
-    fn work(&mut self, text: &[u8], task: Task<'_>, want: Want) -> Result<Answer, Error> {
+    fn work(&mut self, text: Lines<'_>, task: Task<'_>, want: Want) -> Result<Answer, Error> {
         let Some(Lane { stages, queue }) = &mut self.lane else {
             return Err(Error::Internal("a worker without a queue".into()));
         };
@@ -315,11 +323,22 @@ impl<A: Accelerator> DeviceWorker<'_, A> {
 
 impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        self.work(text, Task::new(program, self.pipeline.most_cells), want)
+        self.work(Lines::Plain(text), Task::new(program, self.pipeline.most_cells), want)
+    }
+
+    fn answer_packed(
+        &mut self,
+        text: &PackedText<'_>,
+        program: &Program,
+        want: Want,
+        strict: bool,
+    ) -> Result<Answer, Error> {
+        let task = Task::new(program, self.pipeline.most_cells);
+        self.work(Lines::Packed(text), if strict { task.strictly() } else { task }, want)
     }
 
     fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        self.work(text, Task::new(program, self.pipeline.most_cells).strictly(), want)
+        self.work(Lines::Plain(text), Task::new(program, self.pipeline.most_cells).strictly(), want)
     }
 }
 
@@ -332,6 +351,10 @@ impl<A: Accelerator> Drop for DeviceWorker<'_, A> {
 impl<A: Accelerator> Backend for Pipeline<A> {
     fn name(&self) -> String {
         self.device.name()
+    }
+
+    fn answers_packed(&self) -> bool {
+        true
     }
 
     fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
@@ -461,6 +484,7 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        let text = Lines::Plain(text);
         answer_in_parts(&self.device, &mut self.stages(), text, Task::new(program, self.most_cells), want)
     }
 
@@ -506,7 +530,7 @@ impl<'a> Task<'a> {
 /// A part of a partition, indexed and judged on the device, where the program is, too.
 pub(super) struct Part<'a, A: Accelerator> {
     pub stages: &'a mut Stages<A>,
-    pub text: &'a [u8],
+    pub text: Lines<'a>,
     pub base: usize,
     pub shape: IndexShape,
     /// How many nodes its trees have, if the program needs any.
@@ -564,7 +588,7 @@ impl<A: Accelerator> Part<'_, A> {
         if let Some(form) = want.rows {
             // The part's text begins where the partition has `base`.
             let base = std::mem::take(&mut piece.base);
-            piece.write_rows(text, program, form);
+            piece.write_rows(text.bytes()?, program, form);
             piece.base = base;
         }
         piece.keep(want);
@@ -590,22 +614,28 @@ impl<A: Accelerator> Stages<A> {
         &mut self,
         device: &A,
         task: Task<'_>,
-        text: &[u8],
+        text: Lines<'_>,
         base: usize,
         each: &mut dyn FnMut(Part<'_, A>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        if text.is_empty() {
+        if text.len()? == 0 {
             return Ok(());
         }
         // SAFETY: the caller's promise is the same.
-        unsafe { self.index.load(device, text) }?;
+        unsafe {
+            match text {
+                Lines::Plain(text) => self.index.load(device, text),
+                Lines::Packed(text) => self.index.load_packed(device, text),
+            }
+        }?;
         let mut shape = self.index.build(device, task.program.levels())?;
         if !is_within(task.most_cells, task.program, shape.lines) {
+            let text = text.bytes()?;
             let (first, second) = text.split_at(line_near_the_middle(text));
             // SAFETY: they are parts of the text.
             return unsafe {
-                self.parts(device, task, first, base, each)?;
-                self.parts(device, task, second, base + first.len(), each)
+                self.parts(device, task, Lines::Plain(first), base, each)?;
+                self.parts(device, task, Lines::Plain(second), base + first.len(), each)
             };
         }
         let mut nodes = None;

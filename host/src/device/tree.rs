@@ -11,6 +11,7 @@ use warpath_shared::tree::tape::{TapeIx, TapeNode};
 use warpath_shared::units::{Depth, WORD_BYTES};
 
 use super::index::{IndexShape, IndexStage, TokenText, scan};
+use super::lines::Lines;
 use super::memory::Downloads;
 use super::{Accelerator, ScanScratch, Slot, launch};
 use crate::answer::LineFault;
@@ -239,7 +240,7 @@ impl<A: Accelerator> TreeStage<A> {
         text: &[u8],
         (shape, nodes): (IndexShape, usize),
     ) -> Result<Trees, Error> {
-        let faults = index.judge(device, text, shape, crate::tree::line_fault)?;
+        let faults = index.judge(device, Lines::Plain(text), shape, crate::tree::line_fault)?;
         let mut trees =
             Trees { nodes: vec![TapeNode::default(); nodes], roots: vec![0; shape.lines + 1], faults };
         let mut downloads = Downloads::new(device);

@@ -25,7 +25,7 @@ use super::buffers::{Buffers, Lent};
 use super::{BYTE_ORDER_MARK, Text};
 use crate::document::Note;
 use crate::error::{Error, InputError};
-use crate::packed::PackedFile;
+use crate::packed::{PackedFile, PackedText};
 
 /// Bytes that are read at first of a line that goes on behind its part; then twice as many, and so on.
 const TAIL_BYTES: usize = 4 << 10;
@@ -262,6 +262,33 @@ impl PlainFile {
         match source.downcast::<InputError>() {
             Ok(error) => error.into(),
             Err(source) => InputError::Io { name: self.name.to_string(), source }.into(),
+        }
+    }
+
+    /// Reads a group of the packed lines that it is, and leaves it as it is: but for one that begins with a byte order mark, or is longer than a partition.
+    pub fn read_packed(&self, packed: &PackedFile, number: usize, buffers: &Arc<Buffers>) -> Cut {
+        let (bytes, at) = packed.group_bytes(number);
+        let read = || {
+            let group = PackedText::new(bytes, &self.name)?;
+            let len = group.len()?;
+            let is_marked = at == 0 && self.text_begin()? > 0;
+            if is_marked || len > MAX_PARTITION_BYTES {
+                return Ok(Err(len));
+            }
+            let mut buffer = buffers.take(bytes.len())?;
+            buffer[..bytes.len()].copy_from_slice(bytes);
+            // What is in the buffer is checked: the file may change meanwhile.
+            let copied = PackedText::new(&buffer[..bytes.len()], &self.name)?;
+            copied.group().verify().map_err(|what| copied.damaged(what))?;
+            if copied.len()? != len {
+                return Err(copied.damaged("it changes while it is read"));
+            }
+            Ok(Ok(Text::packed((buffer, bytes.len()), self.name.clone(), len, at)))
+        };
+        match read() {
+            Ok(Ok(text)) => Cut::new(vec![text], None),
+            Ok(Err(len)) => self.read(at, len, MAX_PARTITION_BYTES, buffers),
+            Err(error) => Cut::new(Vec::new(), Some(error)),
         }
     }
 

@@ -73,8 +73,10 @@ fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
     let trailer = Trailer::parse(first(bytes, end).ok_or_else(too_short)?)?;
     let from = usize::try_from(trailer.table).ok().filter(|from| *from <= end);
     let table = &bytes[from.ok_or("its table of groups is not where it was said to be")?..end];
-    let count = usize::try_from(trailer.groups).ok().and_then(|groups| groups.checked_mul(layout::ENTRY_BYTES));
-    if count.and_then(|len| len.checked_add(layout::TABLE.len())) != Some(table.len()) || hash(table) != trailer.checksum
+    let count =
+        usize::try_from(trailer.groups).ok().and_then(|groups| groups.checked_mul(layout::ENTRY_BYTES));
+    if count.and_then(|len| len.checked_add(layout::TABLE.len())) != Some(table.len())
+        || hash(table) != trailer.checksum
     {
         return Err("its table of groups is not as it was written".into());
     }
@@ -96,7 +98,11 @@ fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
         };
     }
     let said = Entry { place: trailer.table, text: trailer.text, line: trailer.lines };
-    if next == said { Ok((entries, trailer)) } else { Err("its groups are not what they were said to be".into()) }
+    if next == said {
+        Ok((entries, trailer))
+    } else {
+        Err("its groups are not what they were said to be".into())
+    }
 }
 
 impl PackedFile {
@@ -106,14 +112,16 @@ impl PackedFile {
     /// [`InputError::Io`], and [`InputError::Packed`] if it is no packed file, or a damaged one, or one of another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let name = path.as_ref().display().to_string();
-        let file = File::open(path.as_ref()).map_err(|source| InputError::Io { name: name.clone(), source })?;
+        let file =
+            File::open(path.as_ref()).map_err(|source| InputError::Io { name: name.clone(), source })?;
         Ok(Self::of_file(&file, name)?)
     }
 
     /// The same of a file that is open, and not empty.
     pub(crate) fn of_file(file: &File, name: String) -> Result<Self, InputError> {
         // SAFETY: a mapped file that others write to changes under the reader: what is read of it is checked before it is used, and no two reads of one byte have to agree.
-        let map = unsafe { Mmap::map(file) }.map_err(|source| InputError::Io { name: name.clone(), source })?;
+        let map =
+            unsafe { Mmap::map(file) }.map_err(|source| InputError::Io { name: name.clone(), source })?;
         Self::new(Bytes::Mapped(map), name)
     }
 
@@ -162,6 +170,13 @@ impl PackedFile {
         let end = entries.get(number + 1).map_or(trailer.table, |next| next.place);
         let entry = entries[number];
         (&bytes.all()[entry.place as usize..end as usize], entry.text)
+    }
+
+    /// Bytes of text of the longest group.
+    pub(crate) fn longest_group(&self) -> u64 {
+        let Opened { entries, trailer, .. } = &*self.0;
+        let ends = entries.iter().skip(1).map(|entry| entry.text).chain([trailer.text]);
+        entries.iter().zip(ends).map(|(entry, end)| end - entry.text).max().unwrap_or_default()
     }
 
     /// A group, by its number, and where in the text it begins.
@@ -249,7 +264,11 @@ impl PackedFile {
             let (group, _) = self.checked(number)?;
             let text = self.group_text(number)?;
             let lines = memchr::memchr_iter(b'\n', &text).count() as u64;
-            if lines == group.lines() { Ok(()) } else { Err(self.damaged("a group has not the lines that it was said to have")) }
+            if lines == group.lines() {
+                Ok(())
+            } else {
+                Err(self.damaged("a group has not the lines that it was said to have"))
+            }
         })
     }
 }

@@ -85,8 +85,10 @@ impl<'a> Group<'a> {
         let len = body_bytes(&header)?;
         let body = behind.get(..len).ok_or("a group ends early")?;
         let places = Places::of(&header).ok_or("a group is larger than memory can be")?;
-        let symbols: Vec<u64> = body[places.symbols].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let table = Table::new(&symbols, &body[places.lens]).map_err(|fault| format!("a group's table: {fault}"))?;
+        let symbols: Vec<u64> =
+            body[places.symbols].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let table =
+            Table::new(&symbols, &body[places.lens]).map_err(|fault| format!("a group's table: {fault}"))?;
         let group = Self {
             header,
             table,
@@ -124,7 +126,11 @@ impl<'a> Group<'a> {
     /// # Errors
     /// What is wrong with it, in words.
     pub fn verify(&self) -> Result<(), String> {
-        if hash(self.body) == self.header.checksum { Ok(()) } else { Err("a group is not as it was written".into()) }
+        if hash(self.body) == self.header.checksum {
+            Ok(())
+        } else {
+            Err("a group is not as it was written".into())
+        }
     }
 
     /// Bytes of its text.
@@ -163,7 +169,11 @@ impl<'a> Group<'a> {
     /// If there is no such split.
     #[must_use]
     pub fn split(&self, at: usize) -> Split {
-        if at == self.split_count() { Split::new(self.header.text, false) } else { Split(u64_at(self.splits, 8 * at)) }
+        if at == self.split_count() {
+            Split::new(self.header.text, false)
+        } else {
+            Split(u64_at(self.splits, 8 * at))
+        }
     }
 
     /// How many newlines are before that place.
@@ -218,7 +228,10 @@ impl<'a> Group<'a> {
             let room = &mut room[filled..wanted];
             // All splits that are wanted whole, at once.
             let mut end = split;
-            while end < self.split_count() && begin == at && self.split(end + 1).offset() - at <= room.len() as u64 {
+            while end < self.split_count()
+                && begin == at
+                && self.split(end + 1).offset() - at <= room.len() as u64
+            {
                 end += 1;
             }
             if end > split {
@@ -237,6 +250,11 @@ impl<'a> Group<'a> {
         Ok(filled)
     }
 
+    /// Decodes all of its text into as much room.
+    pub(super) fn decode_all(&self, room: &mut [u8]) -> Result<(), Damage> {
+        self.decode(&self.decoder(), 0..self.split_count(), room)
+    }
+
     /// All of its text.
     ///
     /// # Errors
@@ -244,7 +262,7 @@ impl<'a> Group<'a> {
     pub fn text(&self) -> Result<Vec<u8>, String> {
         let len = usize::try_from(self.header.text).map_err(|_| "a group is larger than memory can be")?;
         let mut text = vec![0; len];
-        self.decode(&self.decoder(), 0..self.split_count(), &mut text)?;
+        self.decode_all(&mut text)?;
         Ok(text)
     }
 

@@ -70,7 +70,9 @@ pub(super) fn check_header(bytes: &[u8; HEADER_BYTES]) -> Result<(), Damage> {
         return Err("its header is not as it was written".into());
     }
     if version != VERSION {
-        return Err(format!("it is of version {version} of the format; this program reads version {VERSION}"));
+        return Err(format!(
+            "it is of version {version} of the format; this program reads version {VERSION}"
+        ));
     }
     Ok(())
 }
@@ -141,7 +143,8 @@ pub(super) fn table(entries: &[Entry]) -> Vec<u8> {
 }
 
 pub(super) fn entries(table: &[u8]) -> impl Iterator<Item = Entry> + '_ {
-    let entry = |bytes: &[u8]| Entry { place: u64_at(bytes, 0), text: u64_at(bytes, 8), line: u64_at(bytes, 16) };
+    let entry =
+        |bytes: &[u8]| Entry { place: u64_at(bytes, 0), text: u64_at(bytes, 8), line: u64_at(bytes, 16) };
     table[TABLE.len()..].chunks_exact(ENTRY_BYTES).map(entry)
 }
 
@@ -177,6 +180,12 @@ impl Trailer {
             return Err("its last bytes are not as they were written".into());
         }
         let number = |at: usize| u64_at(bytes, 8 + 8 * at);
-        Ok(Self { table: number(0), groups: number(1), text: number(2), lines: number(3), checksum: number(4) })
+        Ok(Self {
+            table: number(0),
+            groups: number(1),
+            text: number(2),
+            lines: number(3),
+            checksum: number(4),
+        })
     }
 }

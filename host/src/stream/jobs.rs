@@ -11,6 +11,7 @@ use super::Store;
 use crate::document::Parts;
 use crate::error::Error;
 use crate::input::{Buffers, Cut, Opened, PlainFile, Selection, Source, Text};
+use crate::packed::PackedFile;
 
 /// Which input something is of.
 #[derive(Clone, Default)]
@@ -25,6 +26,8 @@ pub(crate) struct Origin {
 pub(super) enum Job {
     /// To be read: so many bytes from there on.
     Part { file: Arc<PlainFile>, begin: u64, size: usize },
+    /// To be read: a group of packed lines, by its number.
+    Group { file: Arc<PlainFile>, packed: PackedFile, number: usize },
     /// Read already: of an input that is read in order.
     Text(Text),
     /// A document, to be read.
@@ -42,6 +45,7 @@ impl Job {
     pub fn read(self, buffers: &Arc<Buffers>) -> Cut {
         match self {
             Self::Part { file, begin, size } => file.read(begin, size, MAX_PARTITION_BYTES, buffers),
+            Self::Group { file, packed, number } => file.read_packed(&packed, number, buffers),
             Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
             Self::Document(file) => match file.read_all(buffers) {
                 Ok(text) => Cut { texts: vec![text.flattened()], ..Cut::default() },
@@ -226,6 +230,9 @@ impl SelectedParts {
 /// and answered while a thread starts.
 pub(super) const GROWTH: usize = 16;
 
+/// The longest group of packed lines that any device is given as it is: twice as long as groups are where nothing else is asked for.
+const LONGEST_GROUP: usize = 32 << 20;
+
 /// Goes through inputs, one after the other. Each is opened when its turn comes.
 pub(super) struct Jobs {
     sources: std::vec::IntoIter<Source>,
@@ -234,11 +241,14 @@ pub(super) struct Jobs {
     /// Bytes of the next part, and how many they may become.
     size: usize,
     most: usize,
+    /// Whether packed lines are handed on as they are.
+    as_packed: bool,
     failed: bool,
 }
 
 enum Open {
     Plain { file: Arc<PlainFile>, next: u64 },
+    Packed { file: Arc<PlainFile>, packed: PackedFile, next: usize },
     Sequence(crate::input::Sequence),
 }
 
@@ -246,13 +256,19 @@ impl Jobs {
     /// Parts of about `size` bytes.
     pub fn new(sources: Vec<Source>, size: usize) -> Self {
         let sources = sources.into_iter();
-        Self { sources, open: None, origin: Origin::default(), size, most: size, failed: false }
+        let (open, origin) = (None, Origin::default());
+        Self { sources, open, origin, size, most: size, as_packed: false, failed: false }
+    }
+
+    /// Packed lines are handed on as they are, a group each, if `yes`, and if its groups are not too long for who wants partitions of that size.
+    pub fn as_packed(self, yes: bool) -> Self {
+        Self { as_packed: yes, ..self }
     }
 
     /// The first part is [`GROWTH`] times shorter than the others, and each is twice as long as the one before until they are as
     /// long as those.
     pub fn growing(self) -> Self {
-        Self { size: (self.most / GROWTH).max(1), ..self }
+        Self { size: (self.most / GROWTH).max(1), as_packed: false, ..self }
     }
 
     /// The next part, or why there is none; `None` at the end, behind an error, and once `stop` is set.
@@ -271,7 +287,13 @@ impl Jobs {
                     self.origin = Origin { name: source.name().into(), input: self.origin.input + 1 };
                     match source.open() {
                         Ok(Opened::Plain(file)) => {
-                            self.open = Some(Open::Plain { file: Arc::new(file), next: 0 });
+                            let (file, longest) = (Arc::new(file), LONGEST_GROUP.max(2 * self.most) as u64);
+                            let packed = file.as_packed().filter(|_| self.as_packed).cloned();
+                            self.open =
+                                Some(match packed.filter(|packed| packed.longest_group() <= longest) {
+                                    Some(packed) => Open::Packed { file, packed, next: 0 },
+                                    None => Open::Plain { file, next: 0 },
+                                });
                             continue;
                         }
                         Ok(Opened::Sequence(sequence)) => {
@@ -287,6 +309,12 @@ impl Jobs {
                     Ok(Some(Job::Part { file: file.clone(), begin, size }))
                 }
                 Some(Open::Plain { .. }) => Ok(None),
+                Some(Open::Packed { file, packed, next }) if *next < packed.info().groups as usize => {
+                    *next += 1;
+                    let (file, packed) = (file.clone(), packed.clone());
+                    Ok(Some(Job::Group { file, packed, number: *next - 1 }))
+                }
+                Some(Open::Packed { .. }) => Ok(None),
                 Some(Open::Sequence(sequence)) => {
                     sequence.next(self.size, buffers, stop).map(|text| text.map(Job::Text))
                 }
@@ -314,6 +342,7 @@ impl Jobs {
     pub fn may_go_on(&self) -> bool {
         let open = match &self.open {
             Some(Open::Plain { file, next }) => *next < file.len(),
+            Some(Open::Packed { packed, next, .. }) => *next < packed.info().groups as usize,
             Some(Open::Sequence(_)) => true,
             None => false,
         };

@@ -172,32 +172,36 @@ impl Shared {
             self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
             let Task { backend, program, strict, .. } = &self.task;
             let since = Instant::now();
-            let mut ask = |text: &[u8]| {
+            let mut ask = |text: &mut Text| {
                 let made = match worker.take() {
                     Some(worker) => worker,
                     None => backend.worker(number)?,
                 };
                 let worker = worker.insert(made);
+                if let Some(packed) = text.as_packed()? {
+                    let answer = worker.answer_packed(&packed, program, want, *strict)?;
+                    if is_looked_at(&answer, want) {
+                        text.unpack(&self.task.buffers)?;
+                    }
+                    return Ok(answer);
+                }
+                let bytes = text.bytes();
                 if *strict {
-                    worker.answer_strictly(text, program, want)
+                    worker.answer_strictly(bytes, program, want)
                 } else {
-                    worker.answer(text, program, want)
+                    worker.answer(bytes, program, want)
                 }
             };
-            let bytes = text.bytes();
             let answer = if let Some(fault) = text.extract().and_then(Extract::fault) {
                 Ok(Answer::of_fault(program.paths(), fault, want))
             } else {
-                ask(bytes)
+                ask(&mut text)
             };
             add(&self.answering, since);
             match answer {
                 Ok(answer) => {
                     // This worker's next read goes where the bytes are in its cache.
-                    if !want.matches
-                        && !want.records
-                        && answer.pieces.iter().all(|piece| piece.faults.is_empty())
-                    {
+                    if !is_looked_at(&answer, want) {
                         text.forget();
                     }
                     texts.push_back((text, answer));
@@ -247,6 +251,11 @@ impl Shared {
         self.closing.store(true, Ordering::Relaxed);
         self.room.notify_all();
     }
+}
+
+/// Whether who gets an answer looks at its text.
+fn is_looked_at(answer: &Answer, want: Want) -> bool {
+    want.matches || want.records || answer.pieces.iter().any(|piece| !piece.faults.is_empty())
 }
 
 fn add(total: &AtomicU64, since: Instant) {
