@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bench-flow [--device cpu|N,N...] [--runs N] [--workers N] [--partition-size BYTES] [--copy]
-//!            [--columns | --column TYPE=PATH...] [--resident] [--index FILE.wpi] FILE [PATH...]
+//!            [--packed] [--columns | --column TYPE=PATH...] [--resident] [--index FILE.wpi] FILE [PATH...]
 //! ```
 //!
 //! An engine is made once, and runs once before it is timed: set-up is what `warpath query --stats` shows. With `--copy`, the
@@ -25,6 +25,7 @@ use warpath::backend::{Backend, Buffer, Together};
 use warpath::columns::{Column, ColumnBatch, ColumnType, Schema, Values};
 use warpath::cuda::Cuda;
 use warpath::device::{Accelerator, Pipeline};
+use warpath::packed::{PackOptions, PackedFile, PackedText, pack};
 use warpath::{Answers, Cpu, DeviceChoice, Engine, IndexFile, Program, Query};
 
 /// Times the way from host memory and from files to matches on the host.
@@ -42,6 +43,9 @@ struct Args {
     /// Also from page-locked memory.
     #[arg(long)]
     copy: bool,
+    /// Also packed: from a file, and from page-locked memory, in groups as `warpath pack` makes them.
+    #[arg(long)]
+    packed: bool,
     /// Also to the default columns.
     #[arg(long)]
     columns: bool,
@@ -201,6 +205,10 @@ fn main() -> Result<()> {
         Ok(())
     };
     flow("file in the page cache", &|want| Ok(engine.open(&args.file)?.answers(program.clone(), want)))?;
+    let packed = if args.packed { Some(Packed::new(&args, bytes)?) } else { None };
+    if let Some(Packed { path, .. }) = &packed {
+        flow("packed file in the page cache", &|want| Ok(engine.open(path)?.answers(program.clone(), want)))?;
+    }
     if let Some(index) = &args.index {
         flow("by an index file", &|want| {
             let input = engine.open(&args.file)?.with_index(&IndexFile::open(index)?, false)?;
@@ -235,6 +243,9 @@ fn main() -> Result<()> {
     }
     if args.copy {
         pinned(&args, &text, &program, want, &sets)?;
+    }
+    if let Some(packed) = packed.filter(|_| args.device != "cpu") {
+        packed_pinned(&args, &packed, &program, (want, bytes))?;
     }
     Ok(())
 }
@@ -332,6 +343,88 @@ fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[Column
         Ok(())
     })?;
     show("the copies alone", &times, bytes);
+    println!("    matches take {:.3} times as long as the copies", flow / times.median());
+    Ok(())
+}
+
+/// The file, packed.
+struct Packed {
+    path: tempfile::TempPath,
+    file: PackedFile,
+}
+
+impl Packed {
+    fn new(args: &Args, bytes: f64) -> Result<Self> {
+        let path = tempfile::NamedTempFile::new()?.into_temp_path();
+        let start = Instant::now();
+        let stats = pack(args.file.clone().into(), &path, PackOptions::default())?;
+        println!(
+            "packed to {} bytes, {:.3} to 1, {} groups, in {:.2} s",
+            stats.file_bytes,
+            bytes / stats.file_bytes as f64,
+            stats.groups,
+            start.elapsed().as_secs_f64()
+        );
+        Ok(Self { file: PackedFile::open(&path)?, path })
+    }
+}
+
+/// From packed text in page-locked memory: with all kernels, and the copies alone. Rates are of unpacked text.
+fn packed_pinned(args: &Args, packed: &Packed, program: &Program, (want, bytes): (u64, f64)) -> Result<()> {
+    let (mut queues, mut devices): (Vec<_>, Vec<Arc<dyn Backend>>) = Default::default();
+    for number in args.numbers()? {
+        let pipeline = Pipeline::new(Cuda::new(number)?)?;
+        queues.push(pipeline.device().queue()?);
+        devices.push(Arc::new(pipeline));
+    }
+    let pipeline = Together::new(devices)?;
+    let (_, threads) = pipeline.buffered_partitions();
+    let threads = args.workers.unwrap_or(threads);
+    let (mut groups, mut most): (Vec<(Buffer, usize)>, usize) = (Vec::new(), 0);
+    for number in 0..packed.file.info().groups as usize {
+        let (group, _) = packed.file.group_bytes(number);
+        PackedText::new(group, "group")?.group().verify().map_err(anyhow::Error::msg)?;
+        let mut buffer = pipeline.buffer(group.len())?;
+        buffer[..group.len()].copy_from_slice(group);
+        groups.push((buffer, group.len()));
+        most = most.max(group.len());
+    }
+    let (next, found) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let times = time(args.runs, || {
+        next.store(0, Ordering::Relaxed);
+        found.store(0, Ordering::Relaxed);
+        let work = |number: usize| -> Result<()> {
+            let mut worker = pipeline.worker(number)?;
+            while let Some((buffer, len)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let text = PackedText::new(&buffer[..*len], "group")?;
+                let wanted = Want { matches: true, ..Want::default() };
+                let answer = worker.answer_packed(&text, program, wanted, false)?;
+                let count = answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
+                found.fetch_add(count, Ordering::Relaxed);
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let all: Vec<_> = (0..threads).map(|number| scope.spawn(move || work(number))).collect();
+            all.into_iter().try_for_each(|thread| thread.join().expect("a thread that does not panic"))
+        })?;
+        let found = found.load(Ordering::Relaxed);
+        ensure!(found == want, "{found} matches, the CPU has {want}");
+        Ok(())
+    })?;
+    show("packed, page-locked memory -> matches", &times, bytes);
+    let flow = times.median();
+    let mut arrays = queues.iter().map(|queue| queue.alloc::<u8>(most)).collect::<Result<Vec<_>, _>>()?;
+    let times = time(args.runs, || {
+        for (number, (buffer, len)) in groups.iter().enumerate() {
+            let device = number % queues.len();
+            // SAFETY: the groups live and stay as they are until the queues have been waited for.
+            unsafe { queues[device].upload_later(&mut arrays[device], 0, &buffer[..*len]) }?;
+        }
+        queues.iter().try_for_each(Accelerator::wait)?;
+        Ok(())
+    })?;
+    show("packed, the copies alone", &times, bytes);
     println!("    matches take {:.3} times as long as the copies", flow / times.median());
     Ok(())
 }

@@ -4,8 +4,9 @@ use anyhow::{Result, ensure};
 use clap::Parser;
 use warpath::cuda::Cuda;
 use warpath::device::{Accelerator as _, Codes, Decoding, DeviceCodes, FsstStage, Step};
+use warpath::fsst::{Compressor, SPLIT_CODES, Sample, Split, splits, train};
+use warpath_benches::generate::columns::{self, Strings};
 use warpath_benches::harness::machine;
-use warpath_shared::fsst::Table;
 use warpath_tests::fsst::Case;
 
 #[derive(Parser)]
@@ -13,59 +14,26 @@ struct Cli {
     #[arg(long, default_value_t = 0)]
     cuda: usize,
     #[arg(long, default_value_t = 10_000_000)]
-    strings: usize,
+    strings: u64,
     #[arg(long, default_value_t = 7)]
     runs: usize,
-}
-
-fn urls(count: usize) -> Vec<Vec<u8>> {
-    let mut s = 1_u64;
-    let mut r = move |n: u64| {
-        s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (s >> 33) % n
-    };
-    let words: Vec<String> =
-        (0..3000).map(|_| (0..3 + r(7)).map(|_| (b'a' + r(26) as u8) as char).collect()).collect();
-    (0..count)
-        .map(|_| {
-            let mut z = |n: u64| {
-                let a = r(n);
-                let b = r(n);
-                a.min(b).min(r(n)) as usize
-            };
-            let mut u = format!(
-                "http://{}.{}/{}/{}",
-                words[z(400)],
-                ["example.ru", "example.com", "example.net"][z(3)],
-                words[z(900)],
-                words[z(3000)]
-            );
-            if z(3) == 0 {
-                u += &format!("?page={}&id={}&lr={}", z(40), z(100_000_000), z(300));
-            }
-            if z(4) == 0 {
-                u += &format!("/{}-{}.html#{}", words[z(3000)], words[z(3000)], z(90000));
-            }
-            u.into_bytes()
-        })
-        .collect()
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
     println!("{} {}", machine::describe(), machine::now());
-    let urls = urls(cli.strings);
-    let sample: Vec<&[u8]> = urls.iter().map(|u| &u[..]).collect();
-    let compressor = fsst::Compressor::train(&sample);
-    let table = Table::new(
-        &compressor.symbol_table().iter().map(|s| s.to_u64()).collect::<Vec<_>>(),
-        compressor.symbol_lengths(),
-    )?;
-    let strings: Vec<Vec<u8>> = urls.iter().map(|u| compressor.compress(u)).collect();
-    let case = Case::new(table, &strings);
+    let Strings { values, offsets } = columns::urls(cli.strings, 1);
+    let table = train(&Sample::of_strings(&values, &offsets));
+    let (mut codes, mut ends) = (Vec::new(), vec![0]);
+    Compressor::new(&table).compress_strings(&values, &offsets, &mut codes, &mut ends);
+    let (mut splits, len) = splits(&table, &codes)?;
+    splits.push(Split::new(len, false));
+    let begins = (0..codes.len().div_ceil(SPLIT_CODES)).map(|split| (split * SPLIT_CODES) as u64);
+    let first_strings = begins.map(|begin| ends.partition_point(|end| *end < begin) as u64).collect();
+    let case = Case { table, codes, code_offsets: ends, text: values, offsets, splits, first_strings };
     println!(
         "{} strings, {} bytes, {} codes, ratio {:.3}",
-        strings.len(),
+        cli.strings,
         case.text.len(),
         case.codes.len(),
         case.text.len() as f64 / case.codes.len() as f64

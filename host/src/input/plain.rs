@@ -401,6 +401,14 @@ mod tests {
         PlainFile::new(file, "test".into(), base).unwrap()
     }
 
+    /// What it reads.
+    fn raw(file: &PlainFile) -> &File {
+        match &file.file {
+            Bytes::File(file) => file,
+            Bytes::Packed(_) => panic!("it is packed"),
+        }
+    }
+
     /// All parts' texts, from the last part to the first, so that none can lean on an earlier one.
     fn texts(file: &PlainFile, size: usize, limit: usize) -> (Vec<Text>, Option<Error>) {
         let buffers = Buffers::new(Arc::new(Cpu));
@@ -505,7 +513,7 @@ mod tests {
         for left in 0..text.len() {
             for size in 1..=text.len() {
                 let file = file(text, 0);
-                file.file.set_len(left as u64).unwrap();
+                raw(&file).set_len(left as u64).unwrap();
                 let (all, error) = texts(&file, size, 1 << 20);
                 assert!(matches!(error, Some(Error::Input(InputError::Io { .. }))), "{left} {size}");
                 let joined: Vec<u8> = all.iter().flat_map(|part| part.bytes().to_vec()).collect();
@@ -520,7 +528,7 @@ mod tests {
         for (more, want) in [(&b"ee\nfour"[..], &b"one\ntwo\nthree\n"[..]), (b"e", b"one\ntwo\nthre")] {
             for size in 1..20 {
                 let file = file(b"one\ntwo\nthr", 0);
-                (&file.file).write_all(more).unwrap();
+                raw(&file).write_all(more).unwrap();
                 let (all, error) = texts(&file, size, 1 << 20);
                 assert!(error.is_none());
                 let joined: Vec<u8> = all.iter().flat_map(|part| part.bytes().to_vec()).collect();

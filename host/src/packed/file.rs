@@ -165,7 +165,8 @@ impl PackedFile {
     ///
     /// # Panics
     /// If there is no such group.
-    pub(crate) fn group_bytes(&self, number: usize) -> (&[u8], u64) {
+    #[must_use]
+    pub fn group_bytes(&self, number: usize) -> (&[u8], u64) {
         let Opened { bytes, entries, trailer, .. } = &*self.0;
         let end = entries.get(number + 1).map_or(trailer.table, |next| next.place);
         let entry = entries[number];

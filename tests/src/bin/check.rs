@@ -18,8 +18,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use warpath::answer::Want;
 use warpath::backend::Backend;
-use warpath::device::{BitmapStage, Pipeline};
+use warpath::device::{BitmapStage, DeviceCodes, FsstStage, Pipeline};
+use warpath::packed::{DEFAULT_GROUP_BYTES, PackOptions, pack};
 use warpath::{DeviceChoice, Engine, Program, Query, Source};
+use warpath_tests::fsst;
 use warpath_tests::oracle;
 use warpath_tests::random::Rng;
 use warpath_tests::resident::Resident;
@@ -97,6 +99,14 @@ fn main() -> Result<()> {
                 bitmaps::suite(&mut stage, 2, 6, 2_000_000)
             })?;
             let cuda = warpath::cuda::Cuda::new(*number)?;
+            step("compressed strings", || {
+                let mut stage = FsstStage::new(warpath::cuda::Cuda::new(*number)?);
+                fsst::suite(&mut stage, 1, 300)?;
+                let mut rng = Rng::new(5);
+                let table = fsst::table(&mut rng, 250, 8);
+                let case = fsst::Case::random(&mut rng, table, 3_000_000, 40, 20);
+                fsst::check(&mut stage, &mut DeviceCodes::default(), &case, "three million")
+            })?;
             step("patterns of compressed strings", || {
                 fsst_match::suite(&cuda, 1, 200, 5000)?;
                 fsst_match::suite(&cuda, 2, 4, 1_000_000)
@@ -196,12 +206,23 @@ fn field_queries(device: &DeviceChoice, shape: &str, path: &str) -> Result<()> {
             asked.into_iter().map(|handle| handle.join().expect("an oracle")).collect()
         });
         let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?;
-        for size in PARTITIONS {
+        let (plain, folder) = (PathBuf::from(path), tempfile::tempdir()?);
+        let packed = |group: usize| -> Result<PathBuf> {
+            let packed = folder.path().join(format!("{group}.wpk"));
+            pack(plain.clone().into(), &packed, PackOptions::default().group_bytes(group))?;
+            Ok(packed)
+        };
+        let packed = [packed(DEFAULT_GROUP_BYTES)?, packed(700_000)?];
+        let files = PARTITIONS
+            .iter()
+            .map(|size| (*size, &plain, ""))
+            .chain([(1 << 20, &packed[0], ", packed"), (7 << 20, &packed[1], ", packed in small groups")]);
+        for (size, path, packed) in files {
             let engine = Engine::builder().device(device.clone()).partition_size(size).build()?;
-            let name = format!("{shape} {} in {} MiB", paths.join(" "), size >> 20);
+            let name = format!("{shape} {} in {} MiB{packed}", paths.join(" "), size >> 20);
             step(&name, || {
                 let want_matches = Want { matches: true, ..Want::default() };
-                let input = engine.input(vec![Source::File(path.into())]);
+                let input = engine.input(vec![Source::File(path.clone())]);
                 let mut got: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); paths.len()];
                 for batch in input.answers(Program::new(&queries)?, want_matches) {
                     let batch = batch?;
