@@ -90,7 +90,7 @@ impl Text {
     /// [`Error::Input`] if it is damaged. [`Error::Device`] where memory is short.
     pub fn unpack(&mut self, buffers: &Arc<Buffers>) -> Result<(), Error> {
         if let Some(packed) = self.as_packed()? {
-            let mut buffer = buffers.take_long(self.len().max(1))?;
+            let mut buffer = buffers.take_long(self.len().next_multiple_of(1 << 20))?;
             packed.decode(&mut buffer[..self.end])?;
             self.memory = Some(Memory::Lent(buffer));
         }

@@ -46,6 +46,9 @@ struct Args {
     /// Also packed: from a file, and from page-locked memory, in groups as `warpath pack` makes them.
     #[arg(long)]
     packed: bool,
+    /// Bytes of text of a group.
+    #[arg(long, requires = "packed")]
+    group_size: Option<usize>,
     /// Also to the default columns.
     #[arg(long)]
     columns: bool,
@@ -357,7 +360,11 @@ impl Packed {
     fn new(args: &Args, bytes: f64) -> Result<Self> {
         let path = tempfile::NamedTempFile::new()?.into_temp_path();
         let start = Instant::now();
-        let stats = pack(args.file.clone().into(), &path, PackOptions::default())?;
+        let mut options = PackOptions::default();
+        if let Some(bytes) = args.group_size {
+            options = options.group_bytes(bytes);
+        }
+        let stats = pack(args.file.clone().into(), &path, options)?;
         println!(
             "packed to {} bytes, {:.3} to 1, {} groups, in {:.2} s",
             stats.file_bytes,

@@ -32,7 +32,7 @@ use cuda_std::warp::{
     warp_vote_ballot,
 };
 use cuda_std::wide::{U32x4, U64x2, load_readonly_16, load_readonly_64, store_global_16};
-use warpath_shared::fsst::{SPLIT_CODES, Split, TABLE_WORDS, UNKNOWN_LEN, bytes_of};
+use warpath_shared::fsst::{SPLIT_CODES, Split, UNKNOWN_LEN, bytes_of};
 use warpath_shared::kernel::{
     FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecodeArgs,
     FsstMeasureArgs,
@@ -53,10 +53,14 @@ const STAGING: usize = WARP_CODES + 2;
 /// How far back a warp without splits looks for a code that is not 255: each does, so that this bounds what codes of nothing else cost.
 const FARTHEST: usize = 64 << 10;
 
+/// Entries of a table in shared memory: what 256 codes stand for, and behind them 256 bytes, for themselves. So a code that is a byte is looked up as others are, 256 further on.
+const ENTRIES: usize = 512;
+
 /// Shared memory of a block.
 #[derive(Clone, Copy)]
 struct Memory {
     symbols: Shared<u64>,
+    /// Of [`ENTRIES`].
     lens: Shared<u8>,
     /// What the warps' outputs add up to.
     totals: Shared<u32>,
@@ -120,6 +124,31 @@ macro_rules! each_code {
         let $code = ($words[$i / 8] >> (8 * ($i % 8))) as u32 & 0xff;
         $body
     })*};
+}
+
+/// Where in a table in shared memory code `i` of 16 is looked up, of which `bytes` are bytes.
+#[inline(always)]
+fn entry(code: u32, bytes: u32, i: usize) -> u32 {
+    (bytes << 8) >> i & 0x100 | code
+}
+
+/// `value >> bits`, which is 0 for 64 of them.
+#[inline(always)]
+fn shift_right(value: u64, bits: u32) -> u64 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let shifted: u64;
+        // SAFETY: it computes on registers only: PTX's shift takes any number of bits.
+        unsafe {
+            core::arch::asm!(
+                "shr.u64 {}, {}, {};", out(reg64) shifted, in(reg64) value, in(reg32) bits,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        shifted
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    value.checked_shr(bits).unwrap_or_default()
 }
 
 /// The lowest bits of a word, up to 64 of them.
@@ -215,9 +244,8 @@ impl Lane {
         let Loaded { words, bytes, .. } = *loaded;
         let (mut lens, mut total) = (0_u64, 0);
         each_code!(|code, I| {
-            // SAFETY: the table has 256 lengths.
-            let len = unsafe { lens_of_table.offset(code).read() } as u32;
-            let len = if bytes >> I & 1 != 0 { 1 } else { len };
+            // SAFETY: the table has as many lengths.
+            let len = unsafe { lens_of_table.offset(entry(code, bytes, I)).read() } as u32;
             lens |= (len as u64) << (4 * I);
             total += len;
         } of words);
@@ -253,9 +281,8 @@ impl Lane {
         // The word at hand, and how many of its bits are filled.
         let (mut word, mut filled) = (0_u64, start % 8 * 8);
         each_code!(|code, I| {
-            // SAFETY: the table has 256 symbols.
-            let symbol = unsafe { symbols.offset(code).read() };
-            let symbol = if self.bytes >> I & 1 != 0 { code as u64 } else { symbol };
+            // SAFETY: the table has as many symbols.
+            let symbol = unsafe { symbols.offset(entry(code, self.bytes, I)).read() };
             word |= symbol << filled;
             let next = filled + (self.lens >> (4 * I)) as u32 % 16 * 8;
             if next >= 64 {
@@ -263,7 +290,7 @@ impl Lane {
                 unsafe { at.write(word) };
                 at = at.offset(1);
                 // What is left of the symbol: nothing of one that began the word.
-                word = symbol >> 1 >> (63 - filled);
+                word = shift_right(symbol, 64 - filled);
             }
             filled = next % 64;
         } of self.words);
@@ -368,14 +395,28 @@ unsafe fn strings(args: &FsstDecodeArgs<'_>, memory: &Memory, base: u64) -> bool
     wrong
 }
 
-/// Copies the table, or only its lengths, to shared memory.
+/// Puts the symbols of a table in shared memory.
 #[inline(always)]
-fn copy_table(table: View<'_, u64>, to: Shared<u64>, first: usize) {
-    let mut word = first + thread_idx_x() as usize;
-    while word < TABLE_WORDS {
+fn put_symbols(table: View<'_, u64>, symbols: Shared<u64>) {
+    let mut code = thread_idx_x();
+    while code < 256 {
         // SAFETY: the index is checked, and nothing writes the table meanwhile. Shared memory has as many words, and each has one writer.
-        unsafe { to.offset((word - first) as u32).write(load_readonly_64(table.at(word, 1))) };
-        word += FSST_THREADS;
+        unsafe {
+            symbols.offset(code).write(load_readonly_64(table.at(code as usize, 1)));
+            symbols.offset(256 + code).write(code as u64);
+        }
+        code += FSST_THREADS as u32;
+    }
+}
+
+/// Puts the lengths of a table in shared memory.
+#[inline(always)]
+fn put_lens(table: View<'_, u64>, lens: Shared<u8>) {
+    let word = thread_idx_x();
+    if word < (ENTRIES / 8) as u32 {
+        let all = if word < 32 { table.get(256 + word as usize) } else { 0x0101_0101_0101_0101 };
+        // SAFETY: shared memory has as many words, and each has one writer.
+        unsafe { lens.cast::<u64>().offset(word).write(all) };
     }
 }
 
@@ -401,7 +442,8 @@ unsafe fn decode<const STRINGS: bool>(args: &FsstDecodeArgs<'_>, memory: Memory)
     let known = if is_told { (place.split, here.behind_escape()) } else { (0, false) };
     // SAFETY: all lanes are here.
     let loaded = unsafe { Loaded::new(args.codes, len, place, known) };
-    copy_table(args.table, memory.symbols, 0);
+    put_symbols(args.table, memory.symbols);
+    put_lens(args.table, memory.lens);
     sync_threads();
     // SAFETY: the table was written before the barrier.
     let mut codes = unsafe { Lane::new(&loaded, memory.lens) };
@@ -491,10 +533,9 @@ unsafe fn scan(value: u32, lane: u32) -> (u32, u32) {
 
 macro_rules! memory {
     () => {{
-        let table = Shared::new(shared_array![u64; TABLE_WORDS]);
         Memory {
-            symbols: table,
-            lens: table.offset(256).cast(),
+            symbols: Shared::new(shared_array![u64; ENTRIES]),
+            lens: Shared::new(shared_array![u64; ENTRIES / 8]).cast(),
             totals: Shared::new(shared_array![u32; WARPS]),
             staging: Shared::new(shared_array![u64; WARPS * STAGING]),
         }
@@ -527,15 +568,15 @@ pub unsafe fn fsst_decode_strings(args: FsstDecodeArgs<'_>) {
 /// Launched as [`FsstMeasure`](warpath_shared::kernel::FsstMeasure) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn fsst_measure(args: FsstMeasureArgs<'_>) {
-    let lens = Shared::new(shared_array![u64; TABLE_WORDS - 256]);
+    let lens = Shared::new(shared_array![u64; ENTRIES / 8]).cast();
     let totals = Shared::new(shared_array![u32; WARPS]);
     let place = Place::new();
     // SAFETY: all lanes are here.
     let loaded = unsafe { Loaded::new(args.codes, args.len as usize, place, (0, false)) };
-    copy_table(args.table, lens, 256);
+    put_lens(args.table, lens);
     sync_threads();
     // SAFETY: the table was written before the barrier.
-    let total = unsafe { Lane::new(&loaded, lens.cast()) }.total;
+    let total = unsafe { Lane::new(&loaded, lens) }.total;
     let wrong = loaded.wrong | if total >= UNKNOWN_LEN as u32 { FSST_UNKNOWN } else { 0 };
     // SAFETY: all lanes are here.
     let total = unsafe { warp_reduce_add(ALL, total) };

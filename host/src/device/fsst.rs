@@ -190,14 +190,15 @@ impl<A: Accelerator> PackedStage<A> {
     ) -> Result<(), Error> {
         let (codes, splits) = (text.group().codes(), text.split_words());
         let padded = codes.len().next_multiple_of(SPLIT_CODES);
-        let room = self.codes.room(device, padded)?;
-        // SAFETY: the caller's promise is the same.
-        unsafe { device.upload_later(room, 0, codes) }?;
-        device.zero(room, codes.len(), padded)?;
+        // A copy from memory that is not page-locked waits for the queue: they come before the codes, when nothing is in it.
         device.upload(self.table.room(device, TABLE_WORDS)?, 0, &text.group().table().to_words())?;
         device.upload(self.splits.room(device, splits.len())?, 0, &splits)?;
         let status = self.status.room(device, 1)?;
         device.zero(status, 0, 1)?;
+        let room = self.codes.room(device, padded)?;
+        // SAFETY: the caller's promise is the same.
+        unsafe { device.upload_later(room, 0, codes) }?;
+        device.zero(room, codes.len(), padded)?;
         // SAFETY: a view of no elements.
         let no_offsets = unsafe { ViewMut::from_raw(std::ptr::NonNull::<u64>::dangling().as_ptr(), 0) };
         launch::<A, FsstDecode>(

@@ -275,7 +275,8 @@ impl PlainFile {
             if is_marked || len > MAX_PARTITION_BYTES {
                 return Ok(Err(len));
             }
-            let mut buffer = buffers.take(bytes.len())?;
+            // As long as the text will be where the host has to look at it, so that all buffers are of one size.
+            let mut buffer = buffers.take(len.max(bytes.len()).next_multiple_of(1 << 20))?;
             buffer[..bytes.len()].copy_from_slice(bytes);
             // What is in the buffer is checked: the file may change meanwhile.
             let copied = PackedText::new(&buffer[..bytes.len()], &self.name)?;
