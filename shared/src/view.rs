@@ -78,6 +78,14 @@ impl<'a, T: Copy> View<'a, T> {
         self.len == 0
     }
 
+    /// The elements from `index` on.
+    #[inline(always)]
+    #[track_caller]
+    #[must_use]
+    pub fn skip(&self, index: usize) -> Self {
+        Self { ptr: self.at(index, 0), len: self.len - index as u64, lifetime: PhantomData }
+    }
+
     /// The address of element `index`, at which `count` elements may be read.
     #[inline(always)]
     #[track_caller]

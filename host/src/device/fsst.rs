@@ -9,8 +9,9 @@ use warpath_shared::kernel::{
 
 use warpath_shared::view::{View, ViewMut};
 
-use super::upload::Uploads;
+use super::upload::{Uploads, elements};
 use super::{Accelerator, ScanScratch, Slot, launch};
+use crate::backend::Buffer;
 use crate::error::Error;
 use crate::packed::PackedText;
 
@@ -161,19 +162,16 @@ impl<A: Accelerator> DeviceCodes<A> {
 /// Packed lines on a device, on their way into a text there.
 pub(super) struct PackedStage<A: Accelerator> {
     codes: Slot<A, u8>,
-    table: Slot<A, u64>,
-    splits: Slot<A, u64>,
+    /// The table, and behind it the splits.
+    words: Slot<A, u64>,
+    /// The same, in memory of the host that is page-locked.
+    staging: Option<Buffer>,
     status: Slot<A, u32>,
 }
 
 impl<A: Accelerator> Default for PackedStage<A> {
     fn default() -> Self {
-        Self {
-            codes: Slot::default(),
-            table: Slot::default(),
-            splits: Slot::default(),
-            status: Slot::default(),
-        }
+        Self { codes: Slot::default(), words: Slot::default(), staging: None, status: Slot::default() }
     }
 }
 
@@ -188,11 +186,18 @@ impl<A: Accelerator> PackedStage<A> {
         text: &PackedText<'_>,
         out: ViewMut<'_, u8>,
     ) -> Result<(), Error> {
-        let (codes, splits) = (text.group().codes(), text.split_words());
+        let (codes, splits) = (text.group().codes(), text.group().split_count() + 1);
         let padded = codes.len().next_multiple_of(SPLIT_CODES);
-        // A copy from memory that is not page-locked waits for the queue: they come before the codes, when nothing is in it.
-        device.upload(self.table.room(device, TABLE_WORDS)?, 0, &text.group().table().to_words())?;
-        device.upload(self.splits.room(device, splits.len())?, 0, &splits)?;
+        let count = TABLE_WORDS + splits;
+        // From memory that is not page-locked they would be copied for one group at a time, whichever its queue: that took as long as its codes.
+        if self.staging.as_ref().is_none_or(|staging| staging.len() < 8 * (count + 1)) {
+            self.staging = None;
+            self.staging = Some(device.host_buffer(8 * (count + count / 4 + 1))?);
+        }
+        let words = elements(self.staging.as_deref_mut().unwrap_or_default());
+        text.write_words(&mut words[..count]);
+        // SAFETY: the memory is this stage's, which writes to it next when the device has been waited for.
+        unsafe { device.upload_later(self.words.room(device, count)?, 0, &words[..count]) }?;
         let status = self.status.room(device, 1)?;
         device.zero(status, 0, 1)?;
         let room = self.codes.room(device, padded)?;
@@ -205,8 +210,8 @@ impl<A: Accelerator> PackedStage<A> {
             device,
             &FsstDecodeArgs {
                 codes: device.view(self.codes.get()?, padded),
-                table: device.view(self.table.get()?, TABLE_WORDS),
-                splits: device.view(self.splits.get()?, splits.len()),
+                table: device.view(self.words.get()?, TABLE_WORDS),
+                splits: device.view(self.words.get()?, count).skip(TABLE_WORDS),
                 out,
                 code_offsets: View::from_slice(&[]),
                 offsets: no_offsets,

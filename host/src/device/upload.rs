@@ -40,8 +40,8 @@ impl Default for Uploads {
     }
 }
 
-/// Memory as elements.
-fn elements<T: Plain>(buffer: &mut [u8]) -> &mut [T] {
+/// Memory as elements: those that are aligned.
+pub(super) fn elements<T: Plain>(buffer: &mut [u8]) -> &mut [T] {
     // SAFETY: every bit pattern is a `T`, and a `T` has no padding (`Plain`).
     let (_, elements, _) = unsafe { buffer.align_to_mut::<T>() };
     elements

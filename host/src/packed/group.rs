@@ -176,6 +176,16 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// Writes all splits, and where the text ends.
+    pub(super) fn write_splits(&self, to: &mut [u64]) {
+        for (word, split) in to.iter_mut().zip(self.splits.as_chunks().0) {
+            *word = u64::from_le_bytes(*split);
+        }
+        if let Some(end) = to.get_mut(self.split_count()) {
+            *end = Split::new(self.header.text, false).0;
+        }
+    }
+
     /// How many newlines are before that place.
     fn line_at(&self, at: usize) -> u64 {
         if at == self.split_count() { self.header.lines } else { u64::from(u32_at(self.lines, 4 * at)) }

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use warpath_shared::fsst::SPLIT_CODES;
+use warpath_shared::fsst::TABLE_WORDS;
 
 use super::group::Group;
 use crate::error::{Error, InputError};
@@ -79,10 +79,10 @@ impl<'a> PackedText<'a> {
         Ok(read.map_err(|what| self.damaged(what))? == 1 && byte == *b"\n")
     }
 
-    /// Where the output of each split begins and all of it ends, as kernels take it.
-    #[must_use]
-    pub fn split_words(&self) -> Vec<u64> {
-        debug_assert_eq!(self.group.split_count(), self.group.codes().len().div_ceil(SPLIT_CODES));
-        (0..=self.group.split_count()).map(|at| self.group.split(at).0).collect()
+    /// Writes the table, as kernels take it, and behind it where the output of each split begins, and all of it ends: into as many words.
+    pub(crate) fn write_words(&self, words: &mut [u64]) {
+        let (table, splits) = words.split_at_mut(TABLE_WORDS);
+        table.copy_from_slice(&self.group.table().to_words());
+        self.group.write_splits(splits);
     }
 }
