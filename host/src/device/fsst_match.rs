@@ -1,6 +1,5 @@
 //! Which of the compressed strings on a device match, asked of their codes: [`warpath_shared::fsst::automaton`].
 
-use warpath_shared::fsst::CodeFault;
 use warpath_shared::fsst::automaton::{NO_FAULT, Verdict, fault_of};
 use warpath_shared::kernel::{FsstMatch, FsstMatchArgs};
 use warpath_shared::view::{View, ViewMut};
@@ -95,23 +94,19 @@ impl<A: Accelerator> FsstMatchStage<A> {
         Ok(())
     }
 
-    /// Waits, and says which string is the first whose codes are none, as far as they were looked at, and of what kind its fault is. Its place is not told:
-    /// [`CodeAutomaton::matches_one`] finds it.
+    /// Waits, and says which string is the first whose codes are none, as far as they were looked at, and what they say. At which code, [`CodeAutomaton::matches_one`] finds.
     ///
     /// # Errors
     /// [`Error::Device`].
-    pub fn fault(&self) -> Result<Option<(u64, CodeFault)>, Error> {
+    pub fn fault(&self) -> Result<Option<(u64, Verdict)>, Error> {
         let mut faults = vec![0; self.strings.div_ceil(self.most_strings)];
         if faults.is_empty() {
             return Ok(None);
         }
         self.device.download(self.faults.get()?, 0, &mut faults)?;
-        let mut found =
-            faults.into_iter().enumerate().filter_map(|(at, word)| fault_of(word).map(|fault| (at, fault)));
-        Ok(found.next().map(|(at, (string, verdict))| {
-            let fault = if verdict == Verdict::Escape { CodeFault::Escape(0) } else { CodeFault::Unknown(0) };
-            ((at * self.most_strings) as u64 + string, fault)
-        }))
+        // The first launch that has one has the first strings.
+        let first = faults.into_iter().enumerate().find_map(|(at, word)| Some((at, fault_of(word)?)));
+        Ok(first.map(|(at, (string, verdict))| ((at * self.most_strings) as u64 + string, verdict)))
     }
 
     /// The answer on the device, for kernels of the same queue: bit *i* of word *w* for string 64 *w* + *i*; bits behind the last are 0.

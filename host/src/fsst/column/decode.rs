@@ -105,7 +105,7 @@ impl StringColumn {
         for from in (0..tiles).step_by(PIECE_SPLITS) {
             let splits = from..tiles.min(from + PIECE_SPLITS);
             let bytes = self.splits[splits.end].offset() - self.splits[from].offset();
-            let end = (splits.end * SPLIT_CODES) as u64;
+            let end = (splits.end * SPLIT_CODES).min(self.image.codes().len()) as u64;
             let count = offsets_left.partition_point(|offset| *offset < end);
             let (values, to, offsets);
             (values, values_left) = values_left.split_at_mut(bytes as usize);
