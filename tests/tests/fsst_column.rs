@@ -361,7 +361,7 @@ fn forged_files_are_refused_for_what_is_wrong() -> Result<()> {
     refused("its header and what is behind it disagree", &|bytes| bytes[validity] ^= 8);
     refused("its header and what is behind it disagree", &|bytes| put(bytes, 40, number(40) + 1));
     refused("bits of validity are set behind the last", &|bytes| {
-        bytes[validity + 8 * (rows / 64) + 7] = 0x80
+        bytes[validity + 8 * (rows / 64) + 7] = 0x80;
     });
     refused("its splits do not ascend", &|bytes| put(bytes, splits + 8, u64::MAX >> 1));
     refused("its splits begin or end behind an escape", &|bytes| bytes[splits] = 1);

@@ -100,7 +100,7 @@ fn array<T: ByteArrayType>(strings: Strings) -> ArrayRef {
         offsets.into_iter().map(|offset| T::Offset::usize_as(offset as usize)).collect();
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
     let nulls = validity.map(|words| {
-        let bits = BooleanBuffer::new(Buffer::from(ScalarBuffer::from(words).into_inner()), 0, count);
+        let bits = BooleanBuffer::new(ScalarBuffer::from(words).into_inner(), 0, count);
         NullBuffer::new(bits)
     });
     // SAFETY: offsets ascend from 0 to the length of `values`, as `decode` gives them; `nulls` has as many bits as there are strings; and each string is UTF-8 where the array

@@ -73,6 +73,9 @@ struct Piece<'a> {
     to: &'a mut [u64],
 }
 
+/// Strings of a piece, and where each ends in them.
+type Decoded = Result<(Vec<u8>, Vec<u64>), Error>;
+
 /// Zeros, if there is memory for them.
 fn zeroed<T: Copy>(name: &str, zero: T, len: u64) -> Result<Vec<T>, ColumnError> {
     let none =
@@ -344,7 +347,7 @@ impl StringColumn {
             }
             Ok((values, ends))
         });
-        let pieces: Vec<Result<(Vec<u8>, Vec<u64>), Error>> = pieces.collect();
+        let pieces: Vec<Decoded> = pieces.collect();
         let pieces = pieces.into_iter().collect::<Result<Vec<_>, _>>()?;
         let bytes: usize = pieces.iter().map(|(values, _)| values.len()).sum();
         let none = || ColumnError::Memory { name: self.name.clone(), bytes: bytes as u64 };

@@ -312,9 +312,9 @@ impl StringColumn {
         put(&mut all[places.splits], &splits);
         let to = &mut all[places.offsets];
         if header.has(IS_WIDE) {
-            narrow::<8>(&self.offsets, to)
+            narrow::<8>(&self.offsets, to);
         } else {
-            narrow::<4>(&self.offsets, to)
+            narrow::<4>(&self.offsets, to);
         }
         let checksums = checksums(&all[places.front], codes);
         put(&mut all[places.checksums.clone()], &checksums);
