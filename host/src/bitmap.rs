@@ -25,6 +25,7 @@
 //! | [`run`](mod@run) | how is a program run over bitmaps, on the CPU? |
 //! | [`ask`] | who answers: the CPU, or a device? |
 //! | `exact` | which rows that bins leave undecided are in the answer? |
+//! | [`rows`] | which rows, a bit each, whoever found them? |
 //! | [`reduce`] | how are unions made two at a time, as others make them? |
 
 pub mod ask;
@@ -41,6 +42,7 @@ mod layout;
 pub(crate) mod parallel;
 pub mod plan;
 pub mod reduce;
+pub mod rows;
 pub mod run;
 mod show;
 mod store;

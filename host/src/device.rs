@@ -6,6 +6,7 @@
 mod bitmap;
 mod columns;
 mod fsst;
+mod fsst_match;
 mod index;
 mod kept;
 mod lines;
@@ -22,6 +23,7 @@ use warpath_shared::kernel::Kernel;
 
 pub use bitmap::{BitmapStage, Decompression, DeviceBitmaps, Method};
 pub use fsst::{Codes, CodesFault, Decoding, DeviceCodes, FsstStage, Step};
+pub use fsst_match::FsstMatchStage;
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 pub use tree::{TreeCut, Trees};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use warpath_shared::check::FaultKind;
+use warpath_shared::fsst::CodeFault;
 use warpath_shared::tree::{TreeFault, TreeFaultKind};
 use warpath_shared::units::Level;
 
@@ -32,6 +33,9 @@ pub enum Error {
     /// An index cannot be made or used.
     #[error(transparent)]
     Index(#[from] IndexError),
+    /// A column of compressed strings cannot be read, written or decoded.
+    #[error(transparent)]
+    Column(#[from] ColumnError),
     /// A device is missing or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -298,6 +302,92 @@ pub enum IndexError {
         input: String,
         /// What it is.
         why: &'static str,
+    },
+}
+
+/// What is wrong with a column of compressed strings.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ColumnError {
+    /// Its file cannot be read or written.
+    #[error("{name}: {source}")]
+    Io {
+        /// The file.
+        name: String,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A file is no column.
+    #[error("{name}: is no column of strings of Warpath")]
+    NotAColumn {
+        /// The file.
+        name: String,
+    },
+    /// The file has a form that this version of Warpath does not read.
+    #[error("{name}: is a column of version {found}; this Warpath reads version {known}")]
+    Version {
+        /// The file.
+        name: String,
+        /// Its version.
+        found: u32,
+        /// The version that is read.
+        known: u32,
+    },
+    /// It is not as it was written, or was never a column.
+    #[error("{name}: the column is damaged: {what}")]
+    Damaged {
+        /// The file, or what the column is called.
+        name: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The codes of a string are none.
+    #[error("{name}: string {row}: {fault}")]
+    Codes {
+        /// The file, or what the column is called.
+        name: String,
+        /// The string, counted from 0.
+        row: u64,
+        /// What is wrong, by the place in the string's codes.
+        fault: CodeFault,
+    },
+    /// A string is not as long as it is said to be.
+    #[error("{name}: string {row} goes on to byte {found} of all strings where byte {said} is said to be")]
+    Length {
+        /// The file, or what the column is called.
+        name: String,
+        /// The string, counted from 0: that which goes on where it is noticed.
+        row: u64,
+        /// How many bytes the codes up to some place stand for.
+        found: u64,
+        /// How many they are said to stand for.
+        said: u64,
+    },
+    /// A string is not UTF-8, and text is wanted.
+    #[error("{name}: string {row} is not UTF-8")]
+    NotUtf8 {
+        /// The file, or what the column is called.
+        name: String,
+        /// The string, counted from 0.
+        row: u64,
+    },
+    /// The strings are too long for 32-bit offsets.
+    #[error(
+        "{name}: the strings have {bytes} bytes, more than 32-bit offsets reach; 64-bit offsets reach all"
+    )]
+    TooLong {
+        /// The file, or what the column is called.
+        name: String,
+        /// How many bytes they have together.
+        bytes: u64,
+    },
+    /// There is no memory for what is wanted.
+    #[error("{name}: there is no memory for {bytes} bytes")]
+    Memory {
+        /// The file, or what the column is called.
+        name: String,
+        /// How many bytes were wanted.
+        bytes: u64,
     },
 }
 

@@ -11,6 +11,7 @@
 //! | [`pattern`] | what may be asked of a string? |
 //! | [`automaton`] | how is that asked of codes, without decoding them? |
 //! | [`matches`](mod@matches) | and of many strings, by all cores? |
+//! | [`column`](mod@column) | what is a column of such strings, in memory and in a file? |
 //!
 //! ```
 //! use warpath::fsst::{Compressor, Decoder, Sample, train};
@@ -26,6 +27,7 @@
 //! ```
 
 pub mod automaton;
+pub mod column;
 mod compress;
 mod decompress;
 pub mod matches;
@@ -36,6 +38,7 @@ mod tests;
 mod train;
 
 pub use automaton::{AutomatonError, CodeAutomaton};
+pub use column::{StringColumn, StringKind, Strings};
 pub use compress::{Compressor, Offset, SEGMENT_BYTES};
 pub use decompress::Decoder;
 pub use matches::{MatchError, Matcher};

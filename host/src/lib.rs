@@ -64,7 +64,8 @@ pub use cpu::Cpu;
 pub use document::{AsOne, Format};
 pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
 pub use error::{
-    DeviceError, Error, ExpressionError, IndexError, InputError, QueryError, RecordError, TreeError,
+    ColumnError, DeviceError, Error, ExpressionError, IndexError, InputError, QueryError, RecordError,
+    TreeError,
 };
 pub use index_file::IndexFile;
 pub use input::Source;

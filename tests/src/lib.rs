@@ -6,6 +6,7 @@ pub mod conformance;
 pub mod data;
 pub mod emulated;
 pub mod fsst;
+pub mod fsst_column;
 pub mod fsst_match;
 pub mod oracle;
 pub mod random;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-use warpath::{DeviceError, Error, IndexError, InputError};
+use warpath::{ColumnError, DeviceError, Error, IndexError, InputError};
 
 use super::ui::Ui;
 
@@ -75,9 +75,10 @@ impl Failure {
                 | Error::Input(InputError::Io { .. } | InputError::Directory(_))
                 | Error::Index(
                     IndexError::Io { .. } | IndexError::TooFewLevels { .. } | IndexError::NotPlain { .. },
-                ) => 2,
+                )
+                | Error::Column(ColumnError::Io { .. }) => 2,
                 Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
-                Error::Input(_) | Error::Index(_) => 4,
+                Error::Input(_) | Error::Index(_) | Error::Column(_) => 4,
                 _ => 5,
             },
         };

@@ -6,6 +6,7 @@ use warpath_shared::kernel::{
     FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstMeasure, FsstMeasureArgs,
     FsstShared, FsstWords, ScanArgs,
 };
+use warpath_shared::view::View;
 
 use warpath_shared::view::{View, ViewMut};
 
@@ -156,6 +157,21 @@ impl<A: Accelerator> DeviceCodes<A> {
             self.uploads.upload_all(device, room, 0, &[from])?;
         }
         Ok(())
+    }
+}
+
+impl<A: Accelerator> DeviceCodes<A> {
+    /// The codes, eight a word, with anything behind the last, and how many they are.
+    pub(super) fn words<'a>(&'a self, device: &A) -> Result<(View<'a, u64>, u64), Error> {
+        let words = self.count.div_ceil(8);
+        let codes = device.view(self.codes.get()?, 8 * words);
+        // SAFETY: arrays on a device are aligned to 16 bytes at least, and this one has room for whole splits, so for whole words.
+        Ok((unsafe { View::from_raw(codes.at(0, 8 * words).cast(), words) }, self.count as u64))
+    }
+
+    /// Where each string begins in the codes, and the end; nothing, if strings do not matter.
+    pub(super) fn string_offsets<'a>(&'a self, device: &A) -> Result<View<'a, u64>, Error> {
+        Ok(device.view(self.offsets.get()?, self.offset_count))
     }
 }
 

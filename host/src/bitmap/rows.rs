@@ -1,0 +1,167 @@
+//! Some rows of so many, a bit each: what questions of strings are answered with, and what combines with the answers of bitmap indexes.
+//!
+//! A bitmap index has chunks of 63 rows ([`warpath_shared::wah`]), since a word of its compressed form says in a bit what it is. Who asks strings one by
+//! one fills words of 64. Here are both, and the way from one to the other:
+//!
+//! ```text
+//! rows      0 … 62 │ 63 … 125 │ 126 … 188       chunks, bit 63 is 0
+//!           0 … 63 │ 64 … 127 │ 128 … 191       words
+//! ```
+
+use std::ops::{BitAndAssign, BitOrAssign, SubAssign};
+
+use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};
+
+use super::wah::{self, WahBuf};
+
+/// Some of so many rows. Bit *i* of word *w* is row 64 *w* + *i*; bits behind the last row are 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowSet {
+    words: Vec<u64>,
+    rows: u64,
+}
+
+/// The bits of a last word that are rows.
+fn last_bits(rows: u64) -> u64 {
+    u64::MAX >> ((64 - rows % 64) % 64)
+}
+
+impl RowSet {
+    /// Takes words, of which those that are missing are 0; words and bits behind the last row are dropped.
+    ///
+    /// # Panics
+    /// If there is no memory for a bit each.
+    #[must_use]
+    pub fn from_words(mut words: Vec<u64>, rows: u64) -> Self {
+        words.resize(rows.div_ceil(64) as usize, 0);
+        if let Some(last) = words.last_mut() {
+            *last &= last_bits(rows);
+        }
+        Self { words, rows }
+    }
+
+    /// Takes chunks of 63 rows, the first in bit 0, as [`Answer::chunks`](super::ask::Answer::chunks) has them. Those that are missing are 0; chunks and bits behind the
+    /// last row are dropped.
+    ///
+    /// # Panics
+    /// As for [`Self::from_words`].
+    #[must_use]
+    pub fn from_chunks(chunks: &[u64], rows: u64) -> Self {
+        let mut words = vec![0; rows.div_ceil(64) as usize];
+        for (at, chunk) in chunks.iter().take(chunks_for(rows) as usize).enumerate() {
+            let first = at * CHUNK_ROWS as usize;
+            let chunk = chunk & (u64::MAX >> 1);
+            words[first / 64] |= chunk << (first % 64);
+            // The first row of the next word is the 64 − `first % 64`th of the chunk, if it has as many.
+            if let Some(next) = words.get_mut(first / 64 + 1).filter(|_| first % 64 > 1) {
+                *next |= chunk >> (64 - first % 64);
+            }
+        }
+        Self::from_words(words, rows)
+    }
+
+    /// The rows of a compressed bitmap.
+    #[must_use]
+    pub fn from_wah(bitmap: Wah<'_>) -> Self {
+        Self::from_chunks(&wah::chunks(bitmap), bitmap.rows())
+    }
+
+    /// All of so many rows.
+    #[must_use]
+    pub fn all(rows: u64) -> Self {
+        Self::from_words(vec![u64::MAX; rows.div_ceil(64) as usize], rows)
+    }
+
+    /// How many rows there are, in it or not.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The words.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// How many rows are in it.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Whether a row is in it. One that there is not, is not.
+    #[must_use]
+    pub fn get(&self, row: u64) -> bool {
+        let word = usize::try_from(row / 64).ok().and_then(|word| self.words.get(word));
+        word.is_some_and(|word| word >> (row % 64) & 1 != 0)
+    }
+
+    /// The rows in it, from the first on.
+    pub fn ones(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..).step_by(64).zip(&self.words).flat_map(|(first, &word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros();
+                (left != 0).then(|| {
+                    left &= left - 1;
+                    first + u64::from(bit)
+                })
+            })
+        })
+    }
+
+    /// As chunks of 63 rows, the first in bit 0.
+    #[must_use]
+    pub fn to_chunks(&self) -> Vec<u64> {
+        let chunk = |at: u64| {
+            let first = at * u64::from(CHUNK_ROWS);
+            let (word, shift) = ((first / 64) as usize, first % 64);
+            let low = self.words[word] >> shift;
+            let high = self.words.get(word + 1).filter(|_| shift > 1).map_or(0, |next| next << (64 - shift));
+            (low | high) & (u64::MAX >> 1)
+        };
+        (0..chunks_for(self.rows)).map(chunk).collect()
+    }
+
+    /// Compressed, as bitmap indexes have it.
+    #[must_use]
+    pub fn to_wah(&self) -> WahBuf {
+        WahBuf::from_chunks(self.to_chunks(), self.rows)
+    }
+
+    fn zip(&mut self, other: &Self, op: impl Fn(u64, u64) -> u64) {
+        assert_eq!(self.rows, other.rows, "sets of other rows");
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word = op(*word, *other));
+    }
+}
+
+impl BitAndAssign<&Self> for RowSet {
+    /// Keeps the rows that are in both.
+    ///
+    /// # Panics
+    /// If the sets are not of as many rows.
+    fn bitand_assign(&mut self, other: &Self) {
+        self.zip(other, |a, b| a & b);
+    }
+}
+
+impl BitOrAssign<&Self> for RowSet {
+    /// Adds those of another.
+    ///
+    /// # Panics
+    /// If the sets are not of as many rows.
+    fn bitor_assign(&mut self, other: &Self) {
+        self.zip(other, |a, b| a | b);
+    }
+}
+
+impl SubAssign<&Self> for RowSet {
+    /// Takes those of another out.
+    ///
+    /// # Panics
+    /// If the sets are not of as many rows.
+    fn sub_assign(&mut self, other: &Self) {
+        self.zip(other, |a, b| a & !b);
+    }
+}
