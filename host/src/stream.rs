@@ -214,7 +214,7 @@ impl Answers {
         }
         let Some(index) = index else {
             let jobs = Feed::Jobs(Box::new(
-                Jobs::new(sources, chosen.partition_size).as_packed(chosen.backend.answers_packed()),
+                Jobs::new(sources, chosen.partition_size).with_packed(chosen.backend.answers_packed()),
             ));
             return Self::of((chosen, on_error), jobs, None, program, want);
         };
@@ -223,7 +223,7 @@ impl Answers {
             Ok((Some(store), said)) => Self::over((chosen, on_error), store, said, program, want),
             Ok((None, said)) => {
                 let jobs = Feed::Jobs(Box::new(
-                    Jobs::new(sources, chosen.partition_size).as_packed(chosen.backend.answers_packed()),
+                    Jobs::new(sources, chosen.partition_size).with_packed(chosen.backend.answers_packed()),
                 ));
                 Self::of((chosen, on_error), jobs, Some(said), program, want)
             }

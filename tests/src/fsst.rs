@@ -63,7 +63,7 @@ impl Case {
             while at < codes.len() {
                 let (bytes, len, taken) = case.table.step(codes, at).unwrap();
                 for code in 0..taken {
-                    if (case.codes.len() + code) % SPLIT_CODES == 0 {
+                    if (case.codes.len() + code).is_multiple_of(SPLIT_CODES) {
                         // Where the second code of a step begins a split, the step is of the split before.
                         let offset = case.text.len() + if code == 0 { 0 } else { usize::from(len) };
                         case.splits.push(Split::new(offset as u64, code > 0));

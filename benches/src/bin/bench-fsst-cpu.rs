@@ -51,7 +51,7 @@ fn main() -> Result<()> {
         let shape = name.parse().ok().filter(|shape| *shape != Shape::Urls);
         match shape {
             Some(shape) => {
-                measure(name, &Strings { values: ndjson(shape, 1, bytes), offsets: Vec::new() }, &args)?
+                measure(name, &Strings { values: ndjson(shape, 1, bytes), offsets: Vec::new() }, &args)?;
             }
             None => measure(name, &column(name, bytes)?, &args)?,
         }

@@ -1,88 +1,230 @@
-//! Times the decoding of string columns by FSST on a device: Warpath's kernels, the ladder of others, and a copy kernel.
+//! Times string columns on a device: decoding by Warpath's kernels, by the ladder of others, and on the CPU's cores; patterns asked of codes; and a copy kernel, of which all are shown as parts.
+//!
+//! ```text
+//! bench-fsst [--cuda NUMBER] [--strings N] [--runs N] [DATA...]
+//! ```
+//!
+//! Columns are resident in the device's memory and so is what comes of them; kernels are timed by events, the CPU by the wall clock. Rates are of output, in 10⁹ bytes a second. What each way makes is held to the strings
+//! before it is shown; of the runs, the first is not counted.
 
-use anyhow::{Result, ensure};
+use std::time::Instant;
+
+use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use warpath::cuda::Cuda;
-use warpath::device::{Accelerator as _, Codes, Decoding, DeviceCodes, FsstStage, Step};
-use warpath::fsst::{Compressor, SPLIT_CODES, Sample, Split, splits, train};
+use warpath::device::{Accelerator as _, Codes, Decoding, DeviceCodes, FsstMatchStage, FsstStage, Step};
+use warpath::fsst::{CodeAutomaton, Pattern, StringColumn, StringKind};
 use warpath_benches::generate::columns::{self, Strings};
 use warpath_benches::harness::machine;
-use warpath_tests::fsst::Case;
+use warpath_shared::kernel::{Copy16, Copy16Args};
+use warpath_shared::units::TILE_BYTES;
 
+/// Codes of a stretch of the split kernel.
+const STRETCH_CODES: usize = 64;
+
+/// Times string columns on a device.
 #[derive(Parser)]
 struct Cli {
-    #[arg(long, default_value_t = 0)]
+    /// Which columns: urls, names, records, random, equal
+    #[arg(default_values = ["urls", "names", "records", "random", "equal"])]
+    data: Vec<String>,
+
+    /// The CUDA device
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     cuda: usize,
+
+    /// How many URLs; of other columns as many strings as have about as many bytes
     #[arg(long, default_value_t = 10_000_000)]
     strings: u64,
-    #[arg(long, default_value_t = 7)]
+
+    /// Runs of each; the first is dropped
+    #[arg(long, default_value_t = 11)]
     runs: usize,
+}
+
+fn make(name: &str, urls: u64) -> Result<Strings> {
+    let make = match name {
+        "urls" => return Ok(columns::urls(urls, 1)),
+        "names" => columns::names,
+        "records" => columns::records,
+        "random" => columns::random,
+        "equal" => columns::equal,
+        _ => bail!("there is no column {name:?}"),
+    };
+    let mean = |strings: Strings| strings.values.len() as f64 / 1000.0;
+    let count = urls as f64 * mean(columns::urls(1000, 1)) / mean(make(1000, 1)).max(1.0);
+    Ok(make(count as u64, 1))
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
-    println!("{} {}", machine::describe(), machine::now());
-    let Strings { values, offsets } = columns::urls(cli.strings, 1);
-    let table = train(&Sample::of_strings(&values, &offsets));
-    let (mut codes, mut ends) = (Vec::new(), vec![0]);
-    Compressor::new(&table).compress_strings(&values, &offsets, &mut codes, &mut ends);
-    let (mut splits, len) = splits(&table, &codes)?;
-    splits.push(Split::new(len, false));
-    let begins = (0..codes.len().div_ceil(SPLIT_CODES)).map(|split| (split * SPLIT_CODES) as u64);
-    let first_strings = begins.map(|begin| ends.partition_point(|end| *end < begin) as u64).collect();
-    let case = Case { table, codes, code_offsets: ends, text: values, offsets, splits, first_strings };
+    ensure!(cli.runs > 1, "--runs: the first is dropped");
+    println!("{}, {}", machine::describe(), machine::now());
+    let cuda = Cuda::new(cli.cuda)?;
+    for name in &cli.data {
+        bench(&cli, &cuda, name, &make(name, cli.strings)?)?;
+    }
+    Ok(())
+}
+
+/// What is measured of one column.
+fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
+    let Strings { values, offsets } = strings;
+    let start = Instant::now();
+    let column = StringColumn::compress(StringKind::Binary, values, offsets, None)?;
+    let compressed = start.elapsed().as_secs_f64();
+    let codes = column.codes();
+    let bytes = values.len() as f64;
     println!(
-        "{} strings, {} bytes, {} codes, ratio {:.3}",
-        cli.strings,
-        case.text.len(),
-        case.codes.len(),
-        case.text.len() as f64 / case.codes.len() as f64
+        "\n{name}: {} strings, {} bytes, {} codes, {:.3} to 1; trained and compressed on all cores in {compressed:.2} s, {:.2} GB/s",
+        offsets.len() - 1,
+        values.len(),
+        codes.codes.len(),
+        bytes / codes.codes.len() as f64,
+        bytes / compressed / 1e9,
     );
-    let mut stage = FsstStage::new(Cuda::new(cli.cuda)?);
+    let copy = copy(cuda, values.len(), cli.runs)?;
+    println!(
+        "  {:44} {:9.3} ms, moves {:7.1} GB/s",
+        "copy kernel, of as many bytes",
+        copy,
+        2.0 * bytes / copy / 1e6
+    );
+    let show = |what: &str, milliseconds: f64, kernels: &str| {
+        let rate = bytes / milliseconds / 1e6;
+        let part = 100.0 * rate / (2.0 * bytes / copy / 1e6);
+        println!(
+            "  {what:44} {milliseconds:9.3} ms, {rate:7.1} GB/s, {part:5.1} % of what the copy moves{kernels}"
+        );
+    };
+    let mut stage = FsstStage::new(cuda.queue()?);
     let mut on_device = DeviceCodes::default();
-    let bytes = case.text.len() as f64;
-    let mut time = |name: &str, codes: &Codes<'_>, way: Decoding| -> Result<()> {
-        on_device.load(stage.device(), codes)?;
+    let text = Codes { offsets: &[], first_strings: &[], ..codes };
+    let strings_by = |way| ("strings", codes, way);
+    let ways = [
+        ("splits, as one text", ("text", text, Decoding::Splits)),
+        ("splits, and where strings begin", strings_by(Decoding::Splits)),
+        ("without splits: measured first", strings_by(Decoding::Measured)),
+        ("ladder: bytes", strings_by(Decoding::Ladder(Step::Bytes))),
+        ("ladder: codes by 8 bytes", strings_by(Decoding::Ladder(Step::Words))),
+        ("ladder: table in shared memory", strings_by(Decoding::Ladder(Step::Shared))),
+        ("ladder: output by 16 bytes", strings_by(Decoding::Ladder(Step::Buffered))),
+        ("ladder: stretches of 64 codes", strings_by(Decoding::Ladder(Step::Stretches))),
+    ];
+    for (what, (_, codes, way)) in ways {
+        on_device.load(stage.device(), &codes)?;
         if way == Decoding::Ladder(Step::Stretches) {
-            let (begins, outputs) = case.stretches(64);
+            let (begins, outputs) = stretches(&codes);
             on_device.set_stretches(stage.device(), &begins, &outputs)?;
         }
-        let mut times = Vec::new();
-        let mut kernels = Vec::new();
+        let (mut times, mut last) = (Vec::new(), Vec::new());
         for _ in 0..cli.runs {
             stage.device().wait()?;
             stage.device().start_timeline();
             stage.decode(&on_device, way)?;
-            let (each, total) = stage.device().take_timeline()?;
+            let (kernels, total) = stage.device().take_timeline()?;
             times.push(f64::from(total));
-            kernels = each;
+            last = kernels;
         }
-        ensure!(stage.fault()?.is_none(), "{name}: {:?}", stage.fault()?);
-        let (text, offsets) = stage.download()?;
-        ensure!(text == case.text, "{name}: other bytes");
+        ensure!(stage.fault()?.is_none(), "{what}: {:?}", stage.fault()?);
+        let (made, places) = stage.download()?;
+        ensure!(made == *values, "{what}: other bytes");
         if !codes.offsets.is_empty() && way != Decoding::Ladder(Step::Stretches) {
-            ensure!(offsets == case.offsets, "{name}: other offsets");
+            ensure!(places == *offsets, "{what}: strings elsewhere");
         }
-        times.remove(0);
-        times.sort_by(f64::total_cmp);
-        let median = times[times.len() / 2];
-        print!(
-            "{name:24} {median:8.3} ms, least {:8.3}: {:7.1} GB/s of output",
-            times[0],
-            bytes / median / 1e6
-        );
-        for kernel in kernels {
-            print!("  {kernel:?}");
-        }
-        println!();
-        Ok(())
-    };
-    let text = Codes { offsets: &[], first_strings: &[], ..case.codes() };
-    time("splits, text", &text, Decoding::Splits)?;
-    time("splits, strings", &case.codes(), Decoding::Splits)?;
-    time("measured", &case.codes(), Decoding::Measured)?;
-    for step in [Step::Bytes, Step::Words, Step::Shared, Step::Buffered, Step::Stretches] {
-        time(&format!("ladder {step:?}"), &case.codes(), Decoding::Ladder(step))?;
+        let kernels: Vec<String> =
+            last.iter().map(|kernel| format!("{} {:.3}", kernel.name, kernel.milliseconds)).collect();
+        let kernels = if kernels.len() > 1 { format!(" ({})", kernels.join(", ")) } else { String::new() };
+        show(what, median(times.split_off(1)), &kernels);
+    }
+    let mut times = Vec::new();
+    for _ in 0..cli.runs.min(5) {
+        let start = Instant::now();
+        let decoded = column.decode()?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+        ensure!(decoded.values == *values, "the CPU: other bytes");
+    }
+    show(&format!("CPU, {} threads, strings", rayon::current_num_threads()), median(times.split_off(1)), "");
+    if name == "urls" {
+        patterns(cli, cuda, &column)?;
     }
     Ok(())
+}
+
+/// Patterns asked of codes, on the device and on the CPU: rates are of strings, as they were before.
+fn patterns(cli: &Cli, cuda: &Cuda, column: &StringColumn) -> Result<()> {
+    let mut stage = FsstMatchStage::new(cuda.queue()?);
+    let mut on_device = DeviceCodes::default();
+    on_device.load(stage.device(), &column.codes())?;
+    let one = column.get(0)?.unwrap_or_default();
+    let asked = [
+        ("equal to the first", Pattern::Equals(one.clone())),
+        ("starts_with its first 12 bytes", Pattern::StartsWith(one[..one.len().min(12)].to_vec())),
+        ("contains `page=`", Pattern::Contains(b"page=".to_vec())),
+        ("LIKE '%example%id=%'", Pattern::like("%example%id=%", None)?),
+    ];
+    for (what, pattern) in asked {
+        let automaton = CodeAutomaton::new(&pattern, column.table())?;
+        let mut times = Vec::new();
+        for _ in 0..cli.runs {
+            stage.device().wait()?;
+            stage.device().start_timeline();
+            stage.matches(&automaton, &on_device)?;
+            let (_, total) = stage.device().take_timeline()?;
+            times.push(f64::from(total));
+        }
+        ensure!(stage.fault()?.is_none(), "{what}: a fault");
+        let have = column.without_nulls(stage.download()?);
+        let start = Instant::now();
+        let want = column.matches(&pattern)?;
+        let cpu = start.elapsed().as_secs_f64() * 1e3;
+        ensure!(have == want, "{what}: other strings");
+        let (milliseconds, bytes) = (median(times.split_off(1)), column.bytes() as f64);
+        println!(
+            "  {what:44} {milliseconds:9.3} ms, {:7.1} GB/s of strings; CPU {cpu:.1} ms; {} match",
+            bytes / milliseconds / 1e6,
+            have.count(),
+        );
+    }
+    Ok(())
+}
+
+/// Stretches of about as many codes, none of which begins behind an escape: where they begin, and where their output does.
+fn stretches(codes: &Codes<'_>) -> (Vec<u64>, Vec<u64>) {
+    let (mut begins, mut outputs) = (Vec::new(), Vec::new());
+    let (mut at, mut end, mut next) = (0, 0, 0);
+    while let Some((_, len, taken)) =
+        (at < codes.codes.len()).then(|| codes.table.step(codes.codes, at)).and_then(Result::ok)
+    {
+        if at >= next {
+            begins.push(at as u64);
+            outputs.push(end);
+            next = at + STRETCH_CODES;
+        }
+        (at, end) = (at + taken, end + u64::from(len));
+    }
+    begins.push(at as u64);
+    outputs.push(end);
+    (begins, outputs)
+}
+
+/// Milliseconds that the copy kernel takes for so many bytes.
+fn copy(cuda: &Cuda, len: usize, runs: usize) -> Result<f64> {
+    let len = len.next_multiple_of(TILE_BYTES);
+    let (mut from, mut to) = (cuda.alloc::<u8>(len)?, cuda.alloc::<u8>(len)?);
+    cuda.zero(&mut from, 0, len)?;
+    let mut times = Vec::new();
+    for _ in 0..runs {
+        cuda.start_timeline();
+        let args = Copy16Args { from: cuda.view(&from, len), to: cuda.view_mut(&mut to, len) };
+        // SAFETY: both views are this device's, the first has been written, and there is no other thread.
+        unsafe { cuda.launch::<Copy16>(&args) }?;
+        times.push(f64::from(cuda.take_timeline()?.1));
+    }
+    Ok(median(times.split_off(1)))
 }

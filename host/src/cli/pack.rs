@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -116,7 +116,7 @@ fn source(file: &Path) -> Source {
 }
 
 /// What is read is not written over.
-fn refuse_itself(input: &Path, output: &PathBuf) -> Result<(), Failure> {
+fn refuse_itself(input: &Path, output: &Path) -> Result<(), Failure> {
     match (input.canonicalize(), output.canonicalize()) {
         (Ok(from), Ok(to)) if from == to => {
             Err(Failure::usage(format!("`{}` would be written over while it is read", output.display())))

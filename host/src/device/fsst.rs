@@ -6,8 +6,6 @@ use warpath_shared::kernel::{
     FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstMeasure, FsstMeasureArgs,
     FsstShared, FsstWords, ScanArgs,
 };
-use warpath_shared::view::View;
-
 use warpath_shared::view::{View, ViewMut};
 
 use super::upload::{Uploads, elements};

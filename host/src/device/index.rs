@@ -200,7 +200,7 @@ impl<A: Accelerator> IndexStage<A> {
     /// # Safety
     /// As for [`load`](Self::load).
     pub unsafe fn load_packed(&mut self, device: &A, text: &PackedText<'_>) -> Result<(), Error> {
-        let len = text.len()?;
+        let len = text.text_bytes()?;
         if len > MAX_PARTITION_BYTES {
             return Err(Error::Internal(format!("a partition of {len} bytes")));
         }

@@ -17,7 +17,7 @@ impl<'a> Lines<'a> {
     pub fn len(self) -> Result<usize, Error> {
         match self {
             Self::Plain(text) => Ok(text.len()),
-            Self::Packed(text) => text.len(),
+            Self::Packed(text) => text.text_bytes(),
         }
     }
 

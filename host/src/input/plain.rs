@@ -270,7 +270,7 @@ impl PlainFile {
         let (bytes, at) = packed.group_bytes(number);
         let read = || {
             let group = PackedText::new(bytes, &self.name)?;
-            let len = group.len()?;
+            let len = group.text_bytes()?;
             let is_marked = at == 0 && self.text_begin()? > 0;
             if is_marked || len > MAX_PARTITION_BYTES {
                 return Ok(Err(len));
@@ -281,7 +281,7 @@ impl PlainFile {
             // What is in the buffer is checked: the file may change meanwhile.
             let copied = PackedText::new(&buffer[..bytes.len()], &self.name)?;
             copied.group().verify().map_err(|what| copied.damaged(what))?;
-            if copied.len()? != len {
+            if copied.text_bytes()? != len {
                 return Err(copied.damaged("it changes while it is read"));
             }
             Ok(Ok(Text::packed((buffer, bytes.len()), self.name.clone(), len, at)))

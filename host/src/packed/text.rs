@@ -43,7 +43,7 @@ impl<'a> PackedText<'a> {
     ///
     /// # Errors
     /// [`InputError::Packed`] if they are more than memory can have.
-    pub fn len(&self) -> Result<usize, Error> {
+    pub fn text_bytes(&self) -> Result<usize, Error> {
         usize::try_from(self.group.text_bytes())
             .map_err(|_| self.damaged("a group is larger than memory can be"))
     }

@@ -261,7 +261,7 @@ impl Jobs {
     }
 
     /// Packed lines are handed on as they are, a group each, if `yes`, and if its groups are not too long for who wants partitions of that size.
-    pub fn as_packed(self, yes: bool) -> Self {
+    pub fn with_packed(self, yes: bool) -> Self {
         Self { as_packed: yes, ..self }
     }
 
