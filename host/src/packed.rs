@@ -29,8 +29,8 @@ mod write;
 
 pub use file::{PackedFile, PackedInfo};
 pub use group::Group;
-pub(crate) use layout::is_packed;
 pub use layout::VERSION;
+pub(crate) use layout::is_packed;
 pub(crate) use stream::Unpacker;
 pub use stream::unpack;
 pub use write::{DEFAULT_GROUP_BYTES, PackOptions, PackStats, pack, pack_to};

@@ -8,6 +8,7 @@ pub mod emulated;
 pub mod fsst;
 pub mod fsst_match;
 pub mod oracle;
+pub mod packed;
 pub mod random;
 pub mod resident;
 pub mod results;

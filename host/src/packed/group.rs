@@ -85,8 +85,10 @@ impl<'a> Group<'a> {
         let len = body_bytes(&header)?;
         let body = behind.get(..len).ok_or("a group ends early")?;
         let places = Places::of(&header).ok_or("a group is larger than memory can be")?;
-        let symbols: Vec<u64> = body[places.symbols].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        let table = Table::new(&symbols, &body[places.lens]).map_err(|fault| format!("a group's table: {fault}"))?;
+        let symbols: Vec<u64> =
+            body[places.symbols].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let table =
+            Table::new(&symbols, &body[places.lens]).map_err(|fault| format!("a group's table: {fault}"))?;
         let group = Self {
             header,
             table,
@@ -124,7 +126,11 @@ impl<'a> Group<'a> {
     /// # Errors
     /// What is wrong with it, in words.
     pub fn verify(&self) -> Result<(), String> {
-        if hash(self.body) == self.header.checksum { Ok(()) } else { Err("a group is not as it was written".into()) }
+        if hash(self.body) == self.header.checksum {
+            Ok(())
+        } else {
+            Err("a group is not as it was written".into())
+        }
     }
 
     /// Bytes of its text.
@@ -163,7 +169,11 @@ impl<'a> Group<'a> {
     /// If there is no such split.
     #[must_use]
     pub fn split(&self, at: usize) -> Split {
-        if at == self.split_count() { Split::new(self.header.text, false) } else { Split(u64_at(self.splits, 8 * at)) }
+        if at == self.split_count() {
+            Split::new(self.header.text, false)
+        } else {
+            Split(u64_at(self.splits, 8 * at))
+        }
     }
 
     /// How many newlines are before that place.
@@ -218,7 +228,10 @@ impl<'a> Group<'a> {
             let room = &mut room[filled..wanted];
             // All splits that are wanted whole, at once.
             let mut end = split;
-            while end < self.split_count() && begin == at && self.split(end + 1).offset() - at <= room.len() as u64 {
+            while end < self.split_count()
+                && begin == at
+                && self.split(end + 1).offset() - at <= room.len() as u64
+            {
                 end += 1;
             }
             if end > split {
@@ -246,6 +259,33 @@ impl<'a> Group<'a> {
         let mut text = vec![0; len];
         self.decode(&self.decoder(), 0..self.split_count(), &mut text)?;
         Ok(text)
+    }
+
+    /// Decodes all of it, and finds out whether its splits and lines are those of its text: then any part of it is read for what it is.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub(super) fn check(&self) -> Result<(), Damage> {
+        let text = self.text()?;
+        let (found, len) =
+            splits(&self.table, self.codes).map_err(|fault| format!("a group's codes: {fault}"))?;
+        let is_split = |at: usize, split: &Split| *split == self.split(at);
+        if len != self.header.text || !found.iter().enumerate().all(|(at, split)| is_split(at, split)) {
+            return Err("a group's splits are not those of its codes".into());
+        }
+        let mut lines = 0;
+        for at in 0..self.split_count() {
+            if lines != self.line_at(at) {
+                return Err("a group's splits have not the lines that they were said to have".into());
+            }
+            let part = self.split(at).offset() as usize..self.split(at + 1).offset() as usize;
+            lines += memchr_iter(b'\n', &text[part]).count() as u64;
+        }
+        if lines == self.header.lines {
+            Ok(())
+        } else {
+            Err("a group has not the lines that it was said to have".into())
+        }
     }
 
     /// Where in the text a line begins, counted from 0: behind so many newlines. The end, if there are no more than those.

@@ -75,9 +75,20 @@ pub fn pack(input: Source, output: &Path, options: PackOptions) -> Result<PackSt
 ///
 /// # Errors
 /// As for [`pack`].
-pub fn pack_to(input: Source, out: &mut dyn Write, name: &str, options: PackOptions) -> Result<PackStats, Error> {
+pub fn pack_to(
+    input: Source,
+    out: &mut dyn Write,
+    name: &str,
+    options: PackOptions,
+) -> Result<PackStats, Error> {
     let failed = |source| Error::from(InputError::Io { name: name.to_owned(), source });
-    let mut lines = Lines { name: input.name(), reader: input.into_reader()?, carry: Vec::new(), is_ended: false, line: 1 };
+    let mut lines = Lines {
+        name: input.name(),
+        reader: input.into_reader()?,
+        carry: Vec::new(),
+        is_ended: false,
+        line: 1,
+    };
     let mut entries = Vec::new();
     let mut stats = PackStats::default();
     let mut place = 0;
@@ -101,7 +112,11 @@ pub fn pack_to(input: Source, out: &mut dyn Write, name: &str, options: PackOpti
         for (text, group) in texts.iter().zip(groups) {
             let group = group.map_err(Error::Internal)?;
             let end = write(&group)?;
-            entries.push(Entry { place: end - group.len() as u64, text: stats.text_bytes, line: stats.lines });
+            entries.push(Entry {
+                place: end - group.len() as u64,
+                text: stats.text_bytes,
+                line: stats.lines,
+            });
             stats.text_bytes += text.len() as u64;
             stats.lines += memchr_iter(b'\n', text).count() as u64;
         }
