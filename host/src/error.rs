@@ -143,7 +143,23 @@ pub enum InputError {
         /// What the decoder says.
         source: std::io::Error,
     },
-    /// It is no packed file, or a damaged one, or one of another version.
+    /// It does not begin as a packed file does.
+    #[error("{name}: is no packed file")]
+    NotPacked {
+        /// The file, or `<stdin>`.
+        name: String,
+    },
+    /// It is packed in a form that this version of Warpath does not read.
+    #[error("{name}: is packed in version {found} of the format; this Warpath reads version {known}")]
+    PackedVersion {
+        /// The file, or `<stdin>`.
+        name: String,
+        /// Its version.
+        found: u64,
+        /// The version that is read.
+        known: u32,
+    },
+    /// A packed file is not as it was written, or ends early. From a pipe, what is before the damage was answered.
     #[error("{name}: packed data is damaged: {what}")]
     Packed {
         /// The file, or `<stdin>`.
@@ -296,7 +312,7 @@ pub enum IndexError {
         input: String,
     },
     /// An input is of a kind that has no index file.
-    #[error("{input}: {why}, and an index file says where lines stand in a plain file")]
+    #[error("{input}: {why}, and an index file says where lines stand in a plain file, or a packed one")]
     NotPlain {
         /// The input.
         input: String,

@@ -1,4 +1,4 @@
-//! Index files: the index of a plain file, made once and read in place of being made. docs/index-file.md has the format.
+//! Index files: the index of a plain file, or a packed one, made once and read in place of being made. docs/index-file.md has the format.
 //!
 //! | module | question it answers |
 //! |---|---|
@@ -23,7 +23,7 @@ use warpath_shared::units::Level;
 use crate::cpu::HostIndex;
 use crate::engine::{Chosen, Engine};
 use crate::error::{Error, IndexError};
-use crate::input::{Source, read_exact_at};
+use crate::input::{PlainFile, Source, read_exact_at};
 use crate::program::Program;
 use crate::stamp::{Stamp, hash};
 use crate::stream::Store;
@@ -55,8 +55,10 @@ struct Opened {
 pub struct IndexInfo {
     /// The version of its format.
     pub version: u32,
-    /// Bytes of the input that it was made of.
+    /// Bytes of the input that it was made of, as it stands: packed, if it is.
     pub input_bytes: u64,
+    /// Bytes of its text: as many, or, if it is packed, those that were packed. 0 where it has no line.
+    pub text_bytes: u64,
     /// When that was last written to.
     pub input_modified: SystemTime,
     /// Lines, blank ones too.
@@ -79,7 +81,7 @@ pub struct IndexInfo {
 #[derive(Debug)]
 pub(crate) struct CheckedIndex {
     index: IndexFile,
-    input: Arc<File>,
+    input: Arc<PlainFile>,
     input_name: Arc<str>,
 }
 
@@ -129,7 +131,7 @@ impl Opened {
 }
 
 impl IndexFile {
-    /// Makes the index file of a plain file, with so many levels, and opens it. It is written beside `output` and renamed when all of
+    /// Makes the index file of a plain file, or a packed one, with so many levels, and opens it. It is written beside `output` and renamed when all of
     /// it is there.
     ///
     /// # Errors
@@ -195,6 +197,11 @@ impl IndexFile {
         self.0.header.levels
     }
 
+    /// Where its last partition ends in the text; `None` where it has none.
+    fn text_bytes(&self) -> Option<u64> {
+        self.0.table.last().map(Entry::end)
+    }
+
     /// What it says of itself.
     #[must_use]
     pub fn info(&self) -> IndexInfo {
@@ -203,6 +210,7 @@ impl IndexFile {
         IndexInfo {
             version: VERSION,
             input_bytes: header.stamp.size,
+            text_bytes: self.text_bytes().unwrap_or(0),
             input_modified: header.stamp.modified(),
             lines: header.lines,
             faulty: header.faulty,
@@ -226,7 +234,9 @@ impl IndexFile {
     /// Checks that an input is the one that the index was made of, as it was.
     pub(crate) fn check(&self, sources: &[Source], verify: bool) -> Result<CheckedIndex, Error> {
         let [Source::File(path)] = sources else {
-            return Err(Error::Usage("an index file is for one plain file, and not for a pipe".into()));
+            return Err(Error::Usage(
+                "an index file is for one file, plain or packed, and not for a pipe".into(),
+            ));
         };
         let name = path.display().to_string();
         let failed = |source| crate::error::InputError::Io { name: name.clone(), source };
@@ -240,9 +250,15 @@ impl IndexFile {
         if let Some(what) = stamp.differs_from(&self.0.header.stamp) {
             return Err(other(what).into());
         }
-        if verify && let Some(entry) = store::first_changed(&file, &self.0.table).map_err(failed)? {
-            let (from, to) = (entry.offset, entry.offset + u64::from(entry.len));
-            return Err(other(format!("bytes {from}..{to} have changed")).into());
+        let Some(file) = PlainFile::of(file, &name)? else {
+            return Err(other("it is compressed".into()).into());
+        };
+        let (indexed, len) = (self.text_bytes().unwrap_or(file.len().min(3)), file.len());
+        if indexed != len {
+            return Err(other(format!("it has {len} bytes of text in place of {indexed}")).into());
+        }
+        if verify && let Some(entry) = store::first_changed(&file, &self.0.table)? {
+            return Err(other(format!("bytes {}..{} have changed", entry.offset, entry.end())).into());
         }
         Ok(CheckedIndex { index: self.clone(), input: Arc::new(file), input_name: name.into() })
     }

@@ -28,8 +28,8 @@ pub(crate) use buffers::{Buffers, Lent};
 pub(crate) use plain::{Cut, PlainFile, Stretch, read_exact_at};
 pub(crate) use selected::{Selected, Selection};
 pub(crate) use sequence::Sequence;
+pub(crate) use source::Opened;
 pub use source::Source;
-pub(crate) use source::{Opened, is_compressed};
 
 /// UTF-8's byte order mark: no part of the text where an input begins with it (RFC 8259 section 8.1).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -7,6 +7,7 @@ mod documents;
 mod files;
 mod index;
 mod messages;
+mod packed;
 mod query;
 mod select;
 mod show;

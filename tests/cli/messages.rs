@@ -21,6 +21,8 @@ fn help() {
         ("help_bitmap_build", &["bitmap", "build", "--help"]),
         ("help_bitmap_info", &["bitmap", "info", "--help"]),
         ("help_bitmap_range", &["bitmap", "range", "--help"]),
+        ("help_pack", &["pack", "--help"]),
+        ("help_unpack", &["unpack", "--help"]),
         ("help_tree", &["tree", "--help"]),
         ("help_explain", &["explain", "--help"]),
     ] {

@@ -9,6 +9,7 @@ pub mod fsst;
 pub mod fsst_column;
 pub mod fsst_match;
 pub mod oracle;
+pub mod packed;
 pub mod random;
 pub mod resident;
 pub mod results;

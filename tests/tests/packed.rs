@@ -8,8 +8,9 @@ use warpath::answer::{RowForm, TextForm, Want};
 use warpath::backend::Backend as _;
 use warpath::device::Pipeline;
 use warpath::packed::{PackOptions, PackedFile, PackedText, pack, pack_to, unpack};
-use warpath::{DeviceChoice, Engine, Error, InputError, OnError, Program, Query, Source};
+use warpath::{DeviceChoice, Engine, Error, IndexFile, InputError, OnError, Program, Query, Source};
 use warpath_tests::emulated::Emulated;
+use warpath_tests::packed::{fuzz_one, read_all, repaired};
 use warpath_tests::random::Rng;
 
 /// Lines of some sorts: JSON, none, blank, long, bytes that are no text, the last without a newline or with one.
@@ -137,28 +138,155 @@ fn packed_files_are_asked_as_others() {
     }
 }
 
+/// What is wrong with a file, in words.
+fn wrong(bytes: &[u8]) -> Option<String> {
+    read_all(bytes).err().map(|error| error.to_string())
+}
+
 #[test]
 fn what_is_damaged_is_told() {
     let mut rng = Rng::new(3);
     let text = text(&mut rng, 60);
     let bytes = packed(&text, 2000);
-    let whole = |bytes: Vec<u8>| -> Result<Vec<u8>, Error> {
-        let file = PackedFile::from_bytes(bytes, "test")?;
-        file.check()?;
-        file.text(0..u64::MAX)
-    };
+    assert_eq!(read_all(&bytes).unwrap(), text);
     for at in 0..bytes.len() {
         let mut altered = bytes.clone();
         altered[at] ^= 1 << rng.below(8);
-        assert!(matches!(whole(altered), Err(Error::Input(InputError::Packed { .. }))), "byte {at}");
+        let said = wrong(&altered).unwrap_or_else(|| panic!("byte {at}"));
+        let want = if at < 8 { "test: is no packed file" } else { "test: packed data is damaged: " };
+        assert!(said.starts_with(want), "byte {at}: {said}");
     }
     for len in 0..bytes.len() {
-        assert!(
-            matches!(whole(bytes[..len].to_vec()), Err(Error::Input(InputError::Packed { .. }))),
-            "{len} bytes"
-        );
+        let said = wrong(&bytes[..len]).unwrap_or_else(|| panic!("{len} bytes"));
+        let want =
+            if len == 0 { "test: is no packed file" } else { "test: packed data is damaged: it ends early" };
+        assert!(said.starts_with(want), "{len} bytes: {said}");
         let is_all = from_pipe(&bytes[..len]).is_ok_and(|all| all == text);
         assert!(is_all || from_pipe(&bytes[..len]).is_err(), "{len} bytes of a pipe");
+    }
+}
+
+#[test]
+fn another_version_is_told() {
+    let mut bytes = packed(b"1\n", 100);
+    bytes[8] = 7;
+    let seal = xxhash_rust::xxh3::xxh3_64(&bytes[..16]).to_le_bytes();
+    bytes[16..24].copy_from_slice(&seal);
+    let said = "is packed in version 7 of the format; this Warpath reads version 1";
+    assert_eq!(wrong(&bytes).unwrap(), format!("test: {said}"));
+    assert_eq!(from_pipe(&bytes).unwrap_err().to_string(), format!("pipe: {said}"));
+}
+
+/// Files that were altered on purpose, with checksums that hold: what the checks behind these find is told, and what they do not
+/// find is read as the same text in every way.
+#[test]
+fn what_is_altered_on_purpose_is_refused_or_read() {
+    let mut rng = Rng::new(4);
+    let texts = [text(&mut rng, 60), text(&mut rng, 700), b"{\"a\":1}\n".repeat(20_000)];
+    let files = [packed(&texts[0], 2000), packed(&texts[1], 1 << 20), packed(&texts[2], 1 << 20)];
+    for (file, text) in files.iter().zip(&texts) {
+        assert!(repaired(file) == *file);
+        assert_eq!(read_all(file).unwrap(), *text);
+    }
+    let mut said: Vec<String> = Vec::new();
+    let mut read = 0;
+    for round in 0..3000 {
+        let mut altered = files[round % 3].clone();
+        for _ in 0..=rng.below(3) {
+            // Headers, tables and splits are few of all bytes.
+            let number = |at: usize| u64::from_le_bytes(*altered[at..].first_chunk().unwrap()) as usize;
+            let (codes, symbols) = (number(40).min(1 << 16), number(56).min(255));
+            let splits = 88 + 8 * symbols + symbols.next_multiple_of(8);
+            let at = match rng.below(5) {
+                // A split's lowest bytes: it still goes on from the one before.
+                4 if splits + 8 < altered.len() => {
+                    let last = (altered.len() - splits) / 8 - 1;
+                    splits + 8 * rng.below(codes.div_ceil(2048).min(last).max(1)) + rng.below(2)
+                }
+                0 => 24 + rng.below(64),
+                1 => 88 + rng.below(altered.len().min(3000) - 88),
+                2 => altered.len() - 1 - rng.below(200.min(altered.len())),
+                _ => rng.below(altered.len()),
+            };
+            match rng.below(4) {
+                0 => altered[at] ^= 1 << rng.below(8),
+                1 => altered[at] = 255,
+                2 => altered[at] = altered[at].wrapping_add(1),
+                _ => altered.truncate(at),
+            }
+            if altered.len() < 100 {
+                break;
+            }
+        }
+        fuzz_one(&altered);
+        match read_all(&repaired(&altered)) {
+            Ok(_) => read += 1,
+            Err(error) => said.push(error.to_string()),
+        }
+    }
+    assert!(read > 300, "{read}");
+    for part in [
+        "a group has a table of ",
+        "a group's table: ",
+        "a group's codes: ",
+        " codes are not those of ",
+        "a group's splits do not go on from each other",
+        "a group's splits are not those of its codes",
+        "a group's splits have not the lines that they were said to have",
+        "a group has not the lines that it was said to have",
+        "a group's text is not as long as it was said to be",
+        " are said to have ",
+    ] {
+        assert!(said.iter().any(|said| said.contains(part)), "never `{part}`");
+    }
+}
+
+#[test]
+fn any_bytes_are_no_packed_file() {
+    let mut rng = Rng::new(5);
+    for _ in 0..500 {
+        let len = rng.below(600);
+        fuzz_one(&(0..len).map(|_| rng.below(256) as u8).collect::<Vec<_>>());
+        fuzz_one(&vec![0; len]);
+    }
+}
+
+/// An index file and a bitmap index of a packed file say what those of its text say.
+#[test]
+fn indexes_of_packed_files_are_those_of_their_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(6);
+    let path = |name: &str| folder.path().join(name);
+    let engine = Engine::builder().device(DeviceChoice::Cpu).partition_size(100_000).build().unwrap();
+    for (round, mark) in [(0, ""), (1, "\u{feff}"), (2, "")] {
+        let mut text = mark.to_owned();
+        for line in 0..[500, 500, 8][round] {
+            // Of long lines only the pages that are looked at are read.
+            let long = if round == 2 { 100_000 + rng.below(100_000) } else { rng.below(500) };
+            text +=
+                &format!(r#"{{"before":[{}1],"id":{line},"user":{{"lang":"en"}}}}"#, "1,".repeat(long / 2));
+            text += "\n";
+        }
+        if round == 2 {
+            text += r#"{"id":"last"}"#;
+        }
+        std::fs::write(path("plain"), &text).unwrap();
+        pack(Source::File(path("plain")), &path("packed"), PackOptions::default().group_bytes(300_000))
+            .unwrap();
+        let query = Query::compile("$.id").unwrap();
+        let ask = |name: &str, verify: bool| {
+            let index = IndexFile::build(&engine, path(name), path("index"), 2).unwrap();
+            index.verify().unwrap();
+            assert_eq!(index.info().text_bytes, text.len() as u64);
+            let input = engine.open(path(name)).unwrap().with_index(&index, verify).unwrap();
+            let hits: Vec<_> = input.query(&query).unwrap().map(|hit| hit.unwrap().offsets()).collect();
+            let input = engine.open(path(name)).unwrap().with_index(&index, verify).unwrap();
+            (hits, input.count(&query).unwrap())
+        };
+        let plain = ask("plain", false);
+        assert_eq!(plain.1, text.lines().count() as u64);
+        assert_eq!(ask("packed", false), plain, "round {round}");
+        assert_eq!(ask("packed", true), plain, "round {round}");
     }
 }
 
@@ -173,7 +301,7 @@ fn what_is_no_packed_file_is_refused() {
         Ok(mut hits) => hits.next().unwrap().err().unwrap(),
         Err(error) => error,
     };
-    assert!(matches!(error, Error::Input(InputError::Packed { .. })), "{error}");
+    assert!(matches!(error, Error::Input(InputError::NotPacked { .. })), "{error}");
     let error =
         pack(Source::File(path.clone()), &folder.path().join("out"), PackOptions::default()).unwrap_err();
     assert!(error.to_string().contains("packed already"), "{error}");

@@ -39,6 +39,7 @@ use super::value::{ColumnValues, Data, Raw, State, finish};
 use super::wah::WahBuf;
 use crate::engine::Engine;
 use crate::error::{Error, IndexError, InputError, RecordError};
+use crate::input::PlainFile;
 use crate::stamp::Stamp;
 
 use bitmaps::BinNumbers;
@@ -169,6 +170,13 @@ impl Opened {
         let mut head = vec![0; stamp.size().min(8) as usize];
         crate::input::read_exact_at(&file, &mut head, 0).map_err(failed)?;
         Ok(Self { name, file, stamp, head })
+    }
+
+    /// Bytes of its text, if any part of that can be read: it is a plain file, or a packed one.
+    fn text_bytes(&self) -> Result<Option<u64>, Error> {
+        let file =
+            self.file.try_clone().map_err(|source| InputError::Io { name: self.name.clone(), source })?;
+        Ok(PlainFile::of(file, &self.name)?.map(|file| file.len()))
     }
 
     /// As what it holds a table, if it does.

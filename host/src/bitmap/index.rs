@@ -170,10 +170,9 @@ impl Opened {
         let of = || "places of lines".to_owned();
         self.once(&self.checked.lines, &of, || {
             self.is_as_written(section, "they")?;
-            let size = self.contents.stamp.map_or(u64::MAX, |stamp| stamp.size);
+            // How long the text is that they are of, which may be packed, is known to who reads it.
             let grows = offsets.windows(2).all(|pair| pair[0] < pair[1]);
-            let within = offsets.last().is_some_and(|last| *last <= size);
-            if grows && within { Ok(()) } else { Err("they make no sense".into()) }
+            if grows && !offsets.is_empty() { Ok(()) } else { Err("they make no sense".into()) }
         })?;
         Ok(offsets)
     }
@@ -332,8 +331,8 @@ impl BitmapIndex {
         })
     }
 
-    /// Where every 64th line begins in the input, in bytes, from line 0 on, and behind these where the last one ends; `None` where rows are
-    /// no lines of a plain file. They grow.
+    /// Where every 64th line begins in the input's text, in bytes, from line 0 on, and behind these where the last one ends; `None` where rows are
+    /// no lines of a plain file, or a packed one. They grow.
     ///
     /// # Errors
     /// [`Error::Index`] where they are not as they were written.
@@ -366,13 +365,18 @@ impl BitmapIndex {
         }
     }
 
-    /// The input, if it is one plain file, the one that the index was made of.
+    /// The input, if it is one file, the one that the index was made of, and any part of it can be read.
     pub(crate) fn check_sources(&self, sources: &[Source]) -> Result<PlainFile, Error> {
         let [Source::File(path)] = sources else {
             return Err(Error::Usage("a bitmap index is for one plain file, and not for a pipe".into()));
         };
         let (file, name) = (self.check_file(path)?, path.display().to_string());
-        PlainFile::new(file, name.as_str().into(), 0).map_err(|source| InputError::Io { name, source }.into())
+        PlainFile::of(file, &name)?.ok_or_else(|| self.has_no_lines())
+    }
+
+    /// An error that says that its rows cannot be read as lines.
+    pub(crate) fn has_no_lines(&self) -> Error {
+        Error::Usage(format!("{}: its rows are no lines of a plain file, or a packed one", self.name()))
     }
 
     /// Its name in messages.

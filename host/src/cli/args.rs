@@ -26,9 +26,9 @@ Examples:
   warpath select --format parquet -o langs.parquet id:int64='$.id' lang='$.user.lang' -- log.ndjson
 
 Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
-Inputs are one JSON value a line, plain, packed, gzip or zstd, whatever their names. A malformed line is
-reported as FILE:LINE:BYTE and never changes how its neighbours are read. With --input json, each
-input is one JSON document, on one line or many.
+Inputs are one JSON value a line, plain, packed, gzip or zstd, whatever their names. A malformed
+line is reported as FILE:LINE:BYTE and never changes how its neighbours are read. With --input json,
+each input is one JSON document, on one line or many.
 
 Exit codes:
   0  done
@@ -307,7 +307,7 @@ fn line_range(text: &str) -> Result<std::ops::Range<u64>, String> {
 
 #[derive(Subcommand)]
 pub enum IndexCommand {
-    /// Make the index file of a plain file, for `--index`
+    /// Make the index file of a plain or packed file, for `--index`
     Build(BuildArgs),
     /// Say what an index file is of, and check every byte of it
     Info(InfoArgs),
@@ -315,7 +315,7 @@ pub enum IndexCommand {
     Dump(DumpArgs),
 }
 
-/// Make the index file of a plain file, for `--index`
+/// Make the index file of a plain or packed file, for `--index`
 ///
 /// It says where lines and structural characters stand, so that queries need not look for them, and which lines are malformed.
 /// It is bound to FILE as it is now: once that has been written to, `--index` refuses it. It is written beside its place and
@@ -437,7 +437,7 @@ What answers (--device) makes the bitmaps, too; of columns with more than 4096 b
 
 The language of expressions, and more: docs/bitmaps.md.")]
 pub struct BitmapBuildArgs {
-    /// A file of newline-delimited JSON, plain, gzip or zstd; or a table: Parquet, or Arrow IPC
+    /// A file of newline-delimited JSON, plain, packed, gzip or zstd; or a table: Parquet, or Arrow IPC
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
@@ -671,7 +671,7 @@ pub struct RunArgs {
 
     /// Answer by the index of the input, which `warpath index build` made
     ///
-    /// For one plain file. The index is refused where the input has another size or another time of its last change than when it
+    /// For one file, plain or packed. The index is refused where the input has another size or another time of its last change than when it
     /// was made, or other bytes in one of 64 samples of 4 KiB; and where it is damaged. The CPU reads its bitmaps in place of making
     /// them; a device makes them faster than they could be copied to it, so there the index is checked and no more.
     #[arg(long, value_name = "FILE.wpi")]
@@ -689,7 +689,7 @@ pub struct RunArgs {
 
     /// The bitmap index of the input, for `--where`, which `warpath bitmap build` made
     ///
-    /// For one plain file. The index is refused where the input has changed since.
+    /// For one file, plain or packed. The index is refused where the input has changed since.
     #[arg(long, value_name = "FILE.wpb", requires = "only", conflicts_with = "index")]
     pub bitmap: Option<PathBuf>,
 
@@ -894,7 +894,7 @@ fn partition_size(text: &str) -> Result<usize, String> {
     let bytes = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(*unit));
     match bytes.and_then(|bytes| usize::try_from(bytes).ok()) {
         Some(bytes @ 1..=MAX_PARTITION_BYTES) => Ok(bytes),
-        _ => Err(format!("a partition has 1 to {MAX_PARTITION_BYTES} bytes (2GiB less 32KiB)")),
+        _ => Err(format!("1 to {MAX_PARTITION_BYTES} bytes (2GiB less 32KiB) are possible")),
     }
 }
 

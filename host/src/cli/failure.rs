@@ -149,6 +149,7 @@ fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
         Error::Input(InputError::Directory(_)) => {
             ui.help("name its files, or a pattern: `'folder/*.ndjson'`");
         }
+        Error::Input(InputError::NotPacked { .. }) => ui.help("`warpath pack FILE -o FILE.wpk` makes one"),
         Error::Input(InputError::Record(_) | InputError::Tree(_)) => {
             ui.help("`--on-error skip` leaves malformed records out");
         }

@@ -64,7 +64,7 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// What is written must not be read, now or endlessly.
-fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> Result<(), Failure> {
+pub fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> Result<(), Failure> {
     let file = |source: &Source| match source {
         Source::File(path) => Some(path.clone()),
         Source::Stdin => Some("/dev/stdin".into()),

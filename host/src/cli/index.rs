@@ -47,13 +47,22 @@ pub fn since_1970(time: SystemTime) -> String {
 }
 
 fn described(info: &IndexInfo) -> String {
+    let is_packed = info.text_bytes > 0 && info.text_bytes != info.input_bytes;
+    let of = if is_packed { "the text" } else { "the input" };
     let per_input = |bytes: u64| {
-        let share = bytes as f64 / (info.input_bytes.max(1)) as f64;
-        format!("{bytes} bytes ({:.1} % of the input)", 100.0 * share)
+        let share = bytes as f64 / (info.text_bytes.max(1)) as f64;
+        format!("{bytes} bytes ({:.1} % of {of})", 100.0 * share)
     };
     let mut rows = vec![
         ("version".to_owned(), info.version.to_string()),
-        ("input".to_owned(), format!("{} bytes", info.input_bytes)),
+        (
+            "input".to_owned(),
+            if is_packed {
+                format!("{} bytes, packed, of {} bytes of text", info.input_bytes, info.text_bytes)
+            } else {
+                format!("{} bytes", info.input_bytes)
+            },
+        ),
         ("modified".to_owned(), format!("{} s since 1970", since_1970(info.input_modified))),
         ("lines".to_owned(), info.lines.to_string()),
         ("malformed".to_owned(), info.faulty.to_string()),

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
+use std::slice;
 use std::time::Instant;
 
 use indicatif::BinaryBytes;
@@ -12,24 +13,25 @@ use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
 
 use super::args::{PackArgs, UnpackArgs};
 use super::failure::Failure;
+use super::files;
 use super::out::{Out, is_stdout};
 use super::ui::Ui;
 
 /// Packs a file.
 pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let PackArgs { file, output, group_size, stats } = args;
-    refuse_itself(file, output)?;
+    let source = source(file);
+    files::refuse_writing_to_an_input(slice::from_ref(&source), Some(output))?;
     let mut options = PackOptions::default();
     if let Some(bytes) = group_size {
         options = options.group_bytes(*bytes);
     }
-    let source = source(file);
     let packed = if is_stdout(Some(output)) {
         if io::stdout().is_terminal() {
             return Err(Failure::usage("a packed file is not written to a terminal")
                 .with_help("name a file: -o FILE.wpk"));
         }
-        pack_to(source, &mut io::stdout().lock(), "<stdout>", options)?
+        pack_to(source, &mut io::stdout().lock(), STDOUT, options).map_err(unread)?
     } else {
         pack(source, output, options)?
     };
@@ -50,12 +52,11 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
 /// Gives back what was packed.
 pub fn unpack_file(args: &UnpackArgs) -> Result<ExitCode, Failure> {
     let UnpackArgs { file, output, lines, check } = args;
-    if let Some(output) = output {
-        refuse_itself(file, output)?;
-    }
+    let source = source(file);
+    files::refuse_writing_to_an_input(slice::from_ref(&source), output.as_deref())?;
     let mut out = Out::new(output.as_deref());
     if lines.is_none() && !check {
-        unpack(source(file), |text| out.lines(text).map_err(|failure| io::Error::other(Failed(failure))))
+        unpack(source, |text| out.lines(text).map_err(|failure| io::Error::other(Failed(failure))))
             .map_err(told)?;
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
@@ -88,6 +89,21 @@ pub fn unpack_file(args: &UnpackArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What standard output is called where it cannot be written.
+const STDOUT: &str = "<stdout>";
+
+/// That nobody reads a packed file to its end is no error.
+fn unread(error: warpath::Error) -> Failure {
+    match error {
+        warpath::Error::Input(warpath::InputError::Io { name, source })
+            if name == STDOUT && source.kind() == io::ErrorKind::BrokenPipe =>
+        {
+            Failure::BrokenPipe
+        }
+        error => error.into(),
+    }
+}
+
 /// A failure to write, on its way through a reader.
 #[derive(Debug)]
 struct Failed(Failure);
@@ -113,14 +129,4 @@ fn told(error: warpath::Error) -> Failure {
 
 fn source(file: &Path) -> Source {
     if file == Path::new("-") { Source::Stdin } else { Source::File(file.to_owned()) }
-}
-
-/// What is read is not written over.
-fn refuse_itself(input: &Path, output: &Path) -> Result<(), Failure> {
-    match (input.canonicalize(), output.canonicalize()) {
-        (Ok(from), Ok(to)) if from == to => {
-            Err(Failure::usage(format!("`{}` would be written over while it is read", output.display())))
-        }
-        _ => Ok(()),
-    }
 }

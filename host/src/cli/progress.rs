@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use warpath::Source;
+use warpath::packed::PackedFile;
 
 use super::args::When;
 
@@ -82,11 +83,17 @@ impl Progress {
     }
 }
 
-/// The size of an input whose name does not say that it is compressed.
+/// The bytes of text of an input whose name does not say that it is compressed.
 fn plain_size(source: &Source) -> Option<u64> {
     let name = source.name();
     let extension = Path::new(&name).extension().unwrap_or_default();
-    if ["gz", "zst", "zstd"].iter().any(|known| extension == *known) { None } else { source.size() }
+    match source {
+        Source::File(path) if extension == "wpk" => {
+            PackedFile::open(path).ok().map(|file| file.info().text_bytes)
+        }
+        _ if ["gz", "zst", "zstd"].iter().any(|known| extension == *known) => None,
+        _ => source.size(),
+    }
 }
 
 fn new_bar(total: Option<u64>) -> ProgressBar {

@@ -10,31 +10,33 @@ use super::layout::{self, Entry, HEADER_BYTES, Header};
 use crate::cpu::HostIndex;
 use crate::engine::Engine;
 use crate::error::{Error, IndexError, InputError};
-use crate::input::{Source, Text, is_compressed, read_exact_at};
+use crate::input::{PlainFile, Source, Text};
 use crate::stamp::{Stamp, hash};
 use crate::stream::{Origin, each_part};
 use crate::temporary::Temporary;
 
-/// A plain file, open.
+/// A regular file, open.
 fn open(input: &Path) -> Result<File, Error> {
     let name = input.display().to_string();
     let failed = |source| InputError::Io { name: name.clone(), source };
-    let not_plain = |why| IndexError::NotPlain { input: name.clone(), why };
     let metadata = input.metadata().map_err(failed)?;
     if metadata.is_dir() {
         return Err(InputError::Directory(input.to_owned()).into());
     }
     if !metadata.is_file() {
-        return Err(not_plain("is no regular file").into());
+        return Err(IndexError::NotPlain { input: name, why: "is no regular file" }.into());
     }
-    let file = File::open(input).map_err(failed)?;
-    let mut head = [0; 4];
-    let there = head.len().min(usize::try_from(metadata.len()).unwrap_or(head.len()));
-    read_exact_at(&file, &mut head[..there], 0).map_err(failed)?;
-    if is_compressed(&head[..there]) {
-        return Err(not_plain("is compressed").into());
+    Ok(File::open(input).map_err(failed)?)
+}
+
+/// Bytes of the text of a file of which any part can be read.
+fn text_bytes(file: &File, input: &Path) -> Result<u64, Error> {
+    let name = input.display().to_string();
+    let file = file.try_clone().map_err(|source| InputError::Io { name: name.clone(), source })?;
+    match PlainFile::of(file, &name)? {
+        Some(file) => Ok(file.len()),
+        None => Err(IndexError::NotPlain { input: name, why: "is compressed" }.into()),
     }
-    Ok(file)
 }
 
 /// Makes the index file of an input.
@@ -49,6 +51,7 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
         return Err(Error::Usage(format!("{}: is the input, and the output too", input.display())));
     }
     let before = Stamp::of(&file).map_err(input_failed)?;
+    let len = text_bytes(&file, input)?;
     let sources = vec![Source::File(input.to_owned())];
     let chosen = engine.choose_to_store(&sources)?;
     let make = |_, _: &Origin, text: &Text| {
@@ -73,8 +76,8 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
     })?;
     // What was indexed is what is there: a last line that has become longer meanwhile was read to its end. Nothing but a byte
     // order mark has no partition.
-    let read = table.last().map_or(before.size.min(3), |last| last.offset + u64::from(last.len));
-    if Stamp::of(&file).map_err(input_failed)? != before || read != before.size {
+    let read = table.last().map_or(len.min(3), Entry::end);
+    if Stamp::of(&file).map_err(input_failed)? != before || read != len {
         return Err(IndexError::Unsettled { input: input.display().to_string() }.into());
     }
     let bytes = layout::encode_table(&table);

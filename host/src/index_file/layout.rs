@@ -65,6 +65,13 @@ pub(super) struct Entry {
     pub sections: Vec<Section>,
 }
 
+impl Entry {
+    /// Where its text ends in the input.
+    pub fn end(&self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+}
+
 /// A stretch of the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Section {
@@ -162,7 +169,8 @@ impl Header {
         u64::from(self.partitions).checked_mul(ENTRY_BYTES + self.sections() * SECTION_BYTES)
     }
 
-    /// The table of partitions, which follow one another in the input and in the file, and fill both.
+    /// The table of partitions, which follow one another in the text and in the file, and fill the file. That they fill the text, too, is known to who
+    /// has it: the input may be packed.
     pub fn decode_table(&self, bytes: &[u8]) -> Result<Vec<Entry>, &'static str> {
         let mut from = Reader(bytes);
         let (mut place, mut lines, mut faulty) = (HEADER_BYTES as u64, 0u64, 0u64);
@@ -193,7 +201,7 @@ impl Header {
             if !follows || !fits {
                 return Err("its table makes no sense");
             }
-            end = offset.checked_add(u64::from(*len));
+            end = Some(offset.checked_add(u64::from(*len)).ok_or("its table makes no sense")?);
             place += sections.iter().map(|section| section.len).sum::<u64>();
             lines += u64::from(entry.lines);
             faulty += u64::from(entry.faults);
@@ -201,10 +209,8 @@ impl Header {
         }
         let sums = (place, lines, faulty) == (self.table_place, self.lines, self.faulty);
         // A byte order mark is no part of the text.
-        let all = table.first().map_or(self.stamp.size <= 3, |first| {
-            matches!(first.offset, 0 | 3) && end == Some(self.stamp.size)
-        });
-        if sums && all { Ok(table) } else { Err("its table and its header disagree") }
+        let begins = table.first().is_none_or(|first| matches!(first.offset, 0 | 3));
+        if sums && begins { Ok(table) } else { Err("its table and its header disagree") }
     }
 }
 

@@ -6,15 +6,14 @@
 //! ```
 
 use std::cell::{Cell, RefCell};
-use std::fs::File;
-use std::io;
 
 use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, PartOffset, words_for};
 
 use super::layout::Entry;
 use crate::answer::Answer;
-use crate::input::read_exact_at;
+use crate::error::Error;
+use crate::input::PlainFile;
 
 /// Bytes that are read at once where one is looked at: a page.
 const PAGE_BYTES: usize = 4 << 10;
@@ -31,7 +30,7 @@ pub(super) fn pays(entry: &Entry) -> bool {
 
 /// A partition's text, partly read, with its leveled bitmaps.
 pub(super) struct Sparse<'a> {
-    file: &'a File,
+    file: &'a PlainFile,
     /// Where the text begins in the file.
     offset: u64,
     text: &'a [Cell<u8>],
@@ -39,12 +38,12 @@ pub(super) struct Sparse<'a> {
     /// A bit for each page: whether it has been read.
     read: Vec<Cell<u64>>,
     /// The first error. What could not be read is seen as it stands in the buffer, and the answer is not given out.
-    failed: RefCell<Option<io::Error>>,
+    failed: RefCell<Option<Error>>,
 }
 
 impl<'a> Sparse<'a> {
     /// A text of which nothing has been read. What the buffer holds is never seen.
-    pub fn new(file: &'a File, offset: u64, buffer: &'a mut [u8], levels: &'a [u64]) -> Self {
+    pub fn new(file: &'a PlainFile, offset: u64, buffer: &'a mut [u8], levels: &'a [u64]) -> Self {
         let pages = buffer.len().div_ceil(PAGE_BYTES);
         let read = vec![Cell::new(0); pages.div_ceil(64)];
         let text = Cell::from_mut(buffer).as_slice_of_cells();
@@ -61,7 +60,7 @@ impl<'a> Sparse<'a> {
         let (from, to) = (first * PAGE_BYTES, (end * PAGE_BYTES).min(self.text.len()));
         let mut bytes = [0; MOST_PAGES * PAGE_BYTES];
         let bytes = &mut bytes[..to - from];
-        match read_exact_at(self.file, bytes, self.offset + from as u64) {
+        match self.file.read_exact(bytes, self.offset + from as u64) {
             Ok(()) => self.text[from..to].iter().zip(bytes).for_each(|(cell, byte)| cell.set(*byte)),
             Err(error) => drop(self.failed.borrow_mut().get_or_insert(error)),
         }
@@ -87,7 +86,7 @@ impl<'a> Sparse<'a> {
     ///
     /// # Errors
     /// The first error there was, of reads before, too.
-    pub fn read_matches(self, answer: &Answer) -> io::Result<()> {
+    pub fn read_matches(self, answer: &Answer) -> Result<(), Error> {
         for piece in &answer.pieces {
             for found in piece.matches.iter().flatten() {
                 self.want((piece.base + found.start) as usize, (piece.base + found.end) as usize);

@@ -1,6 +1,5 @@
 //! Partitions that are answered by an index file, on the CPU.
 
-use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +15,7 @@ use crate::backend::{Backend, Kept};
 use crate::cpu::{Cpu, HostIndex, finish};
 use crate::engine::Chosen;
 use crate::error::{Error, InputError};
-use crate::input::{Buffers, Text, read_exact_at};
+use crate::input::{Buffers, PlainFile, Text};
 use crate::program::Program;
 use crate::stamp::hash;
 use crate::stream::{Origin, Store, Stored};
@@ -25,7 +24,7 @@ use crate::strict::Checked;
 /// An index file with its input.
 pub(super) struct FileStore {
     index: IndexFile,
-    input: Arc<File>,
+    input: Arc<PlainFile>,
     origin: Origin,
     buffers: Arc<Buffers>,
     /// Whether the text is checked, and not only its index.
@@ -58,17 +57,6 @@ impl FileStore {
     }
 }
 
-impl FileStore {
-    /// An error of the input.
-    fn failed(&self, error: io::Error) -> Error {
-        let source = match error.kind() {
-            io::ErrorKind::UnexpectedEof => io::Error::other("the file became shorter while it was read"),
-            _ => error,
-        };
-        InputError::Io { name: self.origin.name.to_string(), source }.into()
-    }
-}
-
 impl Store for FileStore {
     fn origin(&self, number: usize) -> Option<Origin> {
         self.index.0.table.get(number).map(|_| self.origin.clone())
@@ -86,7 +74,7 @@ impl Store for FileStore {
         let mut is_given = want.matches || want.records || !scratch.index.faults.is_empty();
         let (answer, reading);
         if self.strict || is_given || program.needs_trees() || !sparse::pays(entry) {
-            read_exact_at(&self.input, text, entry.offset).map_err(|error| self.failed(error))?;
+            self.input.read_exact(text, entry.offset)?;
             reading = since.elapsed();
             let checked = if self.strict { Checked::of(text) } else { Checked::default() };
             if checked.first_fault().is_some() {
@@ -102,7 +90,7 @@ impl Store for FileStore {
             reading = since.elapsed();
             let doc = Sparse::new(&self.input, entry.offset, text, &scratch.index.levels);
             let found = scratch.index.find(&doc, program, want);
-            doc.read_matches(&found).map_err(|error| self.failed(error))?;
+            doc.read_matches(&found)?;
             answer = finish(found, text, program, want)?;
         }
         self.give_back(scratch);
@@ -116,18 +104,22 @@ impl Store for FileStore {
 }
 
 /// The first partition whose text has changed.
-pub(super) fn first_changed<'a>(input: &File, table: &'a [Entry]) -> io::Result<Option<&'a Entry>> {
+pub(super) fn first_changed<'a>(input: &PlainFile, table: &'a [Entry]) -> Result<Option<&'a Entry>, Error> {
     let next = AtomicUsize::new(0);
     let first = Mutex::new(usize::MAX);
-    let look = || -> io::Result<()> {
+    let look = || -> Result<(), Error> {
         let mut bytes = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(entry) = table.get(at) else { return Ok(()) };
             bytes.resize(entry.len as usize, 0);
-            let same = match read_exact_at(input, &mut bytes, entry.offset) {
+            let same = match input.read_exact(&mut bytes, entry.offset) {
                 Ok(()) => hash(&bytes) == entry.text,
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
+                Err(Error::Input(InputError::Io { source, .. }))
+                    if source.kind() == io::ErrorKind::UnexpectedEof =>
+                {
+                    false
+                }
                 Err(error) => return Err(error),
             };
             if !same {
@@ -139,13 +131,13 @@ pub(super) fn first_changed<'a>(input: &File, table: &'a [Entry]) -> io::Result<
         }
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (1..cores())
-            .map(|_| thread::Builder::new().spawn_scoped(scope, look))
-            .collect::<io::Result<_>>()?;
+        // With fewer threads than asked for, or none beside this one, it takes longer.
+        let threads: Vec<_> =
+            (1..cores()).map_while(|_| thread::Builder::new().spawn_scoped(scope, look).ok()).collect();
         look()?;
         threads.into_iter().try_for_each(|thread| {
             let ended = thread.join();
-            ended.unwrap_or_else(|_| Err(io::Error::other("a thread that reads it ended before it had")))
+            ended.unwrap_or_else(|_| Err(Error::Internal("a thread that reads an input ended early".into())))
         })
     })?;
     Ok(table.get(first.into_inner().unwrap_or_else(PoisonError::into_inner)))

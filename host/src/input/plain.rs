@@ -402,12 +402,10 @@ mod tests {
         PlainFile::new(file, "test".into(), base).unwrap()
     }
 
-    /// What it reads.
-    fn raw(file: &PlainFile) -> &File {
-        match &file.file {
-            Bytes::File(file) => file,
-            Bytes::Packed(_) => panic!("it is packed"),
-        }
+    /// The file behind it.
+    fn behind(file: &PlainFile) -> &File {
+        let Bytes::File(file) = &file.file else { panic!("it is packed") };
+        file
     }
 
     /// All parts' texts, from the last part to the first, so that none can lean on an earlier one.
@@ -514,7 +512,7 @@ mod tests {
         for left in 0..text.len() {
             for size in 1..=text.len() {
                 let file = file(text, 0);
-                raw(&file).set_len(left as u64).unwrap();
+                behind(&file).set_len(left as u64).unwrap();
                 let (all, error) = texts(&file, size, 1 << 20);
                 assert!(matches!(error, Some(Error::Input(InputError::Io { .. }))), "{left} {size}");
                 let joined: Vec<u8> = all.iter().flat_map(|part| part.bytes().to_vec()).collect();
@@ -529,7 +527,7 @@ mod tests {
         for (more, want) in [(&b"ee\nfour"[..], &b"one\ntwo\nthree\n"[..]), (b"e", b"one\ntwo\nthre")] {
             for size in 1..20 {
                 let file = file(b"one\ntwo\nthr", 0);
-                raw(&file).write_all(more).unwrap();
+                behind(&file).write_all(more).unwrap();
                 let (all, error) = texts(&file, size, 1 << 20);
                 assert!(error.is_none());
                 let joined: Vec<u8> = all.iter().flat_map(|part| part.bytes().to_vec()).collect();

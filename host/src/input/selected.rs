@@ -1,4 +1,4 @@
-//! Some lines of a plain file, read without the others.
+//! Some lines of a plain file, or a packed one, read without the others.
 //!
 //! An index says where each block of 64 lines begins. Blocks with lines that are wanted are read, neighbours together, and these lines are
 //! moved together, so that they are a text as any other. What is known of it besides is which lines of the file they are:
@@ -34,7 +34,7 @@ const MOST_STEP: usize = 256 << 10;
 /// The fewest, where partitions are shorter.
 const LEAST_STEP: usize = 64;
 
-/// Some lines of a plain file.
+/// Some lines of a plain file, or a packed one.
 #[derive(Debug)]
 pub(crate) struct Selection {
     index: BitmapIndex,
@@ -85,12 +85,11 @@ impl Selected {
 }
 
 impl Selection {
-    /// These lines of an input, which has to be the plain file that the index was made of.
+    /// These lines of an input, which has to be the file, plain or packed, that the index was made of.
     pub fn new(index: &BitmapIndex, chunks: Arc<[u64]>, sources: &[Source]) -> Result<Self, Error> {
         let file = index.check_sources(sources)?;
         let Some(offsets) = index.line_offsets()? else {
-            let why = "its rows are no lines of a plain file";
-            return Err(Error::Usage(format!("{}: {why}", index.name())));
+            return Err(index.has_no_lines());
         };
         let wanted = chunks_for(index.rows());
         if chunks.len() as u64 != wanted {
@@ -102,6 +101,9 @@ impl Selection {
         // A byte order mark is no part of the text.
         if offsets.first() != Some(&file.text_begin()?) {
             return Err(index.damaged("its lines do not begin where the text does"));
+        }
+        if offsets.last().is_none_or(|last| *last > file.len()) {
+            return Err(index.damaged("its lines do not end where the text does"));
         }
         let name = sources.first().map(Source::name).unwrap_or_default().into();
         let mut this = Self { index: index.clone(), chunks, file, name, lines: 0, blocks: 0, bytes: 0 };

@@ -63,11 +63,6 @@ impl Compression {
     }
 }
 
-/// Whether a file that begins with these bytes is read as a compressed one.
-pub(crate) fn is_compressed(head: &[u8]) -> bool {
-    Compression::of(head) != Compression::None
-}
-
 /// An input that is open.
 pub(crate) enum Opened {
     /// Any part can be read at any time.
@@ -237,6 +232,24 @@ impl Source {
             }
         };
         Ok(Opened::Sequence(Sequence::new(name.into(), feed)))
+    }
+}
+
+impl PlainFile {
+    /// A regular file of which any part can be read: a plain one, or a packed one. `None` if it is compressed in another way.
+    ///
+    /// # Errors
+    /// [`InputError::Io`], and those of a packed file that cannot be read.
+    pub fn of(file: File, name: &str) -> Result<Option<Self>, InputError> {
+        let failed = |source| InputError::Io { name: name.to_owned(), source };
+        let file = Self::new(file, name.into(), 0).map_err(failed)?;
+        match Compression::of(&file.head().map_err(failed)?) {
+            Compression::None => Ok(Some(file)),
+            Compression::Packed => {
+                Ok(Some(Self::packed(PackedFile::of_file(&file.into_file(), name.into())?)))
+            }
+            Compression::Gzip | Compression::Zstd => Ok(None),
+        }
     }
 }
 

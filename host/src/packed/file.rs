@@ -65,10 +65,9 @@ fn first<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
     bytes.get(at..)?.first_chunk()
 }
 
-/// Looks at the header, the trailer and the table of groups.
+/// Looks at the trailer and the table of groups, of a file whose header is there.
 fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
     let too_short = || Damage::from("it ends early");
-    layout::check_header(first(bytes, 0).ok_or_else(too_short)?)?;
     let end = bytes.len().checked_sub(TRAILER_BYTES).ok_or_else(too_short)?;
     let trailer = Trailer::parse(first(bytes, end).ok_or_else(too_short)?)?;
     let from = usize::try_from(trailer.table).ok().filter(|from| *from <= end);
@@ -109,16 +108,30 @@ impl PackedFile {
     /// Opens the file of this name.
     ///
     /// # Errors
-    /// [`InputError::Io`], and [`InputError::Packed`] if it is no packed file, or a damaged one, or one of another version.
+    /// [`InputError::Io`] if it cannot be read, or is no regular file; [`InputError::Directory`]; [`InputError::NotPacked`] if it is another
+    /// file; [`InputError::PackedVersion`] and [`InputError::Packed`] if it is one of another version, or a damaged one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let name = path.as_ref().display().to_string();
-        let file =
-            File::open(path.as_ref()).map_err(|source| InputError::Io { name: name.clone(), source })?;
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let failed = |source| InputError::Io { name: name.clone(), source };
+        let metadata = path.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(InputError::Directory(path.to_owned()).into());
+        }
+        // To open a pipe is to wait until somebody writes to it.
+        if !metadata.is_file() {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")).into());
+        }
+        let file = File::open(path).map_err(failed)?;
         Ok(Self::of_file(&file, name)?)
     }
 
-    /// The same of a file that is open, and not empty.
+    /// The same of a file that is open.
     pub(crate) fn of_file(file: &File, name: String) -> Result<Self, InputError> {
+        // What is empty cannot be mapped.
+        if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+            return Err(InputError::NotPacked { name });
+        }
         // SAFETY: a mapped file that others write to changes under the reader: what is read of it is checked before it is used, and no two reads of one byte have to agree.
         let map =
             unsafe { Mmap::map(file) }.map_err(|source| InputError::Io { name: name.clone(), source })?;
@@ -128,12 +141,13 @@ impl PackedFile {
     /// A file that is in memory; `name` is what it is called in messages.
     ///
     /// # Errors
-    /// As for [`open`](Self::open).
+    /// [`InputError::NotPacked`], [`InputError::PackedVersion`] and [`InputError::Packed`], as for [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>, name: impl Into<String>) -> Result<Self, InputError> {
         Self::new(Bytes::Owned(bytes), name.into())
     }
 
     fn new(bytes: Bytes, name: String) -> Result<Self, InputError> {
+        layout::check_header(bytes.all(), &name)?;
         match check(bytes.all()) {
             Ok((entries, trailer)) => {
                 let groups = entries.iter().map(|_| OnceLock::new()).collect();
@@ -256,20 +270,14 @@ impl PackedFile {
         Ok(text + group.line_start(decoder, line - first).map_err(|what| self.damaged(what))?)
     }
 
-    /// Goes through all groups, and tells the first thing that is wrong.
+    /// Goes through all groups, and tells the first thing that is wrong: then any part of the text is read for what it is.
     ///
     /// # Errors
     /// [`InputError::Packed`].
     pub fn check(&self) -> Result<(), Error> {
         (0..self.0.entries.len()).into_par_iter().try_for_each(|number| {
             let (group, _) = self.checked(number)?;
-            let text = self.group_text(number)?;
-            let lines = memchr::memchr_iter(b'\n', &text).count() as u64;
-            if lines == group.lines() {
-                Ok(())
-            } else {
-                Err(self.damaged("a group has not the lines that it was said to have"))
-            }
+            group.check().map_err(|what| self.damaged(what))
         })
     }
 }

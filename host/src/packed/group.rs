@@ -276,6 +276,33 @@ impl<'a> Group<'a> {
         Ok(text)
     }
 
+    /// Decodes all of it, and finds out whether its splits and lines are those of its text: then any part of it is read for what it is.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub(super) fn check(&self) -> Result<(), Damage> {
+        let text = self.text()?;
+        let (found, len) =
+            splits(&self.table, self.codes).map_err(|fault| format!("a group's codes: {fault}"))?;
+        let is_split = |at: usize, split: &Split| *split == self.split(at);
+        if len != self.header.text || !found.iter().enumerate().all(|(at, split)| is_split(at, split)) {
+            return Err("a group's splits are not those of its codes".into());
+        }
+        let mut lines = 0;
+        for at in 0..self.split_count() {
+            if lines != self.line_at(at) {
+                return Err("a group's splits have not the lines that they were said to have".into());
+            }
+            let part = self.split(at).offset() as usize..self.split(at + 1).offset() as usize;
+            lines += memchr_iter(b'\n', &text[part]).count() as u64;
+        }
+        if lines == self.header.lines {
+            Ok(())
+        } else {
+            Err("a group has not the lines that it was said to have".into())
+        }
+    }
+
     /// Where in the text a line begins, counted from 0: behind so many newlines. The end, if there are no more than those.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 //! trailer     │ where the table is, how much there is, checksums │
 //! ```
 
+use crate::error::InputError;
 use crate::stamp::hash;
 
 /// The version of the format that is written, and the only one that is read.
@@ -60,21 +61,23 @@ pub(super) fn header() -> Vec<u8> {
     bytes
 }
 
-/// Looks at the first bytes of a file.
-pub(super) fn check_header(bytes: &[u8; HEADER_BYTES]) -> Result<(), Damage> {
-    if !bytes.starts_with(MAGIC) {
-        return Err("it does not begin as a packed file does".into());
+/// Looks at the first bytes of a file: [`HEADER_BYTES`], or as many as it has. `name` is what it is called in messages.
+pub(super) fn check_header(bytes: &[u8], name: &str) -> Result<(), InputError> {
+    let name = name.to_owned();
+    let seen = bytes.len().min(MAGIC.len());
+    if seen == 0 || bytes[..seen] != MAGIC[..seen] {
+        return Err(InputError::NotPacked { name });
     }
-    let version = u32_at(bytes, 8);
-    if !is_sealed(bytes) {
-        return Err("its header is not as it was written".into());
+    let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
+        return Err(InputError::Packed { name, what: "it ends early".into() });
+    };
+    if !is_sealed(header) {
+        return Err(InputError::Packed { name, what: "its header is not as it was written".into() });
     }
-    if version != VERSION {
-        return Err(format!(
-            "it is of version {version} of the format; this program reads version {VERSION}"
-        ));
+    match u64_at(header, 8) {
+        found if found == u64::from(VERSION) => Ok(()),
+        found => Err(InputError::PackedVersion { name, found, known: VERSION }),
     }
-    Ok(())
 }
 
 /// What a group says of itself.

@@ -50,9 +50,9 @@ impl<R: Read> Unpacker<R> {
     /// Reads the next group. Whether there is one.
     fn next(&mut self) -> io::Result<bool> {
         if let State::Start = self.state {
-            let mut header = [0; HEADER_BYTES];
-            self.fill(&mut header)?;
-            layout::check_header(&header).map_err(|what| self.damaged(what))?;
+            let mut header = Vec::with_capacity(HEADER_BYTES);
+            self.from.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+            layout::check_header(&header, &self.name)?;
             self.state = State::Groups;
         }
         let mut bytes = vec![0; GROUP_BYTES];
@@ -80,7 +80,8 @@ impl<R: Read> Unpacker<R> {
 /// Gives back what was packed, group by group. A file is decoded on all cores.
 ///
 /// # Errors
-/// [`InputError::Packed`] if it is no packed file or a damaged one: what is before the damage was given out. [`InputError::Io`] if it cannot be read, or where `write` fails.
+/// [`InputError::NotPacked`] and [`InputError::PackedVersion`] if it is none that can be read; [`InputError::Packed`] if it is damaged: what is before the
+/// damage was given out, where that is no part of the table of a file. [`InputError::Io`] if it cannot be read, or where `write` fails.
 pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), Error> {
     let name = input.name();
     let failed = |source: io::Error| match source.downcast::<InputError>() {

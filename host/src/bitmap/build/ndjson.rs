@@ -10,21 +10,20 @@ use crate::bitmap::parallel;
 use crate::bitmap::value::Raw;
 use crate::engine::Engine;
 use crate::error::{Error, IndexError, RecordError};
-use crate::input::is_compressed;
 use crate::program::{Program, Query};
 use crate::stream::{Answers, Batch};
 
 /// How many lines apart the lines are whose offsets are kept.
 const LINES: u64 = 64;
 
-/// Builds columns of the lines of a file of newline-delimited JSON, plain, gzip or zstd: a row for each line, blank and malformed ones too, in
+/// Builds columns of the lines of a file of newline-delimited JSON, plain, packed, gzip or zstd: a row for each line, blank and malformed ones too, in
 /// one pass over it, by whatever answers the engine's queries. What a path finds is the value of the line's row; where it finds nothing, and
 /// where the line is no record, the row is [`Holds::Missing`](crate::bitmap::column::Holds::Missing).
 ///
 /// What answers makes the bitmaps, too ([`BitmapMaker::of`]).
 ///
-/// Says also which malformed records were left out, if the engine [skips](crate::OnError::Skip) them. [`Built::lines`] has offsets for plain files
-/// alone.
+/// Says also which malformed records were left out, if the engine [skips](crate::OnError::Skip) them. [`Built::lines`] has offsets for plain
+/// and packed files alone: those of the text.
 ///
 /// # Errors
 /// [`Error::Query`] for a source that is no JSONPath; [`Error::Usage`] for one that may find several values of a record, for names that
@@ -55,14 +54,15 @@ pub fn build_ndjson_by(
         parallel::map_source(answers, |(first, batch)| Ok::<_, Error>(Part::of(specs, first, &batch)))?;
     let stamp = opened.settled()?;
     let rows = parts.iter().map(|part| part.rows).sum();
-    let end = parts.last().map_or(stamp.size().min(3), |part| part.end);
-    let plain = !is_compressed(&opened.head);
-    if plain && end != stamp.size() {
+    let len = opened.text_bytes()?;
+    // Nothing but a byte order mark has no partition.
+    let end = parts.last().map_or(len.unwrap_or(0).min(3), |part| part.end);
+    if len.is_some_and(|len| len != end) {
         return Err(IndexError::Unsettled { input: opened.name }.into());
     }
     let records = records_of(rows, parts.iter().flat_map(|part| part.no_records.iter().copied()));
     let mut lines: Vec<u64> = Vec::new();
-    if plain {
+    if len.is_some() {
         lines.extend(parts.iter().flat_map(|part| &part.lines));
         lines.push(end);
     }
