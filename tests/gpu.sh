@@ -17,7 +17,7 @@ case $mode in
 build)
     cargo build --release --workspace --bins
     mkdir -p "$bin"
-    for program in warpath check generate bench-gpu bench-flow bench-start bench-bitmap; do
+    for program in warpath check generate bench-gpu bench-flow bench-start bench-bitmap bench-fsst; do
         strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
     done
     ls -l "$bin"
@@ -44,6 +44,7 @@ sanitize)
     trap 'rm -rf "$data"' EXIT
     "$bin/generate" --shape twitter --size 3MiB -o "$data/twitter.ndjson"
     cat tests/data/edge.ndjson tests/data/bad.ndjson tests/data/maps.ndjson >>"$data/twitter.ndjson"
+    "$bin/warpath" pack --group-size 700KiB "$data/twitter.ndjson" -o "$data/twitter.wpk"
     for tool in memcheck racecheck initcheck synccheck; do
         echo "== $tool"
         for query in '--count $.user.lang' '$.entities.urls[*].url' '-r $.text' '--count $[*][*][?@==1]' \
@@ -58,6 +59,10 @@ sanitize)
             'lang:string=$.user.lang' 'id:int64=$.id' 'x:float64=$.id' 'urls:string=$.entities.urls[*].url' \
             'all=$' -- "$data/twitter.ndjson"
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --bitmaps 9
+        compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --strings 5
+        compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 \
+            "$bin/warpath" query --device cuda --workers 2 --on-error skip -o "$data/answers" --count '$.user.lang' \
+            "$data/twitter.wpk"
     done
     ;;
 *)

@@ -66,7 +66,7 @@ pub fn pack(input: Source, output: &Path, options: PackOptions) -> Result<PackSt
     let (temporary, file) = Temporary::beside(output).map_err(failed)?;
     let mut out = BufWriter::new(file);
     let stats = pack_to(input, &mut out, &output.display().to_string(), options)?;
-    out.into_inner().map_err(|error| failed(error.into_error()))?.sync_all().map_err(failed)?;
+    drop(out.into_inner().map_err(|error| failed(error.into_error()))?);
     temporary.rename(output).map_err(failed)?;
     Ok(stats)
 }

@@ -4,6 +4,7 @@
 //! ```text
 //! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [--conformance FOLDER] [SHAPE=FILE...]
 //! check --device cuda --bitmaps ROUNDS
+//! check --device cuda --strings ROUNDS
 //! ```
 //!
 //! SHAPE is twitter, walmart or bestbuy; the folder of `--conformance` has `cts.json`, the JSONPath compliance test suite, and
@@ -51,13 +52,17 @@ const PARTITIONS: [usize; 4] = [1 << 20, 7 << 20, 64 << 20, 1 << 30];
 
 fn main() -> Result<()> {
     let mut device = DeviceChoice::Cpu;
-    let (mut run_suite, mut conformance, mut bitmaps, mut files) = (true, None, None, Vec::new());
+    let (mut run_suite, mut conformance, mut bitmaps, mut strings, mut files) =
+        (true, None, None, None, Vec::new());
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--no-suite" => run_suite = false,
             "--bitmaps" => {
                 bitmaps = Some(args.next().context("--bitmaps ROUNDS")?.parse()?);
+            }
+            "--strings" => {
+                strings = Some(args.next().context("--strings ROUNDS")?.parse()?);
             }
             "--conformance" => {
                 conformance = Some(PathBuf::from(args.next().context("--conformance FOLDER")?));
@@ -80,6 +85,11 @@ fn main() -> Result<()> {
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (bitmaps, &device) {
         return bitmaps::suite(&mut BitmapStage::new(warpath::cuda::Cuda::new(*number)?), 1, rounds, 20_000);
+    }
+    if let (Some(rounds), DeviceChoice::Cuda(number)) = (strings, &device) {
+        let cuda = warpath::cuda::Cuda::new(*number)?;
+        fsst_match::suite(&cuda, 1, rounds, 2000)?;
+        return fsst::suite(&mut FsstStage::new(cuda), 1, rounds);
     }
     if run_suite {
         let numbers = match &device {
