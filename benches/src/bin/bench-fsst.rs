@@ -88,7 +88,7 @@ fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
         bytes / codes.codes.len() as f64,
         bytes / compressed / 1e9,
     );
-    let copy = copy(cuda, values.len(), cli.runs)?;
+    let copy = copy(cuda, values, cli.runs)?;
     println!(
         "  {:44} {:9.3} ms, moves {:7.1} GB/s",
         "copy kernel, of as many bytes",
@@ -213,11 +213,12 @@ fn stretches(codes: &Codes<'_>) -> (Vec<u64>, Vec<u64>) {
     (begins, outputs)
 }
 
-/// Milliseconds that the copy kernel takes for so many bytes.
-fn copy(cuda: &Cuda, len: usize, runs: usize) -> Result<f64> {
-    let len = len.next_multiple_of(TILE_BYTES);
+/// Milliseconds that the copy kernel takes for the strings.
+fn copy(cuda: &Cuda, values: &[u8], runs: usize) -> Result<f64> {
+    let len = values.len().next_multiple_of(TILE_BYTES);
     let (mut from, mut to) = (cuda.alloc::<u8>(len)?, cuda.alloc::<u8>(len)?);
-    cuda.zero(&mut from, 0, len)?;
+    cuda.zero(&mut from, values.len(), len)?;
+    cuda.upload(&mut from, 0, values)?;
     let mut times = Vec::new();
     for _ in 0..runs {
         cuda.start_timeline();
@@ -226,5 +227,8 @@ fn copy(cuda: &Cuda, len: usize, runs: usize) -> Result<f64> {
         unsafe { cuda.launch::<Copy16>(&args) }?;
         times.push(f64::from(cuda.take_timeline()?.1));
     }
+    let mut copied = vec![0; values.len()];
+    cuda.download(&to, 0, &mut copied)?;
+    ensure!(copied == values, "the copy kernel does not copy");
     Ok(median(times.split_off(1)))
 }
