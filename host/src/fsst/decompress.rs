@@ -1,17 +1,22 @@
 //! From codes to a string, eight codes at a time, whoever wrote them.
 //!
-//! A symbol is written as a word of 8 bytes, and the next one over what that wrote too much. Eight codes that are all symbols, which a bit trick tells, are
-//! written without a look at any; of others those up to the first escape are, and the byte behind it. (Codes with escapes among them looked up in tables of twice the
-//! length, without branches, took 1.2 ns each in place of 0.7, though there is an escape in every tenth word of tweets.)
-//!
-//! A code that is neither a symbol nor an escape leaves the rest, as where the room gets narrow, to a slower way: code by code from tables of 512, of which the upper half is of bytes that
-//! stand for themselves, to the stack, from where whole bytes are moved; so nothing behind a string's end is written. There codes that stand for nothing are worth 0 bytes, and 2^16, so that the sum of
-//! worths says if there was one. Then the rule itself ([`Table::decode`]) says which error comes first.
+//! A symbol is written as a word of 8 bytes, and the next one over what that wrote too much. What a code is worth is one load, as is its symbol,
+//! from tables of 512: the upper half is of bytes that stand for themselves. An escape is a symbol without bytes, so that eight codes
+//! with escapes among them differ only in that a bit trick says first which are bytes behind one ([`begins`]).
 //!
 //! ```text
 //! codes     0   1   255   x   2          worth 4, 1, 0, 1, 3 bytes
 //! looked up 0   1   255 256+x 2
 //! ```
+//!
+//! Codes that stand for nothing are worth 0 bytes, and 2^16, so that the sum of eight worths says if there was one. Then, as where the room gets
+//! narrow, the rule itself ([`Table::decode`]) says which error comes first.
+//!
+//! What did not pay: with an escape in every fourth word of tweets and URLs, decoding up to it and going on behind it (1.1 to 1.3 ns a code, by pointers), and always the way without branches,
+//! with bits spread by `pdep` (1.3), are no faster than this (1.0 to 1.2); without escapes all are, at 0.7. So fewer escapes would be, which is a matter of training.
+//!
+//! Eight symbols have at most 64 bytes, so places within a window of 71 bytes are below 64: a mask says so to the compiler, and no
+//! place is checked on its own. Near the end, strings are decoded to the stack and then moved, so that nothing behind a string's end is written.
 
 use warpath_shared::fsst::{CodeFault, ESCAPE, Table, begins};
 
@@ -19,7 +24,7 @@ use warpath_shared::fsst::{CodeFault, ESCAPE, Table, begins};
 const GROUP: usize = 8;
 /// What a code is worth if it stands for nothing.
 const UNKNOWN: u32 = 1 << 16;
-/// A group's last symbol begins below 57, and writes 8 bytes.
+/// A group writes below this, at places below 64.
 const WINDOW: usize = 64 + 7;
 /// Codes that are decoded to the stack together near the end.
 const LAST: usize = 16;
@@ -30,10 +35,6 @@ pub struct Decoder {
     table: Table,
     worths: [u32; 512],
     symbols: [u64; 512],
-    lens: [u8; 256],
-    /// What is added to the lower seven bits of each of eight codes, and all bits if there are fewer than 128 symbols: for [`Self::beyond`].
-    carry: u64,
-    below_half: u64,
 }
 
 impl std::fmt::Debug for Decoder {
@@ -91,10 +92,7 @@ impl Decoder {
         let mut symbols = [0; 512];
         symbols[..256].copy_from_slice(table.symbols());
         symbols[256..].iter_mut().zip(0..).for_each(|(symbol, byte)| *symbol = byte);
-        let count = table.len() as u64;
-        let (missing, below_half) = if count < 128 { (128 - count, u64::MAX) } else { (256 - count, 0) };
-        let carry = 0x0101_0101_0101_0101 * missing;
-        Self { table: *table, worths: worths(table), symbols, lens: *table.lens(), carry, below_half }
+        Self { table: *table, worths: worths(table), symbols }
     }
 
     /// Decodes a string, as [`Table::decode`] does. Says how many bytes it has, which are the first of `room`; nothing behind them is written.
@@ -102,69 +100,46 @@ impl Decoder {
     /// # Errors
     /// [`CodeFault`]. What was decoded before is in `room`, and behind that there may be anything.
     pub fn decode(&self, codes: &[u8], room: &mut [u8]) -> Result<usize, CodeFault> {
-        let (mut at, mut end) = (0, 0);
+        let (mut at, mut end, mut pending) = (0, 0, false);
         // Behind each group there are codes for the 7 bytes that it may write too much.
-        while codes.len() - at >= GROUP + 14 && room.len() - end >= WINDOW {
-            // SAFETY: so many codes and bytes of room are there.
-            (at, end) = match unsafe { self.group(codes, at, room, end) } {
-                Some(places) => places,
-                None => break,
+        while let Some(next) = codes.get(at..at + GROUP + 14) {
+            let Some(window) = room.get_mut(end..).and_then(|room| room.first_chunk_mut::<WINDOW>()) else {
+                break;
             };
+            let Some(word) = next.first_chunk().map(|word| u64::from_le_bytes(*word)) else { break };
+            let worth = if has_escape(word) || pending {
+                let mut after = pending;
+                let worth = self.group(word, literals(word, &mut after), window);
+                if has_unknown(worth) {
+                    break;
+                }
+                pending = after;
+                worth
+            } else {
+                let worth = self.group(word, 0, window);
+                if has_unknown(worth) {
+                    break;
+                }
+                worth
+            };
+            end += worth as usize;
+            at += GROUP;
         }
-        self.last(codes, at, room, end)
+        // The escape itself writes nothing, so it can be taken again.
+        self.last(codes, at - usize::from(pending), room, end)
     }
 
-    /// Decodes eight codes, or those up to the byte behind the first escape. Says where to go on; `None` if the first of them that is no symbol is no escape either.
-    ///
-    /// # Safety
-    /// There are [`GROUP`] + 1 codes from `at` on, and [`WINDOW`] bytes of room from `end` on.
+    /// Writes eight codes' symbols, and says what they are worth.
     #[inline(always)]
-    unsafe fn group(&self, codes: &[u8], at: usize, room: &mut [u8], end: usize) -> Option<(usize, usize)> {
-        let (from, mut to) = (codes.as_ptr().wrapping_add(at), room.as_mut_ptr().wrapping_add(end));
-        let begin = to;
-        // SAFETY: there are eight codes.
-        let word = u64::from_le(unsafe { from.cast::<u64>().read_unaligned() });
-        let mut put = |code: u64| {
-            let code = code as usize & 0xff;
-            // SAFETY: up to eight symbols, of eight bytes at most, begin below byte 57 of the window, and each store writes eight: it has 64 and more.
-            unsafe { to.cast::<u64>().write_unaligned(self.symbols[code].to_le()) };
-            to = to.wrapping_add(usize::from(self.lens[code]));
-        };
-        let beyond = self.beyond(word);
-        if beyond == 0 {
-            put(word);
-            put(word >> 8);
-            put(word >> 16);
-            put(word >> 24);
-            put(word >> 32);
-            put(word >> 40);
-            put(word >> 48);
-            put(word >> 56);
-            return Some((at + GROUP, end + (to as usize - begin as usize)));
+    fn group(&self, word: u64, literals: usize, window: &mut [u8; WINDOW]) -> u32 {
+        let mut end = 0;
+        for code in 0..GROUP {
+            let code = word as usize >> (8 * code) & 0xff | (literals >> code & 1) << 8;
+            let to = end as usize % 64;
+            window[to..to + 8].copy_from_slice(&self.symbols[code].to_le_bytes());
+            end += self.worths[code];
         }
-        let before = beyond.trailing_zeros() as usize / 8;
-        for code in 0..before {
-            put(word >> (8 * code));
-        }
-        if (word >> (8 * before)) as u8 != ESCAPE {
-            return None;
-        }
-        // SAFETY: the byte behind the escape is the ninth code at most; and seven symbols leave room for it.
-        unsafe { to.write(from.wrapping_add(before + 1).read()) };
-        Some((at + before + 2, end + (to as usize - begin as usize) + 1))
-    }
-
-    /// Which of eight codes are no symbols: the highest bit of each. Those of symbols are the lowest.
-    ///
-    /// ```text
-    /// a code is n or more     its lower seven bits and 128 - n carry into the eighth, or that is 1 already, where n is below 128;
-    ///                         its lower seven bits and 256 - n carry, and that is 1, where it is not
-    /// ```
-    #[inline(always)]
-    fn beyond(&self, word: u64) -> u64 {
-        const HIGH: u64 = 0x8080_8080_8080_8080;
-        let carried = (word & !HIGH).wrapping_add(self.carry);
-        (carried & (word | self.below_half) | word & self.below_half) & HIGH
+        end
     }
 
     /// Decodes what is left.
