@@ -21,7 +21,7 @@
 //! sums of at most 8 a code, so that shared memory has room for any codes.
 //!
 //! *Cost*: the codes read and the output written once, 0.26 ms at 3.1 TB/s for 10 million URLs (611 MB, 180 million codes); it takes 0.42 ms on an H200, 0.48 with where strings begin, and 0.67 without splits. What bounds
-//! it is arithmetic: 50 instructions for a code of a warp's every lane, IPC 3.1 of 4 (docs/performance.md). *Lost*, of 367 million codes of 705 MB, 0.89 ms: looking back for where the output goes, in the one kernel, 1.96 ms (tiles
+//! it is arithmetic: 1,077 instructions for a warp's 512 codes, with strings, IPC 3.1 of 4 (docs/performance.md). *Lost*, of 367 million codes of 705 MB, 0.89 ms: looking back for where the output goes, in the one kernel, 1.96 ms (tiles
 //! of so few codes are too many); strings found by each warp for itself, by a search in their offsets, 1.33 ms, since that reads ten times what the warp has to. Telling bytes apart from symbols by a choice in place of a place in
 //! the table: 0.48 in place of 0.42 ms.
 

@@ -128,8 +128,11 @@ impl<A: Accelerator> DeviceCodes<A> {
         self.offset_count = codes.offsets.len();
         self.stretch_count = 0;
         self.len = codes.len;
-        let room = self.codes.room(device, (tiles * SPLIT_CODES).max(SPLIT_CODES))?;
+        let padded = (tiles * SPLIT_CODES).max(SPLIT_CODES);
+        let room = self.codes.room(device, padded)?;
         self.uploads.upload_all(device, room, 0, &[codes.codes])?;
+        // What stands behind the last code is loaded with it.
+        device.zero(room, codes.codes.len(), padded)?;
         device.upload(self.table.room(device, TABLE_WORDS)?, 0, &codes.table.to_words())?;
         let splits: Vec<u64> = codes.splits.iter().map(|split| split.0).collect();
         let room = self.splits.room(device, splits.len())?;
@@ -203,7 +206,7 @@ impl<A: Accelerator> PackedStage<A> {
         let (codes, splits) = (text.group().codes(), text.group().split_count() + 1);
         let padded = codes.len().next_multiple_of(SPLIT_CODES);
         let count = TABLE_WORDS + splits;
-        // From memory that is not page-locked they would be copied for one group at a time, whichever its queue: that took as long as its codes.
+        // A copy from memory that is not page-locked waits for what is in the queue.
         if self.staging.as_ref().is_none_or(|staging| staging.len() < 8 * (count + 1)) {
             self.staging = None;
             self.staging = Some(device.host_buffer(8 * (count + count / 4 + 1))?);
