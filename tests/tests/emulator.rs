@@ -9,7 +9,7 @@ use cuda_std::thread;
 use warpath::answer::{TextForm, Want};
 use warpath::backend::{Backend, Buffer};
 use warpath::columns::{ColumnType, Schema};
-use warpath::device::{Accelerator, BitmapStage, Pipeline, Plain};
+use warpath::device::{Accelerator, BitmapStage, FsstStage, Pipeline, Plain};
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
 use warpath_shared::index::Monoid;
@@ -29,7 +29,7 @@ use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
 use warpath_tests::emulated::{Emulated, HostBuffer, HostDownload};
 use warpath_tests::random::Rng;
-use warpath_tests::{bitmaps, data, fsst_match};
+use warpath_tests::{bitmaps, data, fsst, fsst_match};
 
 /// The emulator, and the names of the kernels that ran.
 #[derive(Default)]
@@ -140,6 +140,7 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     let mut bitmaps = BitmapStage::new(pipeline.device().queue()?);
     bitmaps::suite(&mut bitmaps, 3, 4, 5000)?;
     fsst_match::suite(pipeline.device(), 4, 3, 1000)?;
+    fsst::suite(&mut FsstStage::new(pipeline.device().queue()?), 4, 2)?;
 
     let ran: Vec<&str> =
         pipeline.device().ran.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
