@@ -72,7 +72,7 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Bitmap { command: BitmapCommand::Info(args) } => bitmap::info(&args),
         Command::Bitmap { command: BitmapCommand::Range(args) } => bitmap::range(args, ui, started),
         Command::Pack(args) => pack::pack_file(&args, ui, started),
-        Command::Unpack(args) => pack::unpack_file(&args),
+        Command::Unpack(args) => pack::unpack_file(&args, ui),
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args),
         Command::Devices => devices::run(),

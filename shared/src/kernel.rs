@@ -59,7 +59,7 @@ pub use columns::{
 pub use fsst::{
     FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstBuffered,
     FsstBytes, FsstDecode, FsstDecodeArgs, FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs,
-    FsstMeasure, FsstMeasureArgs, FsstShared, FsstWords,
+    FsstMeasure, FsstMeasureArgs, FsstShared, FsstWords, block_splits,
 };
 pub use fsst_match::{FsstMatch, FsstMatchArgs, MATCH_STRINGS};
 pub use results::{

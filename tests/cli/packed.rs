@@ -71,7 +71,9 @@ fn some_lines_are_unpacked() {
         let ran = folder.run(&["unpack", "people.wpk", "--lines", asked]);
         assert_eq!(ran.ok().as_bytes(), lines[of].concat(), "{asked}");
     }
-    assert_eq!(folder.run(&["unpack", "people.wpk", "--lines=701-800"]).ok(), "");
+    let none = folder.run(&["unpack", "people.wpk", "--lines=701-800"]);
+    let said = "note: there is no line 701: the text has 699 newlines\n";
+    assert!((none.code, none.text(), none.stderr.as_str()) == (0, "", said), "{none}");
     assert_eq!(folder.run(&["unpack", "people.wpk", "--lines=700-800"]).ok().as_bytes(), lines[699]);
     for wrong in ["0", "3-2", "x", "-3", ""] {
         let ran = folder.run(&["unpack", "people.wpk", &format!("--lines={wrong}")]);

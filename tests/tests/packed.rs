@@ -161,9 +161,99 @@ fn what_is_damaged_is_told() {
         let want =
             if len == 0 { "test: is no packed file" } else { "test: packed data is damaged: it ends early" };
         assert!(said.starts_with(want), "{len} bytes: {said}");
-        let is_all = from_pipe(&bytes[..len]).is_ok_and(|all| all == text);
-        assert!(is_all || from_pipe(&bytes[..len]).is_err(), "{len} bytes of a pipe");
+        assert!(from_pipe(&bytes[..len]).is_err(), "{len} bytes of a pipe");
     }
+    // From the table of groups on, nothing of a pipe goes unseen; nor does what is behind the end.
+    let table = bytes.windows(8).rposition(|word| word == b"WPKTABLE").unwrap();
+    for at in table..bytes.len() {
+        let mut altered = bytes.clone();
+        altered[at] ^= 1 << rng.below(8);
+        assert!(from_pipe(&altered).is_err(), "byte {at} of a pipe");
+    }
+    let said = from_pipe(&[&bytes[..], &bytes[..]].concat()).unwrap_err().to_string();
+    assert_eq!(said, "pipe: packed data is damaged: there is something behind its end");
+    assert!(wrong(&[&bytes[..], &bytes[..]].concat()).unwrap().contains("its table of groups"));
+}
+
+/// A line that is longer than a group is a group of its own.
+#[test]
+fn long_lines_have_groups_of_their_own() {
+    let line = |len: usize| [vec![b'x'; len - 1], vec![b'\n']].concat();
+    for (lens, groups) in [
+        (&[1002, 10, 10, 10][..], &[1002, 30][..]),
+        (&[10, 1002, 10], &[10, 1002, 10]),
+        (&[999, 1, 1, 5000, 2001, 300, 300, 399, 1], &[1000, 1, 5000, 2001, 1000]),
+        (&[4000], &[4000]),
+    ] {
+        let text: Vec<u8> = lens.iter().flat_map(|len| line(*len)).collect();
+        for cut in [0, 1] {
+            let file = PackedFile::from_bytes(packed(&text[..text.len() - cut], 1000), "test").unwrap();
+            let mut found: Vec<_> = (0..groups.len()).map(|at| file.group_text(at).unwrap().len()).collect();
+            *found.last_mut().unwrap() += cut;
+            assert_eq!((found, file.info().groups), (groups.to_vec(), groups.len() as u64), "{lens:?}");
+        }
+    }
+}
+
+/// Groups that are no whole lines are told by the check.
+#[test]
+fn lines_do_not_go_on_from_one_group_to_the_next() {
+    let (a, b) = (packed(b"{\"a\":", 100), packed(b"1}\n", 100));
+    let groups = |file: &[u8]| {
+        let table = file.windows(8).rposition(|word| word == b"WPKTABLE").unwrap();
+        file[24..table].to_vec()
+    };
+    let both = repaired(&[&a[..24], &groups(&a), &groups(&b)].concat());
+    let said = wrong(&both).unwrap();
+    assert_eq!(said, "test: packed data is damaged: a line goes on from one group to the next");
+}
+
+/// What is compressed may be packed inside.
+#[test]
+fn packed_lines_are_read_from_compressed_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = b"{\"a\":1}\n{\"a\":2}\n".repeat(300);
+    let (plain, zst) = (folder.path().join("plain"), folder.path().join("zst"));
+    std::fs::write(&plain, &text).unwrap();
+    let compressed = zstd::encode_all(&packed(&text, 1000)[..], 1).unwrap();
+    std::fs::write(&zst, &compressed).unwrap();
+    let engine = on_cpu(1 << 16);
+    assert_eq!(answers(&engine, &zst, "$.a"), answers(&engine, &plain, "$.a"));
+    let said = pack(Source::from(zst), &folder.path().join("out"), PackOptions::default()).unwrap_err();
+    assert!(said.to_string().ends_with("zst: is packed already"), "{said}");
+    // Cut, it is an error of what is compressed.
+    std::fs::write(&plain, &compressed[..compressed.len() - 9]).unwrap();
+    assert!(answers(&engine, &plain, "$.a").1.unwrap().contains("damaged"));
+}
+
+/// What is there and is no regular file is written to, and a link is followed.
+#[cfg(unix)]
+#[test]
+fn outputs_that_are_no_files_stay_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let text = b"{\"a\":1}\n".repeat(50);
+    let source = || Source::Reader("test".into(), Box::new(std::io::Cursor::new(text.clone())));
+    std::fs::write(path("old"), b"old").unwrap();
+    std::os::unix::fs::symlink("old", path("link")).unwrap();
+    pack(source(), &path("link"), PackOptions::default()).unwrap();
+    assert!(path("link").is_symlink());
+    assert_eq!(std::fs::read(path("old")).unwrap(), packed(&text, 16 << 20));
+    assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = path("pipe");
+        move || std::fs::read(pipe).unwrap()
+    });
+    pack(source(), &path("pipe"), PackOptions::default()).unwrap();
+    assert_eq!(reader.join().unwrap(), packed(&text, 16 << 20));
+    assert!(!path("pipe").is_file());
+    let said = pack(source(), folder.path(), PackOptions::default()).unwrap_err();
+    assert!(said.to_string().ends_with("(os error 21)"), "{said}");
+    // An index cannot be read back from a pipe.
+    std::fs::write(path("plain"), &text).unwrap();
+    let engine = on_cpu(1 << 16);
+    let said = IndexFile::build(&engine, path("plain"), path("pipe"), 2);
+    assert!(said.unwrap_err().to_string().contains("is no regular file"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Strings from the codes of FSST ([`warpath_shared::fsst`]): a warp's lanes decode stretches of 16 codes that lie side by side, whichever strings they are of.
 //!
-//! *Threads*: a block of four warps a split of 2,048 codes, 512 a warp, 16 a lane, which it loads as one vector. Strings do not matter: the codes of one lie behind those
+//! *Threads*: a block of four warps decodes some splits of 2,048 codes, one behind the other, 512 codes a warp, 16 a lane, which it loads as one vector while the split before is decoded. Strings do not matter: the codes of one lie behind those
 //! of the one before, as the bytes do, so all work is equal. *What is needed to begin anywhere*: whether a lane's first code is the byte behind an escape, and where its output goes.
 //!
 //! ```text
@@ -20,12 +20,15 @@
 //! *Safety*: codes and splits may be anybody's. Nothing is written of a split whose lengths do not add up to what splits say, or that does not fit; the lengths of a lane are
 //! sums of at most 8 a code, so that shared memory has room for any codes.
 //!
-//! *Cost*: the codes read and the output written once, 0.26 ms at 3.1 TB/s for 10 million URLs (611 MB, 180 million codes); it takes 0.42 ms on an H200, 0.48 with where strings begin, and 0.67 without splits. What bounds
-//! it is arithmetic: 1,077 instructions for a warp's 512 codes, with strings, IPC 3.1 of 4 (docs/performance.md). *Lost*, of 367 million codes of 705 MB, 0.89 ms: looking back for where the output goes, in the one kernel, 1.96 ms (tiles
+//! *Cost*: the codes read and the output written once, 0.20 ms at the 4.0 TB/s of a copy kernel for 10 million URLs (611 MB, 177 million codes); it takes 0.39 ms on an H200, 0.45 with where strings begin, and 0.62 without
+//! splits. What bounds it is shared memory: `ncu` sees its pipe busy for 91 % of the time, 228 wavefronts for a warp's 512 codes, of which 80 are because lanes look up symbols and lengths in the same bank, and 30 because they
+//! store in one; instructions are 842, IPC 3.0 of 4 (docs/performance.md). *Lost*, against 0.39 and 0.45 ms: a block a split, 0.41 and 0.47, since each has to bring a table; with lengths of a table in the registers of a warp, found by
+//! shuffles, which do not meet in a bank but wait for one another, 0.43 and 0.48. Of an earlier form, of 367 million codes of 705 MB, 0.89 ms: looking back for where the output goes, in the one kernel, 1.96 ms (tiles
 //! of so few codes are too many); strings found by each warp for itself, by a search in their offsets, 1.33 ms, since that reads ten times what the warp has to. Telling bytes apart from symbols by a choice in place of a place in
 //! the table: 0.48 in place of 0.42 ms.
 
 use cuda_std::atomic::mid::atomic_fetch_or_u32_relaxed_device;
+use cuda_std::bits::byte_permute;
 use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
 use cuda_std::thread::{block_idx_x, sync_threads, thread_idx_x};
@@ -83,9 +86,9 @@ struct Place {
 
 impl Place {
     #[inline(always)]
-    fn new() -> Self {
+    fn new(tile: usize) -> Self {
         let (warp, lane) = (thread_idx_x() / LANES, thread_idx_x() % LANES);
-        let split = block_idx_x() as usize * SPLIT_CODES;
+        let split = tile * SPLIT_CODES;
         let start = split + warp as usize * WARP_CODES;
         Self { warp, lane, split, start, at: start + lane as usize * FSST_THREAD_CODES }
     }
@@ -108,7 +111,7 @@ struct Loaded {
 /// What a lane's codes stand for.
 #[derive(Clone, Copy)]
 struct Lane {
-    words: [u64; 2],
+    entries: Entries,
     bytes: u32,
     /// How many bytes each code stands for, 4 bits each.
     lens: u64,
@@ -116,22 +119,39 @@ struct Lane {
     total: u32,
 }
 
-/// Does something with each of 16 codes and its number, one behind the other: a loop over them would keep them in memory.
+/// Does something with the number of each of 16 codes, one behind the other: a loop over them would keep them in memory.
 macro_rules! each_code {
-    (|$code:ident, $i:ident| $body:block of $words:expr) => {
-        each_code!(@ $code $i $body $words; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    (|$i:ident| $body:block) => {
+        each_code!(@ $i $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
     };
-    (@ $code:ident $i:ident $body:block $words:expr; $($number:literal)*) => {$({
+    (@ $i:ident $body:block; $($number:literal)*) => {$({
         const $i: usize = $number;
-        let $code = ($words[$i / 8] >> (8 * ($i % 8))) as u32 & 0xff;
         $body
     })*};
 }
 
-/// Where in a table in shared memory code `i` of 16 is looked up, of which `bytes` are bytes.
-#[inline(always)]
-fn entry(code: u32, bytes: u32, i: usize) -> u32 {
-    (bytes << 8) >> i & 0x100 | code
+/// Where in a table in shared memory each of 16 codes is looked up.
+#[derive(Clone, Copy)]
+struct Entries {
+    codes: [u64; 2],
+    /// For each code a byte: 1 if it is a byte, and 0 else.
+    marks: [u32; 4],
+}
+
+impl Entries {
+    #[inline(always)]
+    fn new(codes: [u64; 2], bytes: u32) -> Self {
+        // The product puts bit i at 8 i, and others where the mask has none.
+        let marks = |first: u32| ((bytes >> first & 15).wrapping_mul(0x0020_4081)) & 0x0101_0101;
+        Self { codes, marks: [marks(0), marks(4), marks(8), marks(12)] }
+    }
+
+    /// The code in the lowest byte, its mark in the next, and that one's sign, which is 0, in the others.
+    #[inline(always)]
+    fn entry(&self, i: usize) -> u32 {
+        let word = (self.codes[i / 8] >> (32 * (i / 4 % 2))) as u32;
+        byte_permute(word, self.marks[i / 4], 0xcc40 + 0x1111 * (i % 4) as u32)
+    }
 }
 
 /// `value >> bits`, which is 0 for 64 of them.
@@ -206,13 +226,18 @@ fn pending_at(codes: View<'_, u8>, start: usize, limit: usize, first: bool) -> O
 }
 
 impl Loaded {
-    /// Loads a lane's codes. `limit` is a place before which nothing need be known, and `first` whether the code there is a byte.
+    /// Of a lane's codes. `limit` is a place before which nothing need be known, and `first` whether the code there is a byte.
     ///
     /// # Safety
     /// All lanes of the warp call it together.
     #[inline(always)]
-    unsafe fn new(codes: View<'_, u8>, len: usize, place: Place, (limit, first): (usize, bool)) -> Self {
-        let words = load(codes, place.at);
+    unsafe fn new(
+        words: [u64; 2],
+        codes: View<'_, u8>,
+        len: usize,
+        place: Place,
+        (limit, first): (usize, bool),
+    ) -> Self {
         let carried = pending_at(codes, place.start, limit, first);
         let count = len.saturating_sub(place.at).min(FSST_THREAD_CODES) as u32;
         // Behind the last code there is none.
@@ -245,20 +270,21 @@ impl Lane {
     unsafe fn new(loaded: &Loaded, lens_of_table: Shared<u8>) -> Self {
         let Loaded { words, bytes, .. } = *loaded;
         let (mut lens, mut total) = (0_u64, 0);
-        each_code!(|code, I| {
+        let entries = Entries::new(words, bytes);
+        each_code!(|I| {
             // SAFETY: the table has as many lengths.
-            let len = unsafe { lens_of_table.offset(entry(code, bytes, I)).read() } as u32;
+            let len = unsafe { lens_of_table.offset(entries.entry(I)).read() } as u32;
             lens |= (len as u64) << (4 * I);
             total += len;
-        } of words);
-        let all = Self { words, bytes, lens, total };
+        });
+        let all = Self { entries, bytes, lens, total };
         if loaded.count < FSST_THREAD_CODES as u32 { all.only(loaded.count) } else { all }
     }
 
     /// The first `count` of them, if they are not all.
     #[inline(always)]
     fn only(self, count: u32) -> Self {
-        let [low, high] = self.words;
+        let [low, high] = self.entries.codes;
         let (lens, mut total) = (self.lens & below(4 * count), 0);
         let mut i = 0;
         while i < FSST_THREAD_CODES {
@@ -268,8 +294,8 @@ impl Lane {
             i += 1;
         }
         // The others are escapes, whose symbol is nothing.
-        let words = [low | !below(8 * count), high | !below((8 * count).max(64) - 64)];
-        Self { words, lens, total, ..self }
+        let codes = [low | !below(8 * count), high | !below((8 * count).max(64) - 64)];
+        Self { entries: Entries { codes, ..self.entries }, lens, total, ..self }
     }
 
     /// Writes a lane's output from byte `start` of the warp's staging on.
@@ -282,20 +308,20 @@ impl Lane {
         let first = at;
         // The word at hand, and how many of its bits are filled.
         let (mut word, mut filled) = (0_u64, start % 8 * 8);
-        each_code!(|code, I| {
+        each_code!(|I| {
             // SAFETY: the table has as many symbols.
-            let symbol = unsafe { symbols.offset(entry(code, self.bytes, I)).read() };
+            let symbol = unsafe { symbols.offset(self.entries.entry(I)).read() };
             word |= symbol << filled;
             let next = filled + (self.lens >> (4 * I)) as u32 % 16 * 8;
             if next >= 64 {
                 // SAFETY: the word is one of those that this lane fills to their end.
                 unsafe { at.write(word) };
-                at = at.offset(1);
+                at = at.next();
                 // What is left of the symbol: nothing of one that began the word.
                 word = shift_right(symbol, 64 - filled);
             }
             filled = next % 64;
-        } of self.words);
+        });
         let stored = at != first;
         // Whoever has a word that is not full adds it to what the next lane wrote there. Only the last lane that has any output may have written nothing: it is
         // given what the one before has.
@@ -360,10 +386,10 @@ unsafe fn store(args: &FsstDecodeArgs<'_>, staging: Shared<u64>, to: u64, skip: 
 /// # Safety
 /// All threads of the block call it together, behind a barrier after lanes' words were written.
 #[inline(always)]
-unsafe fn strings(args: &FsstDecodeArgs<'_>, memory: &Memory, base: u64) -> bool {
+unsafe fn strings(args: &FsstDecodeArgs<'_>, memory: &Memory, split: usize, base: u64) -> bool {
     // SAFETY: the index is checked, and nothing writes either meanwhile.
     let load = |view: View<'_, u64>, index: usize| unsafe { load_readonly_64(view.at(index, 1)) };
-    let (split, count) = (block_idx_x() as usize, args.code_offsets.len() as u64);
+    let count = args.code_offsets.len() as u64;
     let start = (split * SPLIT_CODES) as u64;
     let end = args.len.min(start + SPLIT_CODES as u64);
     let mut string = load(args.first_strings, split).saturating_add(thread_idx_x() as u64);
@@ -430,22 +456,49 @@ fn report(status: ViewMut<'_, u32>, wrong: u32) {
     }
 }
 
-/// Decodes a split. `STRINGS` says that there are strings.
+/// Decodes a block's splits. `STRINGS` says that there are strings.
 ///
 /// # Safety
 /// All threads of the block call it together, once.
 #[inline(always)]
 unsafe fn decode<const STRINGS: bool>(args: &FsstDecodeArgs<'_>, memory: Memory) {
-    let (place, len, tile) = (Place::new(), args.len as usize, block_idx_x() as usize);
+    let splits = args.codes.len() / SPLIT_CODES;
+    let mut tile = block_idx_x() as usize * args.block_splits as usize;
+    let end = splits.min(tile + args.block_splits as usize);
+    let mut words = load(args.codes, Place::new(tile).at);
+    put_symbols(args.table, memory.symbols);
+    put_lens(args.table, memory.lens);
+    let mut wrong = 0;
+    while tile < end {
+        // SAFETY: all threads are here, and those of a block have the same splits.
+        wrong |= unsafe { decode_split::<STRINGS>(args, memory, tile, &mut words, tile + 1 < end) };
+        tile += 1;
+    }
+    report(args.status, wrong);
+}
+
+/// Decodes a split, whose codes a lane has in `words`: behind it those of the next, if there is one. Says what is wrong.
+///
+/// Two barriers are enough, since what lies behind the second of one split, reads of shared memory, lies before the first of the next, and writes behind that.
+///
+/// # Safety
+/// All threads of the block call it together.
+#[inline(always)]
+unsafe fn decode_split<const STRINGS: bool>(
+    args: &FsstDecodeArgs<'_>,
+    memory: Memory,
+    tile: usize,
+    words: &mut [u64; 2],
+    has_next: bool,
+) -> u32 {
+    let (place, len) = (Place::new(tile), args.len as usize);
     // SAFETY: the index is checked, and nothing writes the splits meanwhile.
     let split = |index: usize| Split(unsafe { load_readonly_64(args.splits.at(index, 1)) });
     let (here, next) = (split(tile), split(tile + 1));
     let is_told = args.are_measured == 0;
     let known = if is_told { (place.split, here.behind_escape()) } else { (0, false) };
     // SAFETY: all lanes are here.
-    let loaded = unsafe { Loaded::new(args.codes, len, place, known) };
-    put_symbols(args.table, memory.symbols);
-    put_lens(args.table, memory.lens);
+    let loaded = unsafe { Loaded::new(*words, args.codes, len, place, known) };
     sync_threads();
     // SAFETY: the table was written before the barrier.
     let mut codes = unsafe { Lane::new(&loaded, memory.lens) };
@@ -469,6 +522,10 @@ unsafe fn decode<const STRINGS: bool>(args: &FsstDecodeArgs<'_>, memory: Memory)
         before_warp += if i < place.warp { total } else { 0 };
         of_split += total;
         i += 1;
+    }
+    // Loaded here, they are there when they are asked for.
+    if has_next {
+        *words = load(args.codes, place.at + SPLIT_CODES);
     }
     // A byte behind an escape is counted where it stands.
     let base = here.offset().wrapping_sub(here.behind_escape() as u64);
@@ -505,11 +562,11 @@ unsafe fn decode<const STRINGS: bool>(args: &FsstDecodeArgs<'_>, memory: Memory)
         }
         sync_threads();
         // SAFETY: all threads are here.
-        if unsafe { strings(args, &memory, base) } {
+        if unsafe { strings(args, &memory, tile, base) } {
             wrong |= FSST_ESCAPE;
         }
     }
-    report(args.status, wrong);
+    wrong
 }
 
 /// What the lanes before this one have, and all.
@@ -572,9 +629,10 @@ pub unsafe fn fsst_decode_strings(args: FsstDecodeArgs<'_>) {
 pub unsafe fn fsst_measure(args: FsstMeasureArgs<'_>) {
     let lens = Shared::new(shared_array![u64; ENTRIES / 8]).cast();
     let totals = Shared::new(shared_array![u32; WARPS]);
-    let place = Place::new();
+    let place = Place::new(block_idx_x() as usize);
+    let words = load(args.codes, place.at);
     // SAFETY: all lanes are here.
-    let loaded = unsafe { Loaded::new(args.codes, args.len as usize, place, (0, false)) };
+    let loaded = unsafe { Loaded::new(words, args.codes, args.len as usize, place, (0, false)) };
     put_lens(args.table, lens);
     sync_threads();
     // SAFETY: the table was written before the barrier.

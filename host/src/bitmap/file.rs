@@ -80,7 +80,7 @@ impl Image {
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let (temporary, mut out) = Temporary::beside(path)?;
         out.write_all(self.bytes())?;
-        temporary.rename(path)
+        temporary.rename()
     }
 }
 

@@ -73,7 +73,7 @@ pub enum Command {
         #[command(subcommand)]
         command: BitmapCommand,
     },
-    /// Pack lines, so that they take half the room or less, and are read as they are
+    /// Pack lines, so that they take about half the room, and are read as they are
     Pack(PackArgs),
     /// Give back what was packed, or some lines of it
     Unpack(UnpackArgs),
@@ -177,7 +177,7 @@ pub struct SelectArgs {
 
     /// Files of newline-delimited JSON, or patterns; `-`, or no file: standard input
     ///
-    /// gzip and zstd are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) stands for the files that
+    /// gzip, zstd and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) stands for the files that
     /// it matches, sorted, unless a file has that very name.
     #[arg(value_name = "FILE", last = true)]
     pub files: Vec<PathBuf>,
@@ -233,7 +233,7 @@ pub struct ValidateArgs {
     pub report: ReportArgs,
 }
 
-/// Pack lines, so that they take half the room or less, and are read as they are
+/// Pack lines, so that they take about half the room, and are read as they are
 ///
 /// `query`, `select`, `validate`, `index` and `bitmap` read packed files as others, recognised by content, any part of them at once. On a GPU the packed bytes are
 /// copied to the device and decoded there. Strings are compressed by FSST, in groups of lines with a table each.
@@ -327,7 +327,7 @@ Examples:
   warpath index build tweets.ndjson -o tweets.wpi --for '$.user.lang' --for '$.entities.urls[*].url'
   warpath query --index tweets.wpi '$.user.lang' tweets.ndjson")]
 pub struct BuildArgs {
-    /// A file of newline-delimited JSON, not compressed
+    /// A file of newline-delimited JSON, plain or packed
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
@@ -646,7 +646,7 @@ pub struct ExplainArgs {
 pub struct FileArgs {
     /// Files of newline-delimited JSON, or patterns; `-`, or no file: standard input
     ///
-    /// gzip and zstd are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) stands for the files that
+    /// gzip, zstd and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) stands for the files that
     /// it matches, sorted, unless a file has that very name.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,

@@ -37,11 +37,11 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     };
     if *stats {
         let seconds = started.elapsed().as_secs_f64();
-        let ratio = packed.text_bytes as f64 / packed.file_bytes.max(1) as f64;
         ui.plain(&format!(
-            "{} of text in {}, {ratio:.2} to 1; {} newlines, {} groups; {seconds:.3} s",
+            "{} of text in {}{}; {} newlines, {} groups; {seconds:.3} s",
             BinaryBytes(packed.text_bytes),
             BinaryBytes(packed.file_bytes),
+            ratio(packed.text_bytes, packed.file_bytes),
             packed.lines,
             packed.groups,
         ));
@@ -50,7 +50,7 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
 }
 
 /// Gives back what was packed.
-pub fn unpack_file(args: &UnpackArgs) -> Result<ExitCode, Failure> {
+pub fn unpack_file(args: &UnpackArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let UnpackArgs { file, output, lines, check } = args;
     let source = source(file);
     files::refuse_writing_to_an_input(slice::from_ref(&source), output.as_deref())?;
@@ -68,25 +68,41 @@ pub fn unpack_file(args: &UnpackArgs) -> Result<ExitCode, Failure> {
     if *check {
         packed.check()?;
         let info = packed.info();
-        let ratio = info.text_bytes as f64 / info.file_bytes.max(1) as f64;
         let said = format!(
-            "{} bytes of text in {}, {ratio:.2} to 1; {} newlines, {} groups: all as written\n",
-            info.text_bytes, info.file_bytes, info.lines, info.groups,
+            "{} bytes of text in {}{}; {} newlines, {} groups: all as written\n",
+            info.text_bytes,
+            info.file_bytes,
+            ratio(info.text_bytes, info.file_bytes),
+            info.lines,
+            info.groups,
         );
         out.buffer.extend_from_slice(said.as_bytes());
     }
     if let Some(Range { start, end }) = lines {
-        // As many at once as are held in memory without a thought.
-        const STEP: u64 = 1 << 16;
-        let mut line = *start;
-        while line < (*end).min(packed.info().lines + 1) {
-            let next = (*end).min(line + STEP);
-            out.lines(&packed.lines(line..next)?)?;
-            line = next;
+        // As much at once as is held in memory without a thought.
+        const STEP: u64 = 8 << 20;
+        let wanted = packed.lines_at(*start..*end)?;
+        if wanted.start == packed.info().text_bytes && *start > 0 {
+            ui.note(format_args!(
+                "there is no line {}: the text has {} newlines",
+                start + 1,
+                packed.info().lines
+            ));
+        }
+        let mut at = wanted.start;
+        while at < wanted.end {
+            let next = wanted.end.min(at + STEP);
+            out.lines(&packed.text(at..next)?)?;
+            at = next;
         }
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How much text there is for a byte of a file, in words, if there is any.
+fn ratio(text: u64, file: u64) -> String {
+    if text == 0 { String::new() } else { format!(", {:.2} to 1", text as f64 / file.max(1) as f64) }
 }
 
 /// What standard output is called where it cannot be written.

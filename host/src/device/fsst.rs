@@ -4,7 +4,7 @@ use warpath_shared::fsst::{SPLIT_CODES, Split, TABLE_WORDS, Table};
 use warpath_shared::kernel::{
     CountScan, FSST_ESCAPE, FSST_FAR, FSST_UNKNOWN, FsstBuffered, FsstBytes, FsstDecode, FsstDecodeArgs,
     FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstMeasure, FsstMeasureArgs,
-    FsstShared, FsstWords, ScanArgs,
+    FsstShared, FsstWords, ScanArgs, block_splits,
 };
 use warpath_shared::view::{View, ViewMut};
 
@@ -236,6 +236,7 @@ impl<A: Accelerator> PackedStage<A> {
                 status: device.view_mut(self.status.get_mut()?, 1),
                 len: codes.len() as u64,
                 are_measured: 0,
+                block_splits: block_splits(padded / SPLIT_CODES),
             },
         )
     }
@@ -256,6 +257,7 @@ pub struct FsstStage<A: Accelerator> {
     splits: Slot<A, u64>,
     status: Slot<A, u32>,
     scratch: ScanScratch<A, u64>,
+    block_splits: Option<u64>,
     /// How much of them the last call has written.
     len: u64,
     offset_count: usize,
@@ -273,9 +275,19 @@ impl<A: Accelerator> FsstStage<A> {
             splits: Slot::default(),
             status: Slot::default(),
             scratch: ScanScratch::default(),
+            block_splits: None,
             len: 0,
             offset_count: 0,
         }
+    }
+
+    /// From now on a block decodes so many splits, in place of as many as are best ([`block_splits`]): the answers are the same.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn set_block_splits(&mut self, splits: u64) {
+        assert!(splits > 0, "a block without splits");
+        self.block_splits = Some(splits);
     }
 
     /// The queue.
@@ -343,6 +355,7 @@ impl<A: Accelerator> FsstStage<A> {
                     status: device.view_mut(status, 1),
                     len: codes.count as u64,
                     are_measured: u64::from(!is_told),
+                    block_splits: self.block_splits.unwrap_or_else(|| block_splits(tiles)),
                 };
                 if strings {
                     launch::<A, FsstDecodeStrings>(device, &args)

@@ -320,6 +320,9 @@ impl StringColumn {
         match matcher.matches(self.image.codes(), &self.offsets) {
             Ok(words) => Ok(self.without_nulls(words)),
             Err(MatchError::Codes { string, fault }) => Err(self.codes_fault(string, fault).into()),
+            Err(MatchError::Memory { bytes, .. }) => {
+                Err(ColumnError::Memory { name: self.name.clone(), bytes }.into())
+            }
             Err(fault @ MatchError::Offsets(_)) => Err(self.damaged(fault.to_string()).into()),
         }
     }

@@ -23,7 +23,7 @@
 
 use rayon::prelude::*;
 use warpath_shared::fsst::automaton::{NO_FAULT, fault_of, fault_word, is_decided, place};
-use warpath_shared::fsst::{CodeFault, MAX_SYMBOL_BYTES, Table};
+use warpath_shared::fsst::{CodeFault, Table};
 
 use super::automaton::{AutomatonError, CodeAutomaton};
 use super::pattern::Pattern;
@@ -42,6 +42,14 @@ pub enum MatchError {
         string: usize,
         /// What is wrong, by the place in its codes.
         fault: CodeFault,
+    },
+    /// A string has to be decoded, and there is no memory for it.
+    #[error("string {string}: there is no memory for its {bytes} bytes")]
+    Memory {
+        /// Its number.
+        string: usize,
+        /// How long it is.
+        bytes: u64,
     },
 }
 
@@ -86,7 +94,8 @@ impl Matcher {
                 });
                 match faults {
                     None => Ok(words),
-                    Some((string, fault)) => Err(MatchError::Codes { string, fault }),
+                    Some((string, DecodeFault::Codes(fault))) => Err(MatchError::Codes { string, fault }),
+                    Some((string, DecodeFault::Memory(bytes))) => Err(MatchError::Memory { string, bytes }),
                 }
             }
         }
@@ -130,11 +139,11 @@ fn bitmap(codes: &[u8], offsets: &[u64]) -> Result<Vec<u64>, MatchError> {
 const PIECE_WORDS: usize = 256;
 
 /// Has all cores fill pieces of an answer, each with the offsets of its strings; the first fault, its string numbered among all.
-fn each_piece(
+fn each_piece<F: Send>(
     words: &mut [u64],
     offsets: &[u64],
-    fill: impl Fn(&[u64], &mut [u64]) -> Option<(usize, CodeFault)> + Sync,
-) -> Option<(usize, CodeFault)> {
+    fill: impl Fn(&[u64], &mut [u64]) -> Option<(usize, F)> + Sync,
+) -> Option<(usize, F)> {
     // Long strings are worth a piece of few.
     let piece = (words.len() / (8 * rayon::current_num_threads())).clamp(1, PIECE_WORDS);
     let faults = words.par_chunks_mut(piece).enumerate().filter_map(|(at, words)| {
@@ -145,6 +154,13 @@ fn each_piece(
     faults.min_by_key(|(string, _)| *string)
 }
 
+/// Why a string is not asked for what it is decoded to.
+enum DecodeFault {
+    Codes(CodeFault),
+    /// There is no memory for so many bytes.
+    Memory(u64),
+}
+
 /// Asks strings for what they are decoded to, up to the first fault.
 fn decoded(
     pattern: &Pattern,
@@ -152,17 +168,22 @@ fn decoded(
     codes: &[u8],
     offsets: &[u64],
     words: &mut [u64],
-) -> Option<(usize, CodeFault)> {
+) -> Option<(usize, DecodeFault)> {
     let mut room = Vec::new();
     for (string, pair) in offsets.windows(2).enumerate() {
         let codes = &codes[pair[0] as usize..pair[1] as usize];
-        let most = codes.len() * MAX_SYMBOL_BYTES;
-        if room.len() < most {
-            room.resize(most, 0);
+        let bytes = match table.decoded_len(codes) {
+            Ok(bytes) => bytes,
+            Err(fault) => return Some((string, DecodeFault::Codes(fault))),
+        };
+        let missing = usize::try_from(bytes).map(|bytes| bytes.saturating_sub(room.len()));
+        match missing.map(|missing| (missing, room.try_reserve(missing))) {
+            Ok((missing, Ok(()))) => room.resize(room.len() + missing, 0),
+            _ => return Some((string, DecodeFault::Memory(bytes))),
         }
         match table.decode(codes, &mut room) {
             Ok(len) => words[string / 64] |= u64::from(pattern.matches(&room[..len])) << (string % 64),
-            Err(fault) => return Some((string, fault)),
+            Err(fault) => return Some((string, DecodeFault::Codes(fault))),
         }
     }
     None

@@ -109,34 +109,57 @@ impl Pattern {
 }
 
 impl Like {
-    /// Part by part: the places of the string to which the parts so far may reach.
+    /// Byte by byte: the places of the pattern that the string so far may reach.
     fn matches(&self, string: &[u8]) -> bool {
-        let mut places = vec![false; string.len() + 1];
+        let steps: Vec<Step> = self.0.iter().flat_map(Part::steps).collect();
+        let mut places = vec![false; steps.len() + 1];
+        let mut next = places.clone();
         places[0] = true;
-        for part in &self.0 {
-            let mut next = vec![false; string.len() + 1];
-            for from in (0..=string.len()).filter(|from| places[*from]) {
-                match part {
-                    Part::Literal(bytes) if string[from..].starts_with(bytes) => {
-                        next[from + bytes.len()] = true;
-                    }
-                    Part::Literal(_) => {}
-                    Part::Anything => {
-                        next[from..].fill(true);
-                        break;
-                    }
-                    Part::Character => {
-                        if string.get(from).is_some_and(|byte| !is_continuation(*byte)) {
-                            let more =
-                                string[from + 1..].iter().take_while(|byte| is_continuation(**byte)).count();
-                            next[from + 1..=from + 1 + more].fill(true);
-                        }
-                    }
+        skip(&steps, &mut places);
+        for byte in string {
+            next.fill(false);
+            for (at, step) in steps.iter().enumerate().filter(|(at, _)| places[*at]) {
+                match step {
+                    Step::Byte(wanted) => next[at + 1] |= wanted == byte,
+                    Step::First => next[at + 1] |= !is_continuation(*byte),
+                    Step::Rest => next[at] |= is_continuation(*byte),
+                    Step::Anything => next[at] = true,
                 }
             }
-            places = next;
+            skip(&steps, &mut next);
+            std::mem::swap(&mut places, &mut next);
         }
-        places[string.len()]
+        places[steps.len()]
+    }
+}
+
+/// A step of a pattern, which takes a byte; those that take any number of bytes may be skipped.
+#[derive(Clone, Copy)]
+enum Step {
+    Byte(u8),
+    /// The first byte of a character.
+    First,
+    /// The bytes of a character behind the first.
+    Rest,
+    Anything,
+}
+
+impl Part {
+    fn steps(&self) -> Vec<Step> {
+        match self {
+            Self::Literal(bytes) => bytes.iter().copied().map(Step::Byte).collect(),
+            Self::Character => vec![Step::First, Step::Rest],
+            Self::Anything => vec![Step::Anything],
+        }
+    }
+}
+
+/// Adds the places behind steps that may be skipped.
+fn skip(steps: &[Step], places: &mut [bool]) {
+    for (at, step) in steps.iter().enumerate() {
+        if places[at] && matches!(step, Step::Rest | Step::Anything) {
+            places[at + 1] = true;
+        }
     }
 }
 

@@ -94,5 +94,5 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
         table_checksum: hash(&bytes),
     };
     let written = out.seek(SeekFrom::Start(0)).and_then(|_| out.write_all(&header.encode()));
-    written.and_then(|()| temporary.rename(output)).map_err(failed)
+    written.and_then(|()| temporary.rename()).map_err(failed)
 }

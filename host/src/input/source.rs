@@ -75,12 +75,14 @@ pub(crate) enum Opened {
 pub(super) struct Decoded {
     name: String,
     reader: Box<dyn Read + Send>,
-    /// `gzip` or `zstd`.
+    /// `gzip` or `zstd`, or `packed`.
     compression: Option<&'static str>,
+    /// Whether it is packed, or what is compressed is.
+    is_packed: bool,
 }
 
 impl Decoded {
-    /// Reads the first bytes, to know what they are.
+    /// Reads the first bytes, to know what they are; of what is compressed those of what it says, too: it may be packed.
     fn new(name: String, raw: impl Read + Send + 'static) -> Result<Self, InputError> {
         let failed = |source| InputError::Io { name: name.clone(), source };
         let (head, raw) = peek(raw).map_err(failed)?;
@@ -94,7 +96,22 @@ impl Decoded {
                 Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw)).map_err(failed)?)
             }
         };
-        Ok(Self { name, reader, compression: compression.name() })
+        let compressed = compression.name();
+        let mut decoded =
+            Self { name, reader, compression: compressed, is_packed: compression == Compression::Packed };
+        if matches!(compression, Compression::Gzip | Compression::Zstd) {
+            let reader = std::mem::replace(&mut decoded.reader, Box::new(io::empty()));
+            let (head, rest) = peek(reader).map_err(|source| decoded.error(source))?;
+            decoded.is_packed = is_packed(&head);
+            let name = decoded.name.clone();
+            let reader = Cursor::new(head).chain(rest);
+            decoded.reader = if decoded.is_packed {
+                Box::new(Unpacker::new(buffered(reader), name))
+            } else {
+                Box::new(reader)
+            };
+        }
+        Ok(decoded)
     }
 
     /// Some bytes; none at the end.
@@ -190,7 +207,7 @@ impl Source {
             Self::Stdin => Decoded::new(name.clone(), io::stdin())?,
             Self::Reader(_, reader) => Decoded::new(name.clone(), reader)?,
         };
-        if decoded.compression == Compression::Packed.name() {
+        if decoded.is_packed {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is packed already")));
         }
         Ok(Box::new(decoded))

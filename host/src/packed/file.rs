@@ -17,7 +17,7 @@ use crate::stamp::hash;
 
 /// A packed file that is open. Its table of groups has been checked; a group is when it is first read, by its checksum and what its codes say. Cheap to clone.
 ///
-/// The file is mapped: it must not become shorter while it is open.
+/// The file is mapped: nobody may write to it while it is open. Whoever does gets errors or another text, and a signal where it becomes shorter.
 #[derive(Clone, Debug)]
 pub struct PackedFile(Arc<Opened>);
 
@@ -28,7 +28,7 @@ struct Opened {
     entries: Vec<Entry>,
     trailer: Trailer,
     /// What was found out of each group when it was first read.
-    groups: Vec<OnceLock<Result<Decoder, Damage>>>,
+    groups: Vec<OnceLock<Result<(), Damage>>>,
 }
 
 /// All bytes of a file.
@@ -72,6 +72,9 @@ fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
     let trailer = Trailer::parse(first(bytes, end).ok_or_else(too_short)?)?;
     let from = usize::try_from(trailer.table).ok().filter(|from| *from <= end);
     let table = &bytes[from.ok_or("its table of groups is not where it was said to be")?..end];
+    if !table.starts_with(layout::TABLE) {
+        return Err("its table of groups is not where it was said to be".into());
+    }
     let count =
         usize::try_from(trailer.groups).ok().and_then(|groups| groups.checked_mul(layout::ENTRY_BYTES));
     if count.and_then(|len| len.checked_add(layout::TABLE.len())) != Some(table.len())
@@ -88,7 +91,7 @@ fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
         let place = usize::try_from(entry.place).map_err(|_| too_short())?;
         let header = first::<GROUP_BYTES>(&bytes[..end], place).ok_or_else(too_short)?;
         let header = GroupHeader::parse(header)?;
-        let len = (GROUP_BYTES + body_bytes(&header)?) as u64;
+        let len = (GROUP_BYTES as u64).checked_add(body_bytes(&header)? as u64).ok_or_else(too_short)?;
         let add = |a: u64, b: u64| a.checked_add(b).ok_or("its groups are more than can be");
         next = Entry {
             place: add(entry.place, len)?,
@@ -132,7 +135,8 @@ impl PackedFile {
         if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             return Err(InputError::NotPacked { name });
         }
-        // SAFETY: a mapped file that others write to changes under the reader: what is read of it is checked before it is used, and no two reads of one byte have to agree.
+        // SAFETY: docs/packed-file.md says that nobody may write to a packed file while it is open; Warpath renames a new one into its place. Whoever does it all the same gets errors or another
+        // text: places that are read anew are checked anew ([`Group`]); or a signal where the file becomes shorter.
         let map =
             unsafe { Mmap::map(file) }.map_err(|source| InputError::Io { name: name.clone(), source })?;
         Self::new(Bytes::Mapped(map), name)
@@ -207,11 +211,13 @@ impl PackedFile {
     }
 
     /// A group whose checksum is right, and its decoder.
-    fn checked(&self, number: usize) -> Result<(Group<'_>, &Decoder), Error> {
+    fn checked(&self, number: usize) -> Result<(Group<'_>, Decoder), Error> {
         let (group, _) = self.group(number)?;
-        let decoder = self.0.groups[number].get_or_init(|| group.verify().map(|()| group.decoder()));
-        match decoder {
-            Ok(decoder) => Ok((group, decoder)),
+        match self.0.groups[number].get_or_init(|| group.verify()) {
+            Ok(()) => {
+                let decoder = group.decoder();
+                Ok((group, decoder))
+            }
             Err(what) => Err(self.damaged(what.clone())),
         }
     }
@@ -235,16 +241,21 @@ impl PackedFile {
         }
         let number = self.0.entries.partition_point(|entry| entry.text <= at) - 1;
         let (group, decoder) = self.checked(number)?;
-        group.read(decoder, at - self.0.entries[number].text, room).map_err(|what| self.damaged(what))
+        group.read(&decoder, at - self.0.entries[number].text, room).map_err(|what| self.damaged(what))
     }
 
     /// The text from one place to another, as far as there is any.
     ///
     /// # Errors
-    /// [`InputError::Packed`] if it is damaged there.
+    /// [`InputError::Packed`] if it is damaged there, or if there is no memory for so much.
     pub fn text(&self, range: Range<u64>) -> Result<Vec<u8>, Error> {
-        let end = range.end.min(self.0.trailer.text);
-        let mut text = vec![0; end.saturating_sub(range.start) as usize];
+        let len = range.end.min(self.0.trailer.text).saturating_sub(range.start);
+        let mut text = Vec::new();
+        let room = usize::try_from(len).ok().filter(|len| text.try_reserve_exact(*len).is_ok());
+        text.resize(
+            room.ok_or_else(|| self.damaged(format!("there is no memory for {len} bytes of it")))?,
+            0,
+        );
         let mut filled = 0;
         while filled < text.len() {
             filled += self.read_at(&mut text[filled..], range.start + filled as u64)?;
@@ -257,7 +268,15 @@ impl PackedFile {
     /// # Errors
     /// As for [`text`](Self::text).
     pub fn lines(&self, range: Range<u64>) -> Result<Vec<u8>, Error> {
-        self.text(self.line_start(range.start)?..self.line_start(range.end.max(range.start))?)
+        self.text(self.lines_at(range)?)
+    }
+
+    /// Where in the text lines stand, counted from 0: from the first one's first byte to behind the last one's newline.
+    ///
+    /// # Errors
+    /// As for [`text`](Self::text).
+    pub fn lines_at(&self, range: Range<u64>) -> Result<Range<u64>, Error> {
+        Ok(self.line_start(range.start)?..self.line_start(range.end.max(range.start))?)
     }
 
     /// Where in the text a line begins; the end, if there is none.
@@ -267,7 +286,7 @@ impl PackedFile {
         let Some(number) = number.checked_sub(1) else { return Ok(0) };
         let (group, decoder) = self.checked(number)?;
         let Entry { text, line: first, .. } = self.0.entries[number];
-        Ok(text + group.line_start(decoder, line - first).map_err(|what| self.damaged(what))?)
+        Ok(text + group.line_start(&decoder, line - first).map_err(|what| self.damaged(what))?)
     }
 
     /// Goes through all groups, and tells the first thing that is wrong: then any part of the text is read for what it is.
@@ -275,9 +294,10 @@ impl PackedFile {
     /// # Errors
     /// [`InputError::Packed`].
     pub fn check(&self) -> Result<(), Error> {
-        (0..self.0.entries.len()).into_par_iter().try_for_each(|number| {
+        let groups = self.0.entries.len();
+        (0..groups).into_par_iter().try_for_each(|number| {
             let (group, _) = self.checked(number)?;
-            group.check().map_err(|what| self.damaged(what))
+            group.check(number + 1 == groups).map_err(|what| self.damaged(what))
         })
     }
 }

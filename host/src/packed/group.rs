@@ -71,7 +71,9 @@ pub(super) fn body_bytes(header: &GroupHeader) -> Result<usize, Damage> {
     if header.lines > header.text || header.lines > u64::from(u32::MAX) {
         return Err(format!("{} bytes are said to have {} lines", header.text, header.lines));
     }
-    Ok(Places::of(header).ok_or_else(too_large)?.end)
+    let end = Places::of(header).ok_or_else(too_large)?.end;
+    // Together with its header a group is one slice.
+    if end > isize::MAX as usize - GROUP_BYTES { Err(too_large()) } else { Ok(end) }
 }
 
 impl<'a> Group<'a> {
@@ -196,6 +198,14 @@ impl<'a> Group<'a> {
         Decoder::new(&self.table)
     }
 
+    /// How many bytes of text some splits have. They may be those of a file that somebody writes to.
+    fn text_of(&self, splits: Range<usize>) -> Result<usize, Damage> {
+        let len = self.split(splits.end).offset().checked_sub(self.split(splits.start).offset());
+        let most = splits.len().saturating_mul(MOST_SPLIT_BYTES);
+        let len = len.and_then(|len| usize::try_from(len).ok()).filter(|len| *len <= most);
+        len.ok_or_else(|| "a group changes while it is read".into())
+    }
+
     /// The codes of some splits, behind a byte that belongs to the one before.
     fn codes_of(&self, splits: Range<usize>) -> &'a [u8] {
         let place = |at: usize| {
@@ -237,22 +247,26 @@ impl<'a> Group<'a> {
             let begin = self.split(split).offset();
             let room = &mut room[filled..wanted];
             // All splits that are wanted whole, at once.
-            let mut end = split;
-            while end < self.split_count()
-                && begin == at
-                && self.split(end + 1).offset() - at <= room.len() as u64
-            {
-                end += 1;
+            let (mut end, mut len) = (split, 0);
+            while end < self.split_count() && begin == at {
+                let more = self.text_of(split..end + 1)?;
+                if more > room.len() {
+                    break;
+                }
+                (end, len) = (end + 1, more);
             }
             if end > split {
-                let len = (self.split(end).offset() - at) as usize;
                 self.decode(decoder, split..end, &mut room[..len])?;
                 (filled, split) = (filled + len, end);
                 continue;
             }
-            one.resize((self.split(split + 1).offset() - begin) as usize, 0);
+            one.resize(self.text_of(split..split + 1)?, 0);
             self.decode(decoder, split..split + 1, &mut one)?;
-            let part = &one[(at - begin) as usize..];
+            let skipped = at.checked_sub(begin).and_then(|skipped| one.get(skipped as usize..));
+            let part = skipped.ok_or("a group changes while it is read")?;
+            if part.is_empty() {
+                return Err("a group changes while it is read".into());
+            }
             let len = part.len().min(room.len());
             room[..len].copy_from_slice(&part[..len]);
             (filled, split) = (filled + len, split + 1);
@@ -276,12 +290,15 @@ impl<'a> Group<'a> {
         Ok(text)
     }
 
-    /// Decodes all of it, and finds out whether its splits and lines are those of its text: then any part of it is read for what it is.
+    /// Decodes all of it, and finds out whether its splits and lines are those of its text, and whole unless it is the last: then any part of it is read for what it is.
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub(super) fn check(&self) -> Result<(), Damage> {
+    pub(super) fn check(&self, is_last: bool) -> Result<(), Damage> {
         let text = self.text()?;
+        if !is_last && !text.ends_with(b"\n") {
+            return Err("a line goes on from one group to the next".into());
+        }
         let (found, len) =
             splits(&self.table, self.codes).map_err(|fault| format!("a group's codes: {fault}"))?;
         let is_split = |at: usize, split: &Split| *split == self.split(at);
@@ -293,8 +310,9 @@ impl<'a> Group<'a> {
             if lines != self.line_at(at) {
                 return Err("a group's splits have not the lines that they were said to have".into());
             }
-            let part = self.split(at).offset() as usize..self.split(at + 1).offset() as usize;
-            lines += memchr_iter(b'\n', &text[part]).count() as u64;
+            let begin = self.split(at).offset() as usize;
+            let part = text.get(begin..begin.saturating_add(self.text_of(at..at + 1)?));
+            lines += memchr_iter(b'\n', part.ok_or("a group changes while it is read")?).count() as u64;
         }
         if lines == self.header.lines {
             Ok(())
@@ -321,9 +339,9 @@ impl<'a> Group<'a> {
             if self.line_at(middle) < line { low = middle } else { high = middle }
         }
         let begin = self.split(low).offset();
-        let mut text = vec![0; (self.split(low + 1).offset() - begin) as usize];
+        let mut text = vec![0; self.text_of(low..low + 1)?];
         self.decode(decoder, low..low + 1, &mut text)?;
-        let more = (line - self.line_at(low) - 1) as usize;
+        let more = line.saturating_sub(self.line_at(low) + 1) as usize;
         match memchr_iter(b'\n', &text).nth(more) {
             Some(newline) => Ok(begin + newline as u64 + 1),
             None => Err("a group has not the lines that it was said to have".into()),
@@ -374,4 +392,25 @@ pub(super) fn group(table: &Table, text: &[u8]) -> Result<Vec<u8>, Damage> {
 
 fn pad(bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(8), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_group_is_longer_than_memory() {
+        let mut most = 0;
+        for shift in 50..64 {
+            for less in 0..4096 {
+                let codes = (u64::MAX >> (63 - shift)) - (less << (shift - 12));
+                let header = GroupHeader { text: codes, codes, lines: 0, symbols: 255, checksum: 0 };
+                if let Ok(len) = body_bytes(&header) {
+                    assert!(len <= isize::MAX as usize - GROUP_BYTES);
+                    most = most.max(len);
+                }
+            }
+        }
+        assert!(most > 1 << 61);
+    }
 }

@@ -1,9 +1,10 @@
 //! How a packed file is made: groups of whole lines, one behind the other, so that it may be written to a pipe.
 
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-use memchr::{memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
@@ -13,13 +14,16 @@ use crate::error::{Error, InputError};
 use crate::fsst::{Sample, train};
 use crate::input::Source;
 use crate::stamp::hash;
-use crate::temporary::Temporary;
+use crate::temporary::{Temporary, is_special};
 
 /// Bytes of text of a group, where nothing else is asked for: what a device decodes and answers at once.
 pub const DEFAULT_GROUP_BYTES: usize = 16 << 20;
 
 /// Groups that are compressed at the same time, with one table: training takes 25 ms, and compression of 64 MiB on one core about 150.
 const TOGETHER: usize = 4;
+
+/// And bytes of text, if groups are small.
+const TOGETHER_BYTES: usize = 4 << 20;
 
 /// How a packed file is made.
 #[derive(Clone, Copy, Debug)]
@@ -57,17 +61,22 @@ pub struct PackStats {
     pub groups: u64,
 }
 
-/// Packs an input, and writes it to a file, which is there when all of it has been written. What is compressed by gzip or zstd is decompressed first.
+/// Packs an input, and writes it to a file, which is there when all of it has been written; a device or a pipe of this name is written to. What is compressed by gzip or zstd is decompressed first.
 ///
 /// # Errors
 /// [`Error::Input`] if the input cannot be read, or is packed already; or the file not be written.
 pub fn pack(input: Source, output: &Path, options: PackOptions) -> Result<PackStats, Error> {
     let failed = |source| Error::from(InputError::Io { name: output.display().to_string(), source });
+    let name = output.display().to_string();
+    if is_special(output) {
+        let file = OpenOptions::new().write(true).open(output).map_err(failed)?;
+        return pack_to(input, &mut BufWriter::new(file), &name, options);
+    }
     let (temporary, file) = Temporary::beside(output).map_err(failed)?;
     let mut out = BufWriter::new(file);
-    let stats = pack_to(input, &mut out, &output.display().to_string(), options)?;
+    let stats = pack_to(input, &mut out, &name, options)?;
     drop(out.into_inner().map_err(|error| failed(error.into_error()))?);
-    temporary.rename(output).map_err(failed)?;
+    temporary.rename().map_err(failed)?;
     Ok(stats)
 }
 
@@ -98,10 +107,11 @@ pub fn pack_to(
     };
     write(&layout::header())?;
     loop {
-        let mut texts = Vec::new();
-        while texts.len() < TOGETHER
+        let (mut texts, mut bytes) = (Vec::new(), 0);
+        while (texts.len() < TOGETHER || bytes < TOGETHER_BYTES)
             && let Some(text) = lines.next(options.group_bytes)?
         {
+            bytes += text.len();
             texts.push(text);
         }
         if texts.is_empty() {
@@ -168,7 +178,8 @@ impl Lines {
     /// The next lines, of so many bytes or, where the first is longer, that line alone.
     fn next(&mut self, size: usize) -> Result<Option<Vec<u8>>, Error> {
         let mut text = std::mem::take(&mut self.carry);
-        let (mut target, mut searched) = (size.max(1), 0);
+        let (size, mut searched) = (size.max(1), 0);
+        let mut target = size;
         loop {
             let missing = target.saturating_sub(text.len()) as u64;
             if !self.is_ended && missing > 0 {
@@ -176,11 +187,14 @@ impl Lines {
                 let read = read.map_err(|source| self.failed(source))?;
                 self.is_ended = (read as u64) < missing;
             }
-            let end = if self.is_ended && text.len() <= target {
-                text.len()
-            } else {
-                memrchr(b'\n', &text[searched.min(target)..target.min(text.len())])
-                    .map_or(0, |at| searched.min(target) + at + 1)
+            // The last newline of a group, or, once its first line is longer, the first there is.
+            let part = &text[searched..target.min(text.len())];
+            let newline = if target > size { memchr(b'\n', part) } else { memrchr(b'\n', part) };
+            let end = match newline {
+                _ if target == size && self.is_ended && text.len() <= target => text.len(),
+                Some(at) => searched + at + 1,
+                None if self.is_ended && text.len() <= target => text.len(),
+                None => 0,
             };
             if end > 0 || text.is_empty() {
                 self.carry = text.split_off(end);
@@ -188,7 +202,7 @@ impl Lines {
                 return Ok((!text.is_empty()).then_some(text));
             }
             // One line is longer than a group.
-            searched = target;
+            searched = target.min(text.len());
             target = target.saturating_mul(2);
             if text.len() > MAX_PARTITION_BYTES {
                 let (name, limit) = (self.name.clone(), MAX_PARTITION_BYTES);

@@ -19,7 +19,20 @@ pub const FSST_FAR: u32 = 8;
 
 const _: () = assert!(FSST_THREADS * FSST_THREAD_CODES == SPLIT_CODES);
 
-/// Decodes codes of which is known where each split's output goes. A block a split.
+/// How many splits a block best decodes, of so many: four, where there are blocks enough for a whole device all the same. With one, each brings a table for little work.
+#[must_use]
+pub const fn block_splits(splits: usize) -> u64 {
+    match splits / BLOCKS_ENOUGH {
+        0 | 1 => 1,
+        2 | 3 => 2,
+        _ => 4,
+    }
+}
+
+/// Blocks that an H200 has room for at once, 132 multiprocessors of ten, and as many that wait.
+const BLOCKS_ENOUGH: usize = 2640;
+
+/// Decodes codes of which is known where each split's output goes. A block some splits ([`block_splits`]).
 pub struct FsstDecode;
 
 /// The same, and says where in the output each string begins.
@@ -49,12 +62,15 @@ pub struct FsstDecodeArgs<'a> {
     pub len: u64,
     /// Not 0 if splits do not say which codes are behind an escape: those that [`FsstMeasure`] and a scan have made.
     pub are_measured: u64,
+    /// How many splits a block decodes, one behind the other: at least 1 ([`block_splits`]).
+    pub block_splits: u64,
 }
 
 impl FsstDecodeArgs<'_> {
     fn check(&self, kernel: &'static str, strings: bool) -> Result<(), SizeError> {
         let sizes = Sizes(kernel);
         let tiles = check_codes(&sizes, self.codes, self.table, self.len)?;
+        sizes.at_least("splits of a block ≥ 1", self.block_splits as usize, 1)?;
         sizes.equal("status = 1", self.status.len(), 1)?;
         sizes.equal("offsets = code offsets", self.offsets.len(), self.code_offsets.len())?;
         if strings {
@@ -88,7 +104,7 @@ macro_rules! decode {
             const NAME: &'static str = $name;
             const THREADS: usize = FSST_THREADS;
             fn blocks(args: &Self::Args<'_>) -> u32 {
-                (args.codes.len() / SPLIT_CODES) as u32
+                (args.codes.len() / SPLIT_CODES).div_ceil(args.block_splits as usize) as u32
             }
             fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
                 args.check(Self::NAME, $strings)

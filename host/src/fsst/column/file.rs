@@ -345,7 +345,7 @@ impl StringColumn {
             let (temporary, mut out) = Temporary::beside(path)?;
             out.write_all(&head)?;
             out.write_all(self.image.codes())?;
-            temporary.rename(path)
+            temporary.rename()
         };
         write().map_err(|source| ColumnError::Io { name: path.display().to_string(), source }.into())
     }
