@@ -22,7 +22,7 @@ use crate::program::Program;
 use index::{Builder, Structure};
 use query::Scratch;
 
-pub(crate) use classify::{Isa, Simd, Work};
+pub(crate) use classify::{EXPANDED, Isa, Simd, Work};
 pub(crate) use cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary, flatten};
 pub(crate) use kept::{HostIndex, finish};
 pub(crate) use valid::{Valid, valid};

@@ -40,7 +40,27 @@ pub(crate) unsafe trait Simd: Copy {
     fn scatter(self, bits: u64, mask: u64) -> u64;
     /// Which of four words are equal to `word` in the bits of their mask, of which none may be `hidden`: bit *i* for the word *i*.
     fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8;
+    /// Whether it has [`expand`](Self::expand).
+    const EXPANDS: bool = false;
+    /// Writes the words of 64 codes, as many bytes of each as its mask has bits, side by side: those of a code from the first 256 words, or, if it is one of `others`, from the rest, and one byte then. Says how many
+    /// bytes they are, behind which others are written, and for which codes there are none.
+    ///
+    /// # Panics
+    /// Where [`EXPANDS`](Self::EXPANDS) says that it is not there.
+    fn expand(
+        self,
+        _codes: &[u8; 64],
+        _others: u64,
+        _words: &[u64; 512],
+        _masks: &[u8; 256],
+        _room: &mut [u8; EXPANDED],
+    ) -> (usize, u64) {
+        unreachable!("EXPANDS says that it is not there")
+    }
 }
+
+/// Bytes that [`Simd::expand`] may write to: 8 a code, and as many as it writes too much.
+pub(crate) const EXPANDED: usize = 64 * 8 + 64;
 
 /// [`Simd::outline`], a word after the other: three classes of each or four, and others where there may be brackets.
 #[inline(always)]
@@ -130,6 +150,7 @@ impl Isa {
                 && is_x86_feature_detected!("pclmulqdq")
             {
                 if is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
                     && is_x86_feature_detected!("gfni")
                     && is_x86_feature_detected!("vpclmulqdq")
                 {

@@ -1,4 +1,4 @@
-//! From codes to a string, eight codes at a time, whoever wrote them.
+//! From codes to a string, whoever wrote them: 64 codes at a time where there is AVX-512 with VBMI2 ([`Simd::expand`]), and eight where there is not, or less is left.
 //!
 //! A symbol is written as a word of 8 bytes, and the next one over what that wrote too much. What a code is worth is one load, as is its symbol,
 //! from tables of 512: the upper half is of bytes that stand for themselves. An escape is a symbol without bytes, so that eight codes
@@ -20,12 +20,16 @@
 
 use warpath_shared::fsst::{CodeFault, ESCAPE, Table, begins};
 
+use crate::cpu::{EXPANDED, Isa, Simd, Work};
+
 /// Codes that are decoded together.
 const GROUP: usize = 8;
 /// What a code is worth if it stands for nothing.
 const UNKNOWN: u32 = 1 << 16;
 /// A group writes below this, at places below 64.
 const WINDOW: usize = 64 + 7;
+/// Codes that are decoded together by [`Simd::expand`].
+const WIDE: usize = 64;
 /// Codes that are decoded to the stack together near the end.
 const LAST: usize = 16;
 
@@ -35,6 +39,9 @@ pub struct Decoder {
     table: Table,
     worths: [u32; 512],
     symbols: [u64; 512],
+    /// As many bits as each symbol has bytes: none for an escape, and what stands for nothing.
+    masks: [u8; 256],
+    isa: Isa,
 }
 
 impl std::fmt::Debug for Decoder {
@@ -85,6 +92,22 @@ pub(super) const fn has_unknown(worth: u32) -> bool {
     worth >= UNKNOWN
 }
 
+/// [`Decoder::wide`].
+struct Wide<'a> {
+    decoder: &'a Decoder,
+    codes: &'a [u8],
+    room: &'a mut [u8],
+}
+
+impl Work for Wide<'_> {
+    type Output = (usize, usize, bool);
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Self::Output {
+        self.decoder.wide(simd, self.codes, self.room)
+    }
+}
+
 impl Decoder {
     /// Takes a table.
     #[must_use]
@@ -92,7 +115,14 @@ impl Decoder {
         let mut symbols = [0; 512];
         symbols[..256].copy_from_slice(table.symbols());
         symbols[256..].iter_mut().zip(0..).for_each(|(symbol, byte)| *symbol = byte);
-        Self { table: *table, worths: worths(table), symbols }
+        let masks = table.lens().map(|len| if len == 0 { 0 } else { u8::MAX >> (8 - len) });
+        Self { table: *table, worths: worths(table), symbols, masks, isa: Isa::best() }
+    }
+
+    /// The same by another instruction set than the best one here.
+    #[cfg(test)]
+    pub(super) fn with(self, isa: Isa) -> Self {
+        Self { isa, ..self }
     }
 
     /// Decodes a string, as [`Table::decode`] does. Says how many bytes it has, which are the first of `room`; nothing behind them is written.
@@ -101,6 +131,9 @@ impl Decoder {
     /// [`CodeFault`]. What was decoded before is in `room`, and behind that there may be anything.
     pub fn decode(&self, codes: &[u8], room: &mut [u8]) -> Result<usize, CodeFault> {
         let (mut at, mut end, mut pending) = (0, 0, false);
+        if codes.len() >= 3 * WIDE && room.len() >= EXPANDED {
+            (at, end, pending) = self.isa.run(Wide { decoder: self, codes, room });
+        }
         // Behind each group there are codes for the 7 bytes that it may write too much.
         while let Some(next) = codes.get(at..at + GROUP + 14) {
             let Some(window) = room.get_mut(end..).and_then(|room| room.first_chunk_mut::<WINDOW>()) else {
@@ -127,6 +160,29 @@ impl Decoder {
         }
         // The escape itself writes nothing, so it can be taken again.
         self.last(codes, at - usize::from(pending), room, end)
+    }
+
+    /// Decodes by 64 codes, while there is room and nothing is wrong. Says how many codes it took, what they gave, and whether the last is an escape.
+    #[inline(always)]
+    fn wide<S: Simd>(&self, simd: S, codes: &[u8], room: &mut [u8]) -> (usize, usize, bool) {
+        let (mut at, mut end, mut pending) = (0, 0, false);
+        if !S::EXPANDS {
+            return (at, end, pending);
+        }
+        // Behind them there are codes for the 64 bytes that they may write too much: two a byte at most.
+        while let (Some(next), Some(window)) = (
+            codes.get(at..at + 3 * WIDE).and_then(|codes| codes.first_chunk::<WIDE>()),
+            room.get_mut(end..).and_then(|room| room.first_chunk_mut::<EXPANDED>()),
+        ) {
+            let (escapes, mut after) = (simd.equal(next, ESCAPE), pending);
+            let bytes = if escapes != 0 || pending { !begins(escapes, &mut after) } else { 0 };
+            let (len, nothing) = simd.expand(next, bytes, &self.symbols, &self.masks, window);
+            if nothing != escapes & !bytes {
+                break;
+            }
+            (at, end, pending) = (at + WIDE, end + len, after);
+        }
+        (at, end, pending)
     }
 
     /// Writes eight codes' symbols, and says what they are worth.

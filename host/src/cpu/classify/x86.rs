@@ -3,10 +3,12 @@
 use core::arch::x86_64::*;
 
 use super::super::outline::{Carry, WORDS};
-use super::{Classes, Outline, Simd, Stretch, WORD_BYTES, Work, classify_busy, escaped, outline_each};
+use super::{
+    Classes, EXPANDED, Outline, Simd, Stretch, WORD_BYTES, Work, classify_busy, escaped, outline_each,
+};
 
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
 )]
 pub(super) fn run_avx512_gfni<W: Work>(work: W) -> W::Output {
     work.run(Avx512Gfni)
@@ -379,6 +381,66 @@ unsafe impl Simd for Avx512Gfni {
     fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
         Avx512.matches(word, hidden, words, masks)
     }
+
+    const EXPANDS: bool = true;
+
+    #[inline(always)]
+    fn expand(
+        self,
+        codes: &[u8; 64],
+        others: u64,
+        words: &[u64; 512],
+        masks: &[u8; 256],
+        room: &mut [u8; EXPANDED],
+    ) -> (usize, u64) {
+        // SAFETY: within `run_avx512_gfni`, by the trait's contract.
+        unsafe { expand(codes, others, words, masks, room) }
+    }
+}
+
+/// [`Simd::expand`], eight codes at a time: their words come by one gather, and one instruction puts the bytes side by side that masks have.
+///
+/// ```text
+/// words     t h e _ _ _ _ _   h t t p s : / /   e _ _ _ _ _ _ _  …
+/// masks     1 1 1 0 0 0 0 0   1 1 1 1 1 1 1 1   1 0 0 0 0 0 0 0  …
+/// written   t h e h t t p s : / / e …
+/// ```
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+fn expand(
+    codes: &[u8; 64],
+    others: u64,
+    words: &[u64; 512],
+    masks: &[u8; 256],
+    room: &mut [u8; EXPANDED],
+) -> (usize, u64) {
+    // SAFETY: each is 64 bytes of its array, and loads need no alignment.
+    let (all, table) = unsafe {
+        let table = [0, 64, 128, 192].map(|at| _mm512_loadu_si512(masks.as_ptr().add(at).cast()));
+        (_mm512_loadu_si512(codes.as_ptr().cast()), table)
+    };
+    // Either look-up takes a code's lower 7 bits, and its highest says which is meant.
+    let low = _mm512_permutex2var_epi8(table[0], all, table[1]);
+    let high = _mm512_permutex2var_epi8(table[2], all, table[3]);
+    let found = _mm512_mask_blend_epi8(_mm512_movepi8_mask(all), low, high);
+    let found = _mm512_mask_mov_epi8(found, others, _mm512_set1_epi8(1));
+    let none = _mm512_testn_epi8_mask(found, found);
+    let mut end = 0;
+    for (group, mask) in to_array(found).into_iter().enumerate() {
+        // SAFETY: these are eight of the 64 codes, and the load needs no alignment.
+        let codes = unsafe { _mm_loadl_epi64(codes.as_ptr().add(8 * group).cast()) };
+        let places = _mm512_cvtepu8_epi64(codes);
+        let places =
+            _mm512_mask_or_epi64(places, (others >> (8 * group)) as u8, places, _mm512_set1_epi64(256));
+        // SAFETY: places are below 512, as many words as there are. No more than 8 bytes a code are before `end`, and 64 are written: so much room is there behind the last group.
+        unsafe {
+            let words = _mm512_i64gather_epi64::<8>(places, words.as_ptr().cast());
+            let side_by_side = _mm512_maskz_compress_epi8(mask, words);
+            _mm512_storeu_si512(room.as_mut_ptr().add(end).cast(), side_by_side);
+        }
+        end += mask.count_ones() as usize;
+    }
+    (end, none)
 }
 
 #[derive(Clone, Copy)]
