@@ -48,7 +48,7 @@ pub enum CodesFault {
 /// How strings are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoding {
-    /// A block a split ([`FsstDecodeStrings`]; [`FsstDecode`], where strings do not matter).
+    /// A block one split or some ([`FsstDecodeStrings`]; [`FsstDecode`], where strings do not matter).
     Splits,
     /// The same, once splits are measured ([`FsstMeasure`]), of strings.
     Measured,
