@@ -16,6 +16,7 @@ mod devices;
 mod explain;
 mod failure;
 mod files;
+mod filter;
 mod index;
 mod out;
 mod pack;
@@ -73,6 +74,7 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Bitmap { command: BitmapCommand::Range(args) } => bitmap::range(args, ui, started),
         Command::Pack(args) => pack::pack_file(&args, ui, started),
         Command::Unpack(args) => pack::unpack_file(&args, ui),
+        Command::Filter(args) => filter::run(&args, ui),
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args),
         Command::Devices => devices::run(),

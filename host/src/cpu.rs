@@ -25,6 +25,7 @@ use query::Scratch;
 pub(crate) use classify::{EXPANDED, Isa, Simd, Work};
 pub(crate) use cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary, flatten};
 pub(crate) use kept::{HostIndex, finish};
+pub(crate) use tape::TapeMemory;
 pub(crate) use valid::{Valid, valid};
 
 /// The CPU of this machine.

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use warpath_shared::check::FaultKind;
+use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::fsst::CodeFault;
 use warpath_shared::tree::{TreeFault, TreeFaultKind};
 use warpath_shared::units::Level;
 
 use crate::bitmap::expr::ExprError;
 use crate::jsonpath::PathError;
+use crate::twig::xml::XmlError;
 
 /// Why Warpath could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -143,6 +144,18 @@ pub enum InputError {
         /// What the decoder says.
         source: std::io::Error,
     },
+    /// It is no XML document.
+    #[error("{name}:{line}:{byte}: {message}")]
+    Xml {
+        /// The file.
+        name: String,
+        /// The line, from 1 on.
+        line: u64,
+        /// The byte of the line, from 1 on.
+        byte: u64,
+        /// What is wrong.
+        message: String,
+    },
     /// It does not begin as a packed file does.
     #[error("{name}: is no packed file")]
     NotPacked {
@@ -234,6 +247,22 @@ pub struct TreeError {
 }
 
 impl InputError {
+    /// The error of a line, counted from 1, that is no record.
+    #[must_use]
+    pub fn of_fault(name: &str, line: u64, fault: Fault) -> Self {
+        RecordError { name: name.to_owned(), line, byte: fault.at as u64 + 1, kind: fault.kind }.into()
+    }
+
+    /// The error of an XML document.
+    #[must_use]
+    pub fn of_xml(name: &str, text: &str, error: XmlError) -> Self {
+        let at = text.len().min(usize::try_from(error.at).unwrap_or(usize::MAX));
+        let before = &text.as_bytes()[..at];
+        let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+        let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;
+        Self::Xml { name: name.to_owned(), line, byte: (at - start) as u64 + 1, message: error.message }
+    }
+
     /// The error of a line, counted from 1, whose text is no tree: the same [`Record`](Self::Record) as everywhere where it is one
     /// of the faults that are always looked for.
     #[must_use]

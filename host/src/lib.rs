@@ -59,6 +59,7 @@ mod stream;
 pub mod strict;
 mod temporary;
 pub mod tree;
+pub mod twig;
 
 pub use cpu::Cpu;
 pub use document::{AsOne, Format};

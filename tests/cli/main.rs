@@ -5,6 +5,7 @@ mod bitmap;
 mod columns;
 mod documents;
 mod files;
+mod filter;
 mod index;
 mod messages;
 mod packed;

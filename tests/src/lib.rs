@@ -16,3 +16,4 @@ pub mod results;
 pub mod strict;
 pub mod suite;
 pub mod trees;
+pub mod twigs;

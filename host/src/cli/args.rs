@@ -77,6 +77,8 @@ pub enum Command {
     Pack(PackArgs),
     /// Give back what was packed, or some lines of it
     Unpack(UnpackArgs),
+    /// Print which of many subscriptions each document matches
+    Filter(FilterArgs),
     /// Print the tree of each record, node by node
     Tree(TreeArgs),
     /// Show what queries compile to, and what would run where
@@ -618,6 +620,80 @@ pub struct TreeArgs {
     pub output: Option<PathBuf>,
 }
 
+/// Print which of many subscriptions each document matches
+///
+/// A subscription says what a document has to consist of: `/dblp/*[author][year >= 2010]/title`, or `$[?@.lang == 'nl']`. For each document that matches any, a line is printed: where it is, a tab, and the ids of those that
+/// it matches, in the order of the subscriptions.
+///
+/// All subscriptions are asked at once, on all cores of the CPU.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath filter --subscriptions tests/data/subscriptions.txt tests/data/people.ndjson
+  warpath filter --subscriptions subs.txt --format ndjson 'news/*.xml'
+  tail -f log.ndjson | warpath filter --subscriptions subs.txt
+
+A file of subscriptions has lines of an id, a tab, and a query; blank lines and lines that begin with `#` are passed over:
+  dutch     $[?@.lang == 'nl']
+  theses    /dblp/phdthesis[author][year >= 2010]//title
+What a query may say, and what of a document it is asked of: docs/twigs.md.")]
+pub struct FilterArgs {
+    /// The file of subscriptions
+    ///
+    /// A line that is wrong is told, and the others are asked; the exit code is 3 then.
+    #[arg(short, long, value_name = "FILE")]
+    pub subscriptions: PathBuf,
+
+    #[command(flatten)]
+    pub files: FileArgs,
+
+    /// What an input is [default: xml for a name with .xml, else ndjson]
+    ///
+    /// Of ndjson each line is a document, of json and xml each input.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub input: Option<DocumentsArg>,
+
+    /// How answers are printed
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = IdsFormatArg::Ids, conflicts_with = "count")]
+    pub format: IdsFormatArg,
+
+    /// Print only, for each subscription, how many documents match it: ID<TAB>COUNT
+    #[arg(short, long)]
+    pub count: bool,
+
+    /// Exit with 1 if no document matched any
+    #[arg(short, long)]
+    pub exit_status: bool,
+
+    /// What to do at a document that is malformed
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnErrorArg::Fail)]
+    pub on_error: OnErrorArg,
+
+    /// Write to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// What documents inputs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DocumentsArg {
+    /// Lines of JSON
+    Ndjson,
+    /// One JSON text
+    Json,
+    /// One XML document
+    Xml,
+}
+
+/// How ids are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum IdsFormatArg {
+    /// FILE:LINE<TAB>ID ID …, and FILE<TAB>ID ID … where an input is one document
+    Ids,
+    /// {"file":…,"line":…,"ids":[…]}, without a line where an input is one document
+    Ndjson,
+}
+
 /// Show what queries compile to, and what would run where
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -822,7 +898,7 @@ impl fmt::Display for RowFormat {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnErrorArg {
     /// Print the answers of every record before it, then stop
     Fail,

@@ -9,7 +9,7 @@ use warpath_shared::tree::tape::{Builder, Line, Tape, TapeIx, TapeNode};
 use warpath_shared::tree::token::{TokenCarry, tokens};
 use warpath_shared::units::{LineIx, PartOffset, WORD_BYTES};
 
-use super::classify::Simd;
+use super::classify::{Isa, Simd, Work};
 use crate::answer::LineFault;
 use crate::jsonpath::PatternKind;
 use crate::program::pattern::holds;
@@ -17,7 +17,7 @@ use crate::tree::line_fault;
 
 /// The trees of some lines, reused from piece to piece.
 #[derive(Default)]
-pub(super) struct TapeMemory {
+pub(crate) struct TapeMemory {
     nodes: Vec<TapeNode>,
     /// The lines that have records, and the first node of each.
     records: Vec<(LineIx, TapeIx)>,
@@ -40,6 +40,27 @@ impl TapeMemory {
     /// How many lines there are.
     pub fn lines(&self) -> LineIx {
         self.lines
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> &[TapeNode] {
+        &self.nodes
+    }
+
+    /// [`build`](Self::build), by the best instruction set there is.
+    pub fn build_here(&mut self, text: &[u8]) {
+        struct Build<'a>(&'a mut TapeMemory, &'a [u8]);
+
+        impl Work for Build<'_> {
+            type Output = ();
+
+            #[inline(always)]
+            fn run<S: Simd>(self, simd: S) {
+                self.0.build(simd, self.1);
+            }
+        }
+
+        Isa::best().run(Build(self, text));
     }
 
     /// Makes the trees of a text: whole lines, of which the last may lack its newline.

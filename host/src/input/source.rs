@@ -9,6 +9,7 @@ use super::plain::PlainFile;
 use super::sequence::Sequence;
 use crate::error::InputError;
 use crate::packed::{PackedFile, Unpacker, is_packed};
+use warpath_shared::units::MAX_PARTITION_BYTES;
 
 /// An input that has not been opened yet.
 pub enum Source {
@@ -200,17 +201,43 @@ impl Source {
     /// Its bytes, decompressed, from the start to the end. What is packed is refused: by `pack`, which is who asks.
     pub(crate) fn into_reader(self) -> Result<Box<dyn Read + Send>, InputError> {
         let name = self.name();
-        let failed = |source| InputError::Io { name: name.clone(), source };
-        let decoded = match self {
-            Self::File(path) if path.is_dir() => return Err(InputError::Directory(path)),
-            Self::File(path) => Decoded::new(name.clone(), File::open(path).map_err(failed)?)?,
-            Self::Stdin => Decoded::new(name.clone(), io::stdin())?,
-            Self::Reader(_, reader) => Decoded::new(name.clone(), reader)?,
-        };
+        let decoded = self.decoded()?;
         if decoded.is_packed {
+            let failed = |source| InputError::Io { name, source };
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is packed already")));
         }
         Ok(Box::new(decoded))
+    }
+
+    /// All its bytes, decompressed and unpacked: a document that is read whole.
+    ///
+    /// # Errors
+    /// [`InputError::Io`], [`InputError::Directory`], and those of what is compressed or packed; [`InputError::RecordTooLong`] beyond 2 GiB.
+    pub fn read_whole(self) -> Result<Vec<u8>, InputError> {
+        let name = self.name();
+        let mut bytes = Vec::new();
+        let read = self.decoded()?.take(MAX_PARTITION_BYTES as u64 + 1).read_to_end(&mut bytes);
+        match read {
+            Ok(_) if bytes.len() > MAX_PARTITION_BYTES => {
+                Err(InputError::RecordTooLong { name, line: 1, limit: MAX_PARTITION_BYTES })
+            }
+            Ok(_) => Ok(bytes),
+            Err(source) => Err(match source.downcast::<InputError>() {
+                Ok(error) => error,
+                Err(source) => InputError::Io { name, source },
+            }),
+        }
+    }
+
+    fn decoded(self) -> Result<Decoded, InputError> {
+        let name = self.name();
+        let failed = |source| InputError::Io { name: name.clone(), source };
+        match self {
+            Self::File(path) if path.is_dir() => Err(InputError::Directory(path)),
+            Self::File(path) => Decoded::new(name.clone(), File::open(path).map_err(failed)?),
+            Self::Stdin => Decoded::new(name.clone(), io::stdin()),
+            Self::Reader(_, reader) => Decoded::new(name.clone(), reader),
+        }
     }
 
     pub(crate) fn open(self) -> Result<Opened, InputError> {

@@ -1,0 +1,275 @@
+//! Standing queries: what subscriptions say, which documents they match, and what is refused.
+
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+use warpath::twig::{Subscriptions, Twig, json, xml};
+use warpath_tests::random::Rng;
+use warpath_tests::twigs::{Doc, Node};
+
+/// Which of some queries match a document, by their numbers.
+fn of_json(queries: &[&str], document: &str) -> Vec<usize> {
+    let mut subscriptions = Subscriptions::default();
+    for (number, query) in queries.iter().enumerate() {
+        subscriptions.add(&number.to_string(), query).unwrap_or_else(|error| panic!("{query}: {error}"));
+    }
+    let mut matcher = subscriptions.matcher();
+    json::read(document.as_bytes(), &mut matcher).unwrap();
+    matcher.matches().map(|id| id.parse().unwrap()).collect()
+}
+
+fn of_xml(query: &str, document: &str) -> bool {
+    let mut subscriptions = Subscriptions::default();
+    subscriptions.add("id", query).unwrap_or_else(|error| panic!("{query}: {error}"));
+    let mut matcher = subscriptions.matcher();
+    xml::read(document, &mut matcher).unwrap_or_else(|error| panic!("{document}: {error}"));
+    matcher.matches().count() == 1
+}
+
+/// 100,000 pairs of documents and twigs, on XML and JSON, held to an oracle that tries everything.
+#[test]
+fn random_twigs_match_as_the_oracle_says() {
+    let mut rng = Rng::new(7);
+    let (mut matches, mut pairs) = (0, 0);
+    for round in 0..100 {
+        let is_json = round % 2 == 1;
+        let mut subscriptions = Subscriptions::default();
+        let mut twigs = Vec::new();
+        while twigs.len() < 40 {
+            let size = [1, 2, 3, 5, 8, 12][rng.below(6)];
+            let twig = Node::random(&mut rng, size, is_json);
+            let (id, path) = (twigs.len().to_string(), twig.to_xpath(&mut rng));
+            subscriptions.add(&id, &path).unwrap_or_else(|error| panic!("{path}: {error}"));
+            twigs.push((path, twig));
+            // Others come and go between them.
+            if rng.below(3) == 0 {
+                let other = Node::random(&mut rng, 4, is_json).to_xpath(&mut rng);
+                subscriptions.add("other", &other).unwrap();
+                assert!(subscriptions.remove("other") && !subscriptions.remove("other"));
+            }
+        }
+        let mut matcher = subscriptions.matcher();
+        let (mut all, mut want_of_all) = (String::new(), Vec::new());
+        for document in 0..25 {
+            // As lines, with a blank one and one that is none before some.
+            if document % 7 == 3 {
+                all.push_str("\n{\"a\":[}\n");
+                want_of_all.push(Vec::new());
+            }
+            let document = if is_json { Doc::json(&mut rng) } else { Doc::xml(&mut rng) };
+            let text = if is_json { document.to_json() } else { document.to_xml(&mut rng) };
+            matcher.reset();
+            if is_json {
+                json::read(text.as_bytes(), &mut matcher).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+            } else {
+                xml::read(&text, &mut matcher).unwrap_or_else(|error| panic!("{text}: {error}"));
+            }
+            let found: Vec<usize> = matcher.matches().map(|id| id.parse().unwrap()).collect();
+            all.push_str(&text);
+            all.push('\n');
+            want_of_all.push(found.clone());
+            for (number, (path, twig)) in twigs.iter().enumerate() {
+                let want = twig.matches(&document, is_json);
+                assert_eq!(found.contains(&number), want, "{path}\n{text}");
+                (matches, pairs) = (matches + usize::from(want), pairs + 1);
+            }
+        }
+        if is_json {
+            let mut found = Vec::new();
+            matcher.reset();
+            json::Lines::default().read(all.as_bytes(), &mut matcher, |matcher, line, ended| {
+                assert_eq!(ended.is_err(), all.lines().nth(line) == Some("{\"a\":[}"));
+                found.push(matcher.matches().map(|id| id.parse().unwrap()).collect());
+                matcher.reset();
+            });
+            assert!(found == want_of_all);
+        }
+    }
+    assert_eq!(pairs, 100_000);
+    assert!(matches > 15_000, "{matches}");
+}
+
+/// The twigs of the paper's figure 4: both paths are there, and no `c` has both.
+#[test]
+fn paths_that_are_found_apart_are_no_twig() {
+    let apart = "<a><b><c><d/></c></b><c><e/></c></a>";
+    assert!(of_xml("/a//c//d", apart) && of_xml("/a/c/e", apart) && !of_xml("/a//c[//d]/e", apart));
+    assert!(of_xml("/a//c[//d]/e", "<a><b/><c><x><d/></x><e/></c></a>"));
+    // Children of both axes below one node, found one after the other, and nodes within nodes of their name.
+    assert!(
+        of_xml("//a[b][//c]", "<a><x><c/></x><b/></a>") && !of_xml("//a[b][//c]", "<a><x><c/><b/></x></a>")
+    );
+    assert!(of_xml("//a[b][//a/c]", "<a><a><c/></a><b/></a>") && !of_xml("/a/a[b]", "<a><b/><a/></a>"));
+}
+
+#[test]
+fn jsonpath_asks_for_the_same_twigs() {
+    let document = r#"{"user":{"lang":"nl","age":31.50,"tags":["a",{"b":true}]},"x":null,"y":[[1],[2,3]]}"#;
+    let queries = [
+        "$",
+        "$.user.lang",
+        "$.user[?@ == 'nl']",
+        "$[?@.lang == 'nl' && @.age > 31 && 31.5e0 >= @.age]",
+        "$[?@.lang == 'nl' && @.age > 31.5]",
+        "$..b",
+        "$.user.tags[*].b",
+        "$.user.tags.b",
+        "$..[?@.b == true]",
+        "$..[?@.b == false]",
+        "$[?@ == null]",
+        "$.y[*][?@ == 3]",
+        "$.y[*][?@ > 1 && @ < 3]",
+        "$.y[*][?@ > 1 && @ < 2]",
+        "$[?@.lang && @..b]",
+        "/user[lang = 'nl']//b",
+        "/y/*/*[. = 2]",
+        "//lang",
+        "$['us\\u0065r']",
+        "$.*.*.*.*.*",
+    ];
+    assert_eq!(of_json(&queries, document), [0, 1, 2, 3, 5, 6, 8, 10, 11, 12, 14, 15, 16, 17, 18]);
+    assert_eq!(of_json(&["$", "$.*", "$..*"], "3"), [0]);
+    assert_eq!(of_json(&["$", "$.*", "$..*"], " \n"), [0]);
+}
+
+#[test]
+fn values_are_compared_exactly() {
+    let number = |text: &str, test: &str| of_xml(&format!("/a[. {test}]"), &format!("<a>{text}</a>"));
+    assert!(number("12345678901234567891", "> 12345678901234567890") && number(" 1e2\n", "= 100.0"));
+    assert!(number("007", "= 7") && !number("7x", "= 7") && !number("", "= 0") && number("-0", "= 0"));
+    assert!(
+        number("abc", "< 'abd'")
+            && number("", "= ''")
+            && number("it's", "= 'it''s'")
+            && number("x", "!= \"y\"")
+    );
+    assert!(of_xml("/a[@b = 'x&y'][@n >= -1.5]", "<a b='x&amp;y' n='-1.50'/>"));
+    assert!(of_xml(
+        "/a[. = 'one two&three']",
+        "<a>one<!-- and --> two<b>no</b><![CDATA[&]]>thr&#101;&#x65;</a>"
+    ));
+    assert!(of_xml("/x:a/@y:b", "<x:a xmlns:x='u' y:b=''/>") && !of_xml("/a", "<x:a/>"));
+}
+
+#[test]
+fn deep_documents_are_documents() {
+    let depth = 10_000;
+    let text = format!("{}<b/>{}", "<a>".repeat(depth), "</a>".repeat(depth));
+    assert!(of_xml("/a//a/b", &text) && of_xml("//a[a/b]", &text) && !of_xml("//b/a", &text));
+}
+
+/// Subscriptions that are none, and what is said of them.
+#[test]
+fn what_is_no_subscription_is_told() {
+    let mut said = String::new();
+    for query in [
+        "",
+        "a/b",
+        "/",
+        "//",
+        "/a[",
+        "/a[b",
+        "/a[]",
+        "/a]",
+        "/a[b]]",
+        "/a b",
+        "/a[b=]",
+        "/a[b=c]",
+        "/a['x']",
+        "/a[. = 'x]",
+        "/a[b or c]",
+        "/a[..]",
+        "/a/..",
+        "/a[text()='x']",
+        "/@a/b",
+        "/a[1]",
+        "/a[b > 1x]",
+        "/1",
+        "/a[@]",
+        "/é[ü]/",
+        "/a |/b",
+        "$.a[0]",
+        "$.a[1:2]",
+        "$.a['b','c']",
+        "$[?@.a || @.b]",
+        "$[?!@.a]",
+        "$[?@.a != 1]",
+        "$[?$.a]",
+        "$[?@.a == @.b]",
+        "$[?match(@.a, 'x')]",
+        "$[?@.a < true]",
+        "$.",
+        "$[?@.a[0] == 1]",
+    ] {
+        let error = Twig::parse(query).expect_err(query);
+        let _ = writeln!(said, "{query}\n{:>1$} {error}", "^", query[..error.at].chars().count() + 1);
+    }
+    let deep = format!("/a{}{}", "[b".repeat(101), "]".repeat(101));
+    let _ = writeln!(said, "{}", Twig::parse(&deep).unwrap_err());
+    let mut subscriptions = Subscriptions::default();
+    let _ = writeln!(said, "{}", subscriptions.add("long", &"/a".repeat(33)).unwrap_err());
+    assert!(subscriptions.add("as long as can be", &"/a".repeat(32)).is_err());
+    subscriptions.add("as-long-as-can-be", &"/a".repeat(32)).unwrap();
+    assert_snapshot!(said);
+}
+
+/// A file with lines that are wrong: the others are there.
+#[test]
+fn subscription_files() {
+    let text = "\u{feff}# comment\n\nfirst\t/a[b]\nno tab /a\nfirst\t/c\n\t/a\nx y\t/a\nbad\t/a[b\n  \t \nlast\t$.a.b\r\nnone\t$.a[0]\n";
+    let mut subscriptions = Subscriptions::default();
+    let mut said = String::new();
+    for error in subscriptions.add_file(text) {
+        let _ = writeln!(said, "{}:{}: {error}", error.line, error.column);
+    }
+    assert_snapshot!(said);
+    assert_eq!(subscriptions.ids().collect::<Vec<_>>(), ["first", "last"]);
+    let mut matcher = subscriptions.matcher();
+    json::read(br#"{"a":{"b":1}}"#, &mut matcher).unwrap();
+    assert_eq!(matcher.matches().collect::<Vec<_>>(), ["first", "last"]);
+    let mut empty = Subscriptions::default();
+    assert!(empty.add_file("").is_empty() && empty.is_empty());
+    let mut matcher = empty.matcher();
+    json::read(b"[1]", &mut matcher).unwrap();
+    assert_eq!(matcher.matches().count(), 0);
+}
+
+/// Texts that are no XML.
+#[test]
+fn what_is_no_xml_is_told() {
+    let mut said = String::new();
+    for text in [
+        "",
+        " ",
+        "x",
+        "<a>",
+        "<a><b></a>",
+        "<a></b>",
+        "</a>",
+        "<a/><b/>",
+        "<a/>x",
+        "<a b='1' b='2'/>",
+        "<a b=1/>",
+        "<a b/>",
+        "<a",
+        "<a>&x;</a>",
+        "<a>&#0;</a>",
+        "<a>& </a>",
+        "<!DOCTYPE a [<!ENTITY l 'lol'><!ENTITY m '&l;&l;'>]><a>&m;</a>",
+        "<a><![CDATA[x</a>",
+        "<a><!-- x</a>",
+        "<a c='&x;'/>",
+    ] {
+        let mut subscriptions = Subscriptions::default();
+        subscriptions.add("id", "//a[. = 'x'][@c = 'x']").unwrap();
+        match xml::read(text, &mut subscriptions.matcher()) {
+            Ok(()) => {
+                let _ = writeln!(said, "{text}\n  good");
+            }
+            Err(error) => {
+                let _ = writeln!(said, "{text}\n  byte {}: {error}", error.at);
+            }
+        }
+    }
+    assert_snapshot!(said);
+}
