@@ -75,7 +75,7 @@ fn random_twigs_match_as_the_oracle_says() {
             }
         }
         if is_json {
-            let mut found = Vec::new();
+            let mut found: Vec<Vec<usize>> = Vec::new();
             matcher.reset();
             json::Lines::default().read(all.as_bytes(), &mut matcher, |matcher, line, ended| {
                 assert_eq!(ended.is_err(), all.lines().nth(line) == Some("{\"a\":[}"));
