@@ -18,7 +18,7 @@ pub(super) fn parse(text: &str) -> Result<Twig, TwigError> {
 }
 
 fn unsupported(span: Span, what: &str) -> TwigError {
-    TwigError::new(span.start, format!("{what}: not by a subscription"))
+    TwigError::new(span.start, format!("a subscription cannot ask {what}"))
 }
 
 /// Adds the nodes of segments below another; the last of them.
@@ -29,7 +29,7 @@ fn segments(
 ) -> Result<Option<usize>, TwigError> {
     for segment in segments {
         let [selector] = &segment.selectors[..] else {
-            return Err(unsupported(segment.span, "one of several selectors cannot be asked for"));
+            return Err(unsupported(segment.span, "for one of several selectors"));
         };
         let axis = match segment.kind {
             SegmentKind::Child => Axis::Child,
@@ -39,7 +39,7 @@ fn segments(
             SelectorKind::Name(name) => NameTest::Name(name.clone()),
             SelectorKind::Wildcard | SelectorKind::Filter(_) => NameTest::Any,
             SelectorKind::Index(_) | SelectorKind::Slice { .. } => {
-                return Err(unsupported(selector.span, "places in arrays cannot be asked for"));
+                return Err(unsupported(selector.span, "for places in arrays"));
             }
         };
         let node = twig.add(parent, axis, name);
@@ -59,14 +59,10 @@ fn holds(twig: &mut Twig, node: usize, filter: &LogicalExpr) -> Result<(), TwigE
             segments(twig, Some(node), &query.segments).map(drop)
         }
         LogicalExprKind::Comparison(comparison) => compares(twig, node, comparison),
-        LogicalExprKind::Or(_) => {
-            Err(unsupported(filter.span, "`||` cannot be asked for, but by two subscriptions"))
-        }
-        LogicalExprKind::Not(_) => Err(unsupported(filter.span, "`!` cannot be asked for")),
-        LogicalExprKind::Pattern(_) => Err(unsupported(filter.span, "patterns cannot be asked for")),
-        LogicalExprKind::Exists(_) => {
-            Err(unsupported(filter.span, "`$` cannot be asked for within a filter"))
-        }
+        LogicalExprKind::Or(_) => Err(unsupported(filter.span, "for `||`: make two of it")),
+        LogicalExprKind::Not(_) => Err(unsupported(filter.span, "for `!`")),
+        LogicalExprKind::Pattern(_) => Err(unsupported(filter.span, "for patterns")),
+        LogicalExprKind::Exists(_) => Err(unsupported(filter.span, "for `$` within a filter")),
     }
 }
 
@@ -78,7 +74,9 @@ fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(),
         ComparisonOp::Gt => Operator::Greater,
         ComparisonOp::Ge => Operator::GreaterOrEqual,
         // It holds where there is no such value, too.
-        ComparisonOp::Ne => return Err(unsupported(comparison.op_span, "`!=` cannot be asked for")),
+        ComparisonOp::Ne => {
+            return Err(unsupported(comparison.op_span, "for `!=`, which holds of what is not there"));
+        }
     };
     let (query, operator, literal) = match (&comparison.left, &comparison.right) {
         (
@@ -92,17 +90,17 @@ fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(),
         _ => {
             return Err(unsupported(
                 comparison.span,
-                "only a value of the document and a literal can be compared",
+                "how two values compare, unless one is a literal and one of the document",
             ));
         }
     };
     if query.root != QueryRoot::Current {
-        return Err(unsupported(query.span, "`$` cannot be asked for within a filter"));
+        return Err(unsupported(query.span, "for `$` within a filter"));
     }
     let mut tested = node;
     for step in &query.steps {
         let SingularStepKind::Name(name) = &step.kind else {
-            return Err(unsupported(step.span, "places in arrays cannot be asked for"));
+            return Err(unsupported(step.span, "for places in arrays"));
         };
         tested = twig.add(Some(tested), Axis::Child, NameTest::Name(name.clone()));
     }
@@ -117,7 +115,7 @@ fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(),
     let operator = match operator {
         Operator::LessOrEqual | Operator::GreaterOrEqual if !literal_is_ordered => Operator::Equal,
         Operator::Less | Operator::Greater if !literal_is_ordered => {
-            return Err(unsupported(comparison.span, "what never holds cannot be asked for"));
+            return Err(unsupported(comparison.span, "for what never holds"));
         }
         operator => operator,
     };
