@@ -8,13 +8,11 @@
 //! The root's value is the document. A name may be repeated: then there are as many nodes.
 
 pub use warpath_shared::check::Fault;
-use warpath_shared::query::compare::{Decoder, Reader};
-use warpath_shared::query::document::Text;
 use warpath_shared::tree::NodeKind;
 use warpath_shared::tree::tape::TapeNode;
 use warpath_shared::units::MAX_PARTITION_BYTES;
-use warpath_shared::view::View;
 
+use super::value::decode;
 use super::{Events, Name, Value};
 use crate::cpu::TapeMemory;
 use crate::tree::{NONE, Rank, Tree, TreeFault};
@@ -174,24 +172,5 @@ fn value_on_tape(text: &[u8], node: TapeNode) -> Value<'_> {
         Some(b'n') => Value::Null,
         Some(b'-' | b'0'..=b'9') => Value::Number(spelt),
         _ => Value::None,
-    }
-}
-
-struct Spelt<'a>(&'a [u8]);
-
-impl Text for Spelt<'_> {
-    fn byte(&self, at: u32) -> u8 {
-        self.0[at as usize]
-    }
-}
-
-/// What a name says, as UTF-8.
-fn decode(spelt: &[u8], name: &mut Vec<u8>) {
-    let text = Spelt(spelt);
-    let mut decoder: Decoder<'_, Spelt<'_>> =
-        Reader::text(&text, View::from_slice(&[])).decode(0, spelt.len() as u32);
-    name.clear();
-    while let Some(byte) = decoder.next_byte() {
-        name.push(byte);
     }
 }

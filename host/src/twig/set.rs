@@ -185,6 +185,9 @@ impl TwigSet {
         let layout = Layout::of(twig);
         let (word, base) = self.room(layout.bits)?;
         self.taken[word] |= low(layout.bits) << base;
+        if self.taken[word] == u64::MAX {
+            self.holes.remove(&word);
+        }
         let masks = &mut self.words[word];
         let bit = |at: usize| 1_u64 << (base + at);
         for (owner, (first, guard)) in

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use warpath_shared::ir::relation;
-use warpath_shared::query::compare::{Decimal, Decoder, Reader, relate_numbers, relate_strings};
+use warpath_shared::query::compare::{Decimal, Reader, relate_numbers, relate_strings};
 use warpath_shared::query::document::Text;
 use warpath_shared::view::View;
 
@@ -141,6 +141,14 @@ fn ordering(related: u32) -> Ordering {
     }
 }
 
+/// What a JSON string says, as it is spelt between its quotes: into `decoded`, in place of what was there.
+pub(super) fn decode(spelt: &[u8], decoded: &mut Vec<u8>) {
+    let text = Bytes(spelt);
+    let mut decoder = Reader::text(&text, View::from_slice(&[])).decode(0, spelt.len() as u32);
+    decoded.clear();
+    decoded.extend(std::iter::from_fn(|| decoder.next_byte()));
+}
+
 /// How a text compares with the number that another is, if it is one, too.
 fn numbers(text: &[u8], literal: &[u8]) -> Option<Ordering> {
     let end = u32::try_from(text.len()).ok()?;
@@ -158,8 +166,7 @@ fn strings(spelt: &[u8], literal: &[u8]) -> Ordering {
         return spelt.cmp(literal);
     }
     let (text, nothing) = (Bytes(spelt), Bytes(&[]));
-    let spelt: Decoder<'_, Bytes<'_>> =
-        Reader::text(&text, View::from_slice(&[])).decode(0, spelt.len() as u32);
+    let spelt = Reader::text(&text, View::from_slice(&[])).decode(0, spelt.len() as u32);
     let literal = Reader::literal(&nothing, View::from_slice(literal)).decode(0, literal.len() as u32);
     ordering(relate_strings(spelt, literal))
 }
