@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
+use warpath_shared::units::MAX_PARTITION_BYTES;
+
 use super::feed::Feed;
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 use crate::error::InputError;
 use crate::packed::{PackedFile, Unpacker, is_packed};
-use warpath_shared::units::MAX_PARTITION_BYTES;
 
 /// An input that has not been opened yet.
 pub enum Source {
