@@ -18,6 +18,8 @@ mod structure;
 mod tape;
 mod tape_nodes;
 mod tree_query;
+mod twig;
+mod twig_seed;
 mod wah;
 
 pub use bitmap::{bitmap_range, decompress_tiles};
@@ -39,6 +41,8 @@ pub use structure::structure_write;
 pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};
 pub use tape_nodes::tape_nodes;
 pub use tree_query::{names_count, names_fill, tree_count, tree_fill};
+pub use twig::twig_match;
+pub use twig_seed::twig_seed;
 pub use wah::{
     bin_words, coa_level, compress_atoms, compress_starts, decompress_scan, decompress_words, hybrid_tiles,
 };

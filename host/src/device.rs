@@ -15,6 +15,7 @@ mod pipeline;
 mod query;
 mod results;
 mod tree;
+mod twig;
 mod upload;
 
 use std::time::{Duration, Instant};
@@ -27,6 +28,7 @@ pub use fsst_match::FsstMatchStage;
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 pub use tree::{TreeCut, Trees};
+pub use twig::{TwigSeedStage, TwigStage, TwigTasks};
 
 use crate::backend::Buffer;
 use crate::error::Error;
@@ -67,6 +69,12 @@ plain!(
     warpath_shared::tree::outline::StretchSum,
     warpath_shared::tree::outline::TapeWord,
     warpath_shared::tree::tape::TapeNode,
+    warpath_shared::twig::FarBit,
+    warpath_shared::twig::GroupPlace,
+    warpath_shared::twig::Matched,
+    warpath_shared::twig::Op,
+    warpath_shared::twig::Task,
+    warpath_shared::twig::seed::Personality,
 );
 
 /// One queue on a device: memory, copies and typed launches, all in one order.

@@ -26,15 +26,24 @@
 //! | [`subscriptions`] | what is in a subscription file? |
 //! | [`xml`], [`json`] | which events does a document give? |
 
+pub mod encode;
+mod group;
 pub mod json;
 mod jsonpath;
+mod layout;
+mod matcher;
+mod resolve;
+mod rows;
+pub mod seed;
 pub mod set;
 pub mod subscriptions;
 pub mod value;
+mod values;
 pub mod xml;
 pub mod xpath;
 
-pub use set::{TooLarge, TwigIx, TwigMatcher, TwigSet};
+pub use matcher::TwigMatcher;
+pub use set::{TooLarge, TwigIx, TwigSet};
 pub use subscriptions::{Matcher, SubscriptionError, Subscriptions};
 pub use value::{Literal, Operator, Value, ValueTest};
 

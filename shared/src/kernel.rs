@@ -35,6 +35,8 @@
 //! | [`FsstMeasure`], [`CountScan`] | codes of strings | splits, where there are none |
 //! | [`FsstLengths`], [`CountScan`], [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | the same | the same, as others do it |
 //! | [`FsstMatch`] | codes of strings, an automaton | which of them match |
+//! | [`TwigMatch`] | documents as operations, twigs as bits | which twigs match |
+//! | [`TwigSeed`] | documents as events, query nodes | the same, as the paper does it |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
 
 mod bitmap;
@@ -45,6 +47,7 @@ mod results;
 mod strict;
 mod tape;
 mod tree_query;
+mod twig;
 
 pub use bitmap::{
     BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COA_WORDS, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs,
@@ -75,6 +78,7 @@ pub use tree_query::{
     NAMES_TILE, NamesCount, NamesCountArgs, NamesFill, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs,
     Trees,
 };
+pub use twig::{TWIG_WARPS, TwigGroups, TwigMatch, TwigMatchArgs, TwigSeed, TwigSeedArgs};
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
@@ -186,6 +190,8 @@ macro_rules! for_each_kernel {
             (FsstShared, fsst_shared, fsst_ladder),
             (FsstBuffered, fsst_buffered, fsst_ladder),
             (FsstMatch, fsst_match, fsst_match),
+            (TwigMatch, twig_match, twig),
+            (TwigSeed, twig_seed, twig_seed),
             (Copy16, copy_16, copy),
         }
     };

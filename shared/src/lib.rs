@@ -34,6 +34,7 @@ pub mod kernel;
 pub mod query;
 pub mod strict;
 pub mod tree;
+pub mod twig;
 pub mod units;
 pub mod view;
 pub mod wah;

@@ -2,6 +2,12 @@
 
 use std::fmt::Write as _;
 
+use anyhow::ensure;
+use warpath::device::{Accelerator, TwigSeedStage, TwigStage, TwigTasks};
+use warpath::twig::encode::{Compiled, Encoder};
+use warpath::twig::seed::SeedQueries;
+use warpath::twig::{Events, Twig, TwigSet, json, xml};
+
 use crate::random::Rng;
 
 /// What a node is called.
@@ -215,6 +221,12 @@ impl Node {
         Self { is_descendant, wanted, test, below }
     }
 
+    /// Takes all tests of values from it.
+    pub fn forget_values(&mut self) {
+        self.test = None;
+        self.below.iter_mut().for_each(Self::forget_values);
+    }
+
     /// The twig as XPath.
     #[must_use]
     pub fn to_xpath(&self, rng: &mut Rng) -> String {
@@ -316,5 +328,110 @@ fn literal(value: &Held) -> String {
     match value {
         Held::Number(_) => value.spelt(),
         Held::Word(word) => format!("'{}'", word.replace('\'', "''")),
+    }
+}
+
+/// Holds the kernels to the CPU and to what trying everything says: in each round so many documents and twigs by chance, on XML and JSON in turn, cut into tasks of several sizes.
+///
+/// # Errors
+/// The first difference, or what fails.
+pub fn suite<A: Accelerator>(
+    device: &A,
+    seed: u64,
+    rounds: usize,
+    (twigs, documents): (usize, usize),
+) -> anyhow::Result<()> {
+    let mut rng = Rng::new(seed);
+    for round in 0..rounds {
+        let is_json = round % 2 == 1;
+        // The paper's language is structure alone: in every other pair of rounds.
+        let is_seed = round % 4 >= 2;
+        let (mut set, mut seed_queries) = (TwigSet::default(), SeedQueries::default());
+        let mut asked = Vec::new();
+        for _ in 0..twigs {
+            let size = [1, 2, 3, 5, 8, 12, 60][rng.below(if is_seed { 6 } else { 7 })];
+            let mut node = Node::random(&mut rng, size, is_json || is_seed);
+            if is_seed {
+                node.forget_values();
+            }
+            let path = node.to_xpath(&mut rng);
+            let twig = Twig::parse(&path).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
+            asked.push((path, node, set.add(&twig)?));
+            if is_seed {
+                seed_queries.add(&twig)?;
+            }
+        }
+        seed_queries.fill();
+        let task_ops = [4096, 1, 3, 17][round % 4];
+        let (mut encoder, mut events) = (Encoder::new(&set).with_task_ops(task_ops), seed_queries.encoder());
+        let (mut texts, mut want) = (Vec::new(), Vec::new());
+        for number in 0..documents {
+            let document = if is_json { Doc::json(&mut rng) } else { Doc::xml(&mut rng) };
+            let text = if is_json { document.to_json() } else { document.to_xml(&mut rng) };
+            let mut matcher = set.matcher();
+            tell(&text, is_json, &mut matcher)?;
+            let mut found: Vec<_> = matcher.matches().collect();
+            found.sort_unstable();
+            for (path, node, twig) in &asked {
+                let is_match = node.matches(&document, is_json);
+                ensure!(found.contains(twig) == is_match, "the CPU differs: {path}\n{text}");
+            }
+            want.extend(found.into_iter().map(|twig| (number as u32, twig)));
+            tell(&text, is_json, &mut encoder)?;
+            encoder.finish(number as u32);
+            if is_seed {
+                tell(&text, is_json, &mut events)?;
+                ensure!(events.finish(), "too deep: {text}");
+            }
+            texts.push(text);
+        }
+        let programs = encoder.programs();
+        ensure!(programs.deep.is_empty(), "a document is too deep");
+        ensure!(task_ops == 4096 || !programs.merges.is_empty(), "no document was cut");
+        let mut stage =
+            TwigStage::new(device.queue()?, &Compiled::of(&set))?.with_room(1 + rng.below(4) * 50);
+        for _ in 0..2 {
+            let found = stage.run(TwigTasks {
+                ops: &programs.ops,
+                tasks: &programs.tasks,
+                merges: &programs.merges,
+                kept: programs.kept,
+            })?;
+            let mut found = set.answers(found);
+            found.sort_unstable();
+            if found != want {
+                let differs = |pair: &&(u32, _)| found.contains(pair) != want.contains(pair);
+                let first = found.iter().chain(&want).find(differs);
+                let told = first.map(|(document, twig)| {
+                    let path = asked.iter().find(|(.., of)| of == twig).map(|(path, ..)| path);
+                    (path, &texts[*document as usize])
+                });
+                anyhow::bail!("the kernel differs: {told:?}");
+            }
+        }
+        if is_seed {
+            for (queues, one) in [(1, true), (3, false)] {
+                let mut stage = TwigSeedStage::new(device, &seed_queries, queues)?;
+                let found = stage.run(&events.events, &events.documents, one)?;
+                let nodes = seed_queries.personalities.len();
+                for (number, text) in texts.iter().enumerate() {
+                    for ((path, _, twig), root) in asked.iter().zip(&seed_queries.roots) {
+                        let is_match = want.contains(&(number as u32, *twig));
+                        let said = found[number * nodes + root] == 1;
+                        ensure!(said == is_match, "the paper's kernel differs: {path}\n{text}");
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tells of a document.
+fn tell(text: &str, is_json: bool, events: &mut impl Events) -> anyhow::Result<()> {
+    if is_json {
+        json::read(text.as_bytes(), events).map_err(|fault| anyhow::anyhow!("{text}: {fault}"))
+    } else {
+        xml::read(text, events).map_err(|error| anyhow::anyhow!("{text}: {error}"))
     }
 }

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use warpath::twig::{Subscriptions, Twig, json, xml};
+use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
-use warpath_tests::twigs::{Doc, Node};
+use warpath_tests::twigs::{self, Doc, Node};
 
 /// Which of some queries match a document, by their numbers.
 fn of_json(queries: &[&str], document: &str) -> Vec<usize> {
@@ -87,6 +88,39 @@ fn random_twigs_match_as_the_oracle_says() {
     }
     assert_eq!(pairs, 100_000);
     assert!(matches > 15_000, "{matches}");
+}
+
+/// The kernels, emulated, beside the CPU and the oracle.
+#[test]
+fn kernels_match_as_the_oracle_says() -> anyhow::Result<()> {
+    twigs::suite(&Emulated::default(), 1, 8, (40, 6))
+}
+
+/// Twigs that are longer than a word, and nodes of twigs with as many children as can be.
+#[test]
+fn large_twigs() {
+    let path = |nodes: usize| (0..nodes).map(|at| format!("/n{}", at % 7)).collect::<String>();
+    let document = |nodes: usize| {
+        let open: String = (0..nodes).map(|at| format!("<n{}>", at % 7)).collect();
+        let close: String = (0..nodes).rev().map(|at| format!("</n{}>", at % 7)).collect();
+        open + &close
+    };
+    for nodes in [31, 32, 33, 64, 65, 200, 1024] {
+        assert!(
+            of_xml(&path(nodes), &document(nodes)) && of_xml(&path(nodes), &document(nodes + 1)),
+            "{nodes}"
+        );
+        assert!(!of_xml(&path(nodes), &document(nodes - 1)), "{nodes}");
+    }
+    for children in [1, 61, 62, 63] {
+        let all: String = (0..children).map(|at| format!("[c{at}/d]")).collect();
+        let elements = |but: usize| {
+            let all = (0..children).filter(|at| *at != but).map(|at| format!("<c{at}><d/></c{at}>"));
+            format!("<a>{}</a>", all.collect::<String>())
+        };
+        assert!(of_xml(&format!("/a{all}"), &elements(children)), "{children}");
+        assert!((0..children).all(|but| !of_xml(&format!("/a{all}"), &elements(but))), "{children}");
+    }
 }
 
 /// The twigs of the paper's figure 4: both paths are there, and no `c` has both.
@@ -207,9 +241,10 @@ fn what_is_no_subscription_is_told() {
     let deep = format!("/a{}{}", "[b".repeat(101), "]".repeat(101));
     let _ = writeln!(said, "{}", Twig::parse(&deep).unwrap_err());
     let mut subscriptions = Subscriptions::default();
-    let _ = writeln!(said, "{}", subscriptions.add("long", &"/a".repeat(33)).unwrap_err());
-    assert!(subscriptions.add("as long as can be", &"/a".repeat(32)).is_err());
-    subscriptions.add("as-long-as-can-be", &"/a".repeat(32)).unwrap();
+    let _ = writeln!(said, "{}", subscriptions.add("long", &"/a".repeat(1025)).unwrap_err());
+    let _ = writeln!(said, "{}", subscriptions.add("broad", &format!("/a{}", "[b]".repeat(64))).unwrap_err());
+    assert!(subscriptions.add("as long as can be", &"/a".repeat(1024)).is_err());
+    subscriptions.add("as-long-as-can-be", &"/a".repeat(1024)).unwrap();
     assert_snapshot!(said);
 }
 

@@ -8,9 +8,9 @@
 
 use std::collections::HashMap;
 
-use super::set::{TwigIx, TwigMatcher, TwigSet};
+use super::set::{TwigIx, TwigSet};
 use super::xpath::column;
-use super::{Events, Name, Twig, Value};
+use super::{Events, Name, Twig, TwigMatcher, Value};
 
 /// Subscriptions, in the order in which they were added.
 #[derive(Clone, Debug, Default)]

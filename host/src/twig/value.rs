@@ -149,6 +149,20 @@ pub(super) fn decode(spelt: &[u8], decoded: &mut Vec<u8>) {
     decoded.extend(std::iter::from_fn(|| decoder.next_byte()));
 }
 
+/// What a number is, if it is one, in bytes that are the same for numbers that are equal, and no others: into `key`, in place of what was there.
+pub(super) fn number_key(spelt: &[u8], key: &mut Vec<u8>) -> bool {
+    key.clear();
+    let Ok(end) = u32::try_from(spelt.len()) else { return false };
+    let text = Bytes(spelt);
+    let Some(number) = Decimal::read(Reader::text(&text, View::from_slice(&[])), 0, end) else {
+        return false;
+    };
+    let (is_negative, scale) = number.canonical(|digit| key.push(digit));
+    key.extend_from_slice(&scale.to_le_bytes());
+    key.push(u8::from(is_negative));
+    true
+}
+
 /// How a text compares with the number that another is, if it is one, too.
 fn numbers(text: &[u8], literal: &[u8]) -> Option<Ordering> {
     let end = u32::try_from(text.len()).ok()?;

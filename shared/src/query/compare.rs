@@ -215,6 +215,26 @@ impl<'a, T: Text> Decimal<'a, T> {
         Self { reader, negative: false, at: 0, end, scale: end as i64 }
     }
 
+    /// The digits from the first that is not zero to the last that is not, each told; then the sign and the power of ten: the same for numbers that
+    /// are equal, and no others. Zero has no digits, no sign and no power.
+    #[inline(always)]
+    pub fn canonical(mut self, mut digit: impl FnMut(u8)) -> (bool, i64) {
+        let (sign, scale, mut zeros) = (self.sign(), self.scale, 0);
+        while self.at < self.end {
+            let byte = self.next_digit();
+            if byte == b'0' {
+                zeros += 1;
+                continue;
+            }
+            while zeros > 0 {
+                digit(b'0');
+                zeros -= 1;
+            }
+            digit(byte);
+        }
+        (sign < 0, if sign == 0 { 0 } else { scale })
+    }
+
     /// -1, 0 or 1.
     #[inline(always)]
     const fn sign(&self) -> i32 {

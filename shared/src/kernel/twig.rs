@@ -1,0 +1,127 @@
+//! The kernels that ask twigs of documents ([`crate::twig`]).
+
+use super::{Kernel, SizeError, Sizes};
+use crate::twig::seed::{BLOCK, Personality};
+use crate::twig::{FarBit, GROUP_WORDS, GroupPlace, Matched, Op, Task, mask};
+use crate::view::{View, ViewMut};
+
+/// Warps of a block of [`TwigMatch`].
+pub const TWIG_WARPS: usize = 4;
+
+/// Twigs on a device, by groups.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TwigGroups<'a> {
+    /// The groups.
+    pub places: View<'a, GroupPlace>,
+    /// [`mask::COUNT`] masks of 32 words, group by group.
+    pub masks: View<'a, u64>,
+    /// Moves, of twice 32 words.
+    pub moves: View<'a, u64>,
+    /// Far moves.
+    pub far: View<'a, FarBit>,
+    /// For each group and row, of nodes with nothing below them: 0, or one more than which of its words.
+    pub leaves: View<'a, u16>,
+    /// The same of the other nodes.
+    pub inner: View<'a, u16>,
+    /// Words of rows, 32 each.
+    pub words: View<'a, u64>,
+    /// How many rows there are.
+    pub rows: u64,
+}
+
+/// Runs documents' programs on groups of twigs. A warp a group and some tasks.
+pub struct TwigMatch;
+
+/// Arguments of [`TwigMatch`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TwigMatchArgs<'a> {
+    /// What is asked.
+    pub groups: TwigGroups<'a>,
+    /// Programs. No task enters more than [`crate::twig::MAX_LEVELS`] levels, or leaves more than it has entered.
+    pub ops: View<'a, Op>,
+    /// Parts of them.
+    pub tasks: View<'a, Task>,
+    /// What is kept, by number and group, of 32 words each.
+    pub kept: ViewMut<'a, u64>,
+    /// What matches, in no order; what there is no room for is counted only.
+    pub matched: ViewMut<'a, Matched>,
+    /// One: how many there are, added to what it was.
+    pub count: ViewMut<'a, u32>,
+    /// Tasks of a warp.
+    pub tasks_a_warp: u64,
+}
+
+impl TwigMatchArgs<'_> {
+    /// Blocks of each group.
+    #[inline(always)]
+    pub const fn blocks_a_group(&self) -> usize {
+        self.tasks.len().div_ceil(self.tasks_a_warp as usize * TWIG_WARPS)
+    }
+}
+
+// SAFETY: `gpu/src/kernel/twig.rs` defines the entry so.
+unsafe impl Kernel for TwigMatch {
+    type Args<'a> = TwigMatchArgs<'a>;
+    const NAME: &'static str = "twig_match";
+    const THREADS: usize = 32 * TWIG_WARPS;
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        (args.blocks_a_group() * args.groups.places.len()) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let (sizes, groups) = (Sizes(Self::NAME), args.groups.places.len());
+        sizes.at_least("groups ≥ 1", groups, 1)?;
+        sizes.at_least("tasks ≥ 1", args.tasks.len(), 1)?;
+        sizes.at_least("tasks a warp ≥ 1", args.tasks_a_warp as usize, 1)?;
+        sizes.at_least("2³¹ > blocks", (1 << 31) - 1, args.blocks_a_group() * groups)?;
+        sizes.equal(
+            "masks = 5 × 32 × groups",
+            args.groups.masks.len(),
+            mask::COUNT * GROUP_WORDS * groups,
+        )?;
+        let rows = args.groups.rows as usize;
+        sizes.equal("leaves = rows × groups", args.groups.leaves.len(), rows * groups)?;
+        sizes.equal("inner = rows × groups", args.groups.inner.len(), rows * groups)?;
+        sizes.equal("words = whole rows", args.groups.words.len() % GROUP_WORDS, 0)?;
+        sizes.equal("kept = whole groups", args.kept.len() % (GROUP_WORDS * groups), 0)?;
+        sizes.equal("count = 1", args.count.len(), 1)
+    }
+}
+
+/// The kernel of Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering Using GPUs" (EDBT 2013), as a rival. A block 256 query
+/// nodes, a thread each, over all events of one document after the other.
+pub struct TwigSeed;
+
+/// Arguments of [`TwigSeed`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TwigSeedArgs<'a> {
+    /// The query nodes, [`BLOCK`] a block; threads without one are roots without children.
+    pub personalities: View<'a, Personality>,
+    /// Events of all documents, which have [`crate::twig::seed::LEVELS`] − 1 levels at most.
+    pub events: View<'a, u8>,
+    /// Where each document's events begin; and where the last one's end.
+    pub documents: View<'a, u32>,
+    /// For each document and query node, whether it is a root and matches.
+    pub matches: ViewMut<'a, u8>,
+}
+
+// SAFETY: `gpu/src/kernel/twig_seed.rs` defines the entry so.
+unsafe impl Kernel for TwigSeed {
+    type Args<'a> = TwigSeedArgs<'a>;
+    const NAME: &'static str = "twig_seed";
+    const THREADS: usize = BLOCK;
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        (args.personalities.len() / BLOCK * (args.documents.len() - 1)) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let (sizes, nodes) = (Sizes(Self::NAME), args.personalities.len());
+        sizes.at_least("query nodes ≥ 256", nodes, BLOCK)?;
+        sizes.equal("query nodes = whole blocks", nodes % BLOCK, 0)?;
+        sizes.at_least("documents ≥ 1", args.documents.len(), 2)?;
+        let documents = args.documents.len() - 1;
+        sizes.at_least("2³¹ > blocks", (1 << 31) - 1, nodes / BLOCK * documents)?;
+        sizes.equal("matches = query nodes × documents", args.matches.len(), nodes * documents)
+    }
+}
