@@ -19,6 +19,7 @@ mod tape;
 mod tape_nodes;
 mod tree_query;
 mod twig;
+mod twig_ops;
 mod twig_seed;
 mod wah;
 
@@ -42,6 +43,7 @@ pub use tape::{tape_lines, tape_minima, tape_pieces, tape_scan, tape_words};
 pub use tape_nodes::tape_nodes;
 pub use tree_query::{names_count, names_fill, tree_count, tree_fill};
 pub use twig::twig_match;
+pub use twig_ops::twig_ops;
 pub use twig_seed::twig_seed;
 pub use wah::{
     bin_words, coa_level, compress_atoms, compress_starts, decompress_scan, decompress_words, hybrid_tiles,

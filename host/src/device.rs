@@ -16,6 +16,7 @@ mod query;
 mod results;
 mod tree;
 mod twig;
+mod twig_lines;
 mod upload;
 
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 pub use tree::{TreeCut, Trees};
 pub use twig::{TwigSeedStage, TwigStage, TwigTasks};
+pub use twig_lines::{LinesMatched, TwigLinesStage};
 
 use crate::backend::Buffer;
 use crate::error::Error;
@@ -74,6 +76,10 @@ plain!(
     warpath_shared::twig::Matched,
     warpath_shared::twig::Op,
     warpath_shared::twig::Task,
+    warpath_shared::twig::dictionary::Entry,
+    warpath_shared::twig::dictionary::TagPlace,
+    warpath_shared::twig::dictionary::TestList,
+    warpath_shared::twig::dictionary::ValueTest,
     warpath_shared::twig::seed::Personality,
 );
 

@@ -32,6 +32,7 @@ pub mod json;
 mod jsonpath;
 mod layout;
 mod matcher;
+pub mod names;
 mod resolve;
 mod rows;
 pub mod seed;

@@ -35,6 +35,7 @@
 //! | [`FsstMeasure`], [`CountScan`] | codes of strings | splits, where there are none |
 //! | [`FsstLengths`], [`CountScan`], [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | the same | the same, as others do it |
 //! | [`FsstMatch`] | codes of strings, an automaton | which of them match |
+//! | [`TwigOps`] | text, trees, names and values of twigs | records as operations |
 //! | [`TwigMatch`] | documents as operations, twigs as bits | which twigs match |
 //! | [`TwigSeed`] | documents as events, query nodes | the same, as the paper does it |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
@@ -78,7 +79,10 @@ pub use tree_query::{
     NAMES_TILE, NamesCount, NamesCountArgs, NamesFill, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs,
     Trees,
 };
-pub use twig::{TWIG_WARPS, TwigGroups, TwigMatch, TwigMatchArgs, TwigSeed, TwigSeedArgs};
+pub use twig::{
+    TWIG_OPS_THREADS, TWIG_WARPS, TwigGroups, TwigMatch, TwigMatchArgs, TwigOps, TwigOpsArgs, TwigSeed,
+    TwigSeedArgs,
+};
 
 use crate::index::Monoid;
 use crate::index::level::{KindReads, KindWrites};
@@ -190,6 +194,7 @@ macro_rules! for_each_kernel {
             (FsstShared, fsst_shared, fsst_ladder),
             (FsstBuffered, fsst_buffered, fsst_ladder),
             (FsstMatch, fsst_match, fsst_match),
+            (TwigOps, twig_ops, twig_ops),
             (TwigMatch, twig_match, twig),
             (TwigSeed, twig_seed, twig_seed),
             (Copy16, copy_16, copy),

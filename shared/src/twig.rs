@@ -3,13 +3,19 @@
 //! A document is a program of [`Op`]s, the same for all groups of twigs. What a group makes of it is told by its masks and rows:
 //!
 //! ```text
-//! <a><b/><c><d/></c></a>      enter · leaf b · enter · leaf d · pass c · exit · leaf c · pass a · exit · leaf a · answer
+//! <a><b/><c><d/></c></a>      enter · leaf b · enter · leaf d · pass c · tell c · exit · pass a · tell a · exit · answer
 //! ```
 //!
 //! A part of a document is such a program, too: where it ends a node that began before it, it *stores* what it found, and another program *loads* that.
 
+pub mod dictionary;
+pub mod program;
+
 /// Words of 64 bits of a group, whose twigs are asked together.
 pub const GROUP_WORDS: usize = 32;
+
+/// No row, name or list of tests.
+pub const NONE: u32 = u32::MAX;
 
 /// Levels below the document that a program may enter.
 pub const MAX_LEVELS: usize = 16;
@@ -26,6 +32,8 @@ pub enum OpKind {
     Leaf = 2,
     /// The node that ends next has passed this row.
     Pass = 3,
+    /// The nodes of this row that have nothing below them are found when the node ends next that was entered.
+    Tell = 8,
     /// What was found is kept under this number; nothing is found then.
     Store = 4,
     /// What was kept under this number is found.
@@ -42,7 +50,7 @@ pub enum OpKind {
 pub struct Op(pub u32);
 
 /// The bits of an operand.
-const OPERAND_BITS: u32 = 29;
+const OPERAND_BITS: u32 = 28;
 
 impl Op {
     /// Operands are less than this.

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use anyhow::ensure;
-use warpath::device::{Accelerator, TwigSeedStage, TwigStage, TwigTasks};
+use warpath::device::{Accelerator, TwigLinesStage, TwigSeedStage, TwigStage, TwigTasks};
 use warpath::twig::encode::{Compiled, Encoder};
+use warpath::twig::names::Names;
 use warpath::twig::seed::SeedQueries;
-use warpath::twig::{Events, Twig, TwigSet, json, xml};
+use warpath::twig::{Events, Twig, TwigIx, TwigSet, json, xml};
 
 use crate::random::Rng;
 
@@ -409,6 +410,9 @@ pub fn suite<A: Accelerator>(
                 anyhow::bail!("the kernel differs: {told:?}");
             }
         }
+        if is_json {
+            lines(device, &set, &texts, &want, &mut rng)?;
+        }
         if is_seed {
             for (queues, one) in [(1, true), (3, false)] {
                 let mut stage = TwigSeedStage::new(device, &seed_queries, queues)?;
@@ -423,6 +427,63 @@ pub fn suite<A: Accelerator>(
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Documents as lines, between others that are blank, malformed, or too deep for a device.
+fn lines<A: Accelerator>(
+    device: &A,
+    set: &TwigSet,
+    texts: &[String],
+    want: &[(u32, TwigIx)],
+    rng: &mut Rng,
+) -> anyhow::Result<()> {
+    let deep = format!("{}3{}", "{\"a\":[".repeat(20), "]}".repeat(20));
+    let (mut all, mut numbers, mut unfit, mut faulty) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut lines = 0_i32;
+    for text in texts {
+        match rng.below(6) {
+            0 => all.push('\n'),
+            1 => {
+                all.push_str("{\"a\":[}\n");
+                faulty.push(lines);
+            }
+            2 => {
+                all.push_str(&deep);
+                all.push('\n');
+                unfit.push(lines);
+            }
+            _ => lines -= 1,
+        }
+        lines += 1;
+        numbers.push(lines);
+        all.push_str(text);
+        all.push('\n');
+        lines += 1;
+    }
+    let room = 1 + rng.below(2) * 500;
+    let mut stage =
+        TwigLinesStage::new(device.queue()?, &Compiled::of(set), &Names::of(set))?.with_room(room);
+    for _ in 0..2 {
+        let mut found = stage.run(all.as_bytes())?;
+        found.unfit.sort_unstable();
+        ensure!(found.lines == lines as usize, "{} lines, and not {lines}", found.lines);
+        ensure!(
+            found.faults.iter().map(|fault| fault.line as i32).eq(faulty.iter().copied()),
+            "other faults"
+        );
+        ensure!(found.unfit.iter().map(|line| *line as i32).eq(unfit.iter().copied()), "others do not fit");
+        // Twigs of which nothing is asked match what is blank, too: it is no document.
+        let mut answers = set.answers(found.matched);
+        answers.sort_unstable();
+        let mut want: Vec<_> =
+            want.iter().map(|(document, twig)| (numbers[*document as usize] as u32, *twig)).collect();
+        want.sort_unstable();
+        let differs = |pair: &&(u32, TwigIx)| answers.contains(pair) != want.contains(pair);
+        let first = answers.iter().chain(&want).find(differs);
+        let line = first.map(|(line, twig)| (all.lines().nth(*line as usize), twig));
+        ensure!(first.is_none() && answers == want, "lines differ: {line:?}");
     }
     Ok(())
 }

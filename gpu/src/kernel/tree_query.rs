@@ -27,7 +27,7 @@ use super::query::{Column, CountSink, FillSink, is_set};
 use crate::text::PartText;
 
 /// The trees of a partition as one thread sees them.
-struct Records<'a>(Trees<'a>);
+pub(super) struct Records<'a>(pub Trees<'a>);
 
 impl Text for Records<'_> {
     #[inline(always)]
@@ -69,7 +69,7 @@ fn line(trees: &Trees<'_>) -> Option<usize> {
 
 /// The root of the record on a line, if there is one and it has no fault.
 #[inline(always)]
-fn root(trees: &Trees<'_>, line: usize) -> Option<TapeIx> {
+pub(super) fn root(trees: &Trees<'_>, line: usize) -> Option<TapeIx> {
     let (root, next) = (trees.roots.get(line), trees.roots.get(line + 1));
     (root != next && !is_set(trees.faulty, line)).then_some(root)
 }

@@ -31,6 +31,7 @@ const ENTER: u32 = OpKind::Enter as u32;
 const EXIT: u32 = OpKind::Exit as u32;
 const LEAF: u32 = OpKind::Leaf as u32;
 const PASS: u32 = OpKind::Pass as u32;
+const TELL: u32 = OpKind::Tell as u32;
 const STORE: u32 = OpKind::Store as u32;
 const LOAD: u32 = OpKind::Load as u32;
 const POP: u32 = OpKind::Pop as u32;
@@ -73,10 +74,10 @@ impl<'a> Group<'a> {
     #[inline(always)]
     fn placed(&self, op: Op) -> u32 {
         let kind = op.kind();
-        if kind != LEAF && kind != PASS {
+        if kind != LEAF && kind != PASS && kind != TELL {
             return op.0 + 1;
         }
-        let of = if kind == LEAF { self.groups.leaves } else { self.groups.inner };
+        let of = if kind == PASS { self.groups.inner } else { self.groups.leaves };
         let at = self.number * self.groups.rows as usize + op.operand() as usize;
         // SAFETY: checked off the device, and no kernel writes it.
         let known = unsafe { load_readonly_u16(of.at(at, 1)) } as u32;
@@ -170,7 +171,7 @@ pub unsafe fn twig_match(args: TwigMatchArgs<'_>) {
     while at < end {
         let task = args.tasks.get(at);
         at += 1;
-        let (mut found, mut passed, mut depth) = (0_u64, 0_u64, 0_u32);
+        let (mut found, mut passed, mut told_by_end, mut depth) = (0_u64, 0_u64, 0_u64, 0_u32);
         let mut next = task.begin;
         while next < task.end {
             let mine = next + lane;
@@ -196,21 +197,22 @@ pub unsafe fn twig_match(args: TwigMatchArgs<'_>) {
                         found = 0;
                     }
                     PASS => passed |= group.word(op.operand()),
+                    TELL => told_by_end |= group.word(op.operand()),
                     EXIT => {
-                        let mut told = 0;
+                        let mut told = told_by_end;
                         // SAFETY: all lanes are here.
                         if unsafe { warp_vote_any(ALL, found != 0) } {
                             // SAFETY: all lanes are here.
                             if unsafe { warp_vote_any(ALL, passed != 0) } {
                                 // SAFETY: all lanes are here.
-                                told = unsafe { group.satisfied(found) } & passed;
+                                told |= unsafe { group.satisfied(found) } & passed;
                             }
                             told |= found & group.descendant;
                         }
                         depth -= 1;
                         // SAFETY: as above, and written before.
                         found = told | unsafe { column.offset(depth * GROUP_WORDS as u32).read() };
-                        passed = 0;
+                        (passed, told_by_end) = (0, 0);
                     }
                     STORE => {
                         // SAFETY: one task stores under a number, and this lane's word has no other writer.

@@ -21,9 +21,9 @@ const FOUND_BELOW: u8 = 0x02;
 /// An entry's bits of the push stack.
 const PUSH: u8 = 0xf0;
 
-/// Bytes of the stacks, and of the slots.
+/// Entries of the stacks, and words of slots.
 const STACK: usize = LEVELS * BLOCK;
-const SLOTS: usize = LEVELS * BLOCK * CHILDREN;
+const _: () = assert!(CHILDREN == 4, "the slots of a node are a word");
 
 /// Asks 256 query nodes of one document.
 ///

@@ -46,7 +46,7 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 23] = modules![
+const MODULES: [KernelModule; 24] = modules![
     "index",
     "slots",
     "slots_loose",
@@ -67,6 +67,7 @@ const MODULES: [KernelModule; 23] = modules![
     "fsst",
     "fsst_ladder",
     "fsst_match",
+    "twig_ops",
     "twig",
     "twig_seed",
     "copy"

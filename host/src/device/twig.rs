@@ -3,6 +3,7 @@
 use warpath_shared::kernel::{TwigGroups, TwigMatch, TwigMatchArgs, TwigSeed, TwigSeedArgs};
 use warpath_shared::twig::seed::{BLOCK, Personality};
 use warpath_shared::twig::{FarBit, GROUP_WORDS, GroupPlace, Matched, Op, Task};
+use warpath_shared::view::{View, ViewMut};
 
 use super::memory::Downloads;
 use super::{Accelerator, Slot, launch};
@@ -30,12 +31,11 @@ pub struct TwigTasks<'a> {
     pub kept: u32,
 }
 
-/// What asks twigs of documents on a device, in arrays that are kept from batch to batch.
-pub struct TwigStage<A: Accelerator> {
-    device: A,
+/// Twigs on a device, and what matches them.
+pub(super) struct GroupStage<A: Accelerator> {
     groups: usize,
     rows: usize,
-    /// How many elements each of the twigs' arrays has, in the order in which they stand here.
+    /// How many elements the other arrays have: masks, moves, far moves, places of rows, words.
     lens: [usize; 5],
     places: Slot<A, GroupPlace>,
     masks: Slot<A, u64>,
@@ -44,23 +44,15 @@ pub struct TwigStage<A: Accelerator> {
     leaves: Slot<A, u16>,
     inner: Slot<A, u16>,
     words: Slot<A, u64>,
-    ops: Slot<A, Op>,
-    tasks: Slot<A, Task>,
-    merges: Slot<A, Task>,
     kept: Slot<A, u64>,
     matched: Slot<A, Matched>,
     count: Slot<A, u32>,
     room: usize,
 }
 
-impl<A: Accelerator> TwigStage<A> {
-    /// On a queue, with these twigs.
-    ///
-    /// # Errors
-    /// [`Error::Device`].
-    pub fn new(device: A, twigs: &Compiled) -> Result<Self, Error> {
+impl<A: Accelerator> GroupStage<A> {
+    pub fn new(device: &A, twigs: &Compiled) -> Result<Self, Error> {
         let mut stage = Self {
-            device,
             groups: twigs.places.len(),
             rows: twigs.rows,
             lens: [
@@ -77,15 +69,11 @@ impl<A: Accelerator> TwigStage<A> {
             leaves: Slot::default(),
             inner: Slot::default(),
             words: Slot::default(),
-            ops: Slot::default(),
-            tasks: Slot::default(),
-            merges: Slot::default(),
             kept: Slot::default(),
             matched: Slot::default(),
             count: Slot::default(),
-            room: MATCHED,
+            room: 0,
         };
-        let device = &stage.device;
         device.upload(stage.places.room(device, twigs.places.len())?, 0, &twigs.places)?;
         device.upload(stage.masks.room(device, twigs.masks.len())?, 0, &twigs.masks)?;
         device.upload(stage.moves.room(device, twigs.moves.len())?, 0, &twigs.moves)?;
@@ -94,6 +82,81 @@ impl<A: Accelerator> TwigStage<A> {
         device.upload(stage.inner.room(device, twigs.inner.len())?, 0, &twigs.inner)?;
         device.upload(stage.words.room(device, twigs.words.len())?, 0, &twigs.words)?;
         Ok(stage)
+    }
+
+    /// Whether there are no twigs.
+    pub fn is_empty(&self) -> bool {
+        self.groups == 0
+    }
+
+    /// Makes room for so many matches, and forgets those of before.
+    pub fn start(&mut self, device: &A, room: usize) -> Result<(), Error> {
+        self.room = room;
+        self.matched.room(device, room)?;
+        device.zero(self.count.room(device, 1)?, 0, 1)
+    }
+
+    /// How many matches there are.
+    pub fn count(&self) -> &Slot<A, u32> {
+        &self.count
+    }
+
+    /// The matches.
+    pub fn matched(&self) -> &Slot<A, Matched> {
+        &self.matched
+    }
+
+    /// The arguments of a launch over tasks that keep something under so many numbers.
+    pub fn args<'a>(
+        &'a mut self,
+        device: &'a A,
+        ops: View<'a, Op>,
+        tasks: View<'a, Task>,
+        kept: u32,
+    ) -> Result<TwigMatchArgs<'a>, Error> {
+        let [masks, moves, far, at, words] = self.lens;
+        let tasks_a_warp = (tasks.len() * self.groups / WARPS).clamp(1, TASKS_A_WARP) as u64;
+        let kept = kept as usize * self.groups * GROUP_WORDS;
+        Ok(TwigMatchArgs {
+            groups: TwigGroups {
+                places: device.view(self.places.get()?, self.groups),
+                masks: device.view(self.masks.get()?, masks),
+                moves: device.view(self.moves.get()?, moves),
+                far: device.view(self.far.get()?, far),
+                leaves: device.view(self.leaves.get()?, at),
+                inner: device.view(self.inner.get()?, at),
+                words: device.view(self.words.get()?, words),
+                rows: self.rows as u64,
+            },
+            ops,
+            tasks,
+            kept: device.view_mut(self.kept.room(device, kept)?, kept),
+            matched: device.view_mut(self.matched.get_mut()?, self.room),
+            count: device.view_mut(self.count.get_mut()?, 1),
+            tasks_a_warp,
+        })
+    }
+}
+
+/// What asks twigs of documents on a device, in arrays that are kept from batch to batch.
+pub struct TwigStage<A: Accelerator> {
+    device: A,
+    groups: GroupStage<A>,
+    ops: Slot<A, Op>,
+    tasks: Slot<A, Task>,
+    merges: Slot<A, Task>,
+    room: usize,
+}
+
+impl<A: Accelerator> TwigStage<A> {
+    /// On a queue, with these twigs.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn new(device: A, twigs: &Compiled) -> Result<Self, Error> {
+        let groups = GroupStage::new(&device, twigs)?;
+        let (ops, tasks, merges) = (Slot::default(), Slot::default(), Slot::default());
+        Ok(Self { device, groups, ops, tasks, merges, room: MATCHED })
     }
 
     /// With room for so many matches at first. Where there are more, the tasks run again.
@@ -124,68 +187,49 @@ impl<A: Accelerator> TwigStage<A> {
     /// As for [`run`](Self::run).
     pub fn run_into(&mut self, programs: TwigTasks<'_>, found: &mut Vec<Matched>) -> Result<(), Error> {
         found.clear();
-        if self.groups == 0 || programs.tasks.is_empty() {
+        if self.groups.is_empty() || programs.tasks.is_empty() {
             return Ok(());
         }
         let device = &self.device;
         self.ops.room(device, programs.ops.len())?;
         self.tasks.room(device, programs.tasks.len())?;
         self.merges.room(device, programs.merges.len())?;
-        let kept = programs.kept as usize * self.groups * GROUP_WORDS;
-        self.kept.room(device, kept)?;
-        self.count.room(device, 1)?;
-        // SAFETY: what is copied is borrowed until this returns, and a download waits for it.
-        unsafe {
-            device.upload_later(self.ops.get_mut()?, 0, programs.ops)?;
-            device.upload_later(self.tasks.get_mut()?, 0, programs.tasks)?;
-            device.upload_later(self.merges.get_mut()?, 0, programs.merges)?;
+        // SAFETY: what is copied is borrowed until this returns, and the device is waited for before, also where something fails.
+        let done = unsafe {
+            device
+                .upload_later(self.ops.get_mut()?, 0, programs.ops)
+                .and_then(|()| device.upload_later(self.tasks.get_mut()?, 0, programs.tasks))
+                .and_then(|()| device.upload_later(self.merges.get_mut()?, 0, programs.merges))
+        };
+        let done = done.and_then(|()| self.ask(&programs, found));
+        if done.is_err() {
+            self.device.wait()?;
         }
-        loop {
-            self.matched.room(&self.device, self.room)?;
-            self.device.zero(self.count.get_mut()?, 0, 1)?;
-            for is_merge in [false, true] {
-                let count = if is_merge { programs.merges.len() } else { programs.tasks.len() };
-                if count > 0 {
-                    self.launch(is_merge, count, programs.ops.len(), kept)?;
-                }
-            }
-            let device = &self.device;
-            let mut count = [0];
-            device.download(self.count.get()?, 0, &mut count)?;
-            let count = count[0] as usize;
-            if count <= self.room {
-                found.resize(count, Matched::default());
-                let mut downloads = Downloads::new(device);
-                downloads.add(&self.matched, 0, found)?;
-                return downloads.run();
-            }
-            self.room = count + count / 4;
-        }
+        done
     }
 
-    fn launch(&mut self, is_merge: bool, count: usize, ops: usize, kept: usize) -> Result<(), Error> {
-        let Self { device, groups, rows, room, .. } = self;
-        let [masks, moves, far, at, words] = self.lens;
-        let tasks = if is_merge { &self.merges } else { &self.tasks };
-        let args = TwigMatchArgs {
-            groups: TwigGroups {
-                places: device.view(self.places.get()?, *groups),
-                masks: device.view(self.masks.get()?, masks),
-                moves: device.view(self.moves.get()?, moves),
-                far: device.view(self.far.get()?, far),
-                leaves: device.view(self.leaves.get()?, at),
-                inner: device.view(self.inner.get()?, at),
-                words: device.view(self.words.get()?, words),
-                rows: *rows as u64,
-            },
-            ops: device.view(self.ops.get()?, ops),
-            tasks: device.view(tasks.get()?, count),
-            kept: device.view_mut(self.kept.get_mut()?, kept),
-            matched: device.view_mut(self.matched.get_mut()?, *room),
-            count: device.view_mut(self.count.get_mut()?, 1),
-            tasks_a_warp: (count * *groups / WARPS).clamp(1, TASKS_A_WARP) as u64,
-        };
-        launch::<A, TwigMatch>(device, &args)
+    fn ask(&mut self, programs: &TwigTasks<'_>, found: &mut Vec<Matched>) -> Result<(), Error> {
+        let Self { device, groups, ops, tasks, merges, room } = self;
+        loop {
+            groups.start(device, *room)?;
+            for (tasks, count) in [(&*tasks, programs.tasks.len()), (&*merges, programs.merges.len())] {
+                if count > 0 {
+                    let ops = device.view(ops.get()?, programs.ops.len());
+                    let args = groups.args(device, ops, device.view(tasks.get()?, count), programs.kept)?;
+                    launch::<A, TwigMatch>(device, &args)?;
+                }
+            }
+            let mut count = [0];
+            device.download(groups.count().get()?, 0, &mut count)?;
+            let count = count[0] as usize;
+            if count <= *room {
+                found.resize(count, Matched::default());
+                let mut downloads = Downloads::new(device);
+                downloads.add(groups.matched(), 0, found)?;
+                return downloads.run();
+            }
+            *room = count + count / 4;
+        }
     }
 }
 
@@ -297,8 +341,8 @@ impl<A: Accelerator> Lane<A> {
         let (documents, matches) = unsafe {
             let (len, count) = (range.len() + 1, range.len() * queries);
             (
-                warpath_shared::view::View::from_raw(documents.at(range.start, len), len),
-                warpath_shared::view::ViewMut::from_raw(matches.at(range.start * queries, count), count),
+                View::from_raw(documents.at(range.start, len), len),
+                ViewMut::from_raw(matches.at(range.start * queries, count), count),
             )
         };
         let args = TwigSeedArgs {

@@ -165,21 +165,29 @@ impl Rows for Written<'_> {
 
     fn exit(&mut self, rows: &[RowIx]) {
         let Self { set, programs, seen, .. } = self;
-        let passed = rows.iter().filter(|row| !set.rows.get(**row).inner.is_empty());
-        programs.ops.extend(passed.map(|row| Op::new(OpKind::Pass, *row)));
-        programs.ops.push(Op::new(OpKind::Exit, 0));
         seen.pop();
-        self.leaf(rows);
+        let Some(seen) = seen.last_mut() else { return };
+        for row in rows {
+            let found = set.rows.get(*row);
+            if !found.inner.is_empty() {
+                programs.ops.push(Op::new(OpKind::Pass, *row));
+            }
+            if !found.leaves.is_empty() && (*row >= 64 || *seen >> row & 1 == 0) {
+                *seen |= if *row < 64 { 1 << row } else { 0 };
+                programs.ops.push(Op::new(OpKind::Tell, *row));
+            }
+        }
+        programs.ops.push(Op::new(OpKind::Exit, 0));
     }
 }
 
 /// Cuts a document's program into tasks that can run at the same time, and what joins them.
 ///
 /// ```text
-/// program    enter · leaf a · enter · leaf b ┊ leaf c · pass d · exit · leaf d · pass e · exit · answer
-/// tasks      enter · leaf a · enter · leaf b · store 2 · pop · store 1 · pop · store 0
-///            leaf c · store 3 · leaf d · store 4 · store 5
-/// the rest   load 0 · enter · load 1 · enter · load 2 · load 3 · pass d · exit · load 4 · pass e · exit · load 5 · answer
+/// program    enter · leaf a · enter · leaf b ┊ leaf c · pass d · exit · leaf f · pass e · exit · answer
+/// tasks      enter · leaf a · enter · leaf b · store 0 · pop · store 1 · pop · store 2
+///            leaf c · store 3 · leaf f · store 4 · store 5
+/// the rest   load 2 · enter · load 1 · enter · load 0 · load 3 · pass d · exit · load 4 · pass e · exit · load 5 · answer
 /// ```
 fn cut(programs: &mut Programs, ops: &[Op], task_ops: usize, number: u32) {
     let mut merge = Vec::new();
@@ -198,7 +206,7 @@ fn cut(programs: &mut Programs, ops: &[Op], task_ops: usize, number: u32) {
             let next = ops[at];
             at += 1;
             match next.kind() {
-                kind if kind == op(OpKind::Pass) => passed.push(next),
+                kind if kind == op(OpKind::Pass) || kind == op(OpKind::Tell) => passed.push(next),
                 kind if kind == op(OpKind::Exit) && depth == 0 => {
                     // It began before this task.
                     merge.push(keep(&mut programs.ops));

@@ -197,6 +197,11 @@ impl TwigSet {
         TwigMatcher::new(self)
     }
 
+    /// The names that elements, or members, are asked for, and what these are called.
+    pub(super) fn elements(&self) -> impl Iterator<Item = (&[u8], TagIx)> {
+        self.elements.iter().map(|(name, tag)| (&**name, *tag))
+    }
+
     #[inline]
     pub(super) fn tag(&self, name: Name<'_>) -> TagIx {
         match name {

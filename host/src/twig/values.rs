@@ -55,6 +55,26 @@ impl Values {
         }
     }
 
+    /// The strings that are looked up, and their rows.
+    pub fn strings(&self) -> impl Iterator<Item = (&[u8], RowIx)> {
+        self.strings.iter().map(|(key, row)| (&**key, *row))
+    }
+
+    /// The keys of numbers that are looked up, and their rows.
+    pub fn numbers(&self) -> impl Iterator<Item = (&[u8], RowIx)> {
+        self.numbers.iter().map(|(key, row)| (&**key, *row))
+    }
+
+    /// The rows of `false`, `true` and `null`.
+    pub fn literals(&self) -> [Option<RowIx>; 3] {
+        self.literals
+    }
+
+    /// Tests that are tried, and their rows.
+    pub fn others(&self) -> impl Iterator<Item = (&[ValueTest], RowIx)> {
+        self.others.iter().map(|(tests, row)| (&**tests, *row))
+    }
+
     /// Tells the rows of nodes whose tests a value passes.
     #[inline]
     pub fn passed(&self, value: Value<'_>, Scratch { key }: &mut Scratch, mut row: impl FnMut(RowIx)) {

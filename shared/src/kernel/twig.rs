@@ -1,9 +1,65 @@
 //! The kernels that ask twigs of documents ([`crate::twig`]).
 
-use super::{Kernel, SizeError, Sizes};
+use super::{Kernel, SizeError, Sizes, Trees};
+use crate::twig::dictionary::Dictionary;
+use crate::twig::program::OPS_A_NODE;
 use crate::twig::seed::{BLOCK, Personality};
 use crate::twig::{FarBit, GROUP_WORDS, GroupPlace, Matched, Op, Task, mask};
 use crate::view::{View, ViewMut};
+
+/// Threads of a block of [`TwigOps`].
+pub const TWIG_OPS_THREADS: usize = 64;
+
+/// Makes programs of the records of a partition, of their trees. A thread a line.
+pub struct TwigOps;
+
+/// Arguments of [`TwigOps`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TwigOpsArgs<'a> {
+    /// The records.
+    pub trees: Trees<'a>,
+    /// What twigs ask of names and values.
+    pub dictionary: Dictionary<'a>,
+    /// Where line *l* has its first node *n*, its program begins at [`OPS_A_NODE`] (*n* + *l*).
+    pub ops: ViewMut<'a, Op>,
+    /// The program of each line: nothing where there is no record, or a faulty one, or one that does not fit.
+    pub tasks: ViewMut<'a, Task>,
+    /// Lines that do not fit: that go deeper than a device does, or pass more tests than there is room for. In no order; what there is no room for is counted only.
+    pub unfit: ViewMut<'a, u32>,
+    /// One: how many there are, added to what it was.
+    pub unfit_count: ViewMut<'a, u32>,
+}
+
+// SAFETY: `gpu/src/kernel/twig_ops.rs` defines the entry so.
+unsafe impl Kernel for TwigOps {
+    type Args<'a> = TwigOpsArgs<'a>;
+    const NAME: &'static str = "twig_ops";
+    const THREADS: usize = TWIG_OPS_THREADS;
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        args.trees.lines().div_ceil(TWIG_OPS_THREADS) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let (sizes, lines) = (Sizes(Self::NAME), args.trees.lines());
+        sizes.at_least("text ≥ 4", args.trees.text.len(), 4)?;
+        sizes.at_least("line starts ≥ 2", args.trees.line_starts.len(), 2)?;
+        sizes.at_least("32 × faulty bits ≥ lines", 32 * args.trees.faulty.len(), lines)?;
+        sizes.equal("roots = line starts", args.trees.roots.len(), args.trees.line_starts.len())?;
+        let ops = OPS_A_NODE * (args.trees.nodes.len() + lines);
+        sizes.at_least("operations ≥ 4 × (nodes + lines)", args.ops.len(), ops)?;
+        sizes.equal("tasks = lines", args.tasks.len(), lines)?;
+        sizes.holds(
+            "entries = 2ⁿ",
+            args.dictionary.entries.len().is_power_of_two(),
+            args.dictionary.entries.len(),
+            0,
+        )?;
+        sizes.at_least("names ≥ 1", args.dictionary.tags.len(), 1)?;
+        sizes.at_least("lists ≥ 1", args.dictionary.lists.len(), 1)?;
+        sizes.at_least("rows ≥ 1", args.dictionary.rows.len(), 1)?;
+        sizes.equal("count = 1", args.unfit_count.len(), 1)
+    }
+}
 
 /// Warps of a block of [`TwigMatch`].
 pub const TWIG_WARPS: usize = 4;

@@ -1,0 +1,61 @@
+//! Records as programs for [`twig`](super::twig): [`warpath_shared::twig::program`].
+//!
+//! *Threads*: a thread a line walks the line's tree, looks names and tested values up in one table, and writes operations to a place that is known before: four for each node. *Memory*: no stack, for nodes have links
+//! upwards; of levels it knows how deep they are and, in a bit, whether `*` was told. *Cost*: the bytes of each name, and of each value that has a test, read twice, one at a time.
+
+use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_device;
+use cuda_std::kernel;
+use cuda_std::thread::index_1d;
+use warpath_shared::kernel::TwigOpsArgs;
+use warpath_shared::query::tree::Trees as _;
+use warpath_shared::twig::program::{OPS_A_NODE, write};
+use warpath_shared::twig::{Op, OpKind, Task};
+
+use super::tree_query::{Records, root};
+
+/// Writes the program of each line.
+///
+/// # Safety
+/// Launched as [`TwigOps`](warpath_shared::kernel::TwigOps) says, with sizes that its check accepts.
+#[kernel(launch_bounds(64, 8))]
+pub unsafe fn twig_ops(args: TwigOpsArgs<'_>) {
+    let (line, records) = (index_1d() as usize, Records(args.trees));
+    if line >= args.trees.lines() {
+        return;
+    }
+    let place = |line: usize| OPS_A_NODE * (args.trees.roots.get(line) as usize + line);
+    let (begin, room) = (place(line), place(line + 1) - 1);
+    let mut task = Task { begin: begin as u32, end: begin as u32 };
+    if let Some(root) = root(&args.trees, line) {
+        let mut end = begin;
+        let fits = write(
+            &args.dictionary,
+            &records,
+            |at| records.tape_node(at),
+            root,
+            |op: Op| {
+                let fits = end < room;
+                if fits {
+                    // SAFETY: the places from `begin` on are this line's alone.
+                    unsafe { args.ops.set(end, op) };
+                    end += 1;
+                }
+                fits
+            },
+        );
+        if fits {
+            // SAFETY: as above; one place was left for this.
+            unsafe { args.ops.set(end, Op::new(OpKind::Answer, line as u32)) };
+            task.end = end as u32 + 1;
+        } else {
+            // SAFETY: the word is only touched so during a launch.
+            let at = unsafe { atomic_fetch_add_u32_relaxed_device(args.unfit_count.at(0, 1), 1) } as usize;
+            if at < args.unfit.len() {
+                // SAFETY: the place is this line's alone.
+                unsafe { args.unfit.set(at, line as u32) };
+            }
+        }
+    }
+    // SAFETY: as above.
+    unsafe { args.tasks.set(line, task) };
+}

@@ -1,0 +1,205 @@
+//! Twigs asked of the records of a partition, all on a device but for records that are out of the ordinary.
+
+use warpath_shared::kernel::{TwigMatch, TwigOps, TwigOpsArgs};
+use warpath_shared::twig::dictionary::{Dictionary, Entry, TagPlace, TestList, ValueTest};
+use warpath_shared::twig::program::OPS_A_NODE;
+use warpath_shared::twig::{Matched, Op, Task};
+
+use super::index::IndexStage;
+use super::lines::Lines;
+use super::memory::Downloads;
+use super::tree::{TreeCut, TreeStage};
+use super::twig::GroupStage;
+use super::{Accelerator, Slot, launch};
+use crate::answer::LineFault;
+use crate::error::Error;
+use crate::tree::line_fault;
+use crate::twig::encode::Compiled;
+use crate::twig::names::Names;
+
+/// Lines for which there is room to say that the host has to read them. Where there are more, it reads all.
+const UNFIT: usize = 1 << 16;
+/// Bytes of text a match for which there is room at first. Where there are more matches, programs run again.
+const BYTES_OF_A_MATCH: usize = 64;
+
+/// What records match.
+#[derive(Clone, Debug, Default)]
+pub struct LinesMatched {
+    /// What was found, with lines counted from 0 as documents, in no order.
+    pub matched: Vec<Matched>,
+    /// Lines that the host has to ask itself: they go deeper than a device does, or pass very many tests.
+    pub unfit: Vec<u32>,
+    /// Faulty lines, of which nothing was asked.
+    pub faults: Vec<LineFault>,
+    /// How many lines there are.
+    pub lines: usize,
+}
+
+/// What asks twigs of records on a device, in arrays that are kept from partition to partition.
+pub struct TwigLinesStage<A: Accelerator> {
+    device: A,
+    index: IndexStage<A>,
+    tree: TreeStage<A>,
+    groups: GroupStage<A>,
+    entries: Slot<A, Entry>,
+    bytes: Slot<A, u8>,
+    tags: Slot<A, TagPlace>,
+    lists: Slot<A, TestList>,
+    tests: Slot<A, ValueTest>,
+    rows: Slot<A, u8>,
+    /// How many there are of each of these.
+    lens: [usize; 6],
+    tests_any: bool,
+    ops: Slot<A, Op>,
+    tasks: Slot<A, Task>,
+    unfit: Slot<A, u32>,
+    /// How many lines do not fit.
+    unfit_count: Slot<A, u32>,
+    room: usize,
+}
+
+impl<A: Accelerator> TwigLinesStage<A> {
+    /// On a queue, with these twigs.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn new(device: A, twigs: &Compiled, names: &Names) -> Result<Self, Error> {
+        let groups = GroupStage::new(&device, twigs)?;
+        let mut stage = Self {
+            device,
+            index: IndexStage::default(),
+            tree: TreeStage::default(),
+            groups,
+            entries: Slot::default(),
+            bytes: Slot::default(),
+            tags: Slot::default(),
+            lists: Slot::default(),
+            tests: Slot::default(),
+            rows: Slot::default(),
+            lens: [
+                names.entries.len(),
+                names.bytes.len(),
+                names.tags.len(),
+                names.lists.len(),
+                names.tests.len(),
+                names.rows.len(),
+            ],
+            tests_any: names.tests_any,
+            ops: Slot::default(),
+            tasks: Slot::default(),
+            unfit: Slot::default(),
+            unfit_count: Slot::default(),
+            room: 0,
+        };
+        let device = &stage.device;
+        device.upload(stage.entries.room(device, names.entries.len())?, 0, &names.entries)?;
+        device.upload(stage.bytes.room(device, names.bytes.len())?, 0, &names.bytes)?;
+        device.upload(stage.tags.room(device, names.tags.len())?, 0, &names.tags)?;
+        device.upload(stage.lists.room(device, names.lists.len())?, 0, &names.lists)?;
+        device.upload(stage.tests.room(device, names.tests.len())?, 0, &names.tests)?;
+        device.upload(stage.rows.room(device, names.rows.len())?, 0, &names.rows)?;
+        stage.unfit.room(device, UNFIT)?;
+        stage.unfit_count.room(device, 1)?;
+        Ok(stage)
+    }
+
+    /// With room for so many matches at first.
+    #[must_use]
+    pub fn with_room(mut self, matches: usize) -> Self {
+        self.room = matches.max(1);
+        self
+    }
+
+    /// The queue.
+    pub fn device(&self) -> &A {
+        &self.device
+    }
+
+    /// Asks the records of a text: whole lines, of which the last may lack its newline. Waits.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too.
+    ///
+    /// # Panics
+    /// If the text is longer than [`MAX_PARTITION_BYTES`](warpath_shared::units::MAX_PARTITION_BYTES).
+    pub fn run(&mut self, text: &[u8]) -> Result<LinesMatched, Error> {
+        if text.is_empty() {
+            return Ok(LinesMatched::default());
+        }
+        // SAFETY: the text is borrowed until this returns, and downloads below wait for its copy.
+        unsafe { self.index.load(&self.device, text) }?;
+        let answer = self.ask(text);
+        // Whatever failed, nobody reads the text any more.
+        self.device.wait()?;
+        answer
+    }
+
+    fn ask(&mut self, text: &[u8]) -> Result<LinesMatched, Error> {
+        let device = &self.device;
+        let mut shape = self.index.build(device, 0)?;
+        let nodes = self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?;
+        let faults = self.index.judge(device, Lines::Plain(text), shape, line_fault)?;
+        let mut answer = LinesMatched { faults, lines: shape.lines, ..LinesMatched::default() };
+        if self.groups.is_empty() {
+            return Ok(answer);
+        }
+        let ops = OPS_A_NODE * (nodes + shape.lines);
+        self.ops.room(device, ops)?;
+        self.tasks.room(device, shape.lines)?;
+        device.zero(self.unfit_count.get_mut()?, 0, 1)?;
+        let indexed = self.index.indexed(device, shape)?;
+        let trees = self.tree.trees(device, &indexed, nodes)?;
+        let args = TwigOpsArgs {
+            trees,
+            dictionary: Dictionary {
+                entries: device.view(self.entries.get()?, self.lens[0]),
+                bytes: device.view(self.bytes.get()?, self.lens[1]),
+                tags: device.view(self.tags.get()?, self.lens[2]),
+                lists: device.view(self.lists.get()?, self.lens[3]),
+                tests: device.view(self.tests.get()?, self.lens[4]),
+                rows: device.view(self.rows.get()?, self.lens[5]),
+                tests_any: u64::from(self.tests_any),
+            },
+            ops: device.view_mut(self.ops.get_mut()?, ops),
+            tasks: device.view_mut(self.tasks.get_mut()?, shape.lines),
+            unfit: device.view_mut(self.unfit.get_mut()?, UNFIT),
+            unfit_count: device.view_mut(self.unfit_count.get_mut()?, 1),
+        };
+        launch::<A, TwigOps>(device, &args)?;
+        self.room = self.room.max(text.len() / BYTES_OF_A_MATCH);
+        let mut unfit = [0];
+        loop {
+            self.groups.start(device, self.room)?;
+            let args = self.groups.args(
+                device,
+                device.view(self.ops.get()?, ops),
+                device.view(self.tasks.get()?, shape.lines),
+                0,
+            )?;
+            launch::<A, TwigMatch>(device, &args)?;
+            let mut count = [0];
+            let mut downloads = Downloads::new(device);
+            downloads.add(self.groups.count(), 0, &mut count)?;
+            downloads.add(&self.unfit_count, 0, &mut unfit)?;
+            downloads.run()?;
+            let count = count[0] as usize;
+            if count <= self.room {
+                answer.matched.resize(count, Matched::default());
+                break;
+            }
+            self.room = count + count / 4;
+        }
+        let unfit = unfit[0] as usize;
+        answer.unfit.resize(unfit.min(UNFIT), 0);
+        let mut downloads = Downloads::new(device);
+        downloads.add(self.groups.matched(), 0, &mut answer.matched)?;
+        downloads.add(&self.unfit, 0, &mut answer.unfit)?;
+        downloads.run()?;
+        if unfit > UNFIT {
+            // Too many to be named.
+            answer.unfit = (0..shape.lines as u32).collect();
+            answer.matched.clear();
+        }
+        Ok(answer)
+    }
+}

@@ -1,0 +1,298 @@
+//! What names and values are called by twigs: a table that a device looks them up in.
+//!
+//! One table with open addressing has all of them: names of members, and for each name whose values are tested the strings and the numbers that are asked for. Strings are kept as they are when escapes are decoded,
+//! numbers by their digits, power of ten and sign, so that equal ones are the same bytes. Other tests, such as `>=`, are tried one after the other.
+
+use super::NONE;
+use crate::ir::relation;
+use crate::query::compare::{Decimal, Reader, relate_numbers, relate_strings};
+use crate::query::document::Text;
+use crate::tree::tape::TapeNode;
+use crate::view::View;
+
+/// What an entry is of: of names 0, of strings and numbers that list `i` of tests asks for `2 i + 1` and `2 i + 2`.
+pub const NAMES: u32 = 0;
+
+/// An entry. 24 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Entry {
+    /// What it is of; [`NONE`]: there is none here.
+    pub of: u32,
+    /// The hash of its bytes.
+    pub hash: u32,
+    /// Where its bytes begin.
+    pub at: u32,
+    /// How many they are.
+    pub len: u32,
+    /// A name's number, or a value's row.
+    pub value: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        Self { of: NONE, hash: 0, at: 0, len: 0, value: 0, reserved: 0 }
+    }
+}
+
+/// What a name stands for. Numbers 0: names that no twig has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct TagPlace {
+    /// The row of nodes without a test; [`NONE`].
+    pub row: u32,
+    /// The list of tests of the others; [`NONE`].
+    pub tests: u32,
+}
+
+/// The tests of the values of one name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct TestList {
+    /// The rows of nodes that ask for `false`, `true` and `null`; or [`NONE`].
+    pub literals: [u32; 3],
+    /// Whether strings, bit 0, and numbers, bit 1, are looked up.
+    pub looked_up: u32,
+    /// The first of its other tests.
+    pub begin: u32,
+    /// One past the last.
+    pub end: u32,
+}
+
+/// A test that is tried. Those of one row stand together, and all have to hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ValueTest {
+    /// The row of those that pass; [`NONE`] if the next test has to hold as well.
+    pub row: u32,
+    /// A kind of [`kind`].
+    pub kind: u32,
+    /// How values may compare: bits of [`relation`].
+    pub relation: u32,
+    /// Where the literal's bytes begin, as it is spelt, without quotes or escapes.
+    pub at: u32,
+    /// How many they are.
+    pub len: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Kinds of literals.
+pub mod kind {
+    /// A string.
+    pub const STRING: u32 = 0;
+    /// A number.
+    pub const NUMBER: u32 = 1;
+    /// `false`.
+    pub const FALSE: u32 = 2;
+    /// `true`.
+    pub const TRUE: u32 = 3;
+    /// `null`.
+    pub const NULL: u32 = 4;
+}
+
+/// All that twigs ask of names and values.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Dictionary<'a> {
+    /// A power of two, and more than are there.
+    pub entries: View<'a, Entry>,
+    /// Names and values.
+    pub bytes: View<'a, u8>,
+    /// What names stand for.
+    pub tags: View<'a, TagPlace>,
+    /// Lists of tests. The first is of `*`.
+    pub lists: View<'a, TestList>,
+    /// Tests.
+    pub tests: View<'a, ValueTest>,
+    /// Whether a row has nodes without others below them, bit 0, and with, bit 1.
+    pub rows: View<'a, u8>,
+    /// 1 if nodes `*` have tests of their values, and 0 else.
+    pub tests_any: u64,
+}
+
+/// A hash of bytes, one after the other (Fowler, Noll and Vo, 1a).
+#[derive(Clone, Copy, Debug)]
+pub struct Hash(u32);
+
+impl Hash {
+    /// Of no bytes, for entries of a kind.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(of: u32) -> Self {
+        Self(0x811c_9dc5 ^ of.wrapping_mul(0x9e37_79b1))
+    }
+
+    /// With one byte more.
+    #[inline(always)]
+    pub const fn push(&mut self, byte: u8) {
+        self.0 = (self.0 ^ byte as u32).wrapping_mul(0x0100_0193);
+    }
+
+    /// The hash.
+    #[inline(always)]
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        self.0 ^ self.0 >> 16
+    }
+}
+
+/// What is looked up.
+trait Key {
+    /// Tells its bytes.
+    fn tell(&self, byte: impl FnMut(u8));
+}
+
+/// A string in a text, between its quotes: decoded.
+struct StringKey<'a, T> {
+    reader: Reader<'a, T>,
+    start: u32,
+    end: u32,
+}
+
+impl<T: Text> Key for StringKey<'_, T> {
+    #[inline(always)]
+    fn tell(&self, mut byte: impl FnMut(u8)) {
+        let mut decoder = self.reader.decode(self.start, self.end);
+        while let Some(next) = decoder.next_byte() {
+            byte(next);
+        }
+    }
+}
+
+/// What may be a number in a text: equal numbers have the same bytes, and others do not.
+struct NumberKey<'a, T> {
+    reader: Reader<'a, T>,
+    start: u32,
+    end: u32,
+}
+
+impl<T: Text> Key for NumberKey<'_, T> {
+    #[inline(always)]
+    fn tell(&self, mut byte: impl FnMut(u8)) {
+        let Some(number) = Decimal::read(self.reader, self.start, self.end) else { return };
+        let (is_negative, scale) = number.canonical(&mut byte);
+        let mut i = 0;
+        while i < 64 {
+            byte((scale >> i) as u8);
+            i += 8;
+        }
+        byte(is_negative as u8);
+    }
+}
+
+impl<'a> Dictionary<'a> {
+    /// Looks a key up.
+    #[inline(always)]
+    fn find(&self, of: u32, key: &impl Key) -> u32 {
+        let mut hash = Hash::new(of);
+        key.tell(|byte| hash.push(byte));
+        let hash = hash.get();
+        let last = self.entries.len() as u32 - 1;
+        let mut at = hash & last;
+        loop {
+            let entry = self.entries.get(at as usize);
+            if entry.of == NONE {
+                return NONE;
+            }
+            if entry.of == of && entry.hash == hash {
+                let (mut i, mut is_equal) = (0, true);
+                key.tell(|byte| {
+                    is_equal = is_equal && i < entry.len && self.bytes.get((entry.at + i) as usize) == byte;
+                    i += 1;
+                });
+                if is_equal && i == entry.len {
+                    return entry.value;
+                }
+            }
+            at = (at + 1) & last;
+        }
+    }
+
+    /// What the name of a member is called.
+    #[inline(always)]
+    pub fn tag<T: Text>(&self, text: &T, name: TapeNode) -> u32 {
+        let reader = Reader::text(text, self.bytes);
+        let found = self.find(NAMES, &StringKey { reader, start: name.start() + 1, end: name.end - 1 });
+        if found == NONE { 0 } else { found }
+    }
+
+    /// Tells the rows of a list whose tests a value passes.
+    #[inline(always)]
+    pub fn passed<T: Text>(&self, list: u32, text: &T, value: TapeNode, mut row: impl FnMut(u32)) {
+        if value.is_container() {
+            return;
+        }
+        let tests = self.lists.get(list as usize);
+        let (start, end) = (value.start(), value.end);
+        let kind = match text.byte(start) {
+            b'"' => kind::STRING,
+            b'f' => kind::FALSE,
+            b't' => kind::TRUE,
+            b'n' => kind::NULL,
+            _ => kind::NUMBER,
+        };
+        let reader = Reader::text(text, self.bytes);
+        let found = match kind {
+            kind::STRING if tests.looked_up & 1 != 0 => {
+                self.find(2 * list + 1, &StringKey { reader, start: start + 1, end: end - 1 })
+            }
+            // What is no number has no bytes, as no number has.
+            kind::NUMBER if tests.looked_up & 2 != 0 => {
+                self.find(2 * list + 2, &NumberKey { reader, start, end })
+            }
+            kind::FALSE => tests.literals[0],
+            kind::TRUE => tests.literals[1],
+            kind::NULL => tests.literals[2],
+            _ => NONE,
+        };
+        if found != NONE {
+            row(found);
+        }
+        let (mut at, mut holds) = (tests.begin, true);
+        while at < tests.end {
+            let test = self.tests.get(at as usize);
+            holds = holds && self.holds(&test, kind, text, value);
+            if test.row != NONE {
+                if holds {
+                    row(test.row);
+                }
+                holds = true;
+            }
+            at += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn holds<T: Text>(&self, test: &ValueTest, kind: u32, text: &T, value: TapeNode) -> bool {
+        let (start, end) = (value.start(), value.end);
+        let literal = Reader::literal(text, self.bytes);
+        let of_text = Reader::text(text, self.bytes);
+        let both = relation::LESS | relation::GREATER;
+        match kind {
+            kind::STRING if test.kind == kind::STRING => {
+                let literal = literal.decode(test.at, test.at + test.len);
+                relate_strings(of_text.decode(start + 1, end - 1), literal) & test.relation != 0
+            }
+            kind::NUMBER if test.kind == kind::NUMBER => {
+                let literal = Decimal::read(literal, test.at, test.at + test.len);
+                match (Decimal::read(of_text, start, end), literal) {
+                    (Some(number), Some(literal)) => relate_numbers(number, literal) & test.relation != 0,
+                    _ => false,
+                }
+            }
+            kind::FALSE | kind::TRUE if test.kind == kind::FALSE || test.kind == kind::TRUE => {
+                // What has no order is equal or not.
+                if kind == test.kind {
+                    test.relation & relation::EQUAL != 0
+                } else {
+                    test.relation & both == both
+                }
+            }
+            kind::NULL => test.kind == kind::NULL && test.relation & relation::EQUAL != 0,
+            _ => false,
+        }
+    }
+}

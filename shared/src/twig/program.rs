@@ -1,0 +1,102 @@
+//! The program of a record, made of its tree in the order of the text: no stack, for the links lead upwards.
+
+use super::dictionary::Dictionary;
+use super::{MAX_LEVELS, NONE, Op, OpKind};
+use crate::query::document::Text;
+use crate::tree::tape::{TapeIx, TapeNode};
+
+/// Operations for which there is room: so many for each node of a record, and as many once.
+pub const OPS_A_NODE: usize = 4;
+
+/// The row of nodes `*` without a test of their value.
+const ANY: u32 = 0;
+
+/// Writes the program of the record at `root`, but for its answer, operation by operation, until there is no room. Whether that is all of it: else it goes deeper than [`MAX_LEVELS`], or there was none.
+#[inline(always)]
+pub fn write<T: Text>(
+    dictionary: &Dictionary<'_>,
+    text: &T,
+    node: impl Fn(TapeIx) -> TapeNode,
+    root: TapeIx,
+    mut op: impl FnMut(Op) -> bool,
+) -> bool {
+    let mut fits = true;
+    let (mut at, mut open, mut end) = (root + 1, root, node(root).next);
+    // Bit *l*: leaves `*` of level *l* have been told; to tell them again changes nothing.
+    let (mut depth, mut told) = (0_u32, 0_u32);
+    loop {
+        // What ends next: the container that is open, or what has nothing below it.
+        let ends = at == end;
+        let (value, name);
+        if ends {
+            if open == root {
+                return fits;
+            }
+            value = node(open);
+            let above = node(value.up());
+            name = if above.is_name() { Some(above) } else { None };
+            open = if above.is_name() { above.up() } else { value.up() };
+            end = node(open).next;
+            told &= !(1 << depth);
+            depth -= 1;
+        } else {
+            let first = node(at);
+            let place = at + first.is_name() as u32;
+            name = if first.is_name() { Some(first) } else { None };
+            value = if first.is_name() { node(place) } else { first };
+            if value.is_container() && value.next > place + 1 {
+                fits &= op(Op::new(OpKind::Enter, 0));
+                depth += 1;
+                if depth > MAX_LEVELS as u32 {
+                    return false;
+                }
+                (open, end, at) = (place, value.next, place + 1);
+                continue;
+            }
+            at = value.next;
+        }
+        let is_told = told >> depth & 1 != 0;
+        told |= 1 << depth;
+        rows(dictionary, text, name, value, |row| {
+            let has = dictionary.rows.get(row as usize);
+            if has & 1 != 0 && !(is_told && row == ANY) {
+                fits &= op(Op::new(if ends { OpKind::Tell } else { OpKind::Leaf }, row));
+            }
+            if ends && has & 2 != 0 {
+                fits &= op(Op::new(OpKind::Pass, row));
+            }
+        });
+        if ends {
+            fits &= op(Op::new(OpKind::Exit, 0));
+        }
+    }
+}
+
+/// Tells the rows that a value passes, which has this name or none.
+#[inline(always)]
+fn rows<T: Text>(
+    dictionary: &Dictionary<'_>,
+    text: &T,
+    name: Option<TapeNode>,
+    value: TapeNode,
+    mut row: impl FnMut(u32),
+) {
+    row(ANY);
+    let mut list = NONE;
+    if let Some(name) = name {
+        let tag = dictionary.tags.get(dictionary.tag(text, name) as usize);
+        if tag.row != NONE {
+            row(tag.row);
+        }
+        list = tag.tests;
+    }
+    // Behind the tests of the name those of `*`.
+    let mut left = 1 + dictionary.tests_any;
+    while left > 0 {
+        if list != NONE {
+            dictionary.passed(list, text, value, &mut row);
+        }
+        list = 0;
+        left -= 1;
+    }
+}
