@@ -28,10 +28,12 @@
 mod array;
 mod bestbuy;
 pub mod columns;
+pub mod dblp;
 mod maps;
 pub(crate) mod random;
 mod sized;
 mod text;
+pub mod twigs;
 mod twitter;
 mod urls;
 mod walmart;

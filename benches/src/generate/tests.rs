@@ -1,5 +1,9 @@
-use super::*;
+use std::collections::{BTreeMap, HashSet};
+
 use serde_json::Value;
+use warpath::twig::{self, Axis, NameTest, Subscriptions, Twig};
+
+use super::*;
 
 /// Enough records for a share to be within a point or two of what it is in the long run.
 const SAMPLE_BYTES: usize = 6 << 20;
@@ -357,4 +361,128 @@ fn checked_in_files_are_as_generated() {
         let path = format!("{}/../tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
         assert!(std::fs::read(&path).unwrap() == expected, "{path}: make it anew as its README says");
     }
+}
+
+/// The first 64 bits of a hash, to see that what is generated is what it was.
+fn hash(bytes: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn bibliographies_are_of_their_type_and_size() {
+    let mut all = String::new();
+    let (mut events, mut levels, mut elements) = (0, 0, BTreeMap::new());
+    for number in 0..60 {
+        let bytes = [25_000, 32_000, 100_000][number as usize % 3];
+        let text = dblp::document(1, number, bytes);
+        assert!((bytes..bytes + 4_000).contains(&text.len()), "{} of {bytes} bytes", text.len());
+        let document = roxmltree::Document::parse(&text).unwrap();
+        assert_eq!(document.root_element().tag_name().name(), dblp::ROOT);
+        for element in document.descendants().filter(roxmltree::Node::is_element) {
+            let name = element.tag_name().name();
+            *elements.entry(name.to_owned()).or_insert(0) += 1;
+            events += 2;
+            levels = levels.max(element.ancestors().filter(roxmltree::Node::is_element).count());
+            if let Some(above) = element.parent_element() {
+                assert!(dblp::children(above.tag_name().name()).contains(&name), "{name} in {above:?}");
+            }
+        }
+        all.push_str(&text);
+    }
+    println!(
+        "{} bytes, an element begins or ends every {:.1}; {levels} levels; {elements:?}",
+        all.len(),
+        all.len() as f64 / f64::from(events)
+    );
+    assert!((18.0..20.0).contains(&(all.len() as f64 / f64::from(events))));
+    assert_eq!(levels, 3 + dblp::DEEPEST_MARKUP);
+    assert_eq!(elements.len(), 1 + 8 + 22 + 5);
+    assert_eq!(hash(all.as_bytes()), "98f8f14fb4bff17e");
+    // One of more bytes begins with the same records; others have others.
+    let (small, large) = (dblp::document(1, 3, 25_000), dblp::document(1, 3, 200_000));
+    assert!(large.starts_with(small.strip_suffix("</dblp>\n").unwrap()));
+    assert!(small != dblp::document(1, 4, 25_000) && small != dblp::document(2, 3, 25_000));
+}
+
+/// Which subscriptions match how many of some documents.
+fn matches<'a>(lines: &str, documents: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let mut subscriptions = Subscriptions::default();
+    assert_eq!(subscriptions.add_file(lines), []);
+    let mut found = vec![0; subscriptions.len()];
+    let mut matcher = subscriptions.matcher();
+    for document in documents {
+        matcher.reset();
+        if document.starts_with('<') {
+            twig::xml::read(document, &mut matcher).unwrap();
+        } else {
+            twig::json::read(document.as_bytes(), &mut matcher).unwrap();
+        }
+        matcher.found().for_each(|at| found[at] += 1);
+    }
+    found
+}
+
+#[test]
+fn twigs_have_the_nodes_and_splits_asked_for() {
+    let documents: Vec<String> = (0..30).map(|number| dblp::document(1, number, 32_000)).collect();
+    let mut all = String::new();
+    for (nodes, splits) in
+        [(1, 0), (5, 0), (5, 1), (5, 2), (10, 1), (10, 3), (15, 1), (15, 3), (15, 6), (15, 7)]
+    {
+        for percent in [0, 10, 25] {
+            let twigs = twigs::Twigs { nodes, splits, percent };
+            let count = if nodes == 1 { 1 } else { 200 };
+            let queries = twigs::xpath(count, twigs, 1).unwrap();
+            let mut steps = [0; 3];
+            for query in &queries {
+                let twig = Twig::parse(query).unwrap_or_else(|error| panic!("{query}: {error}"));
+                let below = |node| twig.nodes().iter().filter(|other| other.parent == node).count();
+                let numbers: Vec<usize> = (0..twig.nodes().len()).map(|node| below(Some(node))).collect();
+                assert_eq!((numbers.len(), below(None)), (nodes, 1), "{query}");
+                assert_eq!(numbers.iter().filter(|below| **below > 1).count(), splits, "{query}");
+                assert!(numbers.iter().all(|below| below <= twigs::CHILDREN.end()), "{query}");
+                for node in twig.nodes() {
+                    steps[0] += 1;
+                    steps[1] += usize::from(node.name == NameTest::Any);
+                    steps[2] += usize::from(node.axis == Axis::Descendant);
+                }
+            }
+            if nodes > 1 {
+                let expected = 10 * percent as usize;
+                for found in &steps[1..] {
+                    assert!(per_mille(*found, steps[0]).abs_diff(expected) < 60, "{twigs:?}: {steps:?}");
+                }
+            }
+            assert_eq!(queries.iter().collect::<HashSet<_>>().len(), count);
+            assert!(nodes == 1 || queries[..20] == twigs::xpath(20, twigs, 1).unwrap());
+            assert!(nodes == 1 || queries != twigs::xpath(200, twigs, 2).unwrap());
+            let lines = twigs::lines(&queries);
+            let found = matches(&lines, documents.iter().map(String::as_str));
+            let some = found.iter().filter(|found| **found > 0).count();
+            if nodes > 1 && nodes <= 10 {
+                assert!((1..count).contains(&some), "{some} of {twigs:?} match");
+            }
+            println!(
+                "{twigs:?}: {} per mille of subscriptions match any of {} documents, and {} per mille of all pairs",
+                per_mille(some, count),
+                documents.len(),
+                per_mille(found.iter().sum::<usize>(), count * documents.len())
+            );
+            all.push_str(&lines);
+        }
+    }
+    assert_eq!(hash(all.as_bytes()), "cba86c91cc35816d");
+}
+
+#[test]
+fn twigs_that_cannot_be_are_told() {
+    let twigs = |nodes, splits, percent| twigs::Twigs { nodes, splits, percent };
+    assert_eq!(twigs::xpath(1, twigs(5, 3, 0), 1), Err(twigs::NotMade::TooManySplits));
+    assert_eq!(twigs::xpath(1, twigs(0, 0, 0), 1), Err(twigs::NotMade::TooManySplits));
+    // A path of eight levels is deeper than any that is walked, and there are just so many short ones.
+    assert_eq!(twigs::xpath(1, twigs(8, 0, 0), 1), Err(twigs::NotMade::Only(0)));
+    assert_eq!(twigs::xpath(100, twigs(2, 0, 0), 1), Err(twigs::NotMade::Only(8)));
+    // All are stars anywhere, and so they are the same.
+    assert_eq!(twigs::xpath(2, twigs(3, 0, 100), 1), Err(twigs::NotMade::Only(1)));
 }
