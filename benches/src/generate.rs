@@ -12,6 +12,7 @@
 //! | [`Shape::BestBuy`] | a product; `categoryPath` has 2 to 6 entries, and other arrays nest | 2.5 kB | `$.categoryPath[1:3].id` |
 //! | [`Shape::Maps`] | an answer with directions: routes of legs of steps | 34 kB (10 to 60) | `$.routes[*].legs[*].steps[*].distance.text` |
 //! | [`Shape::Urls`] | a URL, for measuring how strings are compressed: no JSON | 62 B | |
+//! | [`Shape::Events`] | an event in an envelope: what happened, to whom, where and how; 48 members | 900 B | the subscriptions of [`event_twigs`] |
 //! | [`Shape::Sized`] | lists of small objects around a user | as asked for, exactly | `$.user.name`, `$.user[?@ == "mythic"]` (0.1 %), `"rare"` (1 %), `"scarce"` (10 %), `"common"` (88.9 %) |
 //!
 //! 85 % of the bytes of the tweets are in strings as a string bitmap counts them, from the opening quote up to but not
@@ -29,6 +30,8 @@ mod array;
 mod bestbuy;
 pub mod columns;
 pub mod dblp;
+pub mod event_twigs;
+mod events;
 mod maps;
 pub(crate) mod random;
 mod sized;
@@ -60,7 +63,7 @@ pub const SIZED_BYTES: RangeInclusive<u32> = 100..=64 << 20;
 
 /// What the records look like.
 ///
-/// As text it is `twitter`, `walmart`, `bestbuy`, `maps`, `urls`, or `sized:BYTES`.
+/// As text it is `twitter`, `walmart`, `bestbuy`, `maps`, `urls`, `events`, or `sized:BYTES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Tweets, some with a whole tweet inside.
@@ -73,6 +76,8 @@ pub enum Shape {
     Maps,
     /// URLs as a web counter meets them, one a line: no JSON.
     Urls,
+    /// Events that services send to whoever has subscribed.
+    Events,
     /// Records of this many bytes each, newline included, of which there must be [`SIZED_BYTES`].
     Sized(u32),
 }
@@ -80,6 +85,9 @@ pub enum Shape {
 impl Shape {
     /// The shapes of the field's files, in the order of the table in this module's documentation.
     pub const ALL: [Shape; 4] = [Shape::Twitter, Shape::Walmart, Shape::BestBuy, Shape::Maps];
+
+    /// The other shapes whose records have lengths of their own.
+    const OTHERS: [Shape; 2] = [Shape::Urls, Shape::Events];
 
     /// The name by which the `generate` program knows the shape.
     pub fn name(self) -> &'static str {
@@ -89,6 +97,7 @@ impl Shape {
             Shape::BestBuy => "bestbuy",
             Shape::Maps => "maps",
             Shape::Urls => "urls",
+            Shape::Events => "events",
             Shape::Sized(_) => "sized",
         }
     }
@@ -101,6 +110,7 @@ impl Shape {
             Shape::BestBuy => 2,
             Shape::Maps => 3,
             Shape::Urls => 5,
+            Shape::Events => 6,
             Shape::Sized(line_bytes) => 4 | u64::from(line_bytes) << 8,
         }
     }
@@ -118,14 +128,14 @@ impl FromStr for Shape {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(shape) = Self::ALL.into_iter().chain([Shape::Urls]).find(|shape| shape.name() == text) {
+        if let Some(shape) = Self::ALL.into_iter().chain(Self::OTHERS).find(|shape| shape.name() == text) {
             return Ok(shape);
         }
         let line_bytes = text.strip_prefix("sized:").and_then(|bytes| bytes.parse().ok());
         match line_bytes {
             Some(line_bytes) if SIZED_BYTES.contains(&line_bytes) => Ok(Shape::Sized(line_bytes)),
             _ => Err(format!(
-                "shapes are twitter, walmart, bestbuy, maps, urls and sized:BYTES, of {} to {} bytes a record",
+                "shapes are twitter, walmart, bestbuy, maps, urls, events and sized:BYTES, of {} to {} bytes a record",
                 SIZED_BYTES.start(),
                 SIZED_BYTES.end()
             )),
@@ -160,6 +170,7 @@ enum Maker {
     BestBuy(bestbuy::Products),
     Maps(maps::Directions),
     Urls(urls::Urls),
+    Events(events::Events),
     Sized(sized::Records),
 }
 
@@ -180,6 +191,7 @@ impl Generator {
             Shape::BestBuy => Maker::BestBuy(bestbuy::Products::new(block)),
             Shape::Maps => Maker::Maps(maps::Directions),
             Shape::Urls => Maker::Urls(urls::Urls),
+            Shape::Events => Maker::Events(events::Events),
             Shape::Sized(line_bytes) => {
                 assert!(SIZED_BYTES.contains(&line_bytes), "records of {line_bytes} bytes");
                 Maker::Sized(sized::Records::new(line_bytes, block))
@@ -196,6 +208,7 @@ impl Generator {
             Maker::BestBuy(products) => products.record(&mut self.random, out),
             Maker::Maps(directions) => directions.record(&mut self.random, out),
             Maker::Urls(urls) => urls.record(&mut self.random, out),
+            Maker::Events(events) => events.record(&mut self.random, out),
             Maker::Sized(records) => records.record(&mut self.random, out),
         }
     }

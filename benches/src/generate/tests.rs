@@ -49,7 +49,7 @@ fn count(records: &[Value], holds: impl Fn(&Value) -> bool) -> usize {
 
 #[test]
 fn every_line_is_an_object() {
-    for shape in Shape::ALL {
+    for shape in Shape::ALL.into_iter().chain([Shape::Events]) {
         let ndjson = ndjson(shape, 1, SAMPLE_BYTES);
         assert!(records(&ndjson).iter().all(Value::is_object), "{}", shape.name());
     }
@@ -62,6 +62,7 @@ fn records_are_as_large_as_stated() {
         (Shape::Walmart, 950..1_250, 500..2_500),
         (Shape::BestBuy, 2_200..2_800, 1_000..5_000),
         (Shape::Maps, 30_000..40_000, 10_000..61_000),
+        (Shape::Events, 890..910, 750..1_100),
     ] {
         let ndjson = ndjson(shape, 1, SAMPLE_BYTES);
         let sizes: Vec<usize> = ndjson.split(|&byte| byte == b'\n').map(<[u8]>::len).collect();
@@ -238,7 +239,7 @@ fn kinds_of_sized_records_are_as_rare_as_stated() {
 
 #[test]
 fn shapes_have_names() {
-    for shape in Shape::ALL.into_iter().chain([Shape::Urls]) {
+    for shape in Shape::ALL.into_iter().chain(Shape::OTHERS) {
         assert_eq!(shape.name().parse(), Ok(shape));
     }
     assert_eq!("sized:1000".parse(), Ok(Shape::Sized(1000)));
@@ -249,7 +250,7 @@ fn shapes_have_names() {
 
 #[test]
 fn bytes_depend_on_the_seed_only() {
-    for shape in Shape::ALL.into_iter().chain([Shape::Urls, Shape::Sized(1_234)]) {
+    for shape in Shape::ALL.into_iter().chain(Shape::OTHERS).chain([Shape::Sized(1_234)]) {
         let bytes = ndjson(shape, 1, 3 << 20);
         assert!(bytes == ndjson(shape, 1, 3 << 20), "{}", shape.name());
         assert!(bytes != ndjson(shape, 2, 3 << 20), "{}", shape.name());
@@ -269,7 +270,7 @@ fn bytes_depend_on_the_seed_only() {
 
 #[test]
 fn bytes_do_not_depend_on_the_number_of_threads() {
-    for shape in Shape::ALL.into_iter().chain([Shape::Urls, Shape::Sized(1_234), Shape::Sized(2 << 20)]) {
+    for shape in Shape::ALL.into_iter().chain(Shape::OTHERS).chain([1_234, 2 << 20].map(Shape::Sized)) {
         for target_bytes in [0, 1, 10_000, 1 << 20, (5 << 20) + 12_345] {
             let (bytes, stats) = with_threads(shape, target_bytes, 1);
             for count in [2, 3, 16] {
@@ -485,4 +486,107 @@ fn twigs_that_cannot_be_are_told() {
     assert_eq!(twigs::xpath(100, twigs(2, 0, 0), 1), Err(twigs::NotMade::Only(8)));
     // All are stars anywhere, and so they are the same.
     assert_eq!(twigs::xpath(2, twigs(3, 0, 100), 1), Err(twigs::NotMade::Only(1)));
+}
+
+#[test]
+fn events_are_as_stated() {
+    let events = records(&ndjson(Shape::Events, 1, SAMPLE_BYTES));
+    fn members(value: &Value) -> usize {
+        match value {
+            Value::Object(all) => all.values().map(|value| 1 + members(value)).sum(),
+            _ => 0,
+        }
+    }
+    let mean = events.iter().map(members).sum::<usize>() as f64 / events.len() as f64;
+    let share = |holds: &dyn Fn(&Value) -> bool| {
+        per_mille(count(&events, |record| holds(&record["event"])), events.len())
+    };
+    let distinct = |pointer: &str| {
+        let values = events.iter().filter_map(|record| record["event"].pointer(pointer));
+        values.map(Value::to_string).collect::<HashSet<_>>().len()
+    };
+    println!("{mean:.1} members");
+    assert!((47.0..48.0).contains(&mean));
+    for (pointer, values) in
+        [("/level", 5), ("/service", 40), ("/request/status", 15), ("/geo/country", 60), ("/user/lang", 25)]
+    {
+        assert_eq!(distinct(pointer), values, "{pointer}");
+    }
+    assert!(distinct("/user/id") > events.len() / 2);
+    assert!((600..=660).contains(&share(&|event| event["request"]["status"] == 200)));
+    assert!((30..=120).contains(&share(&|event| event["level"] == "error")));
+    assert!((10..=150).contains(&share(&|event| event["error"].is_object())));
+    let whole = ndjson(Shape::Events, 1, 1 << 20);
+    assert_eq!(hash(&whole), "7de07a9013669a61");
+}
+
+#[test]
+fn subscriptions_match_a_handful_of_events() {
+    use event_twigs::Kind;
+
+    let ndjson = ndjson(Shape::Events, 1, 2 << 20);
+    let events = || str::from_utf8(&ndjson).unwrap().lines();
+    for (kind, count, handful, hash_of_all) in [
+        (Kind::Exact, 1_000, 3.0..10.0, "b06192da6a8f36fd"),
+        (Kind::Mixed, 1_000, 3.0..40.0, "a6c8f34c9fecec89"),
+    ] {
+        let subscriptions = event_twigs::subscriptions(count, kind, 1);
+        let lines = event_twigs::lines(&subscriptions);
+        let queries: HashSet<&str> = lines.lines().map(|line| line.split_once('\t').unwrap().1).collect();
+        assert_eq!(queries.len(), count);
+        assert!(lines.starts_with(&event_twigs::lines(&event_twigs::subscriptions(10, kind, 1))));
+        assert!(lines != event_twigs::lines(&event_twigs::subscriptions(count, kind, 2)));
+        let found = matches(&lines, events());
+        let some = found.iter().filter(|found| **found > 0).count();
+        let mean = found.iter().sum::<usize>() as f64 / events().count() as f64;
+        println!(
+            "{kind:?}: {some} of {count} match any of {} events, {mean:.2} match one; most {:?}",
+            events().count(),
+            found.iter().max()
+        );
+        assert!(handful.contains(&mean) && some > count / 3);
+        assert!(found.iter().all(|found| *found < events().count()));
+        assert_eq!(hash(lines.as_bytes()), hash_of_all);
+    }
+}
+
+/// Whether an event has one of the values of a pattern in each of its places.
+fn has_values(event: &Value, pattern: &Value) -> bool {
+    match (event, pattern) {
+        (Value::Object(members), Value::Object(places)) => places
+            .iter()
+            .all(|(name, values)| members.get(name).is_some_and(|value| has_values(value, values))),
+        (Value::Array(elements), Value::Array(values)) => {
+            elements.iter().any(|element| values.contains(element))
+        }
+        (value, Value::Array(values)) => values.contains(value),
+        _ => false,
+    }
+}
+
+#[test]
+fn patterns_match_what_their_subscriptions_do() {
+    use event_twigs::Kind;
+
+    let subscriptions = event_twigs::subscriptions(1_000, Kind::Exact, 3);
+    let lines = event_twigs::pattern_lines(&subscriptions).unwrap();
+    let patterns = lines.lines().enumerate().map(|(at, line)| {
+        let (id, pattern) = line.split_once('\t').unwrap();
+        assert_eq!(id, format!("s{}", at + 1));
+        serde_json::from_str::<Value>(pattern).unwrap()
+    });
+    let ndjson = ndjson(Shape::Events, 3, 400_000);
+    let events = records(&ndjson);
+    let by_patterns: Vec<usize> =
+        patterns.map(|pattern| count(&events, |event| has_values(event, &pattern))).collect();
+    let documents = str::from_utf8(&ndjson).unwrap().lines();
+    assert_eq!(matches(&event_twigs::lines(&subscriptions), documents), by_patterns);
+
+    let mixed = event_twigs::subscriptions(1_000, Kind::Mixed, 3);
+    assert!(event_twigs::pattern_lines(&mixed).is_none());
+    assert!(mixed.iter().all(|subscription| subscription.pattern().is_none()));
+    let queries = event_twigs::lines(&mixed);
+    for token in [">= ", "[*/", "[//", "[error]"] {
+        assert!(queries.contains(token), "{token}");
+    }
 }
