@@ -25,6 +25,7 @@
 //! | [`set`] | how are many twigs asked at once, by a bit for each of their nodes? |
 //! | [`subscriptions`] | what is in a subscription file? |
 //! | [`xml`], [`json`] | which events does a document give? |
+//! | [`yfilter`] | how does the paper's rival on CPUs do it? It is for tests and benches |
 
 pub mod encode;
 mod group;
@@ -42,6 +43,7 @@ pub mod value;
 mod values;
 pub mod xml;
 pub mod xpath;
+pub mod yfilter;
 
 pub use matcher::TwigMatcher;
 pub use set::{TooLarge, TwigIx, TwigSet};

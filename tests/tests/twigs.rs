@@ -3,44 +3,69 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
-use warpath::twig::{Subscriptions, Twig, json, xml};
+use warpath::twig::yfilter::{Runner, YFilter};
+use warpath::twig::{Events, Matcher, Name, Subscriptions, Twig, Value, json, xml};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 use warpath_tests::twigs::{self, Doc, Node};
 
-/// Which of some queries match a document, by their numbers.
-fn of_json(queries: &[&str], document: &str) -> Vec<usize> {
-    let mut subscriptions = Subscriptions::default();
+/// Which of some queries match a document, by their numbers: as both matchers say, from one reader.
+fn matching(queries: &[&str], read: impl FnOnce(&mut Both)) -> Vec<usize> {
+    let (mut subscriptions, mut yfilter) = (Subscriptions::default(), YFilter::default());
     for (number, query) in queries.iter().enumerate() {
         subscriptions.add(&number.to_string(), query).unwrap_or_else(|error| panic!("{query}: {error}"));
+        assert_eq!(yfilter.add(&Twig::parse(query).unwrap()), number);
     }
-    let mut matcher = subscriptions.matcher();
-    json::read(document.as_bytes(), &mut matcher).unwrap();
-    matcher.matches().map(|id| id.parse().unwrap()).collect()
+    let mut both = Both(subscriptions.matcher(), yfilter.runner());
+    read(&mut both);
+    let found: Vec<usize> = both.0.matches().map(|id| id.parse().unwrap()).collect();
+    assert_eq!(both.1.matches().collect::<Vec<_>>(), found, "{queries:?}");
+    found
+}
+
+/// The matcher of subscriptions and its rival, told of the same document.
+struct Both<'a>(Matcher<'a>, Runner<'a>);
+
+impl Events for Both<'_> {
+    fn open(&mut self, name: Name<'_>) -> bool {
+        self.0.open(name) | self.1.open(name)
+    }
+
+    fn close(&mut self, value: Value<'_>) {
+        self.0.close(value);
+        self.1.close(value);
+    }
+}
+
+fn of_json(queries: &[&str], document: &str) -> Vec<usize> {
+    matching(queries, |both| json::read(document.as_bytes(), both).unwrap())
+}
+
+fn all_of_xml(queries: &[&str], document: &str) -> Vec<usize> {
+    matching(queries, |both| {
+        xml::read(document, both).unwrap_or_else(|error| panic!("{document}: {error}"));
+    })
 }
 
 fn of_xml(query: &str, document: &str) -> bool {
-    let mut subscriptions = Subscriptions::default();
-    subscriptions.add("id", query).unwrap_or_else(|error| panic!("{query}: {error}"));
-    let mut matcher = subscriptions.matcher();
-    xml::read(document, &mut matcher).unwrap_or_else(|error| panic!("{document}: {error}"));
-    matcher.matches().count() == 1
+    !all_of_xml(&[query], document).is_empty()
 }
 
-/// 100,000 pairs of documents and twigs, on XML and JSON, held to an oracle that tries everything.
+/// 100,000 pairs of documents and twigs, on XML and JSON, held to an oracle that tries everything; the rival, too.
 #[test]
 fn random_twigs_match_as_the_oracle_says() {
     let mut rng = Rng::new(7);
     let (mut matches, mut pairs) = (0, 0);
     for round in 0..100 {
         let is_json = round % 2 == 1;
-        let mut subscriptions = Subscriptions::default();
+        let (mut subscriptions, mut yfilter) = (Subscriptions::default(), YFilter::default());
         let mut twigs = Vec::new();
         while twigs.len() < 40 {
             let size = [1, 2, 3, 5, 8, 12][rng.below(6)];
             let twig = Node::random(&mut rng, size, is_json);
             let (id, path) = (twigs.len().to_string(), twig.to_xpath(&mut rng));
             subscriptions.add(&id, &path).unwrap_or_else(|error| panic!("{path}: {error}"));
+            yfilter.add(&Twig::parse(&path).unwrap());
             twigs.push((path, twig));
             // Others come and go between them.
             if rng.below(3) == 0 {
@@ -49,7 +74,7 @@ fn random_twigs_match_as_the_oracle_says() {
                 assert!(subscriptions.remove("other") && !subscriptions.remove("other"));
             }
         }
-        let mut matcher = subscriptions.matcher();
+        let (mut matcher, mut rival) = (subscriptions.matcher(), yfilter.runner());
         let (mut all, mut want_of_all) = (String::new(), Vec::new());
         for document in 0..25 {
             // As lines, with a blank one and one that is none before some.
@@ -60,11 +85,16 @@ fn random_twigs_match_as_the_oracle_says() {
             let document = if is_json { Doc::json(&mut rng) } else { Doc::xml(&mut rng) };
             let text = if is_json { document.to_json() } else { document.to_xml(&mut rng) };
             matcher.reset();
-            if is_json {
+            rival.reset();
+            let of_rival: Vec<usize> = if is_json {
                 json::read(text.as_bytes(), &mut matcher).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+                json::read(text.as_bytes(), &mut rival).unwrap();
+                rival.matches().collect()
             } else {
                 xml::read(&text, &mut matcher).unwrap_or_else(|error| panic!("{text}: {error}"));
-            }
+                xml::read(&text, &mut rival).unwrap();
+                rival.matches().collect()
+            };
             let found: Vec<usize> = matcher.matches().map(|id| id.parse().unwrap()).collect();
             all.push_str(&text);
             all.push('\n');
@@ -72,6 +102,7 @@ fn random_twigs_match_as_the_oracle_says() {
             for (number, (path, twig)) in twigs.iter().enumerate() {
                 let want = twig.matches(&document, is_json);
                 assert_eq!(found.contains(&number), want, "{path}\n{text}");
+                assert_eq!(of_rival.contains(&number), want, "YFilter: {path}\n{text}");
                 (matches, pairs) = (matches + usize::from(want), pairs + 1);
             }
         }
@@ -136,6 +167,69 @@ fn paths_that_are_found_apart_are_no_twig() {
     assert!(of_xml("//a[b][//a/c]", "<a><a><c/></a><b/></a>") && !of_xml("/a/a[b]", "<a><b/><a/></a>"));
 }
 
+/// What a rival that joins paths may get wrong: names within themselves, twigs that share paths, tests of nodes on the way.
+#[test]
+fn twigs_of_shared_paths_match_apart() {
+    let queries = ["//a//a[b]//a", "//a[b]//a//a", "//a[a/b][a]//c", "//a[.//b][.//c]//d", "//a//a//a"];
+    assert_eq!(all_of_xml(&queries, "<a><a><x><a/></x><b/></a></a>"), [0, 4]);
+    assert_eq!(all_of_xml(&queries, "<a><b/><a><a/></a></a>"), [1, 4]);
+    assert_eq!(all_of_xml(&queries, "<a><a><b/><x><c/></x></a><d/></a>"), [2, 3]);
+    assert_eq!(all_of_xml(&queries, "<a><a><b/></a><x><c/></x><a><d/></a></a>"), [2, 3]);
+    assert_eq!(all_of_xml(&queries, "<x><a><b/></a><a><c/></a><a><d/></a></x>"), [0; 0]);
+    // The last path decides, a path is asked for twice, and one that another needs with more columns is a twig of its own.
+    let queries = ["/a/b[c][d]/e", "/a/b[c][d]/f", "/a/b[c][d][e]/f", "/a/b/f", "/a[b/f][b/c]", "/a/b[f][f]"];
+    assert_eq!(all_of_xml(&queries, "<a><b><c/><d/><e/></b><b><d/><f/></b></a>"), [0, 3, 4, 5]);
+    assert_eq!(all_of_xml(&queries, "<a><b><f/><d/><c/></b></a>"), [1, 3, 4, 5]);
+    assert_eq!(all_of_xml(&queries, "<a><b><f/></b></a>"), [3, 5]);
+    // Branching below branching: what is below has to be below the same.
+    let queries = ["/r//x[y[a][b]][z[a][b]]", "/r//x[.//y[a][b]]//z[a]/b", "//x[@k = 1][y[. = 't'][a]/b]/z"];
+    let (y, z) = ("<y>t<a/><b/></y>", "<z><b/><a/></z>");
+    assert_eq!(all_of_xml(&queries, &format!("<r><x k='1'>{y}{z}</x></r>")), [0, 1, 2]);
+    assert_eq!(all_of_xml(&queries, &format!("<r><x k='2'><o>{y}</o>{z}</x></r>")), [1]);
+    assert_eq!(all_of_xml(&queries, &format!("<r><x k='2'>{y}<x k='1'>{z}<y>t<a/></y></x></x></r>")), [1]);
+    assert_eq!(all_of_xml(&queries, &format!("<r><x k='1'>{y}</x><x>{z}</x></r>")), [0; 0]);
+    // `*` is no attribute, and what no twig names is something.
+    let queries = ["//*[@*]", "//@x", "//@*", "/*/*[*]", "//*//@y"];
+    assert_eq!(all_of_xml(&queries, "<o><p q=''/></o>"), [0, 2]);
+    assert_eq!(all_of_xml(&queries, "<x y=''><p><q/></p></x>"), [0, 2, 3, 4]);
+    assert_eq!(all_of_xml(&queries, "<x><p y='' x=''/></x>"), [0, 1, 2, 4]);
+}
+
+/// Documents do not see what those before them left, not even those that broke off.
+#[test]
+fn rivals_forget() {
+    let mut yfilter = YFilter::default();
+    for query in ["/a[b]/c", "/a[. = 'x'][b]", "//b", "$"] {
+        yfilter.add(&Twig::parse(query).unwrap());
+    }
+    let mut runner = yfilter.runner();
+    for (text, want) in [
+        ("<a>x<b/></a>", &[1, 2, 3][..]),
+        ("<a><c/></a>", &[3]),
+        ("<a>x<b/><o><b/>", &[2, 3]),
+        ("<a><c/><b/></a>", &[0, 2, 3]),
+        ("<o/>", &[3]),
+    ] {
+        runner.reset();
+        let _ = xml::read(text, &mut runner);
+        assert_eq!(runner.matches().collect::<Vec<_>>(), want, "{text}");
+        assert_eq!(runner.matches().collect::<Vec<_>>(), want, "{text}, asked again");
+    }
+    // By tags: those that no twig has are one.
+    let tag = |name: &str| yfilter.tag(Name::Element(name.as_bytes()));
+    assert!(tag("o") == tag("p") && tag("o") != tag("a") && tag("a") != tag("b"));
+    let attribute = yfilter.tag(Name::Attribute(b"a"));
+    assert!(attribute != tag("a") && attribute != tag("o") && attribute != yfilter.tag(Name::Item));
+    runner.reset();
+    assert!(runner.open_tag(tag("a")));
+    for below in ["c", "o", "b"] {
+        assert!(!runner.open_tag(tag(below)));
+        runner.close_value(Value::None);
+    }
+    runner.close_value(Value::Text(b""));
+    assert_eq!(runner.matches().collect::<Vec<_>>(), [0, 2, 3]);
+}
+
 #[test]
 fn jsonpath_asks_for_the_same_twigs() {
     let document = r#"{"user":{"lang":"nl","age":31.50,"tags":["a",{"b":true}]},"x":null,"y":[[1],[2,3]]}"#;
@@ -190,6 +284,7 @@ fn deep_documents_are_documents() {
     let depth = 10_000;
     let text = format!("{}<b/>{}", "<a>".repeat(depth), "</a>".repeat(depth));
     assert!(of_xml("/a//a/b", &text) && of_xml("//a[a/b]", &text) && !of_xml("//b/a", &text));
+    assert!(of_xml("//a[.//b][a]", &text) && !of_xml("//a[b][a]", &text));
 }
 
 /// Subscriptions that are none, and what is said of them.
