@@ -57,6 +57,7 @@ pub struct YFilter {
     is_attribute: Vec<bool>,
     states: Vec<State>,
     paths: Vec<Path>,
+    hops: Vec<Hop>,
     tests: Vec<Vec<ValueTest>>,
     twigs: Vec<Joined>,
     /// Twigs without nodes, which every document matches.
@@ -73,8 +74,8 @@ struct State {
     has_steps: bool,
     /// The `//`-state.
     descendants: StateIx,
-    /// The paths that end here.
-    accepts: Vec<PathIx>,
+    /// The paths that end here, and, of those that have columns, the way to the first.
+    accepts: Vec<(PathIx, Option<Climb>)>,
     /// What is asked of values of nodes that meet the last step.
     tests: Vec<TestIx>,
 }
@@ -98,13 +99,19 @@ struct Path {
     twigs: Vec<u32>,
 }
 
-/// A step whose nodes are recorded, and the way to it from the last column, or from the end of the path: hops, and then so many levels up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A step whose nodes are recorded, and the way to it from the column below, or from the end of the path.
+#[derive(Clone, Debug)]
 struct Column {
-    hops: Vec<Hop>,
-    rise: u32,
+    climb: Climb,
     is_branching: bool,
     test: Option<TestIx>,
+}
+
+/// The way from a step up to another: hops, as a range of all, and then so many levels.
+#[derive(Clone, Copy, Debug)]
+struct Climb {
+    hops: (u32, u32),
+    rise: u32,
 }
 
 /// So many levels up, by steps with `/`, to a step with `//`; and from there to each level above it that made this `//`-state active.
@@ -130,6 +137,13 @@ enum Join {
     Path(PathIx),
     /// A branching node with all that is below it. So many branching nodes are on the way to it, with itself.
     Branch { width: usize, below: Vec<Join> },
+}
+
+impl Climb {
+    #[inline]
+    fn has_hops(self) -> bool {
+        self.hops.0 < self.hops.1
+    }
 }
 
 impl Default for ByTag {
@@ -175,6 +189,7 @@ impl Default for YFilter {
             is_attribute: vec![false, true, false],
             states: vec![State::default()],
             paths: Vec::new(),
+            hops: Vec::new(),
             tests: Vec::new(),
             twigs: Vec::new(),
             empty: Vec::new(),
@@ -284,25 +299,28 @@ impl YFilter {
 
     /// What has to be recorded of the path to a leaf: its nodes that branch or are tested, from below.
     fn columns(
-        &self,
+        &mut self,
         twig: &Twig,
         leaf: usize,
         places: &[(StateIx, Option<TestIx>, usize)],
         children: &[usize],
     ) -> Vec<Column> {
         let mut columns = Vec::new();
-        let (mut hops, mut rise) = (Vec::new(), 0);
+        let (mut first, mut rise) = (self.hops.len() as u32, 0);
         let mut next = Some(leaf);
         while let Some(at) = next {
             let (is_branching, test) = (children[at] > 1, places[at].1);
             if is_branching || test.is_some() {
-                columns.push(Column { hops: take(&mut hops), rise: take(&mut rise), is_branching, test });
+                let end = self.hops.len() as u32;
+                let climb = Climb { hops: (first, end), rise: take(&mut rise) };
+                columns.push(Column { climb, is_branching, test });
+                first = end;
             }
             next = twig.nodes()[at].parent;
             match (twig.nodes()[at].axis, next) {
                 (Axis::Descendant, Some(above)) => {
                     let descendants = self.states[places[above].0 as usize].descendants;
-                    hops.push(Hop { rise: take(&mut rise), descendants });
+                    self.hops.push(Hop { rise: take(&mut rise), descendants });
                 }
                 _ => rise += 1,
             }
@@ -312,16 +330,28 @@ impl YFilter {
 
     /// The number of the path that ends in a state and has such columns, which one more twig has now.
     fn path(&mut self, end: StateIx, columns: Vec<Column>, twig: usize) -> PathIx {
-        let known = &mut self.states[end as usize].accepts;
-        let found = known.iter().copied().find(|path| self.paths[*path as usize].columns == columns);
-        let path = found.unwrap_or_else(|| {
+        let is_same = |a: &Column, b: &Column| {
+            (a.is_branching, a.test, a.climb.rise) == (b.is_branching, b.test, b.climb.rise)
+                && self.hops(a.climb) == self.hops(b.climb)
+        };
+        let known = self.states[end as usize].accepts.iter().map(|(path, _)| *path).find(|path| {
+            let known = &self.paths[*path as usize].columns;
+            known.len() == columns.len() && known.iter().zip(&columns).all(|(a, b)| is_same(a, b))
+        });
+        let path = known.unwrap_or_else(|| {
+            let path = self.paths.len() as PathIx;
+            self.states[end as usize].accepts.push((path, columns.first().map(|column| column.climb)));
             let is_tested = columns.iter().any(|column| column.test.is_some());
             self.paths.push(Path { columns, is_tested, twigs: Vec::new() });
-            known.push(self.paths.len() as PathIx - 1);
-            self.paths.len() as PathIx - 1
+            path
         });
         self.paths[path as usize].twigs.push(twig as u32);
         path
+    }
+
+    #[inline]
+    fn hops(&self, climb: Climb) -> &[Hop] {
+        &self.hops[climb.hops.0 as usize..climb.hops.1 as usize]
     }
 
     /// What nodes of this name are called, for [`Runner::open_tag`]. As long as no twig is added.

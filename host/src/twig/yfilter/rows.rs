@@ -1,10 +1,9 @@
-//! Rows of node numbers, one behind the other, each of the same width: the nodes that the branching steps of a path are met by, from above.
+//! Rows of node numbers, one behind the other, each of the same width: the nodes that the branching steps of a path are met by, from below. So they mostly are recorded in their order.
 
 use std::ops::ControlFlow;
 
 /// Sorts rows, and keeps one of those that are equal.
 pub(super) fn sort(rows: &mut Vec<u32>, width: usize) {
-    // They mostly are sorted as they are recorded, in the order of the document.
     if rows.chunks_exact(width).is_sorted_by(|a, b| a < b) {
         return;
     }

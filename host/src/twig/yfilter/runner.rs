@@ -1,10 +1,10 @@
 //! Documents run through the automaton, and what is joined when they end.
 
 use std::borrow::Cow;
-use std::mem::take;
+use std::mem::{replace, take};
 use std::ops::ControlFlow;
 
-use super::{Column, Join, Joined, NONE, PathIx, START, State, StateIx, Tag, YFilter, rows};
+use super::{Climb, Column, Join, Joined, NONE, PathIx, START, State, StateIx, Tag, YFilter, rows};
 use crate::twig::{Events, Name, Value};
 
 /// Asks all twigs of a [`YFilter`] of one document after the other. A document has less than 2^32 nodes.
@@ -25,6 +25,8 @@ pub struct Runner<'a> {
     levels: Vec<Vec<u32>>,
     /// Nodes that opened so far.
     nodes: u32,
+    /// For each path the node to which the way to its first column led when rows were recorded last, [`ONCE`] if it has no columns; [`NEVER`] if it was not found.
+    recorded: Vec<u32>,
     /// For each path.
     found: Vec<Found>,
     /// The paths that were found.
@@ -35,7 +37,7 @@ pub struct Runner<'a> {
     candidates: Vec<usize>,
     /// The nodes that passed each test.
     passed: Vec<Vec<u32>>,
-    /// A row that is made.
+    /// A row that is made: what of it is known.
     row: Vec<u32>,
 }
 
@@ -54,7 +56,6 @@ struct Level {
 /// What was found of a path.
 #[derive(Clone, Debug, Default)]
 struct Found {
-    is_found: bool,
     /// As many rows as it has columns. Not sorted, and some more than once.
     rows: Vec<u32>,
     /// When equal rows are thrown away, lest they grow without end.
@@ -66,6 +67,10 @@ struct Found {
     /// The branching columns of rows that do, if it has tests, sorted.
     passed: Vec<u32>,
 }
+
+/// No node, and the first node of each document.
+const NEVER: u32 = 0;
+const ONCE: u32 = 1;
 
 /// Fewer numbers in rows are left as they are.
 const LEAST_LIMIT: usize = 1024;
@@ -81,6 +86,7 @@ impl<'a> Runner<'a> {
             lasting: Vec::new(),
             levels: vec![Vec::new(); filter.states.len()],
             nodes: 0,
+            recorded: vec![NEVER; filter.paths.len()],
             found: vec![Found::default(); filter.paths.len()],
             found_paths: Vec::new(),
             missing: filter.twigs.iter().map(|twig| twig.paths.len() as u32).collect(),
@@ -106,7 +112,8 @@ impl<'a> Runner<'a> {
             let found = &mut self.found[path as usize];
             found.rows.clear();
             found.passed.clear();
-            (found.is_found, found.is_settled, found.holds) = (false, false, false);
+            found.is_settled = false;
+            self.recorded[path as usize] = NEVER;
             for twig in &self.filter.paths[path as usize].twigs {
                 self.missing[*twig as usize] += 1;
             }
@@ -171,8 +178,8 @@ impl<'a> Runner<'a> {
     #[inline]
     fn reach(&mut self, at: StateIx) {
         let state = &self.filter.states[at as usize];
-        for path in &state.accepts {
-            self.accept(*path);
+        for (path, climb) in &state.accepts {
+            self.accept(*path, *climb);
         }
         if state.has_steps {
             self.active.push(at);
@@ -186,10 +193,37 @@ impl<'a> Runner<'a> {
     }
 
     /// The node that opened last is the end of a path.
-    fn accept(&mut self, at: PathIx) {
-        let (path, found) = (&self.filter.paths[at as usize], &mut self.found[at as usize]);
-        if !found.is_found {
-            found.is_found = true;
+    #[inline]
+    fn accept(&mut self, at: PathIx, climb: Option<Climb>) {
+        let recorded = self.recorded[at as usize];
+        let Some(climb) = climb else {
+            if recorded == NEVER {
+                self.record(at, ONCE);
+            }
+            return;
+        };
+        let level = self.open.len() as u32 - 1;
+        // What is recorded depends on what is above: mostly it was recorded for a node before this one.
+        if climb.has_hops() {
+            let levels = self.climb(climb, &level);
+            let lowest = self.node(levels[levels.len() - 1]);
+            // What is as old and still open was above the node to which the way led then, too.
+            if lowest > recorded {
+                self.record(at, lowest);
+            }
+        } else {
+            let above = self.node(level - climb.rise);
+            if above != recorded {
+                self.record(at, above);
+            }
+        }
+    }
+
+    fn record(&mut self, at: PathIx, above: u32) {
+        let filter = self.filter;
+        let path = &filter.paths[at as usize];
+        let recorded = replace(&mut self.recorded[at as usize], above);
+        if recorded == NEVER {
             self.found_paths.push(at);
             for twig in &path.twigs {
                 let missing = &mut self.missing[*twig as usize];
@@ -199,48 +233,61 @@ impl<'a> Runner<'a> {
                 }
             }
         }
-        if path.columns.is_empty() {
-            return;
+        let Some((first, others)) = path.columns.split_first() else { return };
+        let (mut rows, mut row) = (take(&mut self.found[at as usize].rows), take(&mut self.row));
+        let level = self.open.len() as u32 - 1;
+        let mut levels = self.climb(first.climb, &level);
+        if first.climb.has_hops() {
+            let known = levels.iter().rev().take_while(|level| self.node(**level) > recorded).count();
+            levels = &levels[levels.len() - known..];
         }
-        let width = path.columns.len();
-        let (mut rows, mut row) = (take(&mut found.rows), take(&mut self.row));
-        let before = rows.len();
-        row.resize(width, 0);
-        self.record(&path.columns, self.open.len() as u32 - 1, &mut row, &mut rows);
-        // Mostly the node before had the same nodes above it, and so the same rows.
-        let new = rows.len() - before;
-        if new <= before && rows[before - new..before] == rows[before..] {
-            rows.truncate(before);
+        for level in levels {
+            let level = *level - first.climb.rise;
+            row.push(self.node(level));
+            self.ways(others, level, &mut row, &mut rows);
+            row.pop();
         }
+        self.row = row;
         let found = &mut self.found[at as usize];
         if rows.len() > found.limit.max(LEAST_LIMIT) {
-            rows::sort(&mut rows, width);
+            rows::sort(&mut rows, path.columns.len());
             found.limit = 2 * rows.len();
         }
         found.rows = rows;
         found.is_settled = false;
-        self.row = row;
     }
 
-    /// Records a row for each way to meet the columns above a level.
-    fn record(&self, columns: &[Column], level: u32, row: &mut [u32], rows: &mut Vec<u32>) {
+    /// Adds a row for each way to meet the columns above a level.
+    fn ways(&self, columns: &[Column], level: u32, row: &mut Vec<u32>, rows: &mut Vec<u32>) {
         let Some((column, above)) = columns.split_first() else {
-            rows.extend_from_slice(row);
+            rows.extend(row.iter());
             return;
         };
-        // A state that is active was reached from above: so some level is left at each hop. Only the lowest decides what is above the next.
-        let mut from = std::slice::from_ref(&level);
-        for hop in &column.hops {
-            let lowest = from[from.len() - 1] - hop.rise;
+        for level in self.climb(column.climb, &level) {
+            let level = *level - column.climb.rise;
+            row.push(self.node(level));
+            self.ways(above, level, row, rows);
+            row.pop();
+        }
+    }
+
+    /// The levels to which hops lead, ascending; there is one at least, since a state that is active was reached from above.
+    #[inline]
+    fn climb<'b>(&'b self, climb: Climb, level: &'b u32) -> &'b [u32] {
+        let mut reached = std::slice::from_ref(level);
+        for hop in self.filter.hops(climb) {
+            // What is above the lowest is above any of them.
+            let below = reached[reached.len() - 1] - hop.rise;
             let levels = &self.levels[hop.descendants as usize];
-            let deeper = levels.iter().rev().take_while(|level| **level >= lowest).count();
-            from = &levels[..levels.len() - deeper];
+            let deeper = levels.iter().rev().take_while(|level| **level >= below).count();
+            reached = &levels[..levels.len() - deeper];
         }
-        for level in from {
-            let level = level - column.rise;
-            row[above.len()] = self.open[level as usize].node;
-            self.record(above, level, row, rows);
-        }
+        reached
+    }
+
+    #[inline]
+    fn node(&self, level: u32) -> u32 {
+        self.open[level as usize].node
     }
 
     /// The last node that began ends. Its value matters only if [`open_tag`](Self::open_tag) said so.
@@ -325,12 +372,13 @@ impl<'a> Runner<'a> {
             Join::Branch { width, below } => {
                 let mut all = Vec::new();
                 let _ = self.join(*width, below, |row| {
-                    let row = &row[..width - 1];
-                    if !all.ends_with(row) {
-                        all.extend_from_slice(row);
+                    let above = &row[1..];
+                    if !all.ends_with(above) {
+                        all.extend(above);
                     }
                     ControlFlow::Continue(())
                 });
+                rows::sort(&mut all, width - 1);
                 Cow::Owned(all)
             }
         }
@@ -338,13 +386,13 @@ impl<'a> Runner<'a> {
 }
 
 impl Found {
-    /// Sorts the rows, and looks which pass all tests. The nodes that passed each test are sorted.
+    /// A path was found: sorts its rows, and looks which pass all tests. The nodes that passed each test are sorted.
     fn settle(&mut self, columns: &[Column], passed: &[Vec<u32>]) {
         if self.is_settled {
             return;
         }
         self.is_settled = true;
-        self.holds = self.is_found;
+        self.holds = true;
         if columns.is_empty() {
             return;
         }
@@ -355,8 +403,7 @@ impl Found {
         self.holds = false;
         self.passed.clear();
         for row in self.rows.chunks_exact(columns.len()) {
-            // Columns are told from below, rows from above.
-            let cells = || row.iter().zip(columns.iter().rev());
+            let cells = || row.iter().zip(columns);
             let passes = cells().all(|(node, column)| {
                 column.test.is_none_or(|test| passed[test as usize].binary_search(node).is_ok())
             });
