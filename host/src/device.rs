@@ -83,6 +83,22 @@ plain!(
     warpath_shared::twig::seed::Personality,
 );
 
+/// Bytes, such as those of page-locked memory, as elements: as many as are whole, if they begin where such elements may.
+#[must_use]
+pub fn elements<T: Plain>(bytes: &[u8]) -> Option<&[T]> {
+    // SAFETY: every bit pattern is a value of such a type.
+    let (before, elements, _) = unsafe { bytes.align_to::<T>() };
+    before.is_empty().then_some(elements)
+}
+
+/// The bytes of elements.
+#[must_use]
+pub fn bytes<T: Plain>(elements: &[T]) -> &[u8] {
+    // SAFETY: such a type has no padding, and bytes may begin anywhere.
+    let (_, bytes, _) = unsafe { elements.align_to::<u8>() };
+    bytes
+}
+
 /// One queue on a device: memory, copies and typed launches, all in one order.
 ///
 /// Work that was asked for later sees the effects of work asked for earlier, of the same queue; what another queue does

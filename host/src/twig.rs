@@ -46,7 +46,7 @@ pub mod xpath;
 pub mod yfilter;
 
 pub use matcher::TwigMatcher;
-pub use set::{TooLarge, TwigIx, TwigSet};
+pub use set::{TagIx, TooLarge, TwigIx, TwigSet};
 pub use subscriptions::{Matcher, SubscriptionError, Subscriptions};
 pub use value::{Literal, Operator, Value, ValueTest};
 

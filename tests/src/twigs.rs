@@ -398,7 +398,7 @@ pub fn suite<A: Accelerator>(
                 merges: &programs.merges,
                 kept: programs.kept,
             })?;
-            let mut found = set.answers(found);
+            let mut found = set.answers(&found);
             found.sort_unstable();
             if found != want {
                 let differs = |pair: &&(u32, _)| found.contains(pair) != want.contains(pair);
@@ -475,7 +475,7 @@ fn lines<A: Accelerator>(
         );
         ensure!(found.unfit.iter().map(|line| *line as i32).eq(unfit.iter().copied()), "others do not fit");
         // Twigs of which nothing is asked match what is blank, too: it is no document.
-        let mut answers = set.answers(found.matched);
+        let mut answers = set.answers(&found.matched);
         answers.sort_unstable();
         let mut want: Vec<_> =
             want.iter().map(|(document, twig)| (numbers[*document as usize] as u32, *twig)).collect();

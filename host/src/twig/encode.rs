@@ -311,13 +311,27 @@ impl Compiled {
 impl TwigSet {
     /// The twigs that match documents, of what a device has found: for each the document and the twig, in the order of documents.
     #[must_use]
-    pub fn answers(&self, mut matched: Vec<Matched>) -> Vec<(u32, TwigIx)> {
-        matched.sort_unstable();
-        let twigs = |found: Matched| {
-            let (group, word) = (found.word as usize / GROUP_WORDS, found.word as usize % GROUP_WORDS);
-            Bits(found.bits)
-                .map(move |bit| (found.document, TwigIx(self.groups[group].owner(word, bit as usize))))
-        };
-        matched.into_iter().flat_map(twigs).collect()
+    pub fn answers(&self, matched: &[Matched]) -> Vec<(u32, TwigIx)> {
+        let documents = matched.iter().map(|found| found.document as usize + 1).max().unwrap_or(0);
+        // Where each document's are to begin: counted, and added up.
+        let mut begins = vec![0; documents];
+        let mut total = 0;
+        for found in matched {
+            begins[found.document as usize] += found.bits.count_ones() as usize;
+        }
+        for begin in &mut begins {
+            total += std::mem::replace(begin, total);
+        }
+        let mut answers = vec![(0, TwigIx(0)); total];
+        for Matched { document, word, bits } in matched {
+            let group = &self.groups[*word as usize / GROUP_WORDS];
+            let next = &mut begins[*document as usize];
+            for bit in Bits(*bits) {
+                let twig = group.owner(*word as usize % GROUP_WORDS, bit as usize);
+                answers[*next] = (*document, TwigIx(twig));
+                *next += 1;
+            }
+        }
+        answers
     }
 }

@@ -3,7 +3,7 @@
 use super::group::{Bits, Group, Words};
 use super::resolve::{Resolver, Rows};
 use super::rows::{RowIx, RowSet};
-use super::set::{TwigIx, TwigSet};
+use super::set::{TagIx, TwigIx, TwigSet};
 use super::{Events, Name, Value};
 use crate::cpu::{Isa, Simd, Work};
 
@@ -61,6 +61,12 @@ impl<'a> TwigMatcher<'a> {
             }
         }
         *depth = 0;
+    }
+
+    /// A node begins that is called so, as [`Events::open`] has it.
+    #[inline]
+    pub fn open_tag(&mut self, tag: TagIx) -> bool {
+        self.0.open_tag(tag)
     }
 
     /// The twigs that match the document, once it has ended, in no order.

@@ -38,17 +38,24 @@ impl<'a, R: Rows> Resolver<'a, R> {
     }
 }
 
-impl<R: Rows> Events for Resolver<'_, R> {
+impl<R: Rows> Resolver<'_, R> {
+    /// A node begins that is called so. Whether its value will be looked at.
     #[inline]
-    fn open(&mut self, name: Name<'_>) -> bool {
+    pub fn open_tag(&mut self, tag: TagIx) -> bool {
         if let Some((_, is_entered @ false)) = self.open.last_mut() {
             *is_entered = true;
             self.rows.enter();
         }
-        let tag = self.set.tag(name);
         self.open.push((tag, false));
         let Tag { is_attribute, values, .. } = &self.set.tags[tag as usize];
         values.is_some() || self.set.any[usize::from(*is_attribute)].is_some()
+    }
+}
+
+impl<R: Rows> Events for Resolver<'_, R> {
+    #[inline]
+    fn open(&mut self, name: Name<'_>) -> bool {
+        self.open_tag(self.set.tag(name))
     }
 
     #[inline]

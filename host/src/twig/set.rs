@@ -202,8 +202,10 @@ impl TwigSet {
         self.elements.iter().map(|(name, tag)| (&**name, *tag))
     }
 
+    /// What nodes of this name are called, for [`TwigMatcher::open_tag`]. As long as no twig is added.
     #[inline]
-    pub(super) fn tag(&self, name: Name<'_>) -> TagIx {
+    #[must_use]
+    pub fn tag(&self, name: Name<'_>) -> TagIx {
         match name {
             Name::Element(name) => self.elements.get(name).copied().unwrap_or(OTHER),
             Name::Attribute(name) => self.attributes.get(name).copied().unwrap_or(OTHER_ATTRIBUTE),
