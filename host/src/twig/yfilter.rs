@@ -1,22 +1,27 @@
-//! The CPU's rival: YFilter (Diao, Altinel, Franklin, Zhang and Fischer, "Path Sharing and Predicate Evaluation for High-Performance XML Filtering", ACM TODS 2003), with which tests and
-//! benches compare [`set`](super::set). Nothing else uses it.
+//! The CPU's rival: YFilter (Diao, Altinel, Franklin, Zhang and Fischer, "Path Sharing and Predicate Evaluation for High-Performance XML Filtering", ACM TODS 2003). Tests and benches
+//! compare [`set`](super::set) and kernels with it; nothing else uses it.
 //!
-//! All paths from a root to a leaf of all twigs are one automaton, in which paths that begin alike share states. A state has a transition for each name, one for `*`, and one without input to its *`//`-state*, which
-//! stays active for all that is below:
+//! All paths from the root to a leaf of all twigs are one automaton, in which paths that begin alike share states. A state has a transition for each name, one for `*` and one for `@*`, and
+//! one without input to its *`//`-state*, which stays active for all that is below:
 //!
 //! ```text
-//! /a/b, /a[c]//d, //*                   1 ─b→ 2*     active states of   <a>  1, 7      <a> ends: so do 1, 7 and 3
-//!                               0 ─a→ 1 ─c→ 3*                            <c>  3, 7      `//`-states: 6 from the document on, 4 below <a>
-//!     `*`: accepting              │     └ε→ 4 ↺ ─d→ 5*
-//!     `↺`: a `//`-state           └ε→ 6 ↺ ─*→ 7*
+//! twigs         automaton                    document          reached    active `//`-states
+//! /a/b          0 ─a→ 1 ─b→ (2)              <a>               1 (7)      6
+//! /a[c]//d      │     ├──c→ (3)                <c/>            (3) (7)    6 4
+//! //*           │     └─→ 4↺ ─d→ (5)           <x> <d/> </x>   (7) and (5) (7)
+//!               └─→ 6↺ ─*→ (7)               </a>                         6           ( ) accepting
 //! ```
 //!
-//! A node that opens makes states active that are told of its children, and the stack has them until it closes. Since the automaton is a tree but for the `↺`, no state is reached twice by one node: sets of states are plain lists. A
-//! twig that is one path matches when its accepting state is reached. The others need what the paper calls post-processing: an accepting state that is reached records a row, the nodes of the document that the path's *branching*
-//! steps are met by, once for each way in which they can be. When the document has ended, the rows of twigs all of whose paths were found are joined from the leaves upwards, by the rows that all children of a branching node have
-//! ([`rows`]). Values are the paper's "selection postponed": steps that have tests are columns of the rows, too, until then.
+//! The states that a node reaches are kept on a stack until it closes; its children follow their transitions, and those of all active `//`-states. But for `↺` the automaton is a tree, so no
+//! node reaches a state twice, and sets of states are plain lists.
 //!
-//! Attributes are nodes whose tags `*` does not meet, elements of arrays have a tag that only `*` meets. Time and memory grow with the rows, in documents that nest names in themselves with the number of ways to meet a path.
+//! A twig that is one path matches once its accepting state is reached. The others need what the paper calls post-processing. An accepting state that is reached records *rows*: the nodes of the
+//! document that meet the steps of the path at which the twig branches, for each way to meet them. Above, both paths of the second twig record the node `<a>`. When the document has ended, rows
+//! of the twigs all of whose paths were found are joined, from the leaves upwards: what all children of a branching node have is there. Values are the paper's "selection postponed": steps with
+//! tests are columns of the rows, too, and rows that fail are left out before they are joined.
+//!
+//! Attributes are nodes that `*` does not meet; elements of arrays are met by `*` alone. Time and memory grow with the rows: in documents in which names are nested in themselves, with the
+//! number of ways to meet what branches.
 
 mod rows;
 mod runner;
@@ -85,7 +90,7 @@ struct State {
 enum ByTag {
     /// A few.
     Listed(Vec<(Tag, StateIx)>),
-    /// For each tag.
+    /// For each tag: as fast as it can be, and small enough for the few hundred names of a document type.
     Row(Vec<StateIx>),
 }
 
@@ -354,7 +359,7 @@ impl YFilter {
         &self.hops[climb.hops.0 as usize..climb.hops.1 as usize]
     }
 
-    /// What nodes of this name are called, for [`Runner::open_tag`]. As long as no twig is added.
+    /// What nodes of this name are called, for [`Runner::open_tag`]. It stays right until another twig is added.
     #[must_use]
     pub fn tag(&self, name: Name<'_>) -> Tag {
         match name {

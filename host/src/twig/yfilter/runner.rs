@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::mem::{replace, take};
 use std::ops::ControlFlow;
 
-use super::{Climb, Column, Join, Joined, NONE, PathIx, START, State, StateIx, Tag, YFilter, rows};
+use super::{Climb, Column, Join, Joined, NONE, Path, PathIx, START, State, StateIx, Tag, YFilter, rows};
 use crate::twig::{Events, Name, Value};
 
 /// Asks all twigs of a [`YFilter`] of one document after the other. A document has less than 2^32 nodes.
@@ -56,9 +56,9 @@ struct Level {
 /// What was found of a path.
 #[derive(Clone, Debug, Default)]
 struct Found {
-    /// As many rows as it has columns. Not sorted, and some more than once.
+    /// The rows that were recorded, in no order; few more than once.
     rows: Vec<u32>,
-    /// When equal rows are thrown away, lest they grow without end.
+    /// How many numbers they may have until those that are there twice are thrown away.
     limit: usize,
     /// Whether `rows` are sorted, and what is below is right.
     is_settled: bool,
@@ -112,7 +112,7 @@ impl<'a> Runner<'a> {
             let found = &mut self.found[path as usize];
             found.rows.clear();
             found.passed.clear();
-            found.is_settled = false;
+            (found.limit, found.is_settled) = (0, false);
             self.recorded[path as usize] = NEVER;
             for twig in &self.filter.paths[path as usize].twigs {
                 self.missing[*twig as usize] += 1;
@@ -125,6 +125,9 @@ impl<'a> Runner<'a> {
     }
 
     /// A node with such a tag begins, below those that have not ended. Whether its value will be looked at.
+    ///
+    /// # Panics
+    /// If the tag is none of this runner's [`YFilter`].
     pub fn open_tag(&mut self, tag: Tag) -> bool {
         let filter = self.filter;
         let above = self.enter();
@@ -219,6 +222,7 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// The node that opened last is the end of a path, and the way to the first column leads to a node from which on there is something new.
     fn record(&mut self, at: PathIx, above: u32) {
         let filter = self.filter;
         let path = &filter.paths[at as usize];
@@ -238,8 +242,8 @@ impl<'a> Runner<'a> {
         let level = self.open.len() as u32 - 1;
         let mut levels = self.climb(first.climb, &level);
         if first.climb.has_hops() {
-            let known = levels.iter().rev().take_while(|level| self.node(**level) > recorded).count();
-            levels = &levels[levels.len() - known..];
+            let new = levels.iter().rev().take_while(|level| self.node(**level) > recorded).count();
+            levels = &levels[levels.len() - new..];
         }
         for level in levels {
             let level = *level - first.climb.rise;
@@ -331,8 +335,7 @@ impl<'a> Runner<'a> {
         for candidate in &self.candidates {
             let Joined { paths, below } = &filter.twigs[*candidate];
             for path in paths {
-                let columns = &filter.paths[*path as usize].columns;
-                self.found[*path as usize].settle(columns, &self.passed);
+                self.found[*path as usize].settle(&filter.paths[*path as usize], &self.passed);
             }
             if below.iter().all(|join| self.is_met(join)) {
                 matches.push(*candidate);
@@ -387,20 +390,19 @@ impl<'a> Runner<'a> {
 
 impl Found {
     /// A path was found: sorts its rows, and looks which pass all tests. The nodes that passed each test are sorted.
-    fn settle(&mut self, columns: &[Column], passed: &[Vec<u32>]) {
+    fn settle(&mut self, path: &Path, passed: &[Vec<u32>]) {
         if self.is_settled {
             return;
         }
         self.is_settled = true;
-        self.holds = true;
-        if columns.is_empty() {
+        self.holds = !path.is_tested;
+        let columns = &path.columns;
+        if !columns.is_empty() {
+            rows::sort(&mut self.rows, columns.len());
+        }
+        if !path.is_tested {
             return;
         }
-        rows::sort(&mut self.rows, columns.len());
-        if columns.iter().all(|column| column.test.is_none()) {
-            return;
-        }
-        self.holds = false;
         self.passed.clear();
         for row in self.rows.chunks_exact(columns.len()) {
             let cells = || row.iter().zip(columns);
