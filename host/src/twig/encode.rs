@@ -4,7 +4,7 @@ use std::mem::take;
 
 use warpath_shared::twig::{FarBit, GROUP_WORDS, GroupPlace, MAX_LEVELS, Matched, Op, OpKind, Task, mask};
 
-use super::group::Bits;
+use super::group::{Bits, Words};
 use super::resolve::{Resolver, Rows};
 use super::rows::RowIx;
 use super::set::{TwigIx, TwigSet};
@@ -269,13 +269,13 @@ impl Compiled {
         let (groups, rows) = (set.groups.len(), set.rows.len());
         let mut compiled =
             Self { leaves: vec![0; groups * rows], inner: vec![0; groups * rows], rows, ..Self::default() };
-        // The words of each group, as (row, leaf, place).
-        let mut of_groups: Vec<Vec<(usize, bool, u32)>> = vec![Vec::new(); groups];
+        // The words of each group, as (row, whether of leaves, words).
+        let mut of_groups: Vec<Vec<(usize, bool, Words)>> = vec![Vec::new(); groups];
         for row in 0..rows {
             let found = set.rows.get(row as RowIx);
             for (places, is_leaf) in [(&found.leaves, true), (&found.inner, false)] {
-                for (group, at) in places {
-                    of_groups[*group as usize].push((row, is_leaf, *at));
+                for (group, words) in set.rows.groups(places) {
+                    of_groups[group as usize].push((row, is_leaf, words));
                 }
             }
         }
@@ -297,11 +297,11 @@ impl Compiled {
             }
             let bit = |bit: super::layout::Bit| (64 * bit.word + bit.at) as u32;
             compiled.far.extend(group.far.iter().map(|far| FarBit { from: bit(far.from), to: bit(far.to) }));
-            for (place, (row, is_leaf, at)) in (1..).zip(places) {
+            for (place, (row, is_leaf, words)) in (1..).zip(places) {
                 let of = if is_leaf { &mut compiled.leaves } else { &mut compiled.inner };
                 // A group has 2,048 bits, so no more rows.
                 of[number * rows + row] = place;
-                compiled.words.extend_from_slice(&set.rows.words(at).0);
+                compiled.words.extend_from_slice(&words.0);
             }
         }
         compiled

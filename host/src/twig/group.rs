@@ -14,6 +14,17 @@ pub struct Words(pub [u64; GROUP_WORDS]);
 impl Words {
     pub const NONE: Self = Self([0; GROUP_WORDS]);
 
+    /// Adds the bits of others.
+    #[inline(always)]
+    pub fn add(&mut self, others: &Self) {
+        // Values, so that nothing has to be thought of as changing what it is added to.
+        let (mut sum, others) = (self.0, others.0);
+        for word in 0..GROUP_WORDS {
+            sum[word] |= others[word];
+        }
+        self.0 = sum;
+    }
+
     fn set(&mut self, bit: Bit) {
         self.0[bit.word] |= 1 << bit.at;
     }
@@ -191,6 +202,17 @@ impl Group {
         }
         for FarMove { from, to } in &self.far {
             moved.0[to.word] |= (guards.0[from.word] >> from.at & 1) << to.at;
+        }
+        moved
+    }
+
+    /// [`satisfied`](Self::satisfied) of one word, where there are no far moves.
+    #[inline(always)]
+    pub fn word_satisfied(&self, word: usize, found: u64) -> u64 {
+        let guards = found.wrapping_add(self.starts.0[word]) & self.guards.0[word];
+        let mut moved = (guards & self.chained.0[word]) << 1;
+        for Move { mask, by } in &self.moves {
+            moved |= (guards & mask.0[word]) << (by.0[word] & 63);
         }
         moved
     }

@@ -1,6 +1,8 @@
 //! Asks all twigs of a set of one document after the other.
 
-use super::group::{Bits, Group, Words};
+use std::mem::take;
+
+use super::group::{Bits, GROUP_WORDS, Group, Words};
 use super::resolve::{Resolver, Rows};
 use super::rows::{RowIx, RowSet};
 use super::set::{TagIx, TwigIx, TwigSet};
@@ -18,29 +20,19 @@ struct State<'a> {
     isa: Isa,
     /// For the document and each node that was entered: the words of each group. What is behind is zero.
     found: Vec<Words>,
-    levels: Vec<Level>,
+    /// Which words of each group are not zero, a bit each.
+    words: Vec<u32>,
     /// The groups of each level that are not zero, a bit each.
     touched: Vec<u64>,
+    /// Of each level, which of the first 64 rows have told of their leaves already: to hear it again changes nothing.
+    seen: Vec<u64>,
     depth: usize,
-}
-
-/// What is known of a level, the words and groups aside.
-#[derive(Clone, Copy, Debug, Default)]
-struct Level {
-    /// Which of the first 64 rows have told of their leaves already: to hear it again changes nothing.
-    seen: u64,
 }
 
 impl<'a> TwigMatcher<'a> {
     pub(super) fn new(set: &'a TwigSet) -> Self {
-        let mut state = State {
-            set,
-            isa: Isa::best(),
-            found: Vec::new(),
-            levels: Vec::new(),
-            touched: Vec::new(),
-            depth: 0,
-        };
+        let (found, words, touched, seen) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut state = State { set, isa: Isa::best(), found, words, touched, seen, depth: 0 };
         state.grow();
         Self(Resolver::new(set, state))
     }
@@ -48,15 +40,15 @@ impl<'a> TwigMatcher<'a> {
     /// Forgets the document, to be told of another.
     pub fn reset(&mut self) {
         self.0.reset();
-        let State { set, found, levels, touched, depth, .. } = &mut self.0.rows;
-        let groups = set.groups.len();
+        let State { set, found, words, touched, seen, depth, .. } = &mut self.0.rows;
+        let (groups, all) = (set.groups.len(), set.groups.len().div_ceil(64));
         for level in 0..=*depth {
-            levels[level].seen = 0;
-            for (at, touched) in
-                touched[level * groups.div_ceil(64)..][..groups.div_ceil(64)].iter_mut().enumerate()
-            {
-                for group in Bits(std::mem::take(touched)) {
-                    found[level * groups + at * 64 + group as usize] = Words::NONE;
+            seen[level] = 0;
+            for (at, touched) in touched[level * all..][..all].iter_mut().enumerate() {
+                for group in Bits(take(touched)) {
+                    let at = level * groups + at * 64 + group as usize;
+                    found[at] = Words::NONE;
+                    words[at] = 0;
                 }
             }
         }
@@ -96,23 +88,34 @@ impl State<'_> {
     /// Makes room for the level at the depth.
     fn grow(&mut self) {
         let (levels, groups) = (self.depth + 1, self.set.groups.len());
-        if self.levels.len() < levels {
-            self.levels.resize(levels, Level::default());
+        if self.seen.len() < levels {
+            self.seen.resize(levels, 0);
             self.found.resize(levels * groups, Words::NONE);
+            self.words.resize(levels * groups, 0);
             self.touched.resize(levels * groups.div_ceil(64), 0);
         }
     }
 
     /// A level, and what is above it.
-    fn split(&mut self, level: usize) -> (&mut Level, At<'_>, At<'_>) {
-        let Self { set, found, levels, touched, .. } = self;
-        let (groups, words) = (set.groups.len(), set.groups.len().div_ceil(64));
-        let (found, own) = found.split_at_mut(level * groups);
-        let (touched, touched_own) = touched.split_at_mut(level * words);
-        let own = At { found: own, touched: &mut touched_own[..words] };
+    fn split(&mut self, level: usize) -> (At<'_>, At<'_>) {
+        let Self { set, found, words, touched, .. } = self;
+        let (groups, all) = (set.groups.len(), set.groups.len().div_ceil(64));
+        let (found, found_own) = found.split_at_mut(level * groups);
+        let (words, words_own) = words.split_at_mut(level * groups);
+        let (touched, touched_own) = touched.split_at_mut(level * all);
+        let own = At { found: found_own, words: words_own, touched: &mut touched_own[..all] };
         let above = level.saturating_sub(1);
-        let above = At { found: &mut found[above * groups..], touched: &mut touched[above * words..] };
-        (&mut levels[level], own, above)
+        let (found, words) = (&mut found[above * groups..], &mut words[above * groups..]);
+        (own, At { found, words, touched: &mut touched[above * all..] })
+    }
+
+    /// Whether a level has heard of a row; it has now.
+    #[inline(always)]
+    fn hear(seen: &mut u64, row: RowIx) -> bool {
+        let bit = if row < 64 { 1 << row } else { 0 };
+        let is_heard = *seen & bit != 0;
+        *seen |= bit;
+        is_heard
     }
 }
 
@@ -123,36 +126,48 @@ impl Rows for State<'_> {
     }
 
     fn leaf(&mut self, rows: &[RowIx]) {
-        let (isa, set) = (self.isa, self.set);
-        let (level, at, _) = self.split(self.depth);
-        let unseen = |row: &&RowIx| **row >= 64 || level.seen >> **row & 1 == 0;
-        if !rows.iter().any(|row| unseen(&row)) {
-            return;
+        let (isa, set, depth) = (self.isa, self.set, self.depth);
+        for row in rows {
+            if Self::hear(&mut self.seen[depth], *row) {
+                continue;
+            }
+            let leaves = &set.rows.get(*row).leaves;
+            let (at, _) = self.split(depth);
+            for (word, bits) in &leaves.few {
+                let (group, word) = (*word as usize / GROUP_WORDS, *word as usize % GROUP_WORDS);
+                at.found[group].0[word] |= bits;
+                at.words[group] |= 1 << word;
+                at.touched[group / 64] |= 1 << (group % 64);
+            }
+            if !leaves.all.is_empty() {
+                isa.run(Leaf { rows: &set.rows, all: &leaves.all, at });
+            }
         }
-        isa.run(Leaf { rows: &set.rows, passed: rows, level, at });
     }
 
     fn exit(&mut self, rows: &[RowIx]) {
         let (isa, set, depth) = (self.isa, self.set, self.depth);
         self.depth -= 1;
         self.leaf(rows);
-        let (level, own, above) = self.split(depth);
-        level.seen = 0;
-        isa.run(Exit { set, passed: rows, own, above });
+        self.seen[depth] = 0;
+        let (own, above) = self.split(depth);
+        if own.touched.iter().any(|touched| *touched != 0) {
+            isa.run(Exit { set, passed: rows, own, above });
+        }
     }
 }
 
 /// The words of a level, and which of them are not zero.
 struct At<'a> {
     found: &'a mut [Words],
+    words: &'a mut [u32],
     touched: &'a mut [u64],
 }
 
-/// A node with nothing below it: the leaves of twigs that it passes.
+/// Many leaves of twigs are found: in all words of some groups.
 struct Leaf<'a> {
     rows: &'a RowSet,
-    passed: &'a [RowIx],
-    level: &'a mut Level,
+    all: &'a [(u32, u32)],
     at: At<'a>,
 }
 
@@ -161,21 +176,11 @@ impl Work for Leaf<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _simd: S) {
-        let Self { rows, passed, level, at } = self;
-        for row in passed {
-            if *row < 64 {
-                if level.seen >> row & 1 != 0 {
-                    continue;
-                }
-                level.seen |= 1 << row;
-            }
-            for (group, words) in &rows.get(*row).leaves {
-                let (found, words) = (&mut at.found[*group as usize], rows.words(*words));
-                at.touched[*group as usize / 64] |= 1 << (group % 64);
-                for (found, word) in found.0.iter_mut().zip(&words.0) {
-                    *found |= word;
-                }
-            }
+        let Self { rows, all, at } = self;
+        for (group, words) in all {
+            at.found[*group as usize].add(rows.words(*words));
+            at.words[*group as usize] = u32::MAX;
+            at.touched[*group as usize / 64] |= 1 << (group % 64);
         }
     }
 }
@@ -188,6 +193,9 @@ struct Exit<'a> {
     above: At<'a>,
 }
 
+/// Words of a group that are looked at one by one; if there are more, all are looked at together.
+const ONE_BY_ONE: u32 = 4;
+
 impl Work for Exit<'_> {
     type Output = ();
 
@@ -195,36 +203,91 @@ impl Work for Exit<'_> {
     fn run<S: Simd>(self, _simd: S) {
         let Self { set, passed, own, above } = self;
         for (at, touched) in own.touched.iter_mut().enumerate() {
-            for bit in Bits(std::mem::take(touched)) {
+            for bit in Bits(take(touched)) {
                 let number = at * 64 + bit as usize;
-                let group: &Group = &set.groups[number];
-                let found = std::mem::replace(&mut own.found[number], Words::NONE);
-                let mut told = Words::NONE;
-                for row in passed {
-                    if let Some(words) = set.rows.inner(*row, number as u32) {
-                        for (told, word) in told.0.iter_mut().zip(&words.0) {
-                            *told |= word;
-                        }
+                let (group, words) = (&set.groups[number], take(&mut own.words[number]));
+                let (own, above_found) = (&mut own.found[number], &mut above.found[number]);
+                let told = if words.count_ones() <= ONE_BY_ONE && group.far.is_empty() {
+                    let mut told = 0;
+                    for word in Bits(u64::from(words)) {
+                        let bits = Self::word(
+                            set,
+                            passed,
+                            group,
+                            (number, word as usize),
+                            take(&mut own.0[word as usize]),
+                        );
+                        above_found.0[word as usize] |= bits;
+                        told |= u32::from(bits != 0) << word;
                     }
+                    told
+                } else {
+                    let told = Self::all(set, passed, group, number, own);
+                    *own = Words::NONE;
+                    above_found.add(&told);
+                    if told == Words::NONE { 0 } else { u32::MAX }
+                };
+                above.words[number] |= told;
+                above.touched[at] |= u64::from(told != 0) << bit;
+            }
+        }
+    }
+}
+
+impl Exit<'_> {
+    /// What the node tells the level above of one word.
+    #[inline(always)]
+    fn word(
+        set: &TwigSet,
+        passed: &[RowIx],
+        group: &Group,
+        (number, word): (usize, usize),
+        found: u64,
+    ) -> u64 {
+        let mut told = group.word_satisfied(word, found);
+        if told != 0 {
+            let mut asked = 0;
+            for row in passed {
+                let inner = &set.rows.get(*row).inner;
+                if let Some(at) = inner.all_of(number as u32) {
+                    asked |= set.rows.words(at).0[word];
+                } else if !inner.few.is_empty() {
+                    let of_all = (number * GROUP_WORDS + word) as u32;
+                    let found = inner.few.binary_search_by_key(&of_all, |(word, _)| *word);
+                    asked |= found.map_or(0, |found| inner.few[found].1);
                 }
-                let mut any = 0;
-                if told != Words::NONE {
-                    let satisfied = group.satisfied(&found);
-                    for (told, word) in told.0.iter_mut().zip(&satisfied.0) {
-                        *told &= word;
-                    }
-                }
-                for ((told, found), descendant) in told.0.iter_mut().zip(&found.0).zip(&group.descendant.0) {
-                    *told |= found & descendant;
-                    any |= *told;
-                }
-                if any != 0 {
-                    above.touched[at] |= 1 << bit;
-                    for (above, told) in above.found[number].0.iter_mut().zip(&told.0) {
-                        *above |= told;
-                    }
+            }
+            told &= asked;
+        }
+        told | found & group.descendant.0[word]
+    }
+
+    /// The same of all words of a group.
+    #[inline(always)]
+    fn all(set: &TwigSet, passed: &[RowIx], group: &Group, number: usize, found: &Words) -> Words {
+        let mut told = Words::NONE;
+        let mut is_asked = false;
+        for row in passed {
+            let inner = &set.rows.get(*row).inner;
+            if let Some(at) = inner.all_of(number as u32) {
+                told.add(set.rows.words(at));
+                is_asked = true;
+            } else if !inner.few.is_empty() {
+                for (word, bits) in &inner.few[inner.few_of(number as u32)] {
+                    told.0[*word as usize % GROUP_WORDS] |= bits;
+                    is_asked = true;
                 }
             }
         }
+        if is_asked {
+            let satisfied = group.satisfied(found);
+            for word in 0..GROUP_WORDS {
+                told.0[word] &= satisfied.0[word];
+            }
+        }
+        for word in 0..GROUP_WORDS {
+            told.0[word] |= found.0[word] & group.descendant.0[word];
+        }
+        told
     }
 }

@@ -1,6 +1,6 @@
-//! Rows: for a name or a value, the nodes of twigs that pass its test, in the groups where there are any.
+//! Rows: for a name or a value, the nodes of twigs that pass its test, in the words where there are any.
 
-use super::group::Words;
+use super::group::{GROUP_WORDS, Words};
 
 /// A row of a set, by its number.
 pub type RowIx = u32;
@@ -10,13 +10,25 @@ pub const ANY_ELEMENT: RowIx = 0;
 /// The row of nodes `@*` without one.
 pub const ANY_ATTRIBUTE: RowIx = 1;
 
-/// The nodes of one row in the groups.
+/// Words of a group that a row has one by one; with more it has all of the group.
+const FEW: usize = 8;
+
+/// Bits of all groups: most rows, those of values, have few.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Words of all groups, one behind the other, ascending, and their bits.
+    pub few: Vec<(u32, u64)>,
+    /// Groups of which there are more, ascending, and where all of their words are.
+    pub all: Vec<(u32, u32)>,
+}
+
+/// The nodes of one row.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Of nodes without others below them: the groups, ascending, and where their words are.
-    pub leaves: Vec<(u32, u32)>,
-    /// Of the others, the same.
-    pub inner: Vec<(u32, u32)>,
+    /// Those without others below them.
+    pub leaves: Places,
+    /// The others.
+    pub inner: Places,
 }
 
 /// All rows of a set.
@@ -31,6 +43,41 @@ pub struct RowSet {
 impl Default for RowSet {
     fn default() -> Self {
         Self { rows: vec![Row::default(), Row::default()], words: Vec::new(), free: Vec::new() }
+    }
+}
+
+/// The words of a group among those of all.
+fn of_group(group: u32) -> std::ops::Range<u32> {
+    let first = group * GROUP_WORDS as u32;
+    first..first + GROUP_WORDS as u32
+}
+
+impl Places {
+    /// Whether there are no bits.
+    pub fn is_empty(&self) -> bool {
+        self.few.is_empty() && self.all.is_empty()
+    }
+
+    /// The places in `few` of a group's words.
+    #[inline(always)]
+    pub fn few_of(&self, group: u32) -> std::ops::Range<usize> {
+        let words = of_group(group);
+        let first = self.few.partition_point(|(word, _)| *word < words.start);
+        let count = self.few[first..].iter().take_while(|(word, _)| *word < words.end).count();
+        first..first + count
+    }
+
+    /// Where all words of a group are.
+    #[inline(always)]
+    pub fn all_of(&self, group: u32) -> Option<u32> {
+        // Mostly of all groups.
+        match self.all.get(group as usize) {
+            Some((found, at)) if *found == group => Some(*at),
+            _ => {
+                let found = self.all.binary_search_by_key(&group, |(group, _)| *group).ok()?;
+                Some(self.all[found].1)
+            }
+        }
     }
 }
 
@@ -56,16 +103,23 @@ impl RowSet {
         &self.words[at as usize]
     }
 
-    /// The nodes of a row in a group that have others below them.
-    #[inline(always)]
-    pub fn inner(&self, row: RowIx, group: u32) -> Option<&Words> {
-        let inner = &self.rows[row as usize].inner;
-        // Mostly of all groups.
-        let at = match inner.get(group as usize) {
-            Some((found, at)) if *found == group => *at,
-            _ => inner[inner.binary_search_by_key(&group, |(group, _)| *group).ok()?].1,
-        };
-        Some(&self.words[at as usize])
+    /// The groups where a row has bits, ascending, and these.
+    pub fn groups<'a>(&'a self, places: &'a Places) -> Vec<(u32, Words)> {
+        let mut groups: Vec<(u32, Words)> =
+            places.all.iter().map(|(group, at)| (*group, *self.words(*at))).collect();
+        for (word, bits) in &places.few {
+            let (group, word) = (word / GROUP_WORDS as u32, *word as usize % GROUP_WORDS);
+            match groups.last_mut() {
+                Some((last, words)) if *last == group => words.0[word] |= bits,
+                _ => {
+                    let mut words = Words::NONE;
+                    words.0[word] = *bits;
+                    groups.push((group, words));
+                }
+            }
+        }
+        groups.sort_unstable_by_key(|(group, _)| *group);
+        groups
     }
 
     /// Adds a node to a row.
@@ -73,18 +127,27 @@ impl RowSet {
         let Self { rows, words, free } = self;
         let row = &mut rows[row as usize];
         let places = if is_leaf { &mut row.leaves } else { &mut row.inner };
-        let at = match places.binary_search_by_key(&group, |(group, _)| *group) {
-            Ok(found) => places[found].1,
-            Err(before) => {
-                let at = free.pop().unwrap_or_else(|| {
-                    words.push(Words::NONE);
-                    (words.len() - 1) as u32
-                });
-                places.insert(before, (group, at));
-                at
+        if let Some(at) = places.all_of(group) {
+            words[at as usize].0[word] |= bit;
+            return;
+        }
+        let of_all = of_group(group).start + word as u32;
+        match places.few.binary_search_by_key(&of_all, |(word, _)| *word) {
+            Ok(found) => places.few[found].1 |= bit,
+            Err(before) => places.few.insert(before, (of_all, bit)),
+        }
+        let few = places.few_of(group);
+        if few.len() > FEW {
+            let at = free.pop().unwrap_or_else(|| {
+                words.push(Words::NONE);
+                (words.len() - 1) as u32
+            });
+            for (word, bits) in places.few.drain(few) {
+                words[at as usize].0[word as usize % GROUP_WORDS] = bits;
             }
-        };
-        words[at as usize].0[word] |= bit;
+            let before = places.all.partition_point(|(other, _)| *other < group);
+            places.all.insert(before, (group, at));
+        }
     }
 
     /// Takes bits of a group from a row.
@@ -92,13 +155,24 @@ impl RowSet {
         let Self { rows, words, free } = self;
         let row = &mut rows[row as usize];
         for places in [&mut row.leaves, &mut row.inner] {
-            let Ok(found) = places.binary_search_by_key(&group, |(group, _)| *group) else { continue };
-            let at = places[found].1;
-            let kept = &mut words[at as usize];
-            bits.clone().for_each(|(word, bits)| kept.0[word] &= !bits);
-            if *kept == Words::NONE {
-                places.remove(found);
-                free.push(at);
+            if let Ok(found) = places.all.binary_search_by_key(&group, |(group, _)| *group) {
+                let at = places.all[found].1;
+                let kept = &mut words[at as usize];
+                bits.clone().for_each(|(word, bits)| kept.0[word] &= !bits);
+                if *kept == Words::NONE {
+                    places.all.remove(found);
+                    free.push(at);
+                }
+                continue;
+            }
+            for (word, bits) in bits.clone() {
+                let of_all = of_group(group).start + word as u32;
+                if let Ok(found) = places.few.binary_search_by_key(&of_all, |(word, _)| *word) {
+                    places.few[found].1 &= !bits;
+                    if places.few[found].1 == 0 {
+                        places.few.remove(found);
+                    }
+                }
             }
         }
     }
