@@ -1,33 +1,62 @@
-//! Writes NDJSON of a shape that the field measures with, made from a seed; see [`warpath_benches::generate`].
+//! Writes data of a shape that the field measures with, made from a seed; see [`warpath_benches::generate`].
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Instant;
+use std::{io, thread};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Parser;
-use warpath_benches::generate::{ArrayWriter, Generator, Shape, Stats, write_ndjson_with_threads};
+use warpath_benches::generate::event_twigs::{self, Kind};
+use warpath_benches::generate::{
+    ArrayWriter, Generator, Shape, Stats, dblp, twigs, write_ndjson_with_threads,
+};
 
-/// Write NDJSON of a shape that the field measures with, made from a seed.
+/// Write data of a shape that the field measures with, made from a seed: NDJSON, XML documents, or subscriptions to them.
 ///
 /// The same shape, size and seed give the same bytes, whatever the number of threads, and a smaller size gives a
 /// prefix of a larger one.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {
-    /// What the records look like: twitter, walmart, bestbuy, maps, urls (no JSON), or sized:BYTES for records of that many bytes each
+    /// What is written.
+    ///
+    /// Lines of records: twitter, walmart, bestbuy, maps, urls (no JSON), events, or sized:BYTES for records of that
+    /// many bytes each. XML documents, into a folder: dblp. Subscriptions: dblp-twigs to those documents; event-twigs
+    /// to events; and event-patterns, the same as event-twigs in the language of quamina.
     #[arg(long)]
-    shape: Shape,
+    shape: Form,
 
-    /// Bytes to write, in whole lines: the fewest that reach SIZE (KiB, MiB and GiB are understood)
+    /// Bytes to write, in whole lines: the fewest that reach SIZE (KiB, MiB and GiB are understood); of each document
     #[arg(long, value_parser = parse_size, required_unless_present = "records")]
     size: Option<u64>,
 
-    /// Records to write, instead of a size; for small files, made by one thread
+    /// Records or subscriptions to write, instead of a size; for small files, made by one thread
     #[arg(long, conflicts_with = "size")]
     records: Option<u64>,
+
+    /// Documents to write, of SIZE bytes each, as 000000.xml, 000001.xml and so on
+    #[arg(long, value_name = "COUNT", required_if_eq("shape", "dblp"))]
+    documents: Option<u64>,
+
+    /// Query nodes of each of dblp-twigs
+    #[arg(long, default_value_t = 10)]
+    nodes: usize,
+
+    /// How many of these split, into 2 to 4 branches
+    #[arg(long, default_value_t = 3)]
+    splits: usize,
+
+    /// Of a hundred steps of dblp-twigs, how many are `//`; and of a hundred nodes, how many are `*`
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100))]
+    percent: u32,
+
+    /// Of event-twigs: not only that fields have values, but ranges, existence, wildcards and descendants, too
+    #[arg(long)]
+    mixed: bool,
 
     /// Other seeds give other records
     #[arg(long, default_value_t = 1)]
@@ -41,22 +70,51 @@ struct Args {
     #[arg(long)]
     threads: Option<NonZeroUsize>,
 
-    /// File to write; - is standard output
+    /// File to write; - is standard output. For documents, a folder
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
+/// What can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Lines(Shape),
+    Dblp,
+    DblpTwigs,
+    EventTwigs,
+    EventPatterns,
+}
+
+impl FromStr for Form {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "dblp" => Self::Dblp,
+            "dblp-twigs" => Self::DblpTwigs,
+            "event-twigs" => Self::EventTwigs,
+            "event-patterns" => Self::EventPatterns,
+            _ => Self::Lines(text.parse().map_err(|shapes| {
+                format!("{shapes}; others are dblp, dblp-twigs, event-twigs and event-patterns")
+            })?),
+        })
+    }
+}
+
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
+    args.check()?;
     let start = Instant::now();
-    let stats = if args.output == Path::new("-") {
+    let name = || args.output.display().to_string();
+    let stats = if args.shape == Form::Dblp {
+        write_documents(&args).with_context(name)?
+    } else if args.output == Path::new("-") {
         match write_form(&args, &mut io::stdout().lock()) {
             // Whoever reads has had enough.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            Err(error) if is_broken_pipe(&error) => return Ok(()),
             written => written.context("standard output")?,
         }
     } else {
-        let name = || args.output.display().to_string();
         let mut file = File::create(&args.output).with_context(name)?;
         write_form(&args, &mut file).with_context(name)?
     };
@@ -70,24 +128,93 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write_form(args: &Args, out: &mut impl Write) -> io::Result<Stats> {
+impl Args {
+    /// What the shapes do not have in common.
+    fn check(&self) -> anyhow::Result<()> {
+        let are_lines = matches!(self.shape, Form::Lines(_));
+        ensure!(are_lines || !self.array, "--array is for lines of records");
+        ensure!(!self.mixed || self.shape == Form::EventTwigs, "--mixed is for event-twigs");
+        if self.shape == Form::Dblp {
+            ensure!(self.size.is_some(), "documents have a --size");
+            ensure!(self.output != Path::new("-"), "documents go into a folder");
+        } else {
+            ensure!(self.documents.is_none(), "--documents is for dblp");
+            ensure!(are_lines || self.records.is_some(), "of subscriptions there are so many --records");
+        }
+        Ok(())
+    }
+
+    fn threads(&self) -> NonZeroUsize {
+        let threads = self.threads.or_else(|| thread::available_parallelism().ok());
+        threads.unwrap_or(NonZeroUsize::MIN)
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref().is_some_and(|error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Writes documents: thread t those of the numbers t, t + threads, t + 2 threads, ….
+fn write_documents(args: &Args) -> io::Result<Stats> {
+    let (seed, threads) = (args.seed, args.threads().get());
+    let (documents, bytes) = (args.documents.unwrap_or(0), args.size.unwrap_or(0) as usize);
+    fs::create_dir_all(&args.output)?;
+    let written = thread::scope(|scope| {
+        let writers: Vec<_> = (0..threads as u64)
+            .map(|first| {
+                scope.spawn(move || {
+                    (first..documents).step_by(threads).try_fold(0, |written, number| {
+                        let document = dblp::document(seed, number, bytes);
+                        fs::write(args.output.join(format!("{number:06}.xml")), &document)?;
+                        io::Result::Ok(written + document.len() as u64)
+                    })
+                })
+            })
+            .collect();
+        writers
+            .into_iter()
+            .map(|writer| writer.join().expect("a writer does not panic"))
+            .sum::<io::Result<_>>()
+    })?;
+    Ok(Stats { records: documents, bytes: written })
+}
+
+fn write_form(args: &Args, out: &mut impl Write) -> anyhow::Result<Stats> {
+    let Form::Lines(shape) = args.shape else {
+        let text = subscriptions(args)?;
+        out.write_all(text.as_bytes())?;
+        return Ok(Stats { records: text.lines().count() as u64, bytes: text.len() as u64 });
+    };
     if !args.array {
-        return write(args, out);
+        return Ok(write(shape, args, out)?);
     }
     let mut array = ArrayWriter::new(BufWriter::new(out));
-    let stats = write(args, &mut array)?;
+    let stats = write(shape, args, &mut array)?;
     array.finish()?;
     Ok(stats)
 }
 
-fn write(args: &Args, out: &mut impl Write) -> io::Result<Stats> {
+fn subscriptions(args: &Args) -> anyhow::Result<String> {
+    let count = args.records.unwrap_or(0) as usize;
+    let kind = if args.mixed { Kind::Mixed } else { Kind::Exact };
+    if args.shape == Form::DblpTwigs {
+        let twigs = twigs::Twigs { nodes: args.nodes, splits: args.splits, percent: args.percent };
+        return Ok(twigs::lines(&twigs::xpath(count, twigs, args.seed)?));
+    }
+    let subscriptions = event_twigs::subscriptions(count, kind, args.seed);
+    if args.shape == Form::EventPatterns {
+        return event_twigs::pattern_lines(&subscriptions).context("patterns cannot say all of it");
+    }
+    Ok(event_twigs::lines(&subscriptions))
+}
+
+fn write(shape: Shape, args: &Args, out: &mut impl Write) -> io::Result<Stats> {
     let Some(records) = args.records else {
-        let threads = args.threads.or_else(|| std::thread::available_parallelism().ok());
-        let threads = threads.unwrap_or(NonZeroUsize::MIN);
-        return write_ndjson_with_threads(args.shape, args.seed, args.size.unwrap_or(0), threads, out);
+        let size = args.size.unwrap_or(0);
+        return write_ndjson_with_threads(shape, args.seed, size, args.threads(), out);
     };
     let mut out = BufWriter::new(out);
-    let mut generator = Generator::new(args.shape, args.seed);
+    let mut generator = Generator::new(shape, args.seed);
     let mut line = Vec::new();
     let mut bytes = 0;
     for _ in 0..records {
@@ -116,6 +243,55 @@ fn parse_size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_as_its_shape_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let generate = |shape: &str, others: &str, output: &str| {
+            let output = folder.path().join(output).display().to_string();
+            let args = format!("generate --shape {shape} {others} -o");
+            let args = Args::try_parse_from(args.split_whitespace().chain([output.as_str()]))?;
+            args.check()?;
+            if args.shape == Form::Dblp {
+                return Ok(write_documents(&args)?);
+            }
+            write_form(&args, &mut File::create(&output)?)
+        };
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+
+        let stats = generate("dblp", "--documents 5 --size 9000 --seed 3 --threads 2", "a/b").unwrap();
+        let documents: Vec<String> = (0..5).map(|number| read(&format!("a/b/{number:06}.xml"))).collect();
+        assert_eq!(stats, Stats { records: 5, bytes: documents.concat().len() as u64 });
+        assert!((0..5).all(|number| documents[number] == dblp::document(3, number as u64, 9000)));
+
+        let stats = generate("dblp-twigs", "--records 7 --nodes 5 --splits 1", "twigs").unwrap();
+        assert_eq!((stats.records, read("twigs").lines().count()), (7, 7));
+        assert!(generate("dblp-twigs", "--records 7 --nodes 5 --splits 3", "none").is_err());
+        generate("event-twigs", "--records 7", "events").unwrap();
+        generate("event-twigs", "--records 7 --mixed", "mixed").unwrap();
+        generate("event-patterns", "--records 7", "patterns").unwrap();
+        for (name, begin) in
+            [("events", "s1\t$[?"), ("mixed", "s1\t/event["), ("patterns", "s1\t{\"event\":{")]
+        {
+            assert!(read(name).starts_with(begin) && read(name).lines().count() == 7, "{name}");
+        }
+        generate("events", "--records 7", "lines").unwrap();
+        assert_eq!(read("lines").lines().count(), 7);
+
+        for (shape, others) in [
+            ("dblp", "--size 10"),
+            ("dblp", "--documents 1 --records 1"),
+            ("dblp", "--documents 1 --size 10 --array"),
+            ("event-twigs", "--size 10"),
+            ("event-patterns", "--records 1 --mixed"),
+            ("dblp-twigs", "--records 1 --percent 101"),
+            ("twitter", "--size 10 --documents 1"),
+            ("twitter", ""),
+            ("dblps", "--size 10"),
+        ] {
+            assert!(generate(shape, others, "none").is_err(), "{shape} {others}");
+        }
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -4,15 +4,18 @@
 //! as frequent in subscriptions as in events, values that come together are asked for together, and each subscription
 //! has something to match. Fields of many values are asked for the most, at least one by each.
 //!
-//! | kind | what it asks | of 1,000, an event matches |
+//! | kind | what it asks | an event matches, of 1,000, 10,000 and 100,000 |
 //! |---|---|---|
-//! | [`Kind::Exact`] | that fields are equal to strings, numbers and booleans, and lists have some string | ? |
-//! | [`Kind::Mixed`] | the same without booleans, that numbers are at least so large, that members are there; and fields of any member (`*`), or anywhere (`//`) | ? |
+//! | [`Kind::Exact`] | that fields are equal to strings, numbers and booleans, and that lists have a string | 7, 40, 160 |
+//! | [`Kind::Mixed`] | the same without booleans; that numbers are at least so large; that members are there; and fields of any member (`*`), or anywhere (`//`) | 7, 49, 270 |
+//!
+//! About half of 1,000 match any of some thousand events, and the most frequent one a quarter of them.
 //!
 //! An event's members stand in one member of the record, `event`, since in a twig several members of a record itself
 //! cannot be asked for together.
 //!
-//! Whatever [`Kind::Exact`] asks can be asked by the patterns of quamina and EventBridge, too.
+//! Whatever [`Kind::Exact`] asks can be asked by the patterns of quamina and EventBridge, too. Of [`Kind::Mixed`] they
+//! have ranges and existence in words of their own, but neither wildcards nor descendants.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -396,10 +396,10 @@ fn bibliographies_are_of_their_type_and_size() {
         all.len(),
         all.len() as f64 / f64::from(events)
     );
-    assert!((18.0..20.0).contains(&(all.len() as f64 / f64::from(events))));
+    assert!((19.5..21.5).contains(&(all.len() as f64 / f64::from(events))));
     assert_eq!(levels, 3 + dblp::DEEPEST_MARKUP);
     assert_eq!(elements.len(), 1 + 8 + 22 + 5);
-    assert_eq!(hash(all.as_bytes()), "98f8f14fb4bff17e");
+    assert_eq!(hash(all.as_bytes()), "86d9d7de3a09284c");
     // One of more bytes begins with the same records; others have others.
     let (small, large) = (dblp::document(1, 3, 25_000), dblp::document(1, 3, 200_000));
     assert!(large.starts_with(small.strip_suffix("</dblp>\n").unwrap()));
