@@ -35,7 +35,7 @@ python() {
 libraries() {
     RUSTFLAGS='-C target-cpu=native' cargo build --quiet --release --locked \
         --manifest-path benches/peers/Cargo.toml --target-dir "$root/build" &&
-        cp "$root/build/release/peers" "$root/bin/peers"
+        cp "$root/build/release/peers" "$root/build/release/quamina" "$root/bin/"
 }
 
 attempt 'qj 0.1.4' crate qj-0.1.4 qj 0.1.4

@@ -18,17 +18,15 @@ mod record;
 use std::fs::File;
 use std::io::Write;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use library::Library;
 use memmap2::Mmap;
+use peers::{lines, stretches};
 use query::Query;
 use rayon::prelude::*;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Bytes of whole lines that a core is dealt at once: in its cache, and long beside what dealing costs.
-const STRETCH_BYTES: usize = 1 << 20;
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -86,43 +84,13 @@ fn version(library: &str) -> Result<&'static str> {
 fn answer(library: Library, query: Query, stretch: &[u8]) -> Result<Vec<u8>> {
     let mut reader = library.reader(query)?;
     let mut out = Vec::new();
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', stretch).chain([stretch.len()]) {
-        if start < end {
-            reader.line(&stretch[start..end], &mut out)?;
-        }
-        start = end + 1;
-    }
-    ensure!(start > stretch.len(), "a line is left over");
+    lines(stretch).try_for_each(|line| reader.line(line, &mut out))?;
     Ok(out)
-}
-
-/// `text` cut after newlines into stretches of about [`STRETCH_BYTES`].
-fn stretches(mut text: &[u8]) -> Vec<&[u8]> {
-    let mut stretches = Vec::new();
-    while text.len() > STRETCH_BYTES {
-        let tail = &text[STRETCH_BYTES..];
-        let Some(newline) = memchr::memchr(b'\n', tail) else { break };
-        let (stretch, rest) = text.split_at(STRETCH_BYTES + newline + 1);
-        stretches.push(stretch);
-        text = rest;
-    }
-    stretches.push(text);
-    stretches
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stretches_are_whole_lines_and_lose_nothing() {
-        let text = b"{\"a\":1}\n".repeat(500_000);
-        let stretches = stretches(&text);
-        assert!(stretches.len() > 2);
-        assert!(stretches.iter().all(|stretch| stretch.is_empty() || stretch.ends_with(b"\n")));
-        assert_eq!(stretches.concat(), text);
-    }
 
     #[test]
     fn every_library_has_a_version() {
