@@ -17,7 +17,7 @@ case $mode in
 build)
     cargo build --release --workspace --bins
     mkdir -p "$bin"
-    for program in warpath check generate bench-gpu bench-flow bench-start bench-bitmap bench-fsst; do
+    for program in warpath check generate bench-gpu bench-flow bench-start bench-bitmap bench-fsst bench-twig; do
         strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
     done
     ls -l "$bin"
@@ -60,6 +60,7 @@ sanitize)
             'all=$' -- "$data/twitter.ndjson"
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --bitmaps 9
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --strings 5
+        compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --twigs 4
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 \
             "$bin/warpath" query --device cuda --workers 2 --on-error skip -o "$data/answers" --count '$.user.lang' \
             "$data/twitter.wpk"

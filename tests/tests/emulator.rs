@@ -29,7 +29,7 @@ use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
 use warpath_tests::emulated::{Emulated, HostBuffer, HostDownload};
 use warpath_tests::random::Rng;
-use warpath_tests::{bitmaps, data, fsst, fsst_match};
+use warpath_tests::{bitmaps, data, fsst, fsst_match, twigs};
 
 /// The emulator, and the names of the kernels that ran.
 #[derive(Default)]
@@ -136,11 +136,12 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     device.download(&to, 0, &mut copied)?;
     assert!(copied == text, "the copy differs");
 
-    // Those of bitmaps and of compressed strings are no stages of it either.
+    // Those of bitmaps, of compressed strings and of twigs are no stages of it either.
     let mut bitmaps = BitmapStage::new(pipeline.device().queue()?);
     bitmaps::suite(&mut bitmaps, 3, 4, 5000)?;
     fsst_match::suite(pipeline.device(), 4, 3, 1000)?;
     fsst::suite(&mut FsstStage::new(pipeline.device().queue()?), 4, 2)?;
+    twigs::suite(pipeline.device(), 4, 4, (10, 3))?;
 
     let ran: Vec<&str> =
         pipeline.device().ran.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();

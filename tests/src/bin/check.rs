@@ -5,6 +5,7 @@
 //! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [--conformance FOLDER] [SHAPE=FILE...]
 //! check --device cuda --bitmaps ROUNDS
 //! check --device cuda --strings ROUNDS
+//! check --device cuda --twigs ROUNDS
 //! ```
 //!
 //! SHAPE is twitter, walmart or bestbuy; the folder of `--conformance` has `cts.json`, the JSONPath compliance test suite, and
@@ -30,7 +31,7 @@ use warpath_tests::results;
 use warpath_tests::strict;
 use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
-use warpath_tests::{bitmaps, conformance, fsst_match};
+use warpath_tests::{bitmaps, conformance, fsst_match, twigs};
 
 /// GpJSON's six queries, two that say in RFC 9535's terms what its filters mean, and some of the rest of the grammar.
 const FIELD_QUERIES: [(&str, &[&str]); 11] = [
@@ -52,6 +53,7 @@ const PARTITIONS: [usize; 4] = [1 << 20, 7 << 20, 64 << 20, 1 << 30];
 
 fn main() -> Result<()> {
     let mut device = DeviceChoice::Cpu;
+    let mut twig_rounds: Option<usize> = None;
     let (mut run_suite, mut conformance, mut bitmaps, mut strings, mut files) =
         (true, None, None, None, Vec::new());
     let mut args = std::env::args().skip(1);
@@ -63,6 +65,9 @@ fn main() -> Result<()> {
             }
             "--strings" => {
                 strings = Some(args.next().context("--strings ROUNDS")?.parse()?);
+            }
+            "--twigs" => {
+                twig_rounds = Some(args.next().context("--twigs ROUNDS")?.parse()?);
             }
             "--conformance" => {
                 conformance = Some(PathBuf::from(args.next().context("--conformance FOLDER")?));
@@ -90,6 +95,9 @@ fn main() -> Result<()> {
         let cuda = warpath::cuda::Cuda::new(*number)?;
         fsst_match::suite(&cuda, 1, rounds, 2000)?;
         return fsst::suite(&mut FsstStage::new(cuda), 1, rounds);
+    }
+    if let (Some(rounds), DeviceChoice::Cuda(number)) = (twig_rounds, &device) {
+        return twigs::suite(&warpath::cuda::Cuda::new(*number)?, 1, rounds, (60, 20));
     }
     if run_suite {
         let numbers = match &device {
@@ -120,6 +128,10 @@ fn main() -> Result<()> {
             step("patterns of compressed strings", || {
                 fsst_match::suite(&cuda, 1, 200, 5000)?;
                 fsst_match::suite(&cuda, 2, 4, 1_000_000)
+            })?;
+            step("twigs", || {
+                twigs::suite(&cuda, 1, 40, (60, 40))?;
+                twigs::suite(&cuda, 2, 4, (300, 1000))
             })?;
             step("bitmaps of bins, by a maker", || {
                 bitmaps::index::check_makers(&cuda, &mut Rng::new(3), 5_000_000)
