@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
+use warpath::twig::seed::{SeedError, SeedQueries};
 use warpath::twig::yfilter::{Runner, YFilter};
 use warpath::twig::{Events, Matcher, Name, Subscriptions, Twig, Value, json, xml};
+use warpath_shared::twig::seed::Personality;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 use warpath_tests::twigs::{self, Doc, Node};
@@ -121,10 +123,64 @@ fn random_twigs_match_as_the_oracle_says() {
     assert!(matches > 15_000, "{matches}");
 }
 
-/// The kernels, emulated, beside the CPU and the oracle.
+/// The kernels, emulated, beside the CPU and the oracle: 200,000 pairs, and the paper's kernel, which knows no values, 100,000. In two tests, for two cores.
 #[test]
 fn kernels_match_as_the_oracle_says() -> anyhow::Result<()> {
-    twigs::suite(&Emulated::default(), 1, 8, (40, 6))
+    twigs::suite(&Emulated::default(), 1, 20, (200, 25))
+}
+
+#[test]
+fn kernels_match_as_the_oracle_says_again() -> anyhow::Result<()> {
+    twigs::suite(&Emulated::default(), 2, 20, (200, 25))
+}
+
+/// The paper's tables: query nodes of four bytes, events of one, whole twigs in blocks of 256; and what does not fit them is refused.
+#[test]
+fn the_papers_kernel_has_the_papers_tables() {
+    let mut queries = SeedQueries::default();
+    let add = |queries: &mut SeedQueries, query: &str| queries.add(&Twig::parse(query).unwrap());
+    add(&mut queries, "/a//c[//d]/*").unwrap();
+    let nodes = queries.personalities.clone();
+    assert_eq!((nodes.len(), size_of_val(&nodes[..])), (5, 20));
+    let has = |at: usize, flags: u32| nodes[at].has(flags);
+    // The document, a, c, d and the wildcard: in the order of the query.
+    assert!(has(0, Personality::ROOT) && has(0, Personality::HAS_CHILDREN) && !has(0, Personality::LEAF));
+    assert!(has(1, Personality::HAS_DESCENDANTS) && !has(1, Personality::HAS_CHILDREN));
+    assert!(has(2, Personality::DESCENDANT) && has(2, Personality::HAS_CHILDREN));
+    assert!(has(2, Personality::HAS_DESCENDANTS) && nodes[2].children() == 2);
+    assert!(has(3, Personality::LEAF) && has(3, Personality::DESCENDANT) && !has(3, Personality::ANY));
+    assert!(has(4, Personality::LEAF) && has(4, Personality::ANY) && !has(4, Personality::DESCENDANT));
+    assert_eq!(nodes[1..].iter().map(|node| node.prefix()).collect::<Vec<_>>(), [0, 1, 2, 2]);
+    // Slots of their own for the children of one node.
+    assert_eq!([nodes[3].slot(), nodes[4].slot()], [0, 1]);
+    let mut events = queries.encoder();
+    xml::read("<a><c x='y'><d/><other/></c></a>", &mut events).unwrap();
+    assert!(events.finish());
+    let [a, c, d] = [1, 2, 3].map(|at| nodes[at].tag() as u8);
+    assert_eq!(events.events, [a, c, d, d | 0x80, 127, 127 | 0x80, c | 0x80, a | 0x80]);
+    // A stack of 32 levels has the document's and 31 more.
+    for (depth, is_fit) in [(31, true), (32, false)] {
+        let text = format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
+        xml::read(&text, &mut events).unwrap();
+        assert_eq!(events.finish(), is_fit, "{depth}");
+    }
+    assert_eq!(events.documents, [0, 8, 70, 70]);
+
+    // 5 + 250 threads, and the next twig is in the next block.
+    add(&mut queries, &"/a".repeat(249)).unwrap();
+    add(&mut queries, "/a").unwrap();
+    queries.fill();
+    assert_eq!((queries.roots.clone(), queries.personalities.len()), (vec![0, 5, 256], 512));
+    assert_eq!(queries.personalities[257].prefix(), 0);
+    assert_eq!(add(&mut queries, &"/a".repeat(256)), Err(SeedError::Nodes));
+    assert_eq!(add(&mut queries, "/a[b][c][d][e][f]"), Err(SeedError::Children));
+    assert_eq!(add(&mut queries, "/a/@b"), Err(SeedError::Kind));
+    assert_eq!(add(&mut queries, "/a[. = 1]"), Err(SeedError::Kind));
+    // Three names are known.
+    for name in 3..127 {
+        add(&mut queries, &format!("/n{name}")).unwrap();
+    }
+    assert_eq!(add(&mut queries, "/n127"), Err(SeedError::Tags));
 }
 
 /// Twigs that are longer than a word, and nodes of twigs with as many children as can be.

@@ -1,6 +1,6 @@
 //! Records as programs for [`twig`](super::twig): [`warpath_shared::twig::program`].
 //!
-//! *Threads*: a thread a line walks the line's tree, looks names and tested values up in one table, and writes operations to a place that is known before: four for each node. *Memory*: no stack, for nodes have links
+//! *Threads*: a thread a line walks the line's tree, looks names and tested values up in one table, and writes operations to a place that is known before: some for each node, as many as the host has found to be enough. *Memory*: no stack, for nodes have links
 //! upwards; of levels it knows how deep they are and, in a bit, whether `*` was told. *Cost*: the bytes of each name, and of each value that has a test, read twice, one at a time.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_device;
@@ -8,7 +8,7 @@ use cuda_std::kernel;
 use cuda_std::thread::index_1d;
 use warpath_shared::kernel::TwigOpsArgs;
 use warpath_shared::query::tree::Trees as _;
-use warpath_shared::twig::program::{OPS_A_NODE, write};
+use warpath_shared::twig::program::write;
 use warpath_shared::twig::{Op, OpKind, Task};
 
 use super::tree_query::{Records, root};
@@ -23,7 +23,7 @@ pub unsafe fn twig_ops(args: TwigOpsArgs<'_>) {
     if line >= args.trees.lines() {
         return;
     }
-    let place = |line: usize| OPS_A_NODE * (args.trees.roots.get(line) as usize + line);
+    let place = |line: usize| args.ops_a_node as usize * (args.trees.roots.get(line) as usize + line);
     let (begin, room) = (place(line), place(line + 1) - 1);
     let mut task = Task { begin: begin as u32, end: begin as u32 };
     if let Some(root) = root(&args.trees, line) {

@@ -2,10 +2,9 @@
 
 use warpath_shared::kernel::{TwigMatch, TwigOps, TwigOpsArgs};
 use warpath_shared::twig::dictionary::{Dictionary, Entry, TagPlace, TestList, ValueTest};
-use warpath_shared::twig::program::OPS_A_NODE;
 use warpath_shared::twig::{Matched, Op, Task};
 
-use super::index::IndexStage;
+use super::index::{IndexShape, IndexStage};
 use super::lines::Lines;
 use super::memory::Downloads;
 use super::tree::{TreeCut, TreeStage};
@@ -17,6 +16,12 @@ use crate::tree::line_fault;
 use crate::twig::encode::Compiled;
 use crate::twig::names::Names;
 
+/// Room for operations for each node at first. A name and its value are two nodes, and most values pass one test or none.
+const OPS_A_NODE: usize = 4;
+/// The most room for each node.
+const MOST_OPS_A_NODE: usize = 64;
+/// Where one line of so many does not fit, there is to be more room.
+const MANY_UNFIT: usize = 64;
 /// Lines for which there is room to say that the host has to read them. Where there are more, it reads all.
 const UNFIT: usize = 1 << 16;
 /// Bytes of text a match for which there is room at first. Where there are more matches, programs run again.
@@ -56,6 +61,7 @@ pub struct TwigLinesStage<A: Accelerator> {
     /// How many lines do not fit.
     unfit_count: Slot<A, u32>,
     room: usize,
+    ops_a_node: usize,
 }
 
 impl<A: Accelerator> TwigLinesStage<A> {
@@ -90,6 +96,7 @@ impl<A: Accelerator> TwigLinesStage<A> {
             unfit: Slot::default(),
             unfit_count: Slot::default(),
             room: 0,
+            ops_a_node: OPS_A_NODE,
         };
         let device = &stage.device;
         device.upload(stage.entries.room(device, names.entries.len())?, 0, &names.entries)?;
@@ -118,7 +125,7 @@ impl<A: Accelerator> TwigLinesStage<A> {
     /// Asks the records of a text: whole lines, of which the last may lack its newline. Waits.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too.
+    /// [`Error::Device`], where memory is short too; [`Error::Internal`] for 2³⁰ nodes and lines or more.
     ///
     /// # Panics
     /// If the text is longer than [`MAX_PARTITION_BYTES`](warpath_shared::units::MAX_PARTITION_BYTES).
@@ -143,14 +150,46 @@ impl<A: Accelerator> TwigLinesStage<A> {
         if self.groups.is_empty() {
             return Ok(answer);
         }
-        let ops = OPS_A_NODE * (nodes + shape.lines);
+        let mut least_unfit = usize::MAX;
+        let unfit = loop {
+            let unfit = self.match_records(text.len(), shape, nodes, &mut answer.matched)?;
+            // More room does not help lines that are too deep.
+            let helped = unfit < std::mem::replace(&mut least_unfit, unfit);
+            let ops = 4 * self.ops_a_node * (nodes + shape.lines);
+            let may_grow = 4 * self.ops_a_node <= MOST_OPS_A_NODE && ops <= u32::MAX as usize;
+            if unfit <= shape.lines / MANY_UNFIT || !helped || !may_grow {
+                break unfit;
+            }
+            self.ops_a_node *= 4;
+        };
+        answer.unfit.resize(unfit.min(UNFIT), 0);
+        if unfit > 0 {
+            self.device.download(self.unfit.get()?, 0, &mut answer.unfit)?;
+        }
+        if unfit > UNFIT {
+            // Too many to be named.
+            answer.unfit = (0..shape.lines as u32).collect();
+            answer.matched.clear();
+        }
+        Ok(answer)
+    }
+
+    /// Makes programs of the records that are on the device with their trees, and runs them. How many lines do not fit.
+    fn match_records(
+        &mut self,
+        bytes: usize,
+        shape: IndexShape,
+        nodes: usize,
+        matched: &mut Vec<Matched>,
+    ) -> Result<usize, Error> {
+        let device = &self.device;
+        let ops = self.ops_a_node * (nodes + shape.lines);
         self.ops.room(device, ops)?;
         self.tasks.room(device, shape.lines)?;
         device.zero(self.unfit_count.get_mut()?, 0, 1)?;
         let indexed = self.index.indexed(device, shape)?;
-        let trees = self.tree.trees(device, &indexed, nodes)?;
         let args = TwigOpsArgs {
-            trees,
+            trees: self.tree.trees(device, &indexed, nodes)?,
             dictionary: Dictionary {
                 entries: device.view(self.entries.get()?, self.lens[0]),
                 bytes: device.view(self.bytes.get()?, self.lens[1]),
@@ -164,10 +203,10 @@ impl<A: Accelerator> TwigLinesStage<A> {
             tasks: device.view_mut(self.tasks.get_mut()?, shape.lines),
             unfit: device.view_mut(self.unfit.get_mut()?, UNFIT),
             unfit_count: device.view_mut(self.unfit_count.get_mut()?, 1),
+            ops_a_node: self.ops_a_node as u64,
         };
         launch::<A, TwigOps>(device, &args)?;
-        self.room = self.room.max(text.len() / BYTES_OF_A_MATCH);
-        let mut unfit = [0];
+        self.room = self.room.max(bytes / BYTES_OF_A_MATCH);
         loop {
             self.groups.start(device, self.room)?;
             let args = self.groups.args(
@@ -177,29 +216,20 @@ impl<A: Accelerator> TwigLinesStage<A> {
                 0,
             )?;
             launch::<A, TwigMatch>(device, &args)?;
-            let mut count = [0];
+            let (mut count, mut unfit) = ([0], [0]);
             let mut downloads = Downloads::new(device);
             downloads.add(self.groups.count(), 0, &mut count)?;
             downloads.add(&self.unfit_count, 0, &mut unfit)?;
             downloads.run()?;
             let count = count[0] as usize;
             if count <= self.room {
-                answer.matched.resize(count, Matched::default());
-                break;
+                matched.resize(count, Matched::default());
+                let mut downloads = Downloads::new(device);
+                downloads.add(self.groups.matched(), 0, matched)?;
+                downloads.run()?;
+                return Ok(unfit[0] as usize);
             }
             self.room = count + count / 4;
         }
-        let unfit = unfit[0] as usize;
-        answer.unfit.resize(unfit.min(UNFIT), 0);
-        let mut downloads = Downloads::new(device);
-        downloads.add(self.groups.matched(), 0, &mut answer.matched)?;
-        downloads.add(&self.unfit, 0, &mut answer.unfit)?;
-        downloads.run()?;
-        if unfit > UNFIT {
-            // Too many to be named.
-            answer.unfit = (0..shape.lines as u32).collect();
-            answer.matched.clear();
-        }
-        Ok(answer)
     }
 }

@@ -10,8 +10,10 @@ use super::rows::RowIx;
 use super::set::{TwigIx, TwigSet};
 use super::{Events, Name, Value};
 
-/// Operations of a task, about, where a document has more than twice as many: it is cut then.
-const TASK_OPS: usize = 4096;
+/// Operations of a task, about, where a document is cut.
+const TASK_OPS: usize = 256;
+/// A document is cut if it has more operations than so many tasks: what joins the parts is run one after the other.
+const TASKS: usize = 8;
 
 /// Documents as programs, with all that a set of twigs asks of them.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +95,7 @@ impl<'a> Encoder<'a> {
             programs.deep.push(number);
             return;
         }
-        if programs.ops.len() - *begin > 2 * *task_ops {
+        if programs.ops.len() - *begin > TASKS * *task_ops {
             let ops = programs.ops.split_off(*begin);
             cut(programs, &ops, *task_ops, number);
         } else {

@@ -2,7 +2,6 @@
 
 use super::{Kernel, SizeError, Sizes, Trees};
 use crate::twig::dictionary::Dictionary;
-use crate::twig::program::OPS_A_NODE;
 use crate::twig::seed::{BLOCK, Personality};
 use crate::twig::{FarBit, GROUP_WORDS, GroupPlace, Matched, Op, Task, mask};
 use crate::view::{View, ViewMut};
@@ -21,7 +20,7 @@ pub struct TwigOpsArgs<'a> {
     pub trees: Trees<'a>,
     /// What twigs ask of names and values.
     pub dictionary: Dictionary<'a>,
-    /// Where line *l* has its first node *n*, its program begins at [`OPS_A_NODE`] (*n* + *l*).
+    /// Where line *l* has its first node *n*, its program begins at [`Self::ops_a_node`] (*n* + *l*), and has as much room as is before the next.
     pub ops: ViewMut<'a, Op>,
     /// The program of each line: nothing where there is no record, or a faulty one, or one that does not fit.
     pub tasks: ViewMut<'a, Task>,
@@ -29,6 +28,8 @@ pub struct TwigOpsArgs<'a> {
     pub unfit: ViewMut<'a, u32>,
     /// One: how many there are, added to what it was.
     pub unfit_count: ViewMut<'a, u32>,
+    /// Room for operations, for each node and line.
+    pub ops_a_node: u64,
 }
 
 // SAFETY: `gpu/src/kernel/twig_ops.rs` defines the entry so.
@@ -45,8 +46,11 @@ unsafe impl Kernel for TwigOps {
         sizes.at_least("line starts ≥ 2", args.trees.line_starts.len(), 2)?;
         sizes.at_least("32 × faulty bits ≥ lines", 32 * args.trees.faulty.len(), lines)?;
         sizes.equal("roots = line starts", args.trees.roots.len(), args.trees.line_starts.len())?;
-        let ops = OPS_A_NODE * (args.trees.nodes.len() + lines);
-        sizes.at_least("operations ≥ 4 × (nodes + lines)", args.ops.len(), ops)?;
+        let room = args.ops_a_node as usize;
+        sizes.at_least("room ≥ 1", room, 1)?;
+        let ops = room * (args.trees.nodes.len() + lines);
+        sizes.at_least("operations ≥ room × (nodes + lines)", args.ops.len(), ops)?;
+        sizes.at_least("2³² > operations", u32::MAX as usize, ops)?;
         sizes.equal("tasks = lines", args.tasks.len(), lines)?;
         sizes.holds(
             "entries = 2ⁿ",

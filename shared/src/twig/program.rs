@@ -5,9 +5,6 @@ use super::{MAX_LEVELS, NONE, Op, OpKind};
 use crate::query::document::Text;
 use crate::tree::tape::{TapeIx, TapeNode};
 
-/// Operations for which there is room: so many for each node of a record, and as many once.
-pub const OPS_A_NODE: usize = 4;
-
 /// The row of nodes `*` without a test of their value.
 const ANY: u32 = 0;
 
