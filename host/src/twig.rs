@@ -22,10 +22,12 @@
 //! |---|---|
 //! | [`xpath`], `jsonpath` | what does a subscription say? |
 //! | [`value`] | does a value pass a test? |
-//! | [`set`] | how are many twigs asked at once, by a bit for each of their nodes? |
+//! | [`set`]; `layout`, `group`, `rows`, `values` | how are many twigs asked at once, by a bit for each of their nodes? where are the bits, and who passes which tests? |
+//! | `resolve`, `matcher` | what does an event do to them? |
+//! | [`encode`], [`names`] | how does a device have twigs and documents? |
+//! | [`seed`], [`yfilter`] | how do others ask twigs: on a device, and on a CPU? |
 //! | [`subscriptions`] | what is in a subscription file? |
 //! | [`xml`], [`json`] | which events does a document give? |
-//! | [`yfilter`] | how does the paper's rival on CPUs do it? It is for tests and benches |
 
 pub mod encode;
 mod group;

@@ -262,7 +262,7 @@ impl Bench<'_> {
             found.sort_unstable();
             match &want {
                 Some(want) => {
-                    ensure!(found == *want, "{what} finds {} pairs, not {}", found.len(), want.len())
+                    ensure!(found == *want, "{what} finds {} pairs, not {}", found.len(), want.len());
                 }
                 None => want = Some(found.clone()),
             }

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! So a boolean answer needs neither the seed's push stack nor slots: a twig matches if what is below its root was told to the document itself. *Satisfied* is a node all of whose children's bits are set
-//! ([`layout`](super::layout)). *Passed* are the nodes of some rows ([`rows`](super::rows)): that of `*`, that of the name, and those of tests that the value passes. A node of the document with nothing below it satisfies
+//! (`layout.rs`). *Passed* are the nodes of some rows (`rows.rs`): that of `*`, that of the name, and those of tests that the value passes. A node of the document with nothing below it satisfies
 //! only nodes of twigs that have nothing below them, so all that it takes are its rows, and these once a level.
 //!
-//! Twigs are in groups of 32 words ([`group`](super::group)), and a row has words of those groups only where it has bits. What no row touched need not be looked at: a document's work is not that of all twigs, but of
+//! Twigs are in groups of 32 words (`group.rs`), and a row has words of those groups only where it has bits. What no row touched need not be looked at: a document's work is not that of all twigs, but of
 //! the groups that know its names and values. Twigs share no bits, so they are added and removed without a look at others; twigs that are the same share all, and are asked once.
 
 use std::collections::{BTreeSet, HashMap};
