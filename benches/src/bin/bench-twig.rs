@@ -75,7 +75,7 @@ struct Cli {
     #[arg(long, default_value_t = 100_000)]
     most_subscriptions: usize,
 
-    /// Appends a line for each result
+    /// Appends a line for each result, for `bench twig-plots`
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
