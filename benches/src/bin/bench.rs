@@ -13,6 +13,7 @@ use warpath_benches::harness::plan::{self, Extent, Suite};
 use warpath_benches::harness::session::{Session, Settings};
 use warpath_benches::harness::values::{self, Columns};
 use warpath_benches::harness::{data, report};
+use warpath_benches::twig;
 
 /// Measure Warpath beside its peers, check every answer, and draw what was found.
 #[derive(Parser)]
@@ -41,6 +42,15 @@ enum Task {
         files: Vec<PathBuf>,
         /// Where tables and plots go
         #[arg(short = 'o', long, default_value = "docs/bench/bitmap")]
+        folder: PathBuf,
+    },
+    /// Make tables and plots of what `bench-twig` measured
+    TwigPlots {
+        /// Its result files; a later line takes the place of an earlier one of the same case
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Where tables and plots go
+        #[arg(short = 'o', long, default_value = "docs/bench/twig")]
         folder: PathBuf,
     },
     /// Write a file of data
@@ -101,6 +111,12 @@ fn main() -> Result<()> {
         Task::Plot { folder } => plot(&folder),
         Task::BitmapPlots { files, folder } => {
             for file in bitmap::plot::write(&Results::load(&files)?, &folder)? {
+                println!("{}", folder.join(file).display());
+            }
+            Ok(())
+        }
+        Task::TwigPlots { files, folder } => {
+            for file in twig::plot::write(&twig::record::load(&files)?, &folder)? {
                 println!("{}", folder.join(file).display());
             }
             Ok(())

@@ -14,7 +14,7 @@ use super::method::{Family, Place, name};
 use super::record::{Data, Results, Times};
 use crate::harness::chart::dots::{self, Role, Row};
 use crate::harness::chart::lines::{self, Axis, Series};
-use crate::harness::chart::{Heading, Spot, number};
+use crate::harness::chart::{Heading, Spot, milliseconds, number};
 
 /// Makes the page of a folder, `README.md`, and its plots. What was written.
 ///
@@ -149,11 +149,6 @@ fn speedup(base: &Times, of: &Times) -> Spot {
     let counted = if of.runs_ms.len() > 1 { &of.runs_ms[1..] } else { &of.runs_ms };
     let slowest = counted.iter().copied().fold(0.0, f64::max);
     Spot { value: base.mean() / of.mean(), low: base.mean() / slowest, high: base.mean() / of.least() }
-}
-
-/// A time with a digit more than others, where it is a device's.
-fn milliseconds(value: f64) -> String {
-    if value < 0.1 { format!("{value:.4}") } else { number(value) }
 }
 
 fn role(times: &Times) -> Role {

@@ -58,8 +58,13 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A time, with a digit more than other numbers where it is a device's.
+pub fn milliseconds(value: f64) -> String {
+    if value < 0.1 { format!("{value:.4}") } else { number(value) }
+}
+
 /// A whole number with a thin space between thousands.
-fn thousands(value: i64) -> String {
+pub fn thousands(value: i64) -> String {
     let digits = value.unsigned_abs().to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -1,0 +1,578 @@
+//! Plots and tables of what `bench-twig` found: the figures 7 to 11 of Absalyamov et al. (EDBT 2013), and twigs of JSON events.
+//!
+//! The paper's kernel is shown as it was launched faster: for each document, in streams, or once for all. A speed-up is a ratio of medians, over YFilter on one
+//! thread, or on all, each with documents of its own, as the paper has it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::slice::from_ref;
+
+use anyhow::{Context, Result};
+
+use super::record::{Case, EVENTS, Record, SIZES};
+use crate::harness::chart::lines::{self, Axis, Series};
+use crate::harness::chart::{Heading, Spot, milliseconds, number, thousands};
+
+/// Makes the page of a folder, `README.md`, and its plots. What was written.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write(records: &[Record], folder: &Path) -> Result<Vec<String>> {
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let mut page = "# Standing queries\n\n\
+         Made by `bench twig-plots` of result files of `bench-twig`; `benches/README.md` says how these come about. Not to be edited.\n\n\
+         XML documents are parsed before they are timed: what is timed begins with each way's own events in memory, and ends with the ids that match \
+         on the host. JSON events are timed from their text. The paper's kernel, on the same device, is shown as it was launched faster: for each \
+         document, in streams, as in the paper, or once for all documents. A document is read by one thread: with one document, more threads gain nothing.\n"
+        .to_owned();
+    let mut files = Vec::new();
+    for (title, plots) in figures(records) {
+        if plots.is_empty() {
+            continue;
+        }
+        let _ = write!(page, "\n## {title}\n");
+        for (file, plot) in plots {
+            let _ = write!(page, "\n![{title}: {file}]({file})\n");
+            fs::write(folder.join(&file), plot).with_context(|| file.clone())?;
+            files.push(file);
+        }
+    }
+    page += &ratios(records);
+    if !records.is_empty() {
+        page += "\n## All figures\n\n\
+                 Medians. Of XML, milliseconds and in parentheses MB/s; of JSON events, thousands of events a second and in parentheses MB/s. In each case all ways \
+                 found the same in what all of them read.\n";
+    }
+    for chart in CHARTS {
+        page += &tables(records, chart);
+    }
+    fs::write(folder.join("README.md"), page).context("README.md")?;
+    files.push("README.md".into());
+    Ok(files)
+}
+
+/// The charts, in the order of the page.
+const CHARTS: [&str; 7] = ["queries", SIZES, "batch", "speedup", LENGTHS, EVENTS, BAR];
+/// The chart whose twigs differ in their nodes.
+const LENGTHS: &str = "lengths";
+/// The chart of the table of ratios.
+const BAR: &str = "bar";
+
+/// The plots, each with its file's name, by figure.
+fn figures(records: &[Record]) -> Vec<(&'static str, Vec<(String, String)>)> {
+    let of_each = |chart: &str, plot: fn(&Group<'_>) -> Option<(String, String)>| {
+        groups(records, chart).iter().filter_map(plot).collect()
+    };
+    vec![
+        ("Throughput on one document, by twigs", of_each("queries", |of| throughput(of, 7))),
+        ("Speed-up on one document, by its size", by_size(&groups(records, SIZES)).into_iter().collect()),
+        ("Throughput on many documents, by twigs", of_each("batch", |of| throughput(of, 9))),
+        ("Speed-up on many documents, by twigs", of_each("speedup", |of| speedups(of, 10))),
+        ("Speed-up on many documents, by nodes of a twig", of_each(LENGTHS, |of| speedups(of, 11))),
+        ("JSON events a second, by subscriptions", of_each(EVENTS, events)),
+    ]
+}
+
+/// How twigs were asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Gpu,
+    Paper,
+    Cpu(Threads),
+    YFilter(Threads),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Threads {
+    One,
+    All,
+}
+use Threads::{All, One};
+
+/// Which way a line is of, by what `bench-twig` calls it.
+const GPU: &str = "gpu";
+const PAPER: &str = "paper's";
+const CPU: &str = "cpu";
+const YFILTER: &str = "yfilter";
+/// Their order in tables.
+const ORDER: [&str; 4] = [GPU, PAPER, CPU, YFILTER];
+
+fn on(threads: usize) -> String {
+    if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
+}
+
+/// What a way is called, with its threads where a processor does the work.
+fn name(what: &str, threads: usize) -> String {
+    let threads = on(threads);
+    match what {
+        GPU => "Warpath, GPU".into(),
+        CPU => format!("Warpath, CPU, {threads}"),
+        YFILTER => format!("YFilter, {threads}"),
+        _ => match what.strip_prefix(PAPER) {
+            Some(how) => format!("the paper's kernel{how}"),
+            None => what.into(),
+        },
+    }
+}
+
+/// All that was seen in a case.
+struct Point<'a> {
+    case: Case<'a>,
+    records: Vec<&'a Record>,
+}
+
+impl<'a> Point<'a> {
+    fn of(&self, way: Way) -> Option<&'a Record> {
+        let all = |what: &'static str| {
+            self.records.iter().copied().filter(move |record| record.what.starts_with(what))
+        };
+        let of = |what: &'static str, threads: Threads| match threads {
+            One => all(what).find(|record| record.threads == 1),
+            All => all(what).max_by_key(|record| record.threads),
+        };
+        match way {
+            Way::Gpu => all(GPU).next(),
+            Way::Paper => all(PAPER).min_by(|a, b| a.seconds.total_cmp(&b.seconds)),
+            Way::Cpu(threads) => of(CPU, threads),
+            Way::YFilter(threads) => of(YFILTER, threads),
+        }
+    }
+
+    /// How many times as fast one way is as another.
+    fn ratio(&self, way: Way, base: Way) -> Option<f64> {
+        Some(self.of(base)?.seconds / self.of(way)?.seconds)
+    }
+
+    /// How a way is called.
+    fn name(&self, way: Way) -> String {
+        match self.of(way) {
+            Some(record) if way != Way::Paper => name(&record.what, record.threads),
+            _ => "the paper's kernel".into(),
+        }
+    }
+}
+
+/// Cases between which one thing differs, in its order. At least one.
+struct Group<'a> {
+    /// What they have in common; 0 is said of what differs.
+    case: Case<'a>,
+    points: Vec<Point<'a>>,
+}
+
+/// A case's place on the axis of its chart, its name there, and the case without it.
+fn on_axis<'a>(case: &Case<'a>) -> (f64, String, Case<'a>) {
+    let case = case.clone();
+    match case.chart {
+        SIZES => (case.bytes as f64, size(case.bytes), Case { bytes: 0, ..case }),
+        LENGTHS => (case.nodes.0 as f64, case.nodes.0.to_string(), Case { nodes: (0, 0), ..case }),
+        BAR => (f64::from(case.percent), format!("{} %", case.percent), Case { percent: 0, ..case }),
+        _ => (case.queries as f64, count(case.queries), Case { queries: 0, ..case }),
+    }
+}
+
+/// A size as it was meant: documents end with whole records, a little behind it.
+fn size(bytes: usize) -> String {
+    if bytes < 1_000_000 { format!("{} kB", bytes / 1000) } else { format!("{} MB", bytes / 1_000_000) }
+}
+
+fn count(of: usize) -> String {
+    thousands(of as i64)
+}
+
+fn groups<'a>(records: &'a [Record], chart: &str) -> Vec<Group<'a>> {
+    let mut cases: BTreeMap<Case<'a>, Vec<&'a Record>> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.chart == chart) {
+        cases.entry(record.case()).or_default().push(record);
+    }
+    let mut groups: BTreeMap<Case<'a>, Vec<Point<'a>>> = BTreeMap::new();
+    for (case, records) in cases {
+        groups.entry(on_axis(&case).2).or_default().push(Point { case, records });
+    }
+    groups.into_iter().map(|(case, points)| Group { case, points }).collect()
+}
+
+impl<'a> Group<'a> {
+    fn last(&self) -> &Point<'a> {
+        &self.points[self.points.len() - 1]
+    }
+
+    /// What its cases have in common, in words.
+    fn what(&self) -> String {
+        self.what_of(&self.case)
+    }
+
+    /// The same, of what more groups have in common.
+    fn what_of(&self, case: &Case<'_>) -> String {
+        let Case { chart, kind, documents, nodes: (nodes, splits), percent, queries, .. } = *case;
+        let record = self.last().records[0];
+        let mut parts = Vec::new();
+        if let Some(kind) = kind {
+            parts.push(format!(
+                "{kind} subscriptions; events of {} bytes",
+                record.bytes / record.documents.max(1)
+            ));
+        }
+        if queries > 0 {
+            parts.push(format!("{} twigs", count(queries)));
+        }
+        if nodes > 0 {
+            parts.push(format!(
+                "{nodes} nodes and {splits} split{} a twig",
+                if splits == 1 { "" } else { "s" }
+            ));
+        }
+        if percent > 0 {
+            parts.push(format!("* and // at {percent} %"));
+        }
+        match documents {
+            0 => {}
+            1 if chart == SIZES => parts.push("1 document".into()),
+            1 => parts.push(format!(
+                "1 document of {}, {} XML events",
+                size(record.bytes),
+                count(record.events)
+            )),
+            _ => parts.push(format!("{documents} documents of {}", size(record.bytes / documents))),
+        }
+        parts.join("; ")
+    }
+
+    /// A line through what `value` says of each case.
+    fn line(&self, name: String, ours: bool, value: impl Fn(&Point<'a>) -> Option<f64>) -> Option<Series> {
+        let spot = |point: &Point<'a>| {
+            let value = value(point)?;
+            Some((on_axis(&point.case).0, Spot { value, low: value, high: value }))
+        };
+        let points: Vec<_> = self.points.iter().filter_map(spot).collect();
+        (!points.is_empty()).then_some(Series { name, points, ours })
+    }
+
+    /// A line for each of some ways.
+    fn ways(&self, ways: &[Way], value: impl Fn(&Record) -> f64) -> Vec<Series> {
+        let line = |way: &Way| {
+            let ours = matches!(way, Way::Gpu | Way::Cpu(_));
+            self.line(self.last().name(*way), ours, |point| Some(value(point.of(*way)?)))
+        };
+        ways.iter().filter_map(line).collect()
+    }
+}
+
+/// Draws lines over what differs in groups, none where there is nothing to follow.
+fn draw(groups: &[Group<'_>], title: String, axis: &str, unit: &str, series: &[Series]) -> Option<String> {
+    let first = groups.first()?;
+    let points = || groups.iter().flat_map(|group| &group.points);
+    let mut ticks: Vec<(f64, String)> = Vec::new();
+    for (value, name, _) in points().map(|point| on_axis(&point.case)) {
+        if !ticks.iter().any(|(known, _)| *known == value) {
+            ticks.push((value, name));
+        }
+    }
+    if ticks.len() < 2 || series.is_empty() {
+        return None;
+    }
+    let log = first.case.chart != LENGTHS;
+    let axis = Axis { title: if log { format!("{axis}, logarithmic") } else { axis.into() }, ticks, log };
+    // Of several groups, one thing more differs.
+    let what = if groups.len() == 1 {
+        first.what()
+    } else {
+        first.what_of(&Case { percent: 0, ..first.case.clone() })
+    };
+    let notes = vec![what, place_and_time(points().flat_map(|point| &point.records).copied())];
+    Some(lines::draw(&Heading { title, notes }, &axis, unit, series))
+}
+
+/// Where and when, once each.
+fn place_and_time<'a>(records: impl Iterator<Item = &'a Record>) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for Record { machine, date, .. } in records {
+        let text = format!("{machine}. {}.", date.split('T').next().unwrap_or_default());
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    said.join(" ")
+}
+
+/// Figures 7 and 9.
+fn throughput(of: &Group<'_>, figure: u32) -> Option<(String, String)> {
+    let mut ways = vec![Way::Gpu, Way::Cpu(All), Way::Paper, Way::YFilter(One)];
+    if of.case.documents == 1 {
+        // Beside it, all threads show what they do not gain.
+        ways.push(Way::Cpu(One));
+    }
+    let series = of.ways(&ways, Record::megabytes);
+    let nodes = of.case.nodes.0;
+    let what = if of.case.documents == 1 {
+        "one document".into()
+    } else {
+        format!("{} documents", of.case.documents)
+    };
+    let plot =
+        draw(from_ref(of), format!("Twigs of {nodes} nodes, {what}: throughput"), "twigs", "MB/s", &series)?;
+    Some((format!("figure-{figure}-{nodes}-nodes.svg"), plot))
+}
+
+/// Figure 8: a line for each percentage of `*` and `//`.
+fn by_size(groups: &[Group<'_>]) -> Option<(String, String)> {
+    let mut series = Vec::new();
+    for (way, name) in [(Way::Gpu, "Warpath, GPU"), (Way::Paper, "the paper's kernel")] {
+        for of in groups {
+            let name = format!("{name}, {} %", of.case.percent);
+            series.extend(of.line(name, way == Way::Gpu, |point| point.ratio(way, Way::YFilter(One))));
+        }
+    }
+    let percents: Vec<String> = groups.iter().map(|of| of.case.percent.to_string()).collect();
+    let title = format!("One document: speed-up over YFilter, * and // at {} %", percents.join(", "));
+    let plot = draw(groups, title, "the document", "times as fast as YFilter on one thread", &series)?;
+    Some(("figure-8.svg".into(), plot))
+}
+
+/// Figures 10 and 11: over YFilter on one thread and on all.
+fn speedups(of: &Group<'_>, figure: u32) -> Option<(String, String)> {
+    let mut series = Vec::new();
+    for (way, base) in
+        [(Way::Gpu, One), (Way::Gpu, All), (Way::Cpu(All), All), (Way::Paper, One), (Way::Paper, All)]
+    {
+        let (last, base) = (of.last(), Way::YFilter(base));
+        let name = match way {
+            Way::Gpu => "GPU",
+            Way::Paper => "paper's kernel",
+            _ => "CPU",
+        };
+        let Some(yfilter) = last.of(base) else { continue };
+        let name = format!("{name} over {}", on(yfilter.threads));
+        series.extend(of.line(name, way != Way::Paper, |point| point.ratio(way, base)));
+    }
+    let documents = of.case.documents;
+    let title = format!("{documents} documents: speed-up over YFilter, on one thread and on all");
+    let axis = if of.case.chart == LENGTHS { "nodes of a twig" } else { "twigs" };
+    let plot = draw(from_ref(of), title, axis, "times as fast as YFilter", &series)?;
+    Some((format!("figure-{figure}-{documents}-documents.svg"), plot))
+}
+
+/// JSON events a second.
+fn events(of: &Group<'_>) -> Option<(String, String)> {
+    let kind = of.case.kind.unwrap_or_default();
+    let series = of.ways(&[Way::Gpu, Way::Cpu(All), Way::Cpu(One)], Record::documents_a_second);
+    let title = format!("JSON events a second, by {kind} subscriptions");
+    let plot = draw(from_ref(of), title, "subscriptions", "million events a second", &series)?;
+    Some((format!("events-{kind}.svg"), plot))
+}
+
+/// The table of how many times as fast one way is as another.
+fn ratios(records: &[Record]) -> String {
+    const RATIOS: [(Way, Way); 6] = [
+        (Way::Gpu, Way::YFilter(All)),
+        (Way::Gpu, Way::Paper),
+        (Way::Gpu, Way::Cpu(All)),
+        (Way::Cpu(All), Way::YFilter(All)),
+        (Way::Cpu(One), Way::YFilter(One)),
+        (Way::Paper, Way::YFilter(All)),
+    ];
+    let mut page = String::new();
+    for of in groups(records, BAR) {
+        let all = of.points.iter().flat_map(|point| &point.records).copied();
+        let _ = write!(page, "\n## Ratios: {}\n\n{}\n\n| times as fast |", of.what(), place_and_time(all));
+        for point in &of.points {
+            let _ = write!(page, " `*` and `//` at {} |", on_axis(&point.case).1);
+        }
+        let _ = write!(page, "\n|---|{}\n", "---:|".repeat(of.points.len()));
+        for (way, base) in RATIOS {
+            let ratios: Vec<_> = of.points.iter().map(|point| point.ratio(way, base)).collect();
+            if ratios.iter().all(Option::is_none) {
+                continue;
+            }
+            let _ = write!(page, "| {}, over {} |", of.last().name(way), of.last().name(base));
+            for ratio in ratios {
+                let _ = write!(page, " {} |", ratio.map(number).unwrap_or_default());
+            }
+            page.push('\n');
+        }
+    }
+    page
+}
+
+/// All that was seen of a chart.
+fn tables(records: &[Record], chart: &str) -> String {
+    let mut page = String::new();
+    for of in groups(records, chart) {
+        let _ = write!(page, "\n### {chart}: {}\n\n| |", of.what());
+        for point in &of.points {
+            let (_, name, _) = on_axis(&point.case);
+            let unit = match chart {
+                SIZES => "",
+                LENGTHS => " nodes",
+                BAR => " `*` and `//`",
+                EVENTS => " subscriptions",
+                _ => " twigs",
+            };
+            let _ = write!(page, " {name}{unit} |");
+        }
+        let _ = write!(page, "\n|---|{}\n", "---:|".repeat(of.points.len()));
+        let mut ways: Vec<(&str, usize)> = Vec::new();
+        for record in of.points.iter().flat_map(|point| &point.records) {
+            if !ways.contains(&(&record.what, record.threads)) {
+                ways.push((&record.what, record.threads));
+            }
+        }
+        ways.sort_by_key(|(what, threads)| (ORDER.iter().position(|name| what.starts_with(name)), *threads));
+        for (what, threads) in ways {
+            let _ = write!(page, "| {} |", name(what, threads));
+            for point in &of.points {
+                let record =
+                    point.records.iter().find(|record| (&*record.what, record.threads) == (what, threads));
+                let _ = write!(page, " {} |", record.map(|record| cell(record)).unwrap_or_default());
+            }
+            page.push('\n');
+        }
+        page += "| matches |";
+        for point in &of.points {
+            // Of events, a slow way reads fewer.
+            let most = point.records.iter().max_by_key(|record| record.documents);
+            let _ = write!(page, " {} |", most.map(|record| count(record.matches)).unwrap_or_default());
+        }
+        page.push('\n');
+    }
+    page
+}
+
+fn cell(record: &Record) -> String {
+    let first = if record.chart == EVENTS {
+        number(1e3 * record.documents_a_second())
+    } else {
+        milliseconds(1e3 * record.seconds)
+    };
+    format!("{first} ({})", number(record.megabytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::tests::record;
+    use super::*;
+
+    /// All charts, of which the device is told if there is one.
+    fn sample(device: bool) -> Vec<Record> {
+        let mut all = Vec::new();
+        let mut add = |of: &Record, scale: f64| {
+            let ways = [
+                ("cpu", 1, 8.0),
+                ("cpu", 16, 1.0),
+                ("yfilter", 1, 64.0),
+                ("yfilter", 16, 8.0),
+                ("gpu", 1, 0.05),
+                ("paper's, streams", 1, 2.0),
+                ("paper's, one launch", 1, 4.0),
+            ];
+            for (what, threads, milliseconds) in &ways[..if device { 7 } else { 4 }] {
+                let seconds = milliseconds * scale / 1e3;
+                if of.chart != EVENTS || ["cpu", "gpu"].contains(what) {
+                    all.push(Record { what: (*what).into(), threads: *threads, seconds, ..of.clone() });
+                }
+            }
+        };
+        for nodes in [5, 10, 15] {
+            for queries in [32, 2048] {
+                let of = Record { queries, nodes, ..record("queries", "", 1) };
+                add(&of, queries as f64);
+                add(
+                    &Record { chart: "batch".into(), documents: 500, bytes: 12_626_085, ..of },
+                    queries as f64,
+                );
+            }
+            for documents in [500, 1000] {
+                let of = Record { nodes, documents, ..record(LENGTHS, "", 1) };
+                add(&of, 1.0);
+            }
+        }
+        for percent in [10, 30, 50] {
+            for bytes in [32_428, 1_000_179] {
+                add(&Record { percent, bytes, ..record(SIZES, "", 1) }, bytes as f64);
+            }
+            add(&Record { percent, documents: 1000, ..record(BAR, "", 1) }, 1.0);
+        }
+        for queries in [32, 2048] {
+            for documents in [1000, 500] {
+                add(&Record { queries, documents, ..record("speedup", "", 1) }, 1.0);
+            }
+        }
+        for (kind, queries) in [("exact", 1000), ("exact", 100_000), ("mixed", 1000)] {
+            let of =
+                Record { queries, nodes: 0, percent: 0, kind: Some(kind.into()), ..record(EVENTS, "", 1) };
+            add(&Record { documents: 443_150, bytes: 400_000_518, ..of }, queries as f64);
+        }
+        all
+    }
+
+    #[test]
+    fn all_figures_are_drawn_and_on_the_page() {
+        for device in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let files = write(&sample(device), folder.path()).unwrap();
+            let mut wanted = Vec::new();
+            wanted.extend([5, 10, 15].map(|nodes| format!("figure-7-{nodes}-nodes.svg")));
+            wanted.extend(device.then(|| "figure-8.svg".into()));
+            wanted.extend([5, 10, 15].map(|nodes| format!("figure-9-{nodes}-nodes.svg")));
+            for figure in [10, 11] {
+                wanted.extend([500, 1000].map(|count| format!("figure-{figure}-{count}-documents.svg")));
+            }
+            wanted.extend(["events-exact.svg".into(), "README.md".into()]);
+            assert_eq!(files, wanted);
+            let page = fs::read_to_string(folder.path().join("README.md")).unwrap();
+            for file in files.iter().filter(|file| *file != "README.md") {
+                assert!(page.contains(&format!("]({file})")), "{file}");
+                let text = fs::read_to_string(folder.path().join(file)).unwrap();
+                let document =
+                    roxmltree::Document::parse(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+                let said = |text: &str| document.descendants().any(|node| node.text() == Some(text));
+                assert!(said("A <machine>. 2026-11-22."), "{file}");
+            }
+            assert!(
+                page.contains("| YFilter, 16 threads | 8.00 (125) | 8.00 (125) | 8.00 (125) |"),
+                "{page}"
+            );
+            assert_eq!(page.contains("| Warpath, GPU, over YFilter, 16 threads | 160 | 160 | 160 |"), device);
+            assert_eq!(
+                page.contains("| Warpath, GPU, over the paper's kernel | 40.0 | 40.0 | 40.0 |"),
+                device
+            );
+            assert!(
+                page.contains("| Warpath, CPU, 16 threads, over YFilter, 16 threads | 8.00 | 8.00 | 8.00 |")
+            );
+            assert!(page.contains("### events: mixed subscriptions"));
+        }
+    }
+
+    #[test]
+    fn the_papers_kernel_is_the_faster_of_its_launches() {
+        let records = sample(true);
+        let point = &groups(&records, BAR)[0].points[0];
+        assert_eq!(point.of(Way::Paper).unwrap().what, "paper's, streams");
+        assert_eq!(point.ratio(Way::Paper, Way::YFilter(All)), Some(4.0));
+        assert_eq!(point.ratio(Way::Paper, Way::YFilter(One)), Some(32.0));
+    }
+
+    #[test]
+    fn what_differs_is_on_the_axis_and_the_rest_is_said() {
+        let records = sample(true);
+        let said = |chart: &str| groups(&records, chart)[0].what();
+        assert_eq!(
+            said("queries"),
+            "5 nodes and 3 splits a twig; * and // at 10 %; 1 document of 1 MB, 57\u{2009}000 XML events"
+        );
+        assert_eq!(said(SIZES), "256 twigs; 10 nodes and 3 splits a twig; * and // at 10 %; 1 document");
+        assert_eq!(said(LENGTHS), "256 twigs; * and // at 10 %; 500 documents of 2 kB");
+        assert_eq!(said(EVENTS), "exact subscriptions; events of 902 bytes");
+        let sizes: Vec<String> =
+            groups(&records, SIZES)[0].points.iter().map(|point| on_axis(&point.case).1).collect();
+        assert_eq!(sizes, ["32 kB", "1 MB"]);
+    }
+
+    #[test]
+    fn nothing_measured_is_an_empty_page() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(write(&[], folder.path()).unwrap(), ["README.md"]);
+    }
+}
