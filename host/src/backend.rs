@@ -15,6 +15,8 @@ use crate::error::Error;
 use crate::packed::PackedText;
 use crate::program::Program;
 use crate::strict::Checked;
+use crate::twig::Documents;
+use crate::twig::standing::{CpuTwigs, TwigWorker};
 
 pub use together::Together;
 
@@ -37,6 +39,26 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// [`Error::Device`] where a device fails.
     fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error>;
+
+    /// Makes a worker that asks subscriptions of documents, likewise: the CPU's, but where the backend has a way of its own.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails.
+    fn twig_worker(&self, number: usize) -> Result<Box<dyn TwigWorker + '_>, Error> {
+        let _ = number;
+        Ok(Box::new(CpuTwigs::default()))
+    }
+
+    /// What such a worker does with documents, step by step, for `explain`.
+    fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
+        let read = match documents {
+            Documents::Ndjson => "tokens, links and faults of each record (every worker)",
+            Documents::Json => "tokens, links and faults of each document (every worker)",
+            Documents::Xml => "elements, attributes and text of each document (every worker)",
+        };
+        let ask = "all subscriptions at once, by a bit for each node, on what their names and values touch";
+        vec![Stage::new("cpu", "tree", read), Stage::new("cpu", "twigs", ask)]
+    }
 
     /// What a worker does with a program, step by step, for `explain`.
     fn stages(&self, program: &Program) -> Vec<Stage>;

@@ -74,9 +74,9 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Bitmap { command: BitmapCommand::Range(args) } => bitmap::range(args, ui, started),
         Command::Pack(args) => pack::pack_file(&args, ui, started),
         Command::Unpack(args) => pack::unpack_file(&args, ui),
-        Command::Filter(args) => filter::run(&args, ui),
+        Command::Filter(args) => filter::run(&args, ui, started),
         Command::Tree(args) => tree::run(&args, ui),
-        Command::Explain(args) => explain::run(&args),
+        Command::Explain(args) => explain::run(&args, ui),
         Command::Devices => devices::run(),
     }
 }
@@ -106,7 +106,7 @@ fn color_asked(args: &[OsString]) -> When {
 }
 
 /// Subcommands that the documents speak of and that are not there yet.
-const PLANNED: [&str; 2] = ["filter", "completions"];
+const PLANNED: [&str; 1] = ["completions"];
 
 /// The planned subcommand that an unknown one is.
 fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
@@ -122,7 +122,7 @@ fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
 fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCode {
     if let Some(name) = planned(error, args) {
         let failure = Failure::usage(format!("`warpath {name}` is not there yet")).with_help(
-            "there are `query`, `select`, `validate`, `index`, `bitmap`, `pack`, `unpack`, `tree`, `explain` and `devices`",
+            "there are `query`, `select`, `validate`, `index`, `bitmap`, `pack`, `unpack`, `filter`, `tree`, `explain` and `devices`",
         );
         failure.report(&Ui::new(color, false));
         return failure.exit_code();

@@ -17,6 +17,7 @@ mod results;
 mod tree;
 mod twig;
 mod twig_lines;
+mod twig_worker;
 mod upload;
 
 use std::time::{Duration, Instant};

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use warpath_shared::units::{Level, MAX_PARTITION_BYTES};
 
@@ -18,10 +19,11 @@ use crate::cpu::Cpu;
 use crate::document::Format;
 use crate::error::{DeviceError, Error, InputError};
 use crate::index_file::{CheckedIndex, IndexFile};
-use crate::input::{Buffers, Selection, Source};
+use crate::input::{Buffers, MAX_LATENCY, Selection, Source};
 use crate::program::{Program, Query};
 use crate::resident::ResidentIndex;
-use crate::stream::{Answers, Columns, Hits, Indexes, Plan};
+use crate::stream::{Answers, Columns, Filtering, Hits, Indexes, Plan};
+use crate::twig::{Documents, Standing};
 
 /// Which backend answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +61,7 @@ pub struct Engine {
     on_error: OnError,
     strict: bool,
     format: Format,
+    max_latency: Duration,
 }
 
 #[derive(Clone)]
@@ -115,6 +118,8 @@ pub(crate) struct Chosen {
     pub workers: usize,
     /// Whether records are checked by all of RFC 8259 and for UTF-8.
     pub strict: bool,
+    /// How long a line waits for those behind it where an input may wait.
+    pub max_latency: Duration,
     reason: Option<String>,
 }
 
@@ -143,6 +148,7 @@ pub struct EngineBuilder {
     on_error: OnError,
     strict: bool,
     format: Format,
+    max_latency: Option<Duration>,
 }
 
 impl EngineBuilder {
@@ -234,6 +240,16 @@ impl EngineBuilder {
         self
     }
 
+    /// How long a line that was read may wait for those behind it, where an input brings them slowly: a pipe, a socket. 100 ms if not called.
+    ///
+    /// A partition of such an input ends when nothing has come for 2 ms, and otherwise when its first line has waited so long, however few lines it
+    /// has. What it takes to answer it is not a part of this. Files are read as fast as they can be, and do not wait.
+    #[must_use]
+    pub fn max_latency(mut self, latency: Duration) -> Self {
+        self.max_latency = Some(latency);
+        self
+    }
+
     /// Makes the engine, and begins to make the context of a CUDA device that was asked for; [`DeviceChoice::Auto`] makes one
     /// when an input wants it. Inputs are read meanwhile.
     ///
@@ -243,7 +259,7 @@ impl EngineBuilder {
     /// size of 0 or beyond 2 GiB less 32 KiB, for no worker, and for an empty list of devices or one that names a device
     /// twice.
     pub fn build(self) -> Result<Engine, Error> {
-        let Self { device, backend, partition_size, workers, on_error, strict, format } = self;
+        let Self { device, backend, partition_size, workers, on_error, strict, format, max_latency } = self;
         if let Some(size) = partition_size
             && !(1..=MAX_PARTITION_BYTES).contains(&size)
         {
@@ -257,7 +273,8 @@ impl EngineBuilder {
             Some(backend) => Backends::One(Ready::new(backend)),
             None => backend_for(device)?,
         };
-        Ok(Engine { backend, partition_size, workers, on_error, strict, format })
+        let max_latency = max_latency.unwrap_or(MAX_LATENCY);
+        Ok(Engine { backend, partition_size, workers, on_error, strict, format, max_latency })
     }
 }
 
@@ -330,6 +347,12 @@ impl Engine {
         if self.strict { self.usual().strict_stages(program) } else { self.usual().stages(program) }
     }
 
+    /// What that backend does with documents that subscriptions are asked of, step by step.
+    #[must_use]
+    pub fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
+        self.usual().twig_stages(documents)
+    }
+
     /// Bytes of a partition on that backend.
     #[must_use]
     pub fn partition_size(&self) -> usize {
@@ -395,7 +418,8 @@ impl Engine {
         let Ready { backend, buffers } = ready;
         let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
         let workers = self.workers.unwrap_or_else(|| backend.workers(partition_size));
-        Chosen { backend, buffers, partition_size, workers, strict: self.strict, reason }
+        let (strict, max_latency) = (self.strict, self.max_latency);
+        Chosen { backend, buffers, partition_size, workers, strict, max_latency, reason }
     }
 
     /// What answers some inputs whose partitions are kept.
@@ -556,6 +580,14 @@ impl Input {
     #[must_use]
     pub fn record_batches(self, schema: &Schema) -> RecordBatches {
         RecordBatches::new(self.columns(schema), schema)
+    }
+
+    /// Which of some subscriptions documents match, in their order: of a partition of lines at a time, or of an input that is one document. `documents` says which inputs are, and [`EngineBuilder::format`] does not matter.
+    ///
+    /// Malformed documents are [`EngineBuilder::on_error`]'s. [`Standing`] has an example.
+    #[must_use]
+    pub fn filter(self, standing: &Standing, documents: Documents) -> Filtering {
+        Filtering::start(self, standing, documents)
     }
 
     /// Reads and indexes everything, and keeps it where the backend reads it best, to be asked again and again: text and index,

@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::packed::PackedText;
 
 pub(crate) use buffers::{Buffers, Lent};
+pub(crate) use feed::MAX_LATENCY;
 pub(crate) use plain::{Cut, PlainFile, Stretch, read_exact_at};
 pub(crate) use selected::{Selected, Selection};
 pub(crate) use sequence::Sequence;

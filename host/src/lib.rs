@@ -72,4 +72,7 @@ pub use index_file::IndexFile;
 pub use input::Source;
 pub use program::{Program, Query};
 pub use resident::ResidentIndex;
-pub use stream::{Answers, Batch, Columns, Hit, Hits, IndexedPartition, Indexes, Plan, Setup, Stats};
+pub use stream::{
+    Answers, Batch, Columns, Filtered, Filtering, FoundDocument, Hit, Hits, IndexedPartition, Indexes, Plan,
+    Setup, Stats,
+};

@@ -14,13 +14,16 @@
 //! |---|---|
 //! | [`jobs`] | which part of which input comes next? |
 //! | [`workers`] | who reads and answers it, and how do the answers come in order? |
+//! | [`ask`] | what is asked of it? |
 //! | [`batch`] | what is answered of a partition? |
 //! | [`documents`] | and of documents, and when may it be given out? |
 //! | [`hits`] | and match by match? |
 //! | [`columns`] | and as typed columns? |
+//! | [`twigs`] | which subscriptions do documents match? |
 //! | [`indexes`] | what if only indexes are wanted? |
 //! | [`each`] | and what if something is made of each partition, to be kept? |
 
+mod ask;
 mod batch;
 mod columns;
 mod documents;
@@ -28,6 +31,7 @@ mod each;
 mod hits;
 mod indexes;
 mod jobs;
+mod twigs;
 mod workers;
 
 use std::collections::VecDeque;
@@ -46,11 +50,13 @@ pub use columns::Columns;
 pub(crate) use each::each_part;
 pub use hits::{Hit, Hits};
 pub use indexes::{IndexedPartition, Indexes};
+pub use twigs::{Filtered, Filtering, FoundDocument};
 
+use ask::ProgramTask;
 use documents::{Conductor, Step};
 pub(crate) use jobs::Origin;
 use jobs::{Feed, Jobs, SelectedParts};
-use workers::{Done, Next, Task, Workers};
+use workers::{Done, Next, Workers};
 
 /// What has been done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,9 +148,9 @@ pub(crate) trait Store: Send + Sync {
 }
 
 /// An answer over a partition that was indexed.
-pub(crate) struct Stored {
+pub(crate) struct Stored<A = Answer> {
     pub text: Text,
-    pub answer: Answer,
+    pub answer: A,
     /// Time spent reading.
     pub reading: Duration,
     /// Time spent in the backend.
@@ -157,7 +163,7 @@ pub(crate) struct Stored {
 /// Dropping it lets the partitions at work finish, starts no other, and waits until no worker is left.
 pub struct Answers {
     /// `None` where there is no backend.
-    workers: Option<Workers>,
+    workers: Option<Workers<ProgramTask>>,
     plan: Plan,
     on_error: OnError,
     lines: LineCounter,
@@ -214,7 +220,9 @@ impl Answers {
         }
         let Some(index) = index else {
             let jobs = Feed::Jobs(Box::new(
-                Jobs::new(sources, chosen.partition_size).with_packed(chosen.backend.answers_packed()),
+                Jobs::new(sources, chosen.partition_size)
+                    .with_latency(chosen.max_latency)
+                    .with_packed(chosen.backend.answers_packed()),
             ));
             return Self::of((chosen, on_error), jobs, None, program, want);
         };
@@ -223,7 +231,9 @@ impl Answers {
             Ok((Some(store), said)) => Self::over((chosen, on_error), store, said, program, want),
             Ok((None, said)) => {
                 let jobs = Feed::Jobs(Box::new(
-                    Jobs::new(sources, chosen.partition_size).with_packed(chosen.backend.answers_packed()),
+                    Jobs::new(sources, chosen.partition_size)
+                        .with_latency(chosen.max_latency)
+                        .with_packed(chosen.backend.answers_packed()),
                 ));
                 Self::of((chosen, on_error), jobs, Some(said), program, want)
             }
@@ -277,7 +287,7 @@ impl Answers {
         let strict_on_device = plan.strict_on_device && is_read && !program.has_patterns_at_run();
         let plan = Plan { index, strict_on_device, ..plan };
         let Chosen { backend, buffers, workers, strict, .. } = chosen;
-        let task = Task { backend, buffers, program, want, strict };
+        let task = ProgramTask { backend, buffers, program, want, strict };
         let (workers, error) = match Workers::start(task, jobs, workers) {
             Ok(workers) => (Some(workers), None),
             Err(error) => (None, Some(error)),
@@ -315,7 +325,7 @@ impl Answers {
     #[must_use]
     pub fn setup(&self) -> Setup {
         let Some(workers) = &self.workers else { return Setup::default() };
-        let backend = workers.backend();
+        let backend = &workers.task().backend;
         let mut notes = backend.notes();
         notes.extend(self.conductor.iter().flat_map(|conductor| conductor.notes().iter().cloned()));
         Setup { parts: backend.setup(), ready: backend.ready(), notes }
@@ -340,13 +350,13 @@ impl Answers {
     }
 
     /// Other workers go on.
-    fn go_on(&mut self, workers: Workers) {
+    fn go_on(&mut self, workers: Workers<ProgramTask>) {
         self.past = self.done();
         self.workers = Some(workers);
     }
 
     /// Takes what workers have done.
-    fn take(&mut self, mut done: Done) {
+    fn take(&mut self, mut done: Done<Answer>) {
         let step = match &mut self.conductor {
             None => Ok(Step::Given(std::mem::take(&mut done.texts))),
             Some(conductor) => conductor.take(&mut done),

@@ -27,6 +27,7 @@
 //! | [`encode`], [`names`] | how does a device have twigs and documents? |
 //! | [`seed`], [`yfilter`] | how do others ask twigs: on a device, and on a CPU? |
 //! | [`subscriptions`] | what is in a subscription file? |
+//! | [`standing`] | who asks them of streams, while they change? |
 //! | [`xml`], [`json`] | which events does a document give? |
 
 pub mod encode;
@@ -40,6 +41,7 @@ mod resolve;
 mod rows;
 pub mod seed;
 pub mod set;
+pub mod standing;
 pub mod subscriptions;
 pub mod value;
 mod values;
@@ -48,19 +50,20 @@ pub mod xpath;
 pub mod yfilter;
 
 pub use matcher::TwigMatcher;
-pub use set::{TagIx, TooLarge, TwigIx, TwigSet};
+pub use set::{SetSize, TagIx, TooLarge, TwigIx, TwigSet};
+pub use standing::{Documents, Snapshot, Standing};
 pub use subscriptions::{Matcher, SubscriptionError, Subscriptions};
 pub use value::{Literal, Operator, Value, ValueTest};
 
 /// A twig: a tree of tests, whose root stands for the document itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Twig {
     /// The nodes, each behind the one that it is below; those of one node are in the order in which they were written.
     nodes: Vec<TwigNode>,
 }
 
 /// A node of a twig.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TwigNode {
     /// The node that it is below, by its number; `None`: the document.
     pub parent: Option<usize>,

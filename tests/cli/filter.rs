@@ -1,8 +1,15 @@
 //! `warpath filter`.
 
+use std::io::{BufRead as _, BufReader, Cursor, Write as _};
+use std::process::{Command, Stdio};
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array as _, RecordBatch};
+use arrow_ipc::reader::{FileReader, StreamReader};
 use insta::assert_snapshot;
 
-use crate::{Folder, data, pipe};
+use crate::{Folder, PROGRAM, data, pipe};
 
 /// A subscription file, two XML documents, one that is none, and lines.
 fn folder() -> Folder {
@@ -100,4 +107,217 @@ fn many_lines_in_their_order() {
     let ran = folder.run(&["filter", "-s", "subs", "lines"]);
     let want: String = (0..30_000).step_by(2).map(|line| format!("lines:{}\tdutch\n", line + 1)).collect();
     assert!(ran.ok() == want);
+}
+
+#[test]
+fn explained() {
+    let folder = folder();
+    folder.write("subs", b"good\t//title\nsame\t//title\nbad\t/a[\n");
+    let ran = folder.run(&["explain", "--device=cpu", "--subscriptions", "subs"]);
+    assert_eq!(ran.code, 3, "{ran}");
+    // How many cores and what vectors there are is this machine's.
+    let text = ran.text().lines().filter(|line| !line.starts_with("runs on")).collect::<Vec<_>>();
+    assert_snapshot!(text.join("\n"));
+    folder.run(&["explain", "$.a", "-s", "subs"]).failed(
+        2,
+        "",
+        "error: the argument '[PATH]...' cannot be used",
+    );
+}
+
+/// Each setting gives the same lines, whatever partitions and workers there are.
+#[test]
+fn answers_do_not_depend_on_partitions() {
+    let folder = folder();
+    let mut lines = folder.read("lines");
+    lines.extend_from_slice(&lines.clone());
+    folder.write("lines", &lines);
+    let want = folder.run(&["filter", "-s", "subs", "-q", "--on-error=skip", "lines"]);
+    for size in ["1", "7", "40", "1MiB"] {
+        for workers in ["1", "3"] {
+            let settings = ["--device=cpu", "--partition-size", size, "--workers", workers];
+            let args = ["filter", "-s", "subs", "-q", "--on-error=skip"];
+            assert_eq!(folder.run(&[&args[..], &settings, &["lines"]].concat()), want);
+            // The first fault ends it, wherever it is found.
+            folder.run(&[&["filter", "-s", "subs"], &settings[..], &["lines"]].concat()).failed(
+                4,
+                "lines:1\tdutch\n",
+                "error: lines:3:7: closing bracket",
+            );
+        }
+    }
+    let stats = folder.run(&["filter", "-s", "subs", "-q", "--on-error=skip", "--stats", "lines", "new.xml"]);
+    let has = |row: &str| stats.stderr.lines().any(|line| line.split_whitespace().eq(row.split(' ')));
+    assert!(has("lines 9") && has("matches 5") && has("skipped 2"), "{stats}");
+}
+
+#[test]
+fn answers_as_arrow() {
+    let folder = folder();
+    let ran =
+        folder.run(&["filter", "-s", "subs", "--format=arrow", "--on-error=skip", "-q", "new.xml", "lines"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let rows = |batches: Vec<RecordBatch>| -> Vec<String> {
+        let mut rows = Vec::new();
+        for batch in batches {
+            let (files, lines) =
+                (batch["file"].as_string::<i32>(), batch["line"].as_primitive::<UInt64Type>());
+            let ids = batch["ids"].as_list::<i32>();
+            for row in 0..batch.num_rows() {
+                let line = lines.is_valid(row).then(|| lines.value(row));
+                let ids = ids.value(row);
+                let ids: Vec<_> = ids.as_string::<i32>().iter().flatten().collect();
+                rows.push(format!("{} {line:?} {ids:?}", files.value(row)));
+            }
+        }
+        rows
+    };
+    let want = [r#"new.xml None ["theses"]"#, r#"lines Some(1) ["dutch"]"#, r#"lines Some(4) ["dutch"]"#];
+    let stream = StreamReader::try_new(&ran.stdout[..], None).unwrap();
+    assert_eq!(rows(stream.map(Result::unwrap).collect()), want);
+    folder
+        .run(&[
+            "filter",
+            "-s",
+            "subs",
+            "--format=arrow",
+            "--on-error=skip",
+            "-q",
+            "-o",
+            "out",
+            "new.xml",
+            "lines",
+        ])
+        .ok();
+    let file = FileReader::try_new(Cursor::new(folder.read("out")), None).unwrap();
+    assert_eq!(rows(file.map(Result::unwrap).collect()), want);
+    // Nothing that matches: a schema, and no rows.
+    let none = folder.run(&["filter", "-s", "subs", "--format=arrow", "old.xml"]);
+    assert_eq!(StreamReader::try_new(&none.stdout[..], None).unwrap().count(), 0);
+}
+
+/// A history of matches is asked as any bitmap index, and tells which lines to read.
+#[test]
+fn a_history_of_matches() {
+    let folder = folder();
+    let subs = "dutch\t$[?@.lang == 'nl']\nv\t$.v\nnever\t//nowhere\n";
+    folder.write("subs", subs.as_bytes());
+    let args = ["filter", "-s", "subs", "--format=bitmap", "--on-error=skip", "-o", "h.wpb"];
+    let ran = folder.run(&[&args[..], &["lines"]].concat());
+    assert_eq!((ran.code, ran.text()), (0, ""), "{ran}");
+    assert!(ran.stderr.starts_with("warning: 1 malformed document skipped; first: lines:3:7: "), "{ran}");
+    let range = |index: &str, expression: &str| {
+        folder.run(&["bitmap", "range", index, expression]).ok().trim_end().replace('\n', " ")
+    };
+    assert_eq!(range("h.wpb", "dutch = true"), "1 4");
+    assert_eq!(range("h.wpb", "dutch = true and v = true"), "4");
+    assert_eq!(range("h.wpb", "v = false"), "1");
+    assert_eq!(range("h.wpb", "never = true"), "");
+    // A blank line and a malformed one are no documents.
+    assert_eq!(range("h.wpb", "v is missing or v = true or v = false"), "1 4");
+    let found = folder.run(&[
+        "query",
+        "$.v.lang",
+        "--where",
+        "dutch = true and v = true",
+        "--bitmap",
+        "h.wpb",
+        "lines",
+    ]);
+    assert_eq!(found.ok(), "\"\\u006el\"\n");
+    assert!(folder.run(&["bitmap", "info", "h.wpb"]).ok().contains("$[?@.lang == 'nl']"));
+    // Rows of several inputs follow each other; whole inputs are a row each.
+    let ran = folder.run(&[&args[..], &["lines", "lines"]].concat());
+    assert_eq!((ran.code, range("h.wpb", "dutch = true").as_str()), (0, "1 4 5 8"));
+    let ran = folder.run(&[
+        "filter",
+        "-s",
+        "subs",
+        "--format=bitmap",
+        "--input=json",
+        "-e",
+        "-o",
+        "h.wpb",
+        "new.xml",
+    ]);
+    assert_eq!(ran.code, 4, "{ran}");
+    folder.write("subs", b"theses\t/dblp/*[author][year >= 2010]/title\n");
+    let ran = folder.run(&[&args[..], &["old.xml", "bad.xml", "new.xml"]].concat());
+    assert_eq!((ran.code, range("h.wpb", "theses = true").as_str()), (0, "3"), "{ran}");
+    assert_eq!(range("h.wpb", "theses = false"), "1");
+    // What does not go together.
+    for (args, message) in [
+        (
+            &["--format=bitmap", "lines"][..],
+            "error: `--format bitmap` makes a file of its own, and there is no",
+        ),
+        (&["--format=bitmap", "-o", "-", "lines"], "error: an index is written to a file"),
+        (&["--format=bitmap", "--watch", "-o", "h.wpb", "lines"], "error: `--format bitmap` has a column"),
+        (
+            &["--format=bitmap", "-o", "h.wpb", "lines", "new.xml"],
+            "error: the rows of a bitmap index are lines, or",
+        ),
+        (&["-o", "subs", "lines"], "error: "),
+    ] {
+        folder.run(&[&["filter", "-s", "subs"], args].concat()).failed(2, "", message);
+    }
+    folder.write("subs", b"# none\n");
+    assert_eq!(folder.run(&[&args[..], &["lines"]].concat()).code, 2);
+}
+
+/// Many lines over several partitions, plain and packed: as they say themselves.
+#[test]
+fn a_history_of_many_lines() {
+    let (mut text, mut want) = (String::new(), String::new());
+    for line in 0..20_000 {
+        let (blank, lang) = (if line % 500 == 3 { "  \n" } else { "" }, ["nl", "en"][line % 2]);
+        text.push_str(&format!("{blank}{{\"i\":{line},\"n\":{},\"u\":{{\"lang\":\"{lang}\"}}}}\n", line % 7));
+        if line % 7 == 3 && lang == "nl" {
+            want.push_str(&format!("{line}\n"));
+        }
+    }
+    let folder = folder();
+    folder.write("lines", text.as_bytes());
+    folder.write("subs", b"dutch\t$[?@.lang == 'nl']\nn\t$[?@ == 3]\nthree\t/n[. = 3]\n");
+    folder.run(&["pack", "lines", "-o", "lines.wpk"]).ok();
+    for file in ["lines", "lines.wpk"] {
+        let args = ["filter", "-s", "subs", "--format=bitmap", "--partition-size=20000", "-o", "h.wpb", file];
+        folder.run(&args).ok();
+        let args = ["query", "$.i", "--where", "dutch = true and three = true", "--bitmap", "h.wpb", file];
+        assert_eq!(folder.run(&args).ok(), want);
+    }
+}
+
+/// Lines that come one by one are answered soon, and new subscriptions are asked of what comes then.
+#[test]
+fn a_stream_whose_subscriptions_change() {
+    let folder = folder();
+    folder.write("subs", b"a\t$.a\ngone\t$.g\n");
+    let mut child = Command::new(PROGRAM)
+        .current_dir(folder.0.path())
+        .args(["filter", "-s", "subs", "--watch", "--max-latency=5ms", "--device=cpu"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut messages = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut ask = |line: &str| {
+        // Nothing is closed: the answer has to come while the stream goes on.
+        input.write_all(line.as_bytes()).unwrap();
+        output.next().unwrap().unwrap()
+    };
+    assert_eq!(ask("{\"a\":1,\"g\":2}\n"), "<stdin>:1\ta gone");
+    folder.write("subs", b"b\t$.b\na\t$.a\nbad\t/a[\n");
+    let wrong = messages.next().unwrap().unwrap();
+    assert!(wrong.starts_with("error: subs:3:8: "), "{wrong}");
+    assert_eq!(messages.next().unwrap().unwrap(), "note: subs: 1 added, 1 removed, 2 in all");
+    assert_eq!(ask("{\"a\":1,\"b\":1,\"g\":2}\n"), "<stdin>:2\ta b");
+    folder.write("subs", b"\xff");
+    assert!(messages.next().unwrap().unwrap().starts_with("error: subs:1: the subscriptions are not UTF-8"));
+    assert_eq!(ask("\n{\"b\":1}\n"), "<stdin>:4\tb");
+    drop(input);
+    assert!(child.wait().unwrap().success());
 }

@@ -9,6 +9,8 @@ use super::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::bitmap::build::BitmapMaker;
 use crate::error::Error;
 use crate::program::Program;
+use crate::twig::Documents;
+use crate::twig::standing::TwigWorker;
 
 /// Backends of one sort whose workers take partitions from the same queue.
 pub struct Together {
@@ -60,6 +62,15 @@ impl Backend for Together {
     fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
         let count = self.backends.len();
         self.backends[number % count].worker(number / count)
+    }
+
+    fn twig_worker(&self, number: usize) -> Result<Box<dyn TwigWorker + '_>, Error> {
+        let count = self.backends.len();
+        self.backends[number % count].twig_worker(number / count)
+    }
+
+    fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
+        self.backends[0].twig_stages(documents)
     }
 
     fn stages(&self, program: &Program) -> Vec<Stage> {

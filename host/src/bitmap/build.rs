@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `ndjson` | how do the lines of a file become columns, in one pass? |
 //! | `table` | and the rows of Arrow's and Parquet's tables? |
+//! | `matches` | and what subscriptions find in documents? |
 //! | `bitmaps` | how do bins of rows become bitmaps of bins? |
 //! | `maker` | and on a device? |
 //! | `values` | and what is stored of the values of each? |
@@ -23,6 +24,7 @@
 
 mod bitmaps;
 mod maker;
+mod matches;
 mod ndjson;
 #[cfg(feature = "arrow")]
 mod table;
@@ -45,6 +47,7 @@ use crate::stamp::Stamp;
 use bitmaps::BinNumbers;
 pub use bitmaps::{BinNumber, bitmaps_of};
 pub use maker::{BitmapMaker, Made};
+pub use matches::{DocumentsLeftOut, build_matches};
 pub use ndjson::{build_ndjson, build_ndjson_by};
 #[cfg(feature = "arrow")]
 pub use table::{build_arrow, build_arrow_by};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -625,13 +626,15 @@ pub struct TreeArgs {
 /// A subscription says what a document has to consist of: `/dblp/*[author][year >= 2010]/title`, or `$[?@.lang == 'nl']`. For each document that matches any, a line is printed: where it is, a tab, and the ids of those that
 /// it matches, in the order of the subscriptions.
 ///
-/// All subscriptions are asked at once, on all cores of the CPU.
+/// All subscriptions are asked at once, on all cores of the CPU or on a GPU; `warpath explain --subscriptions FILE` says which part runs where. Standard input is read as it comes.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   warpath filter --subscriptions tests/data/subscriptions.txt tests/data/people.ndjson
   warpath filter --subscriptions subs.txt --format ndjson 'news/*.xml'
-  tail -f log.ndjson | warpath filter --subscriptions subs.txt
+  tail -f log.ndjson | warpath filter --subscriptions subs.txt --watch
+  warpath filter --subscriptions subs.txt --format bitmap -o history.wpb log.ndjson
+  warpath bitmap range history.wpb 'dutch = true and not theses = true'
 
 A file of subscriptions has lines of an id, a tab, and a query; blank lines and lines that begin with `#` are passed over:
   dutch     $[?@.lang == 'nl']
@@ -653,7 +656,7 @@ pub struct FilterArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub input: Option<DocumentsArg>,
 
-    /// How answers are printed
+    /// How answers are written
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = IdsFormatArg::Ids, conflicts_with = "count")]
     pub format: IdsFormatArg,
 
@@ -665,13 +668,33 @@ pub struct FilterArgs {
     #[arg(short, long)]
     pub exit_status: bool,
 
+    /// Read the file of subscriptions again whenever it changes
+    ///
+    /// Those that are new are added, those that are gone removed, and the others stay as they are. What is read from then on is asked the new ones.
+    #[arg(long, conflicts_with = "count")]
+    pub watch: bool,
+
+    /// How long a line may wait for those behind it, where they come slowly: a number of ms or s [default: 100ms]
+    ///
+    /// Lines of a pipe are asked together: when nothing has come for 2 ms, and otherwise when the first of them has waited so long.
+    #[arg(long, value_name = "TIME", value_parser = latency)]
+    pub max_latency: Option<Duration>,
+
     /// What to do at a document that is malformed
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnErrorArg::Fail)]
     pub on_error: OnErrorArg,
 
     /// Write to FILE instead of standard output
+    ///
+    /// FILE must not be one of the inputs. It is overwritten once the first input could be read.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub report: ReportArgs,
+
+    #[command(flatten)]
+    pub backend: BackendArgs,
 }
 
 /// What documents inputs are.
@@ -692,6 +715,16 @@ pub enum IdsFormatArg {
     Ids,
     /// {"file":…,"line":…,"ids":[…]}, without a line where an input is one document
     Ndjson,
+    /// Columns `file`, `line` and `ids` as Arrow IPC: with `-o FILE` the file format (Feather), else the stream format
+    Arrow,
+    /// A bitmap index with a column for each subscription, true in the rows of documents that match it, for `warpath bitmap range` and `--where`; with `-o FILE`
+    Bitmap,
+}
+
+impl fmt::Display for IdsFormatArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.to_possible_value().as_ref().map_or("", PossibleValue::get_name))
+    }
 }
 
 /// Show what queries compile to, and what would run where
@@ -703,8 +736,12 @@ Examples:
   warpath explain --device cuda '$.entities.urls[*].url' '$.entities.urls[0]'")]
 pub struct ExplainArgs {
     /// Queries: JSONPath (RFC 9535). Several become one program
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "subscriptions")]
     pub paths: Vec<String>,
+
+    /// Show what would run where for the subscriptions of `warpath filter`, in place of queries
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["paths", "index", "strict", "input"])]
+    pub subscriptions: Option<PathBuf>,
 
     /// Show what `--index FILE.wpi` changes
     #[arg(long, value_name = "FILE.wpi")]
@@ -815,9 +852,10 @@ pub struct ReportArgs {
     pub progress: When,
 }
 
+/// What runs, and how.
 #[derive(Args)]
 #[command(next_help_heading = "Engine")]
-pub struct EngineArgs {
+pub struct BackendArgs {
     /// What answers: auto, cpu, cuda, cuda:N, cuda:N,N or cuda:all
     ///
     /// `auto`: the first CUDA device for large plain files, if there is a driver and a device; else the CPU, which
@@ -837,6 +875,20 @@ pub struct EngineArgs {
     /// Each takes a thread, and memory for its partition.
     #[arg(long, value_name = "N", value_parser = workers)]
     pub workers: Option<usize>,
+}
+
+impl Default for BackendArgs {
+    /// As without any of the flags.
+    fn default() -> Self {
+        Self { device: DeviceChoice::Auto, partition_size: None, workers: None }
+    }
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArgs {
+    #[command(flatten)]
+    pub backend: BackendArgs,
 
     /// What the input is
     ///
@@ -851,7 +903,7 @@ pub struct EngineArgs {
 impl Default for EngineArgs {
     /// As without any of the flags.
     fn default() -> Self {
-        Self { device: DeviceChoice::Auto, partition_size: None, workers: None, input: InputFormat::Ndjson }
+        Self { backend: BackendArgs::default(), input: InputFormat::Ndjson }
     }
 }
 
@@ -950,6 +1002,19 @@ fn device(text: &str) -> Result<DeviceChoice, String> {
     .ok_or_else(|| "there are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all, N a device's number".to_owned())
 }
 
+fn latency(text: &str) -> Result<Duration, String> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, unit) = [("ms", 1), ("s", 1000)]
+        .iter()
+        .find_map(|(name, unit)| Some((lower.strip_suffix(name)?.trim_end(), *unit)))
+        .unwrap_or(("", 1));
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match digits.parse::<u64>().ok().filter(|_| is_number).and_then(|count| count.checked_mul(unit)) {
+        Some(time @ 0..=3_600_000) => Ok(Duration::from_millis(time)),
+        _ => Err("times are whole numbers of ms or s, an hour at most: 20ms, 1s".into()),
+    }
+}
+
 fn workers(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(workers @ 1..=1024) => Ok(workers),
@@ -1004,6 +1069,16 @@ mod tests {
         }
         assert_eq!(partition_size(&MAX_PARTITION_BYTES.to_string()), Ok(MAX_PARTITION_BYTES));
         assert!(partition_size(&(MAX_PARTITION_BYTES + 1).to_string()).is_err());
+    }
+
+    #[test]
+    fn latencies() {
+        for (text, time) in [("0ms", 0), ("20ms", 20), ("1 S", 1000), ("3600s", 3_600_000)] {
+            assert_eq!(latency(text), Ok(Duration::from_millis(time)), "{text}");
+        }
+        for text in ["", "20", "ms", "-1ms", "1.5s", "3601s", "99999999999999999999s", "1m"] {
+            assert!(latency(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -5,14 +5,24 @@ use std::process::ExitCode;
 
 use indicatif::BinaryBytes;
 use warpath::backend::Stage;
+use warpath::twig::{Documents, Subscriptions};
 use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, jsonpath};
 
 use super::args::{ExplainArgs, InputFormat, OnErrorArg};
 use super::failure::Failure;
 use super::out::Out;
-use super::run;
+use super::ui::Ui;
+use super::{filter, run};
 
-pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
+pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
+    let mut out = Out::new(None);
+    if let Some(file) = &args.subscriptions {
+        let (subscriptions, code) = filter::all_subscriptions(file, ui)?;
+        let engine = run::engine(&args.engine, OnErrorArg::Fail, false)?;
+        out.buffer.extend_from_slice(explain_twigs(&subscriptions, &engine, args).as_bytes());
+        out.finish()?;
+        return Ok(code);
+    }
     let queries = args.paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let engine = run::engine(&args.engine, OnErrorArg::Fail, args.strict)?;
@@ -23,11 +33,36 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         let (kept, needed) = (index.levels(), program.levels());
         return Err(Error::from(IndexError::TooFewLevels { kept, needed }).into());
     }
-    let mut out = Out::new(None);
     let text = explain(&queries, &program, &engine, args, index.as_ref());
     out.buffer.extend_from_slice(text.as_bytes());
     out.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What there is to say of subscriptions.
+fn explain_twigs(subscriptions: &Subscriptions, engine: &Engine, args: &ExplainArgs) -> String {
+    let (set, mut text) = (subscriptions.set(), String::from("subscriptions\n"));
+    let size = set.size();
+    let count = subscriptions.len();
+    line(&mut text, format_args!("  {count}, {} of them different", size.twigs));
+    line(&mut text, format_args!("  {} bits, groups of 2048: {}", size.bits, size.groups));
+    line(&mut text, format_args!("  {} names, {} rows of names and values", size.names, size.rows));
+    runs_on(&mut text, engine, args);
+    for (kind, name) in [(Documents::Ndjson, "ndjson"), (Documents::Json, "json"), (Documents::Xml, "xml")] {
+        line(&mut text, format_args!("\n{name}"));
+        let read = match kind {
+            Documents::Ndjson => {
+                "partitions of whole lines (plain files: every worker; others: one at a time)"
+            }
+            _ => "whole inputs (plain files: every worker; others: one at a time)",
+        };
+        let first = Stage { place: "cpu", name: "read", what: read.into() };
+        let last = Stage { place: "cpu", name: "print", what: "ids in document order".into() };
+        for Stage { place, name, what } in [first].into_iter().chain(engine.twig_stages(kind)).chain([last]) {
+            line(&mut text, format_args!("  {place:<6}  {name:<8}  {what}"));
+        }
+    }
+    text
 }
 
 /// What strict checks are with an index file, whose faults are those of what is always checked.
@@ -74,11 +109,7 @@ fn explain(
             Err(reason) => line(&mut text, format_args!("  as one record each: {reason}")),
         }
     }
-    let partition = BinaryBytes(engine.partition_size() as u64);
-    line(&mut text, format_args!("\nruns on {}, partitions of {partition}", engine.backend_name()));
-    if args.engine.device == DeviceChoice::Auto {
-        line(&mut text, format_args!("  (large plain files: on a CUDA device, if there is one)"));
-    }
+    runs_on(&mut text, engine, args);
     let mut stage = |place: &str, name: &str, what: &str| {
         line(&mut text, format_args!("  {place:<6}  {name:<8}  {what}"));
     };
@@ -126,6 +157,15 @@ fn explain(
     }
     stage("cpu", "print", "matches in record order (one thread)");
     text
+}
+
+/// What answers.
+fn runs_on(text: &mut String, engine: &Engine, args: &ExplainArgs) {
+    let partition = BinaryBytes(engine.partition_size() as u64);
+    line(text, format_args!("\nruns on {}, partitions of {partition}", engine.backend_name()));
+    if args.engine.backend.device == DeviceChoice::Auto {
+        line(text, format_args!("  (large plain files: on a CUDA device, if there is one)"));
+    }
 }
 
 fn line(text: &mut String, line: std::fmt::Arguments<'_>) {

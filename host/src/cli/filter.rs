@@ -1,312 +1,283 @@
 //! `warpath filter`.
 
+mod answers;
+mod watch;
+
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use rayon::prelude::*;
-use warpath::twig::json::Fault;
-use warpath::twig::{Matcher, Subscriptions, json, xml};
-use warpath::{DeviceChoice, Engine, Error, IndexedPartition, InputError, Source};
+use warpath::bitmap::BitmapIndex;
+use warpath::bitmap::build::build_matches;
+use warpath::twig::{Documents, Standing, SubscriptionError, Subscriptions};
+use warpath::{Engine, Error, Filtering, InputError, Plan, Setup, Source, Stats};
 
-use super::args::{DocumentsArg, FilterArgs, IdsFormatArg, OnErrorArg};
+use super::args::{DocumentsArg, FilterArgs, IdsFormatArg};
 use super::failure::Failure;
 use super::files;
-use super::out::Out;
-use super::run::excerpt;
+use super::out::{self, Out};
+use super::progress::Progress;
+use super::run::{builder, excerpt, table};
 use super::ui::Ui;
+use answers::Answers;
+use watch::Watch;
 
-/// Bytes of lines that a thread takes at a time.
-const CHUNK_BYTES: usize = 256 << 10;
-/// Documents that are read whole together, for each thread.
-const TOGETHER: usize = 4;
+/// The exit code where a subscription is wrong.
+const WRONG: u8 = 3;
 
 /// Prints which subscriptions documents match.
-pub fn run(args: &FilterArgs, ui: &Ui) -> Result<ExitCode, Failure> {
-    let (subscriptions, is_whole) = subscriptions(args, ui)?;
+pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    check(args)?;
+    let seen = watch::Stamp::of(&args.subscriptions);
+    let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
     let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
-    let mut filter = Filter {
-        args,
-        subscriptions: &subscriptions,
-        out: Out::new(args.output.as_deref()),
-        counts: vec![0; subscriptions.len()],
-        skipped: 0,
-        first_skipped: None,
-        any: false,
+    files::refuse_writing_to_what_is_read([&args.subscriptions], [], args.output.as_deref())?;
+    let mut settings = builder(&args.backend, args.on_error);
+    if let Some(latency) = args.max_latency {
+        settings = settings.max_latency(latency);
+    }
+    let engine = settings.build()?;
+    let any = if args.format == IdsFormatArg::Bitmap {
+        history(args, &engine, &subscriptions, sources, ui)?
+    } else {
+        let standing = Standing::new(subscriptions);
+        let _watch = args.watch.then(|| Watch::start(&args.subscriptions, seen, &standing, ui));
+        let mut filter = Filter {
+            args,
+            standing,
+            engine,
+            out: Out::new(args.output.as_deref()),
+            skipped: 0,
+            first_skipped: None,
+            done: Done::default(),
+        };
+        filter.run(sources, ui, started)?
     };
-    let mut failure = filter.all(sources).err();
-    if args.count {
-        for (id, count) in subscriptions.ids().zip(&filter.counts) {
-            // A vector takes everything.
-            let _ = writeln!(filter.out.buffer, "{id}\t{count}");
+    Ok(match (is_whole, any) {
+        (false, _) => ExitCode::from(WRONG),
+        (true, any) => ExitCode::from(u8::from(args.exit_status && !any)),
+    })
+}
+
+/// Refuses what does not go together.
+fn check(args: &FilterArgs) -> Result<(), Failure> {
+    let output = args.output.as_deref();
+    match args.format {
+        IdsFormatArg::Bitmap => {
+            let Some(output) = output else {
+                return Err(Failure::usage(
+                    "`--format bitmap` makes a file of its own, and there is no `-o FILE`",
+                ));
+            };
+            files::refuse_index_to_stdout(output)?;
+            if args.watch {
+                return Err(Failure::usage(
+                    "`--format bitmap` has a column for each subscription from the first row to the last, and `--watch` changes them",
+                ));
+            }
         }
+        IdsFormatArg::Arrow if out::is_terminal(output) => {
+            return Err(Failure::usage("`--format arrow` is binary, and would go to a terminal")
+                .with_help("write it to a file with `-o FILE`, or pipe it to another program"));
+        }
+        _ => {}
     }
-    if let Err(error) = filter.out.finish() {
-        failure = failure.or(Some(error));
-    }
-    if let Some(first) = &filter.first_skipped {
-        let documents = if filter.skipped == 1 { "document" } else { "documents" };
-        ui.warning(format_args!("{} malformed {documents} skipped; first: {first}", filter.skipped));
-    }
-    match failure {
-        Some(failure) => Err(failure),
-        None if !is_whole => Ok(ExitCode::from(3)),
-        None => Ok(ExitCode::from(u8::from(args.exit_status && !filter.any))),
-    }
+    Ok(())
 }
 
 /// The subscriptions of a file, and whether all of its lines are.
-fn subscriptions(args: &FilterArgs, ui: &Ui) -> Result<(Subscriptions, bool), Failure> {
-    let name = args.subscriptions.display();
-    let failed = |source| Error::from(InputError::Io { name: name.to_string(), source });
-    let text = fs::read(&args.subscriptions).map_err(failed)?;
-    let text = String::from_utf8(text).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        Failure::usage(format!("{name}:{line}: the subscriptions are not UTF-8"))
-    })?;
+fn subscriptions(path: &Path, ui: &Ui) -> Result<(Subscriptions, bool), Failure> {
+    let text = text_of(path)?;
     let mut subscriptions = Subscriptions::default();
     let errors = subscriptions.add_file(&text);
-    for error in &errors {
-        ui.error(format_args!("{name}:{}:{}: {error}", error.line, error.column));
-    }
+    tell(path, &errors, ui);
     if subscriptions.is_empty() {
-        ui.warning(format_args!("{name}: there is no subscription"));
+        ui.warning(format_args!("{}: there is no subscription", path.display()));
     }
     Ok((subscriptions, errors.is_empty()))
 }
 
-struct Filter<'a> {
-    args: &'a FilterArgs,
-    subscriptions: &'a Subscriptions,
-    out: Out,
-    counts: Vec<u64>,
-    skipped: u64,
-    first_skipped: Option<InputError>,
-    any: bool,
+/// For `warpath explain`: the subscriptions of a file.
+pub fn all_subscriptions(path: &Path, ui: &Ui) -> Result<(Subscriptions, ExitCode), Failure> {
+    let (subscriptions, is_whole) = subscriptions(path, ui)?;
+    Ok((subscriptions, if is_whole { ExitCode::SUCCESS } else { ExitCode::from(WRONG) }))
 }
 
-/// What some documents gave.
-#[derive(Default)]
-struct Found {
-    lines: Vec<u8>,
-    counts: Vec<u64>,
-    /// The malformed ones, or the first of them, behind which there is nothing.
-    faults: Vec<(InputError, Option<String>)>,
-    any: bool,
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let name = path.display();
+    let failed = |source| Error::from(InputError::Io { name: name.to_string(), source });
+    String::from_utf8(fs::read(path).map_err(failed)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        Failure::usage(format!("{name}:{line}: the subscriptions are not UTF-8"))
+    })
 }
 
-impl Found {
-    /// Notes what a document matches, which is on a line of an input, or is all of it.
-    fn note(&mut self, filter: &Asked<'_>, matcher: &Matcher<'_>, name: &str, line: Option<u64>) {
-        let mut found = matcher.found().peekable();
-        if found.peek().is_none() {
-            return;
-        }
-        self.any = true;
-        if filter.args.count {
-            self.counts.resize(filter.ids.len(), 0);
-            found.for_each(|at| self.counts[at] += 1);
-            return;
-        }
-        let ids = found.map(|at| filter.ids[at]);
-        // A vector takes everything.
-        let _ = match (filter.args.format, line) {
-            (IdsFormatArg::Ids, Some(line)) => write!(self.lines, "{name}:{line}\t"),
-            (IdsFormatArg::Ids, None) => write!(self.lines, "{name}\t"),
-            (IdsFormatArg::Ndjson, Some(line)) => {
-                write!(self.lines, "{{\"file\":{},\"line\":{line},\"ids\":[", quoted(name))
-            }
-            (IdsFormatArg::Ndjson, None) => write!(self.lines, "{{\"file\":{},\"ids\":[", quoted(name)),
-        };
-        for (at, id) in ids.enumerate() {
-            let _ = match filter.args.format {
-                IdsFormatArg::Ids => write!(self.lines, "{}{id}", if at > 0 { " " } else { "" }),
-                IdsFormatArg::Ndjson => write!(self.lines, "{}{}", if at > 0 { "," } else { "" }, quoted(id)),
-            };
-        }
-        self.lines.extend_from_slice(if filter.args.format == IdsFormatArg::Ids { b"\n" } else { b"]}\n" });
+fn tell(path: &Path, errors: &[SubscriptionError], ui: &Ui) {
+    for error in errors {
+        ui.error(format_args!("{}:{}:{}: {error}", path.display(), error.line, error.column));
     }
 }
 
-/// What threads share.
-struct Asked<'a> {
+/// Writes a history of matches. Whether any document matched.
+fn history(
+    args: &FilterArgs,
+    engine: &Engine,
+    subscriptions: &Subscriptions,
+    sources: Vec<Source>,
+    ui: &Ui,
+) -> Result<bool, Failure> {
+    let kinds: Vec<Documents> = sources.iter().map(|source| documents(args, source)).collect();
+    let kind = kinds.first().copied().unwrap_or_default();
+    if kinds.iter().any(|other| *other != kind) {
+        return Err(Failure::usage(
+            "the rows of a bitmap index are lines, or whole inputs, and these are both",
+        )
+        .with_help("say with `--input` what all of them are, or ask the ones after the others"));
+    }
+    let (built, left_out) =
+        build_matches(engine, sources, subscriptions, kind).map_err(Failure::of_bitmap)?;
+    warn_of_skipped(left_out.count, left_out.first.as_ref(), ui);
+    let any = built.columns.iter().any(|column| column.column.bins.iter().any(answers::is_true));
+    if let Some(output) = &args.output {
+        BitmapIndex::from_built(built)?.write(output).map_err(Failure::of_bitmap)?;
+    }
+    Ok(any)
+}
+
+fn warn_of_skipped(count: u64, first: Option<&InputError>, ui: &Ui) {
+    if let Some(first) = first {
+        let documents = if count == 1 { "document" } else { "documents" };
+        ui.warning(format_args!("{count} malformed {documents} skipped; first: {first}"));
+    }
+}
+
+/// What the documents of an input are.
+fn documents(args: &FilterArgs, source: &Source) -> Documents {
+    let name = source.name().to_ascii_lowercase();
+    let is_xml = [".xml", ".xml.gz", ".xml.zst"].iter().any(|end| name.ends_with(end));
+    match args.input {
+        Some(DocumentsArg::Ndjson) => Documents::Ndjson,
+        Some(DocumentsArg::Json) => Documents::Json,
+        Some(DocumentsArg::Xml) => Documents::Xml,
+        None if is_xml => Documents::Xml,
+        None => Documents::Ndjson,
+    }
+}
+
+struct Filter<'a> {
     args: &'a FilterArgs,
-    subscriptions: &'a Subscriptions,
-    ids: Vec<&'a str>,
+    standing: Standing,
+    engine: Engine,
+    out: Out,
+    skipped: u64,
+    first_skipped: Option<InputError>,
+    done: Done,
+}
+
+/// What has been done of the inputs before.
+#[derive(Default)]
+struct Done {
+    plan: Plan,
+    stats: Stats,
+    setup: Setup,
+}
+
+impl Done {
+    fn add(&mut self, run: &Filtering) {
+        let (all, one) = (&mut self.stats, run.stats());
+        *all = Stats {
+            bytes: all.bytes + one.bytes,
+            lines: all.lines + one.lines,
+            matches: all.matches + one.matches,
+            skipped: all.skipped + one.skipped,
+            partitions: all.partitions + one.partitions,
+            workers: all.workers.max(one.workers),
+            reading: all.reading + one.reading,
+            answering: all.answering + one.answering,
+        };
+        (self.plan, self.setup) = (run.plan().clone(), run.setup());
+    }
 }
 
 impl Filter<'_> {
-    fn all(&mut self, sources: Vec<Source>) -> Result<(), Failure> {
-        let asked = Asked {
-            args: self.args,
-            subscriptions: self.subscriptions,
-            ids: self.subscriptions.ids().collect(),
-        };
+    /// Whether any document matched.
+    fn run(&mut self, sources: Vec<Source>, ui: &Ui, started: Instant) -> Result<bool, Failure> {
+        let is_shown = self.out.is_terminal() && !self.args.count;
+        let mut progress = Progress::new(self.args.report.progress, &sources, is_shown);
+        let mut answers = Answers::new(self.args, &self.standing.current())?;
+        let setup = started.elapsed();
+        let mut failure = self.all(sources, &mut answers, &mut progress).err();
+        progress.finish(self.done.stats.bytes);
+        if matches!(failure, Some(Failure::BrokenPipe)) {
+            return Err(Failure::BrokenPipe);
+        }
+        let ended = answers.end(&self.standing.current(), &mut self.out).and_then(|()| self.out.finish());
+        failure = failure.or(ended.err());
+        warn_of_skipped(self.skipped, self.first_skipped.as_ref(), ui);
+        if self.args.report.stats {
+            let Done { plan, stats, setup: made } = &self.done;
+            // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
+            let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
+            let setup = ready.map_or(setup, |ready| ready.max(setup));
+            let table = table(plan, stats, (setup, made), started.elapsed(), None);
+            let _ = io::stderr().lock().write_all(table.as_bytes());
+        }
+        failure.map_or(Ok(self.done.stats.matches > 0), Err)
+    }
+
+    fn all(
+        &mut self,
+        sources: Vec<Source>,
+        answers: &mut Answers,
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
         let mut sources = sources.into_iter().peekable();
         while let Some(first) = sources.peek() {
-            let kind = kind(self.args.input, first);
+            let kind = documents(self.args, first);
             let mut same = Vec::new();
-            let most = if kind == DocumentsArg::Ndjson {
-                usize::MAX
-            } else {
-                TOGETHER * rayon::current_num_threads()
-            };
-            while let Some(source) =
-                sources.next_if(|source| same.len() < most && self::kind(self.args.input, source) == kind)
-            {
+            while let Some(source) = sources.next_if(|source| documents(self.args, source) == kind) {
                 same.push(source);
             }
-            if kind == DocumentsArg::Ndjson {
-                self.lines(&asked, same)?;
-            } else {
-                let found: Vec<Result<Found, Error>> =
-                    same.into_par_iter().map(|source| asked.document(source, kind)).collect();
-                found.into_iter().try_for_each(|found| self.take(found?))?;
-            }
+            let mut run = self.engine.input(same).filter(&self.standing, kind);
+            let told = self.tell(&mut run, answers, progress);
+            self.done.add(&run);
+            told?;
         }
         Ok(())
     }
 
-    /// Inputs whose lines are documents.
-    fn lines(&mut self, asked: &Asked<'_>, sources: Vec<Source>) -> Result<(), Failure> {
-        let engine = Engine::builder().device(DeviceChoice::Cpu).build()?;
-        for partition in engine.input(sources).indexes(0) {
-            let partition = partition?;
-            let chunks = chunks(&partition.index.line_starts);
-            let found: Vec<Found> = chunks
-                .into_par_iter()
-                .map_init(
-                    || (json::Lines::default(), asked.subscriptions.matcher()),
-                    |(lines, matcher), chunk| asked.lines(lines, matcher, &partition, chunk),
-                )
-                .collect();
-            found.into_iter().try_for_each(|found| self.take(found))?;
-            self.out.pause()?;
-        }
-        Ok(())
-    }
-
-    /// Takes what documents gave, in their order.
-    fn take(&mut self, found: Found) -> Result<(), Failure> {
-        self.any |= found.any;
-        self.out.lines(&found.lines)?;
-        for (all, count) in self.counts.iter_mut().zip(found.counts) {
-            *all += count;
-        }
-        for (error, shown) in found.faults {
-            if self.args.on_error == OnErrorArg::Fail {
-                return Err(Failure::Library(Box::new(error.into()), shown));
-            }
-            self.skipped += 1;
-            self.first_skipped.get_or_insert(error);
-        }
-        Ok(())
-    }
-}
-
-/// What an input is.
-fn kind(asked: Option<DocumentsArg>, source: &Source) -> DocumentsArg {
-    let name = source.name().to_ascii_lowercase();
-    let is_xml = [".xml", ".xml.gz", ".xml.zst"].iter().any(|end| name.ends_with(end));
-    asked.unwrap_or(if is_xml { DocumentsArg::Xml } else { DocumentsArg::Ndjson })
-}
-
-/// Ranges of lines that have so many bytes together, or one more.
-fn chunks(line_starts: &[u32]) -> Vec<std::ops::Range<usize>> {
-    let (mut chunks, mut first) = (Vec::new(), 0);
-    let lines = line_starts.len().saturating_sub(1);
-    while first < lines {
-        let end = line_starts[first] as usize + CHUNK_BYTES;
-        let behind = line_starts[first + 1..=lines].partition_point(|start| (*start as usize) < end);
-        let last = (first + 1 + behind).min(lines);
-        chunks.push(first..last);
-        first = last;
-    }
-    chunks
-}
-
-impl Asked<'_> {
-    fn lines(
-        &self,
-        lines: &mut json::Lines,
-        matcher: &mut Matcher<'_>,
-        partition: &IndexedPartition,
-        chunk: std::ops::Range<usize>,
-    ) -> Found {
-        let starts = &partition.index.line_starts;
-        let text = &partition.text()[starts[chunk.start] as usize..starts[chunk.end] as usize];
-        let first = partition.first_line + chunk.start as u64 + 1;
-        let mut found = Found::default();
-        let stops = self.args.on_error == OnErrorArg::Fail;
-        lines.read(text, matcher, |matcher, line, ended| {
-            let number = first + line as u64;
-            match ended {
-                _ if stops && !found.faults.is_empty() => {}
-                Ok(()) => found.note(self, matcher, partition.source(), Some(number)),
-                Err(fault) => {
-                    let at = (chunk.start + line, chunk.start + line + 1);
-                    let line = &partition.text()[starts[at.0] as usize..starts[at.1] as usize];
-                    found.faults.push(faulty(partition.source(), number, line, fault));
+    fn tell(
+        &mut self,
+        run: &mut Filtering,
+        answers: &mut Answers,
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        let before = self.done.stats.bytes;
+        // The last line that was asked may be followed by one that could not be: where it stands.
+        let mut shown = None;
+        loop {
+            match run.next() {
+                None => return Ok(()),
+                Some(Err(error)) => {
+                    let is_record = matches!(error, Error::Input(InputError::Record(_)));
+                    return Err(Failure::Library(Box::new(error), shown.filter(|_| is_record)));
+                }
+                Some(Ok(mut filtered)) => {
+                    self.out.open()?;
+                    answers.add(&filtered, &mut self.out)?;
+                    shown = filtered.faulty_line().map(|(line, at)| excerpt(line, at));
+                    let skipped = filtered.take_skipped();
+                    self.skipped += skipped.len() as u64;
+                    self.first_skipped = self.first_skipped.take().or(skipped.into_iter().next());
+                    if !run.is_ready() {
+                        answers.pause(&mut self.out)?;
+                    }
+                    progress.update(before + run.bytes_read());
                 }
             }
-            matcher.reset();
-        });
-        found
-    }
-
-    /// An input that is one document.
-    fn document(&self, source: Source, kind: DocumentsArg) -> Result<Found, Error> {
-        let name = source.name();
-        let bytes = source.read_whole()?;
-        let (mut found, mut matcher) = (Found::default(), self.subscriptions.matcher());
-        let fault = if kind == DocumentsArg::Json {
-            let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-            let told = json::read(text, &mut matcher);
-            told.err().map(|fault| {
-                let before = &text[..fault.at.min(text.len())];
-                let line = before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
-                let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-                let fault = warpath::tree::TreeFault { at: fault.at - start, ..fault };
-                (InputError::of_tree(&name, line, fault), None)
-            })
-        } else {
-            match str::from_utf8(&bytes) {
-                Ok(text) => {
-                    let told = xml::read(text, &mut matcher);
-                    told.err().map(|error| (InputError::of_xml(&name, text, error), None))
-                }
-                Err(error) => {
-                    let (good, _) = bytes.split_at(error.valid_up_to());
-                    let error = xml::XmlError { at: good.len() as u64, message: "is not UTF-8".to_owned() };
-                    let good = String::from_utf8_lossy(good);
-                    Some((InputError::of_xml(&name, &good, error), None))
-                }
-            }
-        };
-        match fault {
-            Some(fault) => found.faults.push(fault),
-            None => found.note(self, &matcher, &name, None),
-        }
-        Ok(found)
-    }
-}
-
-fn faulty(name: &str, number: u64, line: &[u8], fault: Fault) -> (InputError, Option<String>) {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let error = InputError::of_fault(name, number, fault);
-    (error, Some(excerpt(line, fault.at)))
-}
-
-/// A text as a JSON string.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for char in text.chars() {
-        match char {
-            '"' | '\\' => quoted.extend(['\\', char]),
-            control if control < ' ' => quoted.push_str(&format!("\\u{:04x}", u32::from(control))),
-            other => quoted.push(other),
         }
     }
-    quoted + "\""
 }

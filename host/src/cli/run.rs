@@ -10,11 +10,12 @@ use warpath::answer::Want;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::{
-    Answers, Batch, Engine, Error, IndexFile, InputError, Plan, Program, RecordError, Setup, Source, Stats,
+    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, Plan, Program, RecordError, Setup,
+    Source, Stats,
 };
 use warpath_shared::units::LineIx;
 
-use super::args::{EngineArgs, OnErrorArg, RunArgs};
+use super::args::{BackendArgs, EngineArgs, OnErrorArg, RunArgs};
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
@@ -61,18 +62,19 @@ pub enum Flow {
 
 /// An engine as the flags ask for it.
 pub fn engine(args: &EngineArgs, on_error: OnErrorArg, strict: bool) -> Result<Engine, Failure> {
-    let mut builder = Engine::builder()
-        .device(args.device.clone())
-        .on_error(on_error.into())
-        .strict(strict)
-        .format(args.input.into());
+    Ok(builder(&args.backend, on_error).strict(strict).format(args.input.into()).build()?)
+}
+
+/// The settings of one.
+pub fn builder(args: &BackendArgs, on_error: OnErrorArg) -> EngineBuilder {
+    let mut builder = Engine::builder().device(args.device.clone()).on_error(on_error.into());
     if let Some(bytes) = args.partition_size {
         builder = builder.partition_size(bytes);
     }
     if let Some(workers) = args.workers {
         builder = builder.workers(workers);
     }
-    Ok(builder.build()?)
+    builder
 }
 
 /// Runs a program over inputs and gives the answers to `consumer`; says what was left out, and the statistics.
@@ -251,7 +253,8 @@ fn only(
     Ok((index, answer, started.elapsed()))
 }
 
-fn table(
+/// What there is to say of a run, as lines of a name and what belongs to it.
+pub fn table(
     plan: &Plan,
     stats: &Stats,
     (setup, made): (Duration, &Setup),

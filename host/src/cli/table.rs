@@ -116,6 +116,14 @@ impl TableWriter {
         }
     }
 
+    /// Writes what is waiting, where somebody may read it before the end is written.
+    pub fn pause(&mut self) -> Result<(), Failure> {
+        match &self.encoder {
+            Encoder::Stream(_) => self.write_waiting().map_err(internal),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes what is left, and the end. Nothing may be added after that.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.write_waiting().map_err(internal)?;

@@ -9,6 +9,7 @@ use super::args::When;
 use super::styled;
 
 /// Speaks to the person at the terminal. A message that cannot be written is lost, and nothing else is.
+#[derive(Clone)]
 pub struct Ui {
     color: bool,
     quiet: bool,

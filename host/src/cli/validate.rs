@@ -6,7 +6,7 @@ use std::time::Instant;
 use warpath::answer::Want;
 use warpath::{Batch, DeviceChoice, Program, Query};
 
-use super::args::{EngineArgs, InputFormat, OnErrorArg, RunArgs, ValidateArgs};
+use super::args::{BackendArgs, EngineArgs, InputFormat, OnErrorArg, RunArgs, ValidateArgs};
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
@@ -21,7 +21,8 @@ pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     // Nothing is asked of the records, and the check is the host's.
     let program = Program::new(&[Query::compile("$")?])?;
     let device = DeviceChoice::Cpu;
-    let engine = EngineArgs { device, partition_size, workers, input: InputFormat::Ndjson };
+    let backend = BackendArgs { device, partition_size, workers };
+    let engine = EngineArgs { backend, input: InputFormat::Ndjson };
     let on_error = OnErrorArg::Skip;
     let run = RunArgs { strict: true, ..RunArgs::new(on_error, None, report) };
     let sources = files::sources(&files.files, None, ui)?;

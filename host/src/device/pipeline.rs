@@ -8,7 +8,7 @@ use warpath_shared::kernel::{
     CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, NamesCount,
     NamesFill, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact,
     StrictCheck, StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords,
-    TreeCount, TreeFill,
+    TreeCount, TreeFill, TwigMatch, TwigOps,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -20,6 +20,7 @@ use super::lines::Lines;
 use super::query::{Find, QueryStage};
 use super::results::Texts;
 use super::tree::{TreeCut, TreeStage, Trees};
+use super::twig_worker::DeviceTwigs;
 use crate::answer::{Answer, LineFault, Piece, Want};
 use crate::backend::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::bitmap::build::BitmapMaker;
@@ -30,6 +31,8 @@ use crate::packed::PackedText;
 use crate::program::Program;
 use crate::strict;
 use crate::tree::line_fault;
+use crate::twig::Documents;
+use crate::twig::standing::TwigWorker;
 
 /// Runs partitions through a device, each by one of several workers, on a queue of that worker's own.
 ///
@@ -423,6 +426,45 @@ impl<A: Accelerator> Backend for Pipeline<A> {
 
     fn ready(&self) -> Option<Instant> {
         self.device.ready()
+    }
+
+    fn twig_worker(&self, _number: usize) -> Result<Box<dyn TwigWorker + '_>, Error> {
+        Ok(Box::new(DeviceTwigs::new(self.device.queue()?)))
+    }
+
+    fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
+        let lines = format!("{}, and if lines are long {}", LineStates::NAME, LineScan::NAME);
+        let index = format!("{}: string bitmap; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
+        let (programs, twigs) = (TwigOps::NAME, TwigMatch::NAME);
+        match documents {
+            Documents::Ndjson => vec![
+                Stage::new("device", "lines", lines),
+                Stage::new("device", "index", index),
+                trees_stage(),
+                Stage::new("cpu", "faults", "the lines that the kernels suspect, if there are any"),
+                Stage::new("device", "programs", format!("{programs}: each record as operations on twigs")),
+                Stage::new(
+                    "device",
+                    "twigs",
+                    format!("{twigs}: all subscriptions at once, by a bit for each node"),
+                ),
+                Stage::new("cpu", "twigs", "records deeper than 16 levels, or that pass very many tests"),
+            ],
+            Documents::Json | Documents::Xml => {
+                let read =
+                    if documents == Documents::Json { "tree" } else { "elements, attributes and text" };
+                let twigs = format!("{twigs}: all subscriptions at once, large documents in parts");
+                vec![
+                    Stage::new(
+                        "cpu",
+                        "programs",
+                        format!("the {read} of each document as operations on twigs (every worker)"),
+                    ),
+                    Stage::new("device", "twigs", twigs),
+                    Stage::new("cpu", "twigs", "documents deeper than 16 levels"),
+                ]
+            }
+        }
     }
 
     fn stages(&self, program: &Program) -> Vec<Stage> {

@@ -1,20 +1,23 @@
 //! How bytes come: as fast as they are asked for, or when somebody writes them.
 //!
 //! Where opening or reading may wait, a thread of its own does both. So the lines that a slow input has brought are not kept
-//! back until it brings more: they are given out once nothing has come for [`QUIET`]. And who waits for more can be told
+//! back until it brings more: they are given out once nothing has come for [`QUIET`], or when the first of them have waited as long as
+//! is wanted. And who waits for more can be told
 //! to stop: only that thread is left behind, and it has nothing but the input.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::source::Decoded;
 use crate::error::InputError;
 
 /// How long nothing must have come before an input counts as slow.
 const QUIET: Duration = Duration::from_millis(2);
+/// How long a line waits for those behind it, if nothing else is asked for.
+pub(crate) const MAX_LATENCY: Duration = Duration::from_millis(100);
 /// How often one who waits for an input looks whether that is still wanted.
 const STOP: Duration = Duration::from_millis(10);
 /// Bytes that are read at once from an input that may wait: more than a pipe holds.
@@ -37,6 +40,8 @@ pub(super) struct Pump {
     /// The chunk at hand, and how much of it has been used.
     chunk: Vec<u8>,
     used: usize,
+    /// How long a line waits for those behind it.
+    pub latency: Duration,
 }
 
 /// Why a buffer was not filled any further.
@@ -46,7 +51,7 @@ pub(super) enum Filled {
     Full,
     /// The input has ended.
     Ended,
-    /// Nothing more has come for a while.
+    /// Nothing more has come for a while, or what has come should not wait any longer.
     Quiet,
     /// Nobody wants more.
     Stopped,
@@ -63,11 +68,11 @@ impl Feed {
             .name("warpath input".into())
             .spawn(move || pump(open, &to_reader))
             .map_err(|source| InputError::Io { name: name.clone(), source })?;
-        Ok(Self::Pumped(Pump { name, chunks, chunk: Vec::new(), used: 0 }))
+        Ok(Self::Pumped(Pump { name, chunks, chunk: Vec::new(), used: 0, latency: MAX_LATENCY }))
     }
 
-    /// Reads until `buffer` is full or the input ends; or, once it holds a whole line, until the input is quiet; or until
-    /// `stop` is set.
+    /// Reads until `buffer` is full or the input ends; or, once it holds a whole line, until the input is quiet, or what came first has waited
+    /// long enough; or until `stop` is set.
     pub fn fill(
         &mut self,
         buffer: &mut [u8],
@@ -75,6 +80,7 @@ impl Feed {
         stop: &AtomicBool,
     ) -> Result<Filled, InputError> {
         let mut line = false;
+        let mut since = (*filled > 0).then(Instant::now);
         while *filled < buffer.len() {
             if stop.load(Ordering::Relaxed) {
                 return Ok(Filled::Stopped);
@@ -92,6 +98,12 @@ impl Feed {
             }
             line = line || matches!(self, Self::Pumped(_)) && memchr::memchr(b'\n', &room[..count]).is_some();
             *filled += count;
+            if let Self::Pumped(Pump { latency, .. }) = self
+                && since.get_or_insert_with(Instant::now).elapsed() >= *latency
+                && line
+            {
+                return Ok(Filled::Quiet);
+            }
         }
         Ok(Filled::Full)
     }

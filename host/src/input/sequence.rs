@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use memchr::memrchr;
 use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
@@ -32,6 +33,14 @@ enum State {
 impl Sequence {
     pub(super) fn new(name: Arc<str>, feed: Feed) -> Self {
         Self { name, feed, carry: Vec::new(), offset: 0, state: State::Reading }
+    }
+
+    /// With lines that wait so long for those behind them, where the input may wait.
+    pub fn with_latency(mut self, latency: Duration) -> Self {
+        if let Feed::Pumped(pump) = &mut self.feed {
+            pump.latency = latency;
+        }
+        self
     }
 
     /// All that there is as one text, or `None` where that is nothing, or once `stop` is set. Nothing may have been read before.
@@ -71,7 +80,7 @@ impl Sequence {
     }
 
     /// The next partition, or `None` at the end, or once `stop` is set. It has about `size` bytes; more only where one line has;
-    /// and fewer where an input that may wait has brought whole lines and then nothing for a while.
+    /// and fewer where an input that may wait has brought whole lines and then nothing for a while, or has brought them slowly.
     ///
     /// A read that fails loses nothing before it: the whole lines that were read come first, then the error.
     pub fn next(
@@ -180,6 +189,26 @@ mod tests {
             assert!(before.iter().all(|part| part.ends_with(b"\n")), "size {size}");
         }
         assert!(partitions(b"", 4).is_empty());
+    }
+
+    /// What never ends and is never quiet is given out all the same.
+    #[test]
+    fn a_line_does_not_wait_for_ever() {
+        struct Endless;
+        impl Read for Endless {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                buffer[..2].copy_from_slice(b"1\n");
+                Ok(2)
+            }
+        }
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
+        for latency in [Duration::ZERO, Duration::from_millis(5)] {
+            let mut sequence = open(Box::new(Endless)).with_latency(latency);
+            let since = std::time::Instant::now();
+            let text = sequence.next(1 << 30, &buffers, &stop).unwrap().unwrap();
+            assert!(text.bytes().starts_with(b"1\n") && text.len() < 1 << 30);
+            assert!(since.elapsed() >= latency);
+        }
     }
 
     #[test]

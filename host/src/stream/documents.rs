@@ -15,8 +15,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::jobs::{Document, Documents, Feed, Origin};
-use super::workers::{Done, Task, Workers};
+use super::ask::ProgramTask;
+use super::jobs::{Document, Documents, Feed, Form, Origin};
+use super::workers::{Done, Workers};
 use crate::answer::{Answer, Limit, Piece, Want};
 use crate::document::{Around, Head, Parts, Split};
 use crate::engine::Chosen;
@@ -75,9 +76,9 @@ pub(super) enum Step {
     /// These may be given out.
     Given(VecDeque<(Text, Answer)>),
     /// A document is known to be good: these may be given out, and these workers go on, or the next.
-    Surveyed(VecDeque<(Text, Answer)>, Option<Workers>),
+    Surveyed(VecDeque<(Text, Answer)>, Option<Workers<ProgramTask>>),
     /// These workers go on.
-    Instead(Workers),
+    Instead(Workers<ProgramTask>),
 }
 
 /// Bytes that an answer and its text take while they are held.
@@ -120,7 +121,7 @@ impl Conductor {
     }
 
     /// The workers on what comes next; `None` at the end.
-    pub fn advance(&mut self) -> Option<Result<Workers, Error>> {
+    pub fn advance(&mut self) -> Option<Result<Workers<ProgramTask>, Error>> {
         if let Stage::Survey(survey) = &self.stage {
             // The file ends before the array.
             let parts = survey.parts.clone();
@@ -191,22 +192,23 @@ impl Conductor {
         })
     }
 
-    fn task(&self, program: &Program, want: Want) -> Task {
+    fn task(&self, program: &Program, want: Want) -> ProgramTask {
         let Chosen { backend, buffers, strict, .. } = self.chosen.clone();
-        Task { backend, buffers, program: program.clone(), want, strict }
+        ProgramTask { backend, buffers, program: program.clone(), want, strict }
     }
 
     /// Workers on documents as one record each.
-    fn whole(&mut self, sources: VecDeque<Document>) -> Result<Workers, Error> {
+    fn whole(&mut self, sources: VecDeque<Document>) -> Result<Workers<ProgramTask>, Error> {
         self.stage = Stage::Whole;
         let (origin, count) = (self.origin.clone(), sources.len());
         self.origin.input += count;
-        let documents = Documents { origin, sources, size: self.chosen.partition_size, failed: false };
+        let documents =
+            Documents { origin, sources, size: self.chosen.partition_size, form: Form::Line, failed: false };
         Workers::start(self.task(&self.program, self.want), Feed::Documents(documents), self.chosen.workers)
     }
 
     /// Workers on the elements of a document, from a part on.
-    fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers, Error> {
+    fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers<ProgramTask>, Error> {
         let feed = Feed::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
         // Every part is gone through to its end.
         let want = Want { limit: None, ..self.want };
@@ -214,7 +216,7 @@ impl Conductor {
     }
 
     /// Workers on a document that cannot be answered by its elements.
-    fn as_one(&mut self, parts: &Parts, why: &str) -> Result<Workers, Error> {
+    fn as_one(&mut self, parts: &Parts, why: &str) -> Result<Workers<ProgramTask>, Error> {
         let name = self.origin.name.clone();
         self.notes.push(note(&name, why));
         self.origin.input -= 1;
@@ -222,7 +224,7 @@ impl Conductor {
     }
 
     /// Looks at what workers have done, of whose answer nothing is taken where there is an error.
-    pub fn take(&mut self, done: &mut Done) -> Result<Step, Error> {
+    pub fn take(&mut self, done: &mut Done<Answer>) -> Result<Step, Error> {
         let texts = std::mem::take(&mut done.texts);
         let note = done.note.unwrap_or_default();
         let survey = match &mut self.stage {

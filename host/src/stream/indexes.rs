@@ -41,7 +41,7 @@ impl Indexes {
         let lines = all_lines.and_then(|()| engine.wants_lines("structural indexes are"));
         let (running, error) = match lines.and_then(|()| engine.choose(&sources)) {
             Ok(chosen) => {
-                let jobs = Jobs::new(sources, chosen.partition_size);
+                let jobs = Jobs::new(sources, chosen.partition_size).with_latency(chosen.max_latency);
                 let (backend, buffers, strict) = (chosen.backend, chosen.buffers, chosen.strict);
                 (Some(Running { backend, strict, buffers, jobs }), None)
             }

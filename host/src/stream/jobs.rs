@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::Store;
 use crate::document::Parts;
 use crate::error::Error;
-use crate::input::{Buffers, Cut, Opened, PlainFile, Selection, Source, Text};
+use crate::input::{Buffers, Cut, MAX_LATENCY, Opened, PlainFile, Selection, Source, Text};
 use crate::packed::PackedFile;
 
 /// Which input something is of.
@@ -22,6 +23,24 @@ pub(crate) struct Origin {
     pub input: usize,
 }
 
+/// How documents are handed on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Each as one line. What has no text has no document.
+    Line,
+    /// As they stand in their inputs, also where nothing stands there.
+    Text,
+}
+
+impl Form {
+    fn of(self, text: Text) -> Text {
+        match self {
+            Self::Line => text.flattened(),
+            Self::Text => text,
+        }
+    }
+}
+
 /// A part of an input.
 pub(super) enum Job {
     /// To be read: so many bytes from there on.
@@ -31,9 +50,9 @@ pub(super) enum Job {
     /// Read already: of an input that is read in order.
     Text(Text),
     /// A document, to be read.
-    Document(Arc<PlainFile>),
+    Document(Arc<PlainFile>, Form),
     /// A document that has been read.
-    DocumentText(Text),
+    DocumentText(Text, Form),
     /// A part of the elements of a document, by its number.
     Elements(Arc<Parts>, u64),
     /// Some lines, to be read: those that are wanted of some blocks, of about so many bytes.
@@ -47,11 +66,11 @@ impl Job {
             Self::Part { file, begin, size } => file.read(begin, size, MAX_PARTITION_BYTES, buffers),
             Self::Group { file, packed, number } => file.read_packed(&packed, number, buffers),
             Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
-            Self::Document(file) => match file.read_all(buffers) {
-                Ok(text) => Cut { texts: vec![text.flattened()], ..Cut::default() },
+            Self::Document(file, form) => match file.read_all(buffers) {
+                Ok(text) => Cut { texts: vec![form.of(text)], ..Cut::default() },
                 Err(error) => Cut { error: Some(error), ..Cut::default() },
             },
-            Self::DocumentText(text) => Cut { texts: vec![text.flattened()], ..Cut::default() },
+            Self::DocumentText(text, form) => Cut { texts: vec![form.of(text)], ..Cut::default() },
             Self::Elements(parts, number) => parts.read(number, buffers),
             Self::Selected(selection, blocks, size) => {
                 selection.read(blocks, size, MAX_PARTITION_BYTES, buffers)
@@ -89,6 +108,7 @@ pub(super) struct Documents {
     pub sources: VecDeque<Document>,
     /// Bytes that are read at first of what is no plain file.
     pub size: usize,
+    pub form: Form,
     pub failed: bool,
 }
 
@@ -109,24 +129,32 @@ impl Document {
 }
 
 impl Documents {
+    /// Inputs that are a document each, which are handed on as they are.
+    pub fn as_they_are(sources: VecDeque<Document>, size: usize) -> Self {
+        Self { origin: Origin::default(), sources, size, form: Form::Text, failed: false }
+    }
+
     /// As for [`Jobs::next`].
     fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Option<(Origin, Result<Job, Error>)> {
         while !self.failed && !stop.load(Ordering::Relaxed) {
             let document = self.sources.pop_front()?;
             self.origin = Origin { name: document.name(), input: self.origin.input + 1 };
+            let form = self.form;
             let job = match document {
-                Document::Plain(file, _) => Ok(Some(Job::Document(file))),
+                Document::Plain(file, _) => Ok(Some(Job::Document(file, form))),
                 Document::Source(source) => {
                     source.open().map_err(Error::from).and_then(|opened| match opened {
-                        Opened::Plain(file) => Ok(Some(Job::Document(Arc::new(file)))),
+                        Opened::Plain(file) => Ok(Some(Job::Document(Arc::new(file), form))),
                         Opened::Sequence(mut sequence) => {
-                            Ok(sequence.read_all(self.size, buffers, stop)?.map(Job::DocumentText))
+                            let text = sequence.read_all(self.size, buffers, stop)?;
+                            let is_there = form == Form::Text && !stop.load(Ordering::Relaxed);
+                            let text = text.or_else(|| is_there.then(|| Text::kept(Arc::new([]), 0)));
+                            Ok(text.map(|text| Job::DocumentText(text, form)))
                         }
                     })
                 }
             };
             self.failed = job.is_err();
-            // What has no text has no document.
             if let Some(job) = job.transpose() {
                 return Some((self.origin.clone(), job));
             }
@@ -243,6 +271,8 @@ pub(super) struct Jobs {
     most: usize,
     /// Whether packed lines are handed on as they are.
     as_packed: bool,
+    /// How long a line waits for those behind it where an input may wait.
+    latency: Duration,
     failed: bool,
 }
 
@@ -257,12 +287,26 @@ impl Jobs {
     pub fn new(sources: Vec<Source>, size: usize) -> Self {
         let sources = sources.into_iter();
         let (open, origin) = (None, Origin::default());
-        Self { sources, open, origin, size, most: size, as_packed: false, failed: false }
+        Self {
+            sources,
+            open,
+            origin,
+            size,
+            most: size,
+            as_packed: false,
+            latency: MAX_LATENCY,
+            failed: false,
+        }
     }
 
     /// Packed lines are handed on as they are, a group each, if `yes`, and if its groups are not too long for who wants partitions of that size.
     pub fn with_packed(self, yes: bool) -> Self {
         Self { as_packed: yes, ..self }
+    }
+
+    /// With lines that wait so long for those behind them.
+    pub fn with_latency(self, latency: Duration) -> Self {
+        Self { latency, ..self }
     }
 
     /// The first part is [`GROWTH`] times shorter than the others, and each is twice as long as the one before until they are as
@@ -297,7 +341,7 @@ impl Jobs {
                             continue;
                         }
                         Ok(Opened::Sequence(sequence)) => {
-                            self.open = Some(Open::Sequence(sequence));
+                            self.open = Some(Open::Sequence(sequence.with_latency(self.latency)));
                             continue;
                         }
                         Err(error) => Err(error.into()),

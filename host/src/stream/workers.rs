@@ -21,31 +21,22 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::Stored;
+use super::ask::Ask;
 use super::jobs::{self, Feed, GROWTH, Job, Origin};
-use crate::answer::{Answer, Want};
-use crate::backend::{Backend, Worker};
-use crate::document::{Extract, Note};
+use crate::document::Note;
 use crate::error::Error;
-use crate::input::{Buffers, Text};
-use crate::program::Program;
+use crate::input::Text;
 
 /// Parts for each worker that may be at work or wait for the caller.
 const AHEAD: usize = 2;
 
-/// What the workers are to do.
-pub(super) struct Task {
-    pub backend: Arc<dyn Backend>,
-    pub buffers: Arc<Buffers>,
-    pub program: Program,
-    pub want: Want,
-    /// Whether records are checked by all of RFC 8259 and for UTF-8.
-    pub strict: bool,
-}
+/// Texts with their answers.
+pub(super) type Texts<A> = VecDeque<(Text, A)>;
 
 /// What became of a part.
-pub(super) struct Done {
+pub(super) struct Done<A> {
     /// Its texts, most often one, with their answers.
-    pub texts: VecDeque<(Text, Answer)>,
+    pub texts: Texts<A>,
     /// Why there is no more.
     pub error: Option<Error>,
     pub origin: Origin,
@@ -54,20 +45,21 @@ pub(super) struct Done {
 }
 
 /// What the caller gets.
-pub(super) enum Next {
-    Done(Done),
+pub(super) enum Next<A> {
+    Done(Done<A>),
     /// There is nothing more.
     End,
     /// A worker panicked.
     Died,
 }
 
-struct Shared {
-    task: Task,
+struct Shared<K: Ask> {
+    /// What the workers are to do.
+    task: K,
     most_workers: usize,
     slow_start: bool,
     jobs: Mutex<Queue>,
-    order: Mutex<Order>,
+    order: Mutex<Order<K::Answer>>,
     /// Something of `order` has changed that the caller waits for.
     ready: Condvar,
     /// Something of `order` has changed that workers wait for.
@@ -88,9 +80,8 @@ struct Queue {
     next: u64,
 }
 
-#[derive(Default)]
-struct Order {
-    done: BTreeMap<u64, Done>,
+struct Order<A> {
+    done: BTreeMap<u64, Done<A>>,
     /// The number of what the caller gets next.
     next: u64,
     /// Jobs, or leaves to look for one, that are out; in a slow start what the caller has is one, too.
@@ -106,14 +97,21 @@ struct Order {
     died: bool,
 }
 
+impl<A> Default for Order<A> {
+    fn default() -> Self {
+        let (done, end) = (BTreeMap::new(), None);
+        Self { done, next: 0, out: 0, held: false, end, waiting: 0, called: false, died: false }
+    }
+}
+
 /// What a thread that panics leaves is not looked at: the caller is told of it, and asks no more.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
+impl<K: Ask> Shared<K> {
     /// How many jobs may be out.
-    fn window(&self, order: &Order) -> usize {
+    fn window(&self, order: &Order<K::Answer>) -> usize {
         let most = AHEAD * self.most_workers;
         if !self.slow_start {
             return most;
@@ -139,7 +137,7 @@ impl Shared {
         let job = if self.closing.load(Ordering::Relaxed) {
             None
         } else {
-            queue.jobs.next(&self.task.buffers, &self.closing)
+            queue.jobs.next(self.task.buffers(), &self.closing)
         };
         add(&self.reading, since);
         let Some((origin, job)) = job else {
@@ -158,62 +156,30 @@ impl Shared {
     fn answer<'a>(
         &'a self,
         number: usize,
-        worker: &mut Option<Box<dyn Worker + 'a>>,
+        worker: &mut Option<K::Worker<'a>>,
         job: Job,
-    ) -> (VecDeque<(Text, Answer)>, Option<Error>, Option<Note>) {
+    ) -> (Texts<K::Answer>, Option<Error>, Option<Note>) {
         let since = Instant::now();
         // Perhaps it is only to be found out whether anything is wrong.
         let surveyed = matches!(&job, Job::Elements(parts, _) if parts.is_surveyed());
-        let want = if surveyed { Want::default() } else { self.task.want };
-        let cut = job.read(&self.task.buffers);
+        let cut = job.read(self.task.buffers());
         add(&self.reading, since);
         let mut texts = VecDeque::with_capacity(cut.texts.len());
         for mut text in cut.texts {
             self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
-            let Task { backend, program, strict, .. } = &self.task;
             let since = Instant::now();
-            let mut ask = |text: &mut Text| {
-                let made = match worker.take() {
-                    Some(worker) => worker,
-                    None => backend.worker(number)?,
-                };
-                let worker = worker.insert(made);
-                if let Some(packed) = text.as_packed()? {
-                    let answer = worker.answer_packed(&packed, program, want, *strict)?;
-                    if is_looked_at(&answer, want) {
-                        text.unpack(&self.task.buffers)?;
-                    }
-                    return Ok(answer);
-                }
-                let bytes = text.bytes();
-                if *strict {
-                    worker.answer_strictly(bytes, program, want)
-                } else {
-                    worker.answer(bytes, program, want)
-                }
-            };
-            let answer = if let Some(fault) = text.extract().and_then(Extract::fault) {
-                Ok(Answer::of_fault(program.paths(), fault, want))
-            } else {
-                ask(&mut text)
-            };
+            let answer = self.task.ask((number, worker), &mut text, surveyed);
             add(&self.answering, since);
             match answer {
-                Ok(answer) => {
-                    // This worker's next read goes where the bytes are in its cache.
-                    if !is_looked_at(&answer, want) {
-                        text.forget();
-                    }
-                    texts.push_back((text, answer));
-                }
+                Ok(answer) => texts.push_back((text, answer)),
                 Err(error) => return (texts, Some(error), cut.note),
             }
         }
         (texts, cut.error, cut.note)
     }
 
-    /// Answers a partition that is indexed.
-    fn answer_stored(&self, stored: Result<Stored, Error>) -> (VecDeque<(Text, Answer)>, Option<Error>) {
+    /// Takes the answer to a partition that is indexed.
+    fn take_stored(&self, stored: Result<Stored<K::Answer>, Error>) -> (Texts<K::Answer>, Option<Error>) {
         match stored {
             Ok(Stored { text, answer, reading, answering }) => {
                 self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
@@ -225,7 +191,7 @@ impl Shared {
         }
     }
 
-    fn put(&self, number: u64, done: Done) {
+    fn put(&self, number: u64, done: Done<K::Answer>) {
         let mut order = lock(&self.order);
         order.done.insert(number, done);
         // Telling nobody is a system call, too.
@@ -235,7 +201,7 @@ impl Shared {
     }
 
     /// The caller has used up what it had.
-    fn used(&self, order: &mut Order) {
+    fn used(&self, order: &mut Order<K::Answer>) {
         order.out -= 1;
         match order.waiting {
             0 => {}
@@ -253,19 +219,14 @@ impl Shared {
     }
 }
 
-/// Whether who gets an answer looks at its text.
-fn is_looked_at(answer: &Answer, want: Want) -> bool {
-    want.matches || want.records || answer.pieces.iter().any(|piece| !piece.faults.is_empty())
-}
-
 fn add(total: &AtomicU64, since: Instant) {
     total.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
 }
 
 /// Tells the caller of a worker that panics.
-struct Alive<'a>(&'a Shared);
+struct Alive<'a, K: Ask>(&'a Shared<K>);
 
-impl Drop for Alive<'_> {
+impl<K: Ask> Drop for Alive<'_, K> {
     fn drop(&mut self) {
         if thread::panicking() {
             lock(&self.0.order).died = true;
@@ -275,7 +236,7 @@ impl Drop for Alive<'_> {
 }
 
 /// Starts a thread for the worker of this number.
-fn spawn(shared: &Arc<Shared>, number: usize) -> Result<(), Error> {
+fn spawn<K: Ask>(shared: &Arc<Shared<K>>, number: usize) -> Result<(), Error> {
     let its = shared.clone();
     let thread = thread::Builder::new()
         .name(format!("warpath {number}"))
@@ -287,7 +248,7 @@ fn spawn(shared: &Arc<Shared>, number: usize) -> Result<(), Error> {
 }
 
 /// What a worker's thread does.
-fn work(shared: &Arc<Shared>, number: usize) {
+fn work<K: Ask>(shared: &Arc<Shared<K>>, number: usize) {
     let _alive = Alive(shared);
     let mut worker = None;
     let mut alone = true;
@@ -300,8 +261,7 @@ fn work(shared: &Arc<Shared>, number: usize) {
         let (texts, error, note) = match job {
             Ok(jobs::Next::Job(job)) => shared.answer(number, &mut worker, job),
             Ok(jobs::Next::Stored(store, at)) => {
-                let (texts, error) =
-                    shared.answer_stored(store.answer(at, &shared.task.program, shared.task.want));
+                let (texts, error) = shared.take_stored(shared.task.ask_stored(&*store, at));
                 (texts, error, None)
             }
             Err(error) => (VecDeque::new(), Some(error), None),
@@ -311,12 +271,12 @@ fn work(shared: &Arc<Shared>, number: usize) {
 }
 
 /// The workers on some inputs, seen by the caller.
-pub(super) struct Workers(Arc<Shared>);
+pub(super) struct Workers<K: Ask>(Arc<Shared<K>>);
 
-impl Workers {
+impl<K: Ask> Workers<K> {
     /// Starts the first of at most so many workers.
-    pub fn start(task: Task, jobs: Feed, most_workers: usize) -> Result<Self, Error> {
-        let slow_start = task.want.limit.is_some();
+    pub fn start(task: K, jobs: Feed, most_workers: usize) -> Result<Self, Error> {
+        let slow_start = task.starts_slowly();
         let jobs = if slow_start { jobs.growing() } else { jobs };
         let shared = Arc::new(Shared {
             task,
@@ -338,7 +298,7 @@ impl Workers {
     }
 
     /// What comes next, in order. Waits for it.
-    pub fn next(&self) -> Next {
+    pub fn next(&self) -> Next<K::Answer> {
         let mut order = lock(&self.0.order);
         if std::mem::take(&mut order.held) {
             self.0.used(&mut order);
@@ -382,9 +342,9 @@ impl Workers {
         self.0.read.load(Ordering::Relaxed)
     }
 
-    /// What answers.
-    pub fn backend(&self) -> &dyn Backend {
-        &*self.0.task.backend
+    /// What they do.
+    pub fn task(&self) -> &K {
+        &self.0.task
     }
 
     /// How many workers have been started.
@@ -399,7 +359,7 @@ impl Workers {
     }
 }
 
-impl Drop for Workers {
+impl<K: Ask> Drop for Workers<K> {
     /// A process that ends while a device is at work is the driver's to clean up, and it does not always like that: so all
     /// threads are waited for. None of them waits for an input for long.
     fn drop(&mut self) {

@@ -67,6 +67,13 @@ pub struct Group {
     pub always: usize,
 }
 
+impl Group {
+    /// Bits that are in use.
+    pub fn bits(&self) -> usize {
+        self.taken.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+}
+
 impl Default for Group {
     fn default() -> Self {
         let none = Words::NONE;

@@ -14,7 +14,7 @@
 //! only nodes of twigs that have nothing below them, so all that it takes are its rows, and these once a level.
 //!
 //! Twigs are in groups of 32 words (`group.rs`), and a row has words of those groups only where it has bits. What no row touched need not be looked at: a document's work is not that of all twigs, but of
-//! the groups that know its names and values. Twigs share no bits, so they are added and removed without a look at others; twigs that are the same share all, and are asked once.
+//! the groups that know its names and values. Twigs share no bits, so they are added and removed without a look at others.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -49,6 +49,21 @@ impl TwigIx {
     pub fn number(self) -> usize {
         self.0 as usize
     }
+}
+
+/// How much there is of a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SetSize {
+    /// Twigs.
+    pub twigs: usize,
+    /// Bits of all of them.
+    pub bits: usize,
+    /// Groups of 2,048 bits, each the state of a warp, or of four of the widest vectors, a level.
+    pub groups: usize,
+    /// Names that are asked for, of elements and of attributes.
+    pub names: usize,
+    /// Rows, of names and of values that pass the same tests.
+    pub rows: usize,
 }
 
 /// Where a twig is.
@@ -189,6 +204,18 @@ impl TwigSet {
         rows.sort_unstable();
         rows.dedup();
         rows.into_iter().for_each(|row| self.rows.clear(row, group, taken.words()));
+    }
+
+    /// How much there is of it.
+    #[must_use]
+    pub fn size(&self) -> SetSize {
+        SetSize {
+            twigs: self.places.iter().flatten().count(),
+            bits: self.groups.iter().map(Group::bits).sum(),
+            groups: self.groups.len(),
+            names: self.elements.len() + self.attributes.len(),
+            rows: self.rows.len(),
+        }
     }
 
     /// A matcher for documents.

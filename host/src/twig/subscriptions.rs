@@ -5,8 +5,12 @@
 //! theses    /dblp/phdthesis[author][year >= 2010]/title
 //! dutch     $[?@.lang == 'nl']
 //! ```
+//!
+//! Subscriptions that ask the same are asked once.
 
 use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
 
 use super::set::{TwigIx, TwigSet};
 use super::xpath::column;
@@ -16,11 +20,21 @@ use super::{Events, Name, Twig, TwigMatcher, Value};
 #[derive(Clone, Debug, Default)]
 pub struct Subscriptions {
     set: TwigSet,
-    /// The ids in order, and their twigs.
-    all: Vec<(String, TwigIx)>,
+    /// Those that there are, in order.
+    all: Vec<Subscription>,
     by_id: HashMap<String, usize>,
-    /// Where in `all` a twig's subscription is.
-    by_twig: Vec<usize>,
+    /// The twigs that are asked. Subscriptions that are the same twig share it.
+    twigs: HashMap<Twig, TwigIx, FixedState>,
+    /// Where in `all` a twig's subscriptions are, ascending.
+    by_twig: Vec<Vec<u32>>,
+}
+
+/// A subscription.
+#[derive(Clone, Debug)]
+struct Subscription {
+    id: String,
+    query: String,
+    twig: TwigIx,
 }
 
 /// Why there is no such subscription.
@@ -75,30 +89,39 @@ impl Subscriptions {
             return Err(failed(0, format!("the id `{id}` is there already")));
         }
         let twig = Twig::parse(query).map_err(|error| failed(column(query, error.at), error.message))?;
-        let twig = self
-            .set
-            .add(&twig)
-            .map_err(|error| failed(1, format!("the subscription is too large: {error}")))?;
+        let twig = match self.twigs.get(&twig) {
+            Some(known) => *known,
+            None => {
+                let too_large = |error| failed(1, format!("the subscription is too large: {error}"));
+                let number = self.set.add(&twig).map_err(too_large)?;
+                self.twigs.insert(twig, number);
+                number
+            }
+        };
         self.by_id.insert(id.to_owned(), self.all.len());
         if self.by_twig.len() <= twig.number() {
-            self.by_twig.resize(twig.number() + 1, 0);
+            self.by_twig.resize(twig.number() + 1, Vec::new());
         }
-        self.by_twig[twig.number()] = self.all.len();
-        self.all.push((id.to_owned(), twig));
+        self.by_twig[twig.number()].push(self.all.len() as u32);
+        self.all.push(Subscription { id: id.to_owned(), query: query.to_owned(), twig });
         Ok(())
     }
 
     /// Removes a subscription. Whether there was one. The others are moved up, and need not be compiled anew.
     pub fn remove(&mut self, id: &str) -> bool {
         let Some(at) = self.by_id.remove(id) else { return false };
-        let (_, twig) = self.all.remove(at);
-        self.set.remove(twig);
-        for (at, (id, twig)) in self.all.iter().enumerate().skip(at) {
-            self.by_twig[twig.number()] = at;
-            if let Some(place) = self.by_id.get_mut(id) {
-                *place = at;
+        let Subscription { twig, query, .. } = self.all.remove(at);
+        self.by_twig[twig.number()].retain(|number| *number as usize != at);
+        if self.by_twig[twig.number()].is_empty() {
+            self.set.remove(twig);
+            // It is what the query said when it was added.
+            if let Ok(twig) = Twig::parse(&query) {
+                self.twigs.remove(&twig);
             }
         }
+        let behind = self.by_twig.iter_mut().flatten().filter(|number| **number as usize > at);
+        behind.for_each(|number| *number -= 1);
+        self.by_id.values_mut().filter(|place| **place > at).for_each(|place| *place -= 1);
         true
     }
 
@@ -114,9 +137,32 @@ impl Subscriptions {
         self.by_id.is_empty()
     }
 
+    /// Their twigs.
+    #[must_use]
+    pub fn set(&self) -> &TwigSet {
+        &self.set
+    }
+
+    /// The numbers of a twig's subscriptions among [`ids`](Self::ids).
+    pub(crate) fn numbers_of(&self, twig: TwigIx) -> &[u32] {
+        &self.by_twig[twig.number()]
+    }
+
+    /// The id of this number, from 0 on.
+    #[must_use]
+    pub fn id(&self, number: usize) -> Option<&str> {
+        self.all.get(number).map(|subscription| subscription.id.as_str())
+    }
+
+    /// What the subscription of this number asks, as it was written.
+    #[must_use]
+    pub fn query(&self, number: usize) -> Option<&str> {
+        self.all.get(number).map(|subscription| subscription.query.as_str())
+    }
+
     /// Their ids, in the order in which they were added.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.all.iter().map(|(id, _)| id.as_str())
+        self.all.iter().map(|subscription| subscription.id.as_str())
     }
 
     /// What asks all of them of one document after the other.
@@ -141,8 +187,8 @@ impl<'a> Matcher<'a> {
 
     /// Those that match the document, once it has ended: their numbers among [`Subscriptions::ids`], ascending.
     pub fn found(&self) -> impl Iterator<Item = usize> + use<> {
-        let mut found: Vec<usize> =
-            self.matcher.matches().map(|twig| self.subscriptions.by_twig[twig.number()]).collect();
+        let numbers = self.matcher.matches().flat_map(|twig| self.subscriptions.numbers_of(twig));
+        let mut found: Vec<usize> = numbers.map(|number| *number as usize).collect();
         found.sort_unstable();
         found.into_iter()
     }
@@ -150,7 +196,7 @@ impl<'a> Matcher<'a> {
     /// The same, by their ids.
     pub fn matches(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let all = &self.subscriptions.all;
-        self.found().map(|at| all[at].0.as_str())
+        self.found().map(|at| all[at].id.as_str())
     }
 }
 

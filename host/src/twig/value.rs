@@ -26,7 +26,7 @@ pub enum Value<'a> {
 }
 
 /// What a value is compared with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Literal {
     /// A number, as it is spelt: compared by its exact decimal value with JSON numbers, and with text that is one.
     Number(String),
@@ -96,7 +96,7 @@ impl fmt::Display for Operator {
 }
 
 /// A test of a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ValueTest {
     /// How they have to compare.
     pub operator: Operator,

@@ -14,7 +14,7 @@ use crate::program::{Program, Query};
 use crate::stream::{Answers, Batch};
 
 /// How many lines apart the lines are whose offsets are kept.
-const LINES: u64 = 64;
+pub(super) const LINES: u64 = 64;
 
 /// Builds columns of the lines of a file of newline-delimited JSON, plain, packed, gzip or zstd: a row for each line, blank and malformed ones too, in
 /// one pass over it, by whatever answers the engine's queries. What a path finds is the value of the line's row; where it finds nothing, and

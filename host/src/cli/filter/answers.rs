@@ -1,0 +1,158 @@
+//! How answers are written.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use warpath::bitmap::column::{Bin, Holds, Scalar};
+use warpath::twig::Snapshot;
+use warpath::{Error, Filtered, FoundDocument};
+
+use super::super::args::{FilterArgs, IdsFormatArg};
+use super::super::failure::Failure;
+use super::super::out::{Out, is_stdout};
+use super::super::table::{TableFormat, TableWriter};
+
+/// Pairs of a document and a subscription that one thread writes at a time, about.
+const TOGETHER: usize = 8 << 10;
+
+/// Writes answers.
+pub enum Answers {
+    /// How many documents match each subscription.
+    Counts(Vec<u64>),
+    Text(Text),
+    Table(Box<TableWriter>),
+}
+
+impl Answers {
+    pub fn new(args: &FilterArgs, subscriptions: &Arc<Snapshot>) -> Result<Self, Failure> {
+        if args.count {
+            return Ok(Self::Counts(vec![0; subscriptions.len()]));
+        }
+        if args.format == IdsFormatArg::Arrow {
+            let is_stream = is_stdout(args.output.as_deref());
+            let format = if is_stream { TableFormat::ArrowStream } else { TableFormat::ArrowFile };
+            return Ok(Self::Table(Box::new(TableWriter::new(format, Filtered::arrow_schema())?)));
+        }
+        Ok(Self::Text(Text::new(args.format == IdsFormatArg::Ndjson, subscriptions.clone())))
+    }
+
+    /// What documents match.
+    pub fn add(&mut self, filtered: &Filtered, out: &mut Out) -> Result<(), Failure> {
+        match self {
+            Self::Counts(counts) => {
+                filtered.pairs().iter().for_each(|(_, number)| counts[*number as usize] += 1);
+                Ok(())
+            }
+            Self::Text(text) => text.add(filtered, out),
+            Self::Table(table) => {
+                let batch = filtered.to_arrow().map_err(|error| Error::Internal(error.to_string()))?;
+                if batch.num_rows() > 0 {
+                    table.add(batch)?;
+                }
+                out.lines(&table.take())
+            }
+        }
+    }
+
+    /// There is nothing more for the moment.
+    pub fn pause(&mut self, out: &mut Out) -> Result<(), Failure> {
+        if let Self::Table(table) = self {
+            table.pause()?;
+            out.lines(&table.take())?;
+        }
+        out.pause()
+    }
+
+    /// There is nothing more.
+    pub fn end(&mut self, subscriptions: &Snapshot, out: &mut Out) -> Result<(), Failure> {
+        match self {
+            Self::Counts(counts) => {
+                for (id, count) in subscriptions.ids().zip(counts) {
+                    // A vector takes everything.
+                    let _ = writeln!(out.buffer, "{id}\t{count}");
+                }
+                Ok(())
+            }
+            Self::Text(_) => Ok(()),
+            Self::Table(table) => {
+                table.finish()?;
+                out.lines(&table.take())
+            }
+        }
+    }
+}
+
+/// Writes lines.
+pub struct Text {
+    is_json: bool,
+    subscriptions: Arc<Snapshot>,
+    /// Their ids as they are written.
+    ids: Vec<String>,
+}
+
+impl Text {
+    fn new(is_json: bool, subscriptions: Arc<Snapshot>) -> Self {
+        let written = |id: &str| if is_json { quoted(id) } else { id.to_owned() };
+        let ids = subscriptions.ids().map(written).collect();
+        Self { is_json, subscriptions, ids }
+    }
+
+    fn add(&mut self, filtered: &Filtered, out: &mut Out) -> Result<(), Failure> {
+        if !Arc::ptr_eq(filtered.subscriptions(), &self.subscriptions) {
+            *self = Self::new(self.is_json, filtered.subscriptions().clone());
+        }
+        let name = if self.is_json { quoted(filtered.source()) } else { filtered.source().to_owned() };
+        let documents: Vec<FoundDocument<'_>> = filtered.documents().collect();
+        if filtered.pairs().len() < 2 * TOGETHER {
+            documents.iter().for_each(|document| self.write(&name, *document, &mut out.buffer));
+            return out.line_end();
+        }
+        let each = (documents.len() * TOGETHER / filtered.pairs().len()).max(1);
+        let parts: Vec<Vec<u8>> = documents
+            .par_chunks(each)
+            .map(|documents| {
+                let mut lines = Vec::with_capacity(16 * TOGETHER);
+                documents.iter().for_each(|document| self.write(&name, *document, &mut lines));
+                lines
+            })
+            .collect();
+        parts.iter().try_for_each(|part| out.lines(part))
+    }
+
+    fn write(&self, name: &str, document: FoundDocument<'_>, lines: &mut Vec<u8>) {
+        let line = document.line();
+        // A vector takes everything.
+        let _ = match (self.is_json, line) {
+            (false, Some(line)) => write!(lines, "{name}:{line}\t"),
+            (false, None) => write!(lines, "{name}\t"),
+            (true, Some(line)) => write!(lines, "{{\"file\":{name},\"line\":{line},\"ids\":["),
+            (true, None) => write!(lines, "{{\"file\":{name},\"ids\":["),
+        };
+        for (at, number) in document.numbers().enumerate() {
+            if at > 0 {
+                lines.push(if self.is_json { b',' } else { b' ' });
+            }
+            lines.extend_from_slice(self.ids[number].as_bytes());
+        }
+        lines.extend_from_slice(if self.is_json { b"]}\n" } else { b"\n" });
+    }
+}
+
+/// Whether it is the bin of documents that match.
+pub fn is_true(bin: &Bin) -> bool {
+    matches!(bin.holds, Holds::Values { least: Scalar::Bool(true), .. })
+}
+
+/// A text as a JSON string.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => quoted.extend(['\\', char]),
+            control if control < ' ' => quoted.push_str(&format!("\\u{:04x}", u32::from(control))),
+            other => quoted.push(other),
+        }
+    }
+    quoted + "\""
+}

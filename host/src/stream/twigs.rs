@@ -1,0 +1,392 @@
+//! Which subscriptions documents match, a partition of lines or a document at a time.
+
+#[cfg(feature = "arrow")]
+mod arrow;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use warpath_shared::units::ByteOffset;
+
+use super::ask::Ask;
+use super::jobs::{Document, Documents as Queue, Feed, Jobs, Origin};
+use super::workers::{Next, Workers};
+use super::{LineCounter, Plan, Setup, Stats, Store, Stored};
+use crate::answer::LineFault;
+use crate::backend::Backend;
+use crate::engine::{Input, OnError};
+use crate::error::{Error, InputError};
+use crate::input::{Buffers, Text};
+use crate::strict;
+use crate::twig::standing::{DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of};
+
+/// Subscriptions that are asked of all texts of some inputs.
+struct TwigTask {
+    backend: Arc<dyn Backend>,
+    buffers: Arc<Buffers>,
+    standing: Standing,
+    documents: Documents,
+    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    strict: bool,
+}
+
+/// What a text matches.
+struct Asked {
+    /// The subscriptions that were asked.
+    subscriptions: Arc<Snapshot>,
+    found: Result<Found, DocumentFault>,
+}
+
+impl Ask for TwigTask {
+    type Answer = Asked;
+    type Worker<'a> = Box<dyn TwigWorker + 'a>;
+
+    fn buffers(&self) -> &Arc<Buffers> {
+        &self.buffers
+    }
+
+    fn ask<'a>(
+        &'a self,
+        (number, worker): (usize, &mut Option<Self::Worker<'a>>),
+        text: &mut Text,
+        _surveyed: bool,
+    ) -> Result<Asked, Error> {
+        let made = match worker.take() {
+            Some(worker) => worker,
+            None => self.backend.twig_worker(number)?,
+        };
+        let worker = worker.insert(made);
+        let subscriptions = self.standing.current();
+        let found = match self.documents {
+            Documents::Ndjson => {
+                let mut found = worker.lines(&subscriptions, text.bytes())?;
+                if self.strict {
+                    check_strictly(text.bytes(), &mut found);
+                }
+                Ok(found)
+            }
+            documents => worker.document(&subscriptions, text.bytes(), documents)?,
+        };
+        Ok(Asked { subscriptions, found })
+    }
+
+    fn ask_stored(&self, _: &dyn Store, _: usize) -> Result<Stored<Asked>, Error> {
+        Err(Error::Internal("subscriptions are asked of what is read".into()))
+    }
+}
+
+/// Takes what is no JSON by all of RFC 8259, in UTF-8, for faulty.
+fn check_strictly(text: &[u8], found: &mut Found) {
+    found.faults = strict::faults(text);
+    let mut faulty = found.faults.iter().map(|fault| fault.line).peekable();
+    found.pairs.retain(|(line, _)| {
+        while faulty.next_if(|faulty| faulty < line).is_some() {}
+        faulty.peek() != Some(line)
+    });
+}
+
+/// Which subscriptions the documents of inputs match, in their order. See [`Input::filter`].
+///
+/// Workers read and ask in threads of their own, as for [`Answers`](super::Answers).
+pub struct Filtering {
+    /// `None` where there is no backend.
+    workers: Option<Workers<TwigTask>>,
+    plan: Plan,
+    documents: Documents,
+    on_error: OnError,
+    lines: LineCounter,
+    stats: Stats,
+    texts: VecDeque<(Text, Asked)>,
+    origin: Origin,
+    /// What comes after those.
+    error: Option<Error>,
+    finished: bool,
+}
+
+impl Filtering {
+    pub(crate) fn start(input: Input, standing: &Standing, documents: Documents) -> Self {
+        let on_error = input.engine.on_error();
+        let started = Self::workers(input, standing, documents);
+        let (workers, plan, error) = match started {
+            Ok((workers, plan)) => (Some(workers), plan, None),
+            Err(error) => (None, Plan::default(), Some(error)),
+        };
+        Self {
+            workers,
+            plan,
+            documents,
+            on_error,
+            lines: LineCounter::default(),
+            stats: Stats::default(),
+            texts: VecDeque::new(),
+            origin: Origin::default(),
+            error,
+            finished: false,
+        }
+    }
+
+    fn workers(
+        input: Input,
+        standing: &Standing,
+        documents: Documents,
+    ) -> Result<(Workers<TwigTask>, Plan), Error> {
+        input.wants_all_lines("subscriptions are")?;
+        let Input { engine, sources, index, .. } = input;
+        if index.is_some() {
+            return Err(Error::Usage("subscriptions are asked of what is read, and not of an index".into()));
+        }
+        let chosen = engine.choose(&sources)?;
+        if chosen.strict && documents != Documents::Ndjson {
+            return Err(Error::Usage("strict checks are of lines, and the input is a document".into()));
+        }
+        let mut plan = chosen.plan();
+        // The host checks, before lines are asked.
+        plan.strict_on_device = false;
+        let size = chosen.partition_size;
+        let feed = if documents == Documents::Ndjson {
+            Feed::Jobs(Box::new(Jobs::new(sources, size).with_latency(chosen.max_latency)))
+        } else {
+            let sources = sources.into_iter().map(Document::Source).collect();
+            Feed::Documents(Queue::as_they_are(sources, size))
+        };
+        let task = TwigTask {
+            backend: chosen.backend,
+            buffers: chosen.buffers,
+            standing: standing.clone(),
+            documents,
+            strict: chosen.strict,
+        };
+        Ok((Workers::start(task, feed, chosen.workers)?, plan))
+    }
+
+    /// What asks, and why.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What has been done of what has been given out, as [`Answers::stats`](super::Answers::stats) has it; matches are pairs of a document and a subscription.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let Some(workers) = &self.workers else { return self.stats };
+        let (reading, answering) = workers.times();
+        Stats { workers: workers.started(), reading, answering, ..self.stats }
+    }
+
+    /// How the backend was made, as far as it is; complete when the iterator has ended.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
+        let Some(workers) = &self.workers else { return Setup::default() };
+        let backend = &workers.task().backend;
+        Setup { parts: backend.setup(), ready: backend.ready(), notes: backend.notes() }
+    }
+
+    /// Decompressed bytes read so far.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.workers.as_ref().map_or(0, Workers::bytes_read)
+    }
+
+    /// Whether the next documents, or the end, are there without waiting.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.finished
+            || !self.texts.is_empty()
+            || self.error.is_some()
+            || self.workers.as_ref().is_none_or(Workers::is_ready)
+    }
+
+    /// What was found in a text, up to a faulty document if that is what is asked for.
+    fn filtered(&mut self, text: Text, Asked { subscriptions, found }: Asked) -> Filtered {
+        let first_line = self.lines.of(&self.origin);
+        let name = self.origin.name.clone();
+        let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
+        let (mut lines, mut pairs) = (1, Vec::new());
+        match found {
+            Err(fault) => faults.push(fault.of(&name, text.bytes())),
+            Ok(found) => {
+                (lines, pairs) = (found.lines, found.pairs);
+                let of_line = |fault: LineFault| fault_of(&name, first_line, fault.line, fault.fault);
+                faulty = found.faults.iter().map(|fault| fault.line).collect();
+                fault_at = found.faults.first().map(|fault| (fault.line, fault.fault.at));
+                faults.extend(found.faults.into_iter().map(of_line));
+            }
+        }
+        if self.on_error == OnError::Fail && !faults.is_empty() {
+            lines = fault_at.map_or(0, |(line, _)| line);
+            pairs.truncate(pairs.partition_point(|(line, _)| *line < lines));
+            faulty.clear();
+            self.texts.clear();
+            self.error = faults.drain(..).next().map(Error::from);
+        }
+        self.stats.skipped += faults.len() as u64;
+        self.lines.line += u64::from(lines);
+        self.stats.bytes += text.len() as u64;
+        self.stats.lines += u64::from(lines);
+        self.stats.matches += pairs.len() as u64;
+        self.stats.partitions += 1;
+        let is_lines = self.documents == Documents::Ndjson;
+        Filtered {
+            text,
+            source: name,
+            first_line,
+            is_lines,
+            lines,
+            pairs,
+            faults,
+            faulty,
+            fault_at,
+            subscriptions,
+        }
+    }
+}
+
+impl Iterator for Filtering {
+    type Item = Result<Filtered, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.finished {
+            if let Some((text, asked)) = self.texts.pop_front() {
+                return Some(Ok(self.filtered(text, asked)));
+            }
+            if let Some(error) = self.error.take() {
+                self.finished = true;
+                if let Some(workers) = &self.workers {
+                    workers.stop();
+                }
+                return Some(Err(self.lines.locate(&self.origin, error)));
+            }
+            match self.workers.as_ref().map_or(Next::End, Workers::next) {
+                Next::Done(done) => {
+                    (self.texts, self.error, self.origin) = (done.texts, done.error, done.origin);
+                }
+                Next::End => self.finished = true,
+                Next::Died => {
+                    self.error = Some(Error::Internal("a worker thread ended before its work did".into()));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Which subscriptions the documents of a partition match; or an input, that is one document.
+pub struct Filtered {
+    text: Text,
+    source: Arc<str>,
+    first_line: u64,
+    is_lines: bool,
+    lines: u32,
+    pairs: Vec<(u32, u32)>,
+    /// Why documents were left out.
+    faults: Vec<InputError>,
+    /// The faulty lines.
+    faulty: Vec<u32>,
+    /// The first of them, and the byte of it where that was found.
+    fault_at: Option<(u32, usize)>,
+    subscriptions: Arc<Snapshot>,
+}
+
+impl Filtered {
+    /// The input's name: a file's path, or `<stdin>`.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        self.text.bytes()
+    }
+
+    /// Where it stands in its input, in decompressed bytes.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.text.offset()
+    }
+
+    /// The number of its first line in its input, counted from 0.
+    #[must_use]
+    pub fn first_line(&self) -> u64 {
+        self.first_line
+    }
+
+    /// How many lines it has up to a faulty one at which the answers end, blank and faulty ones too; 1 where it is one document.
+    #[must_use]
+    pub fn lines(&self) -> u32 {
+        self.lines
+    }
+
+    /// The subscriptions that were asked.
+    #[must_use]
+    pub fn subscriptions(&self) -> &Arc<Snapshot> {
+        &self.subscriptions
+    }
+
+    /// Lines, from 0 on, and subscriptions that their documents match, by their numbers, ascending.
+    #[must_use]
+    pub fn pairs(&self) -> &[(u32, u32)] {
+        &self.pairs
+    }
+
+    /// The documents that match any.
+    pub fn documents(&self) -> impl Iterator<Item = FoundDocument<'_>> {
+        self.pairs.chunk_by(|a, b| a.0 == b.0).map(|pairs| FoundDocument { filtered: self, pairs })
+    }
+
+    /// The lines, from 0 on, whose documents were malformed and left out, ascending.
+    #[must_use]
+    pub fn faulty_lines(&self) -> &[u32] {
+        &self.faulty
+    }
+
+    /// Whether the documents are lines.
+    #[must_use]
+    pub fn is_lines(&self) -> bool {
+        self.is_lines
+    }
+
+    /// The malformed documents that were left out.
+    pub fn skipped(&self) -> impl Iterator<Item = &InputError> {
+        self.faults.iter()
+    }
+
+    /// The same, taken out.
+    pub fn take_skipped(&mut self) -> Vec<InputError> {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// The first malformed line, without its newline, and the byte of it where it was found to be: under [`OnError::Fail`] that of the error that follows. Counts lines to find it.
+    #[must_use]
+    pub fn faulty_line(&self) -> Option<(&[u8], usize)> {
+        let (line, at) = self.fault_at?;
+        Some((self.text().split(|byte| *byte == b'\n').nth(line as usize)?, at))
+    }
+}
+
+/// A document that matches at least one subscription.
+#[derive(Clone, Copy)]
+pub struct FoundDocument<'a> {
+    filtered: &'a Filtered,
+    pairs: &'a [(u32, u32)],
+}
+
+impl<'a> FoundDocument<'a> {
+    /// Its line in its input, from 1 on; `None` if it is all of it.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        self.filtered.is_lines.then(|| self.filtered.first_line + u64::from(self.pairs[0].0) + 1)
+    }
+
+    /// The numbers of the subscriptions that it matches, ascending.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + use<'a> {
+        self.pairs.iter().map(|(_, number)| *number as usize)
+    }
+
+    /// Their ids.
+    pub fn ids(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let subscriptions = &self.filtered.subscriptions;
+        self.numbers().filter_map(|number| subscriptions.id(number))
+    }
+}
