@@ -16,4 +16,5 @@ pub mod results;
 pub mod strict;
 pub mod suite;
 pub mod trees;
+pub mod twig_streams;
 pub mod twigs;

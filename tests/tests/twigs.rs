@@ -1,14 +1,19 @@
 //! Standing queries: what subscriptions say, which documents they match, and what is refused.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use insta::assert_snapshot;
+use warpath::Cpu;
+use warpath::backend::Backend;
+use warpath::device::Pipeline;
 use warpath::twig::seed::{SeedError, SeedQueries};
 use warpath::twig::yfilter::{Runner, YFilter};
 use warpath::twig::{Events, Matcher, Name, Subscriptions, Twig, Value, json, xml};
 use warpath_shared::twig::seed::Personality;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
+use warpath_tests::twig_streams;
 use warpath_tests::twigs::{self, Doc, Node};
 
 /// Which of some queries match a document, by their numbers: as both matchers say, from one reader.
@@ -132,6 +137,15 @@ fn kernels_match_as_the_oracle_says() -> anyhow::Result<()> {
 #[test]
 fn kernels_match_as_the_oracle_says_again() -> anyhow::Result<()> {
     twigs::suite(&Emulated::default(), 2, 20, (200, 25))
+}
+
+/// Streams, on the CPU and on a device: what each document is asked by itself.
+#[test]
+fn streams_are_asked_as_each_document_is() -> anyhow::Result<()> {
+    let cpu: Arc<dyn Backend> = Arc::new(Cpu);
+    twig_streams::streams(&cpu, 1, 60)?;
+    let device: Arc<dyn Backend> = Arc::new(Pipeline::new(Emulated::default())?);
+    twig_streams::streams(&device, 2, 6)
 }
 
 /// The paper's tables: query nodes of four bytes, events of one, whole twigs in blocks of 256; and what does not fit them is refused.

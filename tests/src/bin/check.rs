@@ -31,7 +31,7 @@ use warpath_tests::results;
 use warpath_tests::strict;
 use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
-use warpath_tests::{bitmaps, conformance, fsst_match, twigs};
+use warpath_tests::{bitmaps, conformance, fsst_match, twig_streams, twigs};
 
 /// GpJSON's six queries, two that say in RFC 9535's terms what its filters mean, and some of the rest of the grammar.
 const FIELD_QUERIES: [(&str, &[&str]); 11] = [
@@ -97,7 +97,10 @@ fn main() -> Result<()> {
         return fsst::suite(&mut FsstStage::new(cuda), 1, rounds);
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (twig_rounds, &device) {
-        return twigs::suite(&warpath::cuda::Cuda::new(*number)?, 1, rounds, (60, 20));
+        let cuda = warpath::cuda::Cuda::new(*number)?;
+        twigs::suite(&cuda, 1, rounds, (60, 20))?;
+        let pipeline: Arc<dyn Backend> = Arc::new(Pipeline::new(cuda)?);
+        return twig_streams::streams(&pipeline, 1, rounds);
     }
     if run_suite {
         let numbers = match &device {
@@ -132,6 +135,10 @@ fn main() -> Result<()> {
             step("twigs", || {
                 twigs::suite(&cuda, 1, 40, (60, 40))?;
                 twigs::suite(&cuda, 2, 4, (300, 1000))
+            })?;
+            step("subscriptions of streams", || {
+                let pipeline: Arc<dyn Backend> = pipeline.clone();
+                twig_streams::streams(&pipeline, 2, 100)
             })?;
             step("bitmaps of bins, by a maker", || {
                 bitmaps::index::check_makers(&cuda, &mut Rng::new(3), 5_000_000)
