@@ -16,5 +16,6 @@ pub mod results;
 pub mod strict;
 pub mod suite;
 pub mod trees;
+pub mod twig_fuzz;
 pub mod twig_streams;
 pub mod twigs;

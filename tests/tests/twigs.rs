@@ -13,6 +13,7 @@ use warpath::twig::{Events, Matcher, Name, Subscriptions, Twig, Value, json, xml
 use warpath_shared::twig::seed::Personality;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
+use warpath_tests::twig_fuzz;
 use warpath_tests::twig_streams;
 use warpath_tests::twigs::{self, Doc, Node};
 
@@ -146,6 +147,42 @@ fn streams_are_asked_as_each_document_is() -> anyhow::Result<()> {
     twig_streams::streams(&cpu, 1, 60)?;
     let device: Arc<dyn Backend> = Arc::new(Pipeline::new(Emulated::default())?);
     twig_streams::streams(&device, 2, 6)
+}
+
+/// Files of subscriptions and documents that are altered here and there, as fuzzing alters them.
+#[test]
+fn altered_files_mean_the_same_to_all() {
+    let mut rng = Rng::new(11);
+    let (mut good, mut runs) = (0, 0);
+    for round in 0..1500 {
+        let is_json = round % 2 == 1;
+        let mut bytes = Vec::new();
+        for number in 0..rng.below(12) {
+            let size = [1, 2, 5][rng.below(3)];
+            let query = Node::random(&mut rng, size, is_json).to_xpath(&mut rng);
+            bytes.extend_from_slice(format!("s{number}\t{query}\n").as_bytes());
+        }
+        bytes.extend_from_slice(b"# two of JSONPath\nj\t$.a[?@.b == 1 && @.c]..d\nk\t$..['a']\n\0");
+        for _ in 0..if is_json { 3 } else { 1 } {
+            let text =
+                if is_json { Doc::json(&mut rng).to_json() } else { Doc::xml(&mut rng).to_xml(&mut rng) };
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.push(b'\n');
+        }
+        for altered in [0, 1, 4] {
+            for _ in 0..altered {
+                let at = rng.below(bytes.len());
+                let marks = b"<>/&;=\"'[]{}@$.:,!-?\\ \t\n#*\x80\xc3e0";
+                match rng.below(3) {
+                    0 => drop(bytes.remove(at)),
+                    1 => bytes.insert(at, marks[rng.below(marks.len())]),
+                    _ => bytes[at] = marks[rng.below(marks.len())],
+                }
+            }
+            (good, runs) = (good + twig_fuzz::fuzz_one(&bytes), runs + 1);
+        }
+    }
+    assert!(good > runs, "{good} good documents of {runs} files");
 }
 
 /// The paper's tables: query nodes of four bytes, events of one, whole twigs in blocks of 256; and what does not fit them is refused.

@@ -1,0 +1,11 @@
+//! Subscription files and documents of any bytes: a file of subscriptions, a zero, and a document of XML, of JSON, or lines of JSON.
+//!
+//! `cargo +nightly fuzz run twigs`. The same function is run by the tests over files that are altered here and there (`tests/tests/twigs.rs`).
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    warpath_tests::twig_fuzz::fuzz_one(bytes);
+});

@@ -1,0 +1,107 @@
+//! Subscription files and documents of any bytes: what is accepted means the same to all who ask it, and what is not is told.
+
+use warpath::twig::yfilter::YFilter;
+use warpath::twig::{Events, Name, Subscriptions, Twig, Value, json, xml};
+
+/// Tells two of the same.
+struct Both<'a, A, B>(&'a mut A, &'a mut B);
+
+impl<A: Events, B: Events> Events for Both<'_, A, B> {
+    fn open(&mut self, name: Name<'_>) -> bool {
+        // Both are to hear all of it.
+        self.0.open(name) | self.1.open(name)
+    }
+
+    fn close(&mut self, value: Value<'_>) {
+        self.0.close(value);
+        self.1.close(value);
+    }
+}
+
+/// Takes bytes as a file of subscriptions, up to a zero, and as documents behind it, of XML, of JSON and of lines. How many documents were good.
+///
+/// # Panics
+/// If anything does not hold that has to.
+pub fn fuzz_one(bytes: &[u8]) -> usize {
+    let zero = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let (file, document) =
+        (String::from_utf8_lossy(&bytes[..zero]), bytes.get(zero + 1..).unwrap_or_default());
+    let mut subscriptions = add(&file);
+    let mut yfilter = YFilter::default();
+    for number in 0..subscriptions.len() {
+        let query = subscriptions.query(number).expect("one of them");
+        yfilter.add(&Twig::parse(query).expect("it was added"));
+    }
+    let (mut matcher, mut rival) = (subscriptions.matcher(), yfilter.runner());
+    let mut good = 0;
+    let mut agree = |read: &mut dyn FnMut(&mut Both<'_, _, _>) -> bool| {
+        matcher.reset();
+        rival.reset();
+        if read(&mut Both(&mut matcher, &mut rival)) {
+            let found: Vec<usize> = matcher.found().collect();
+            assert_eq!(found, rival.matches().collect::<Vec<_>>());
+            good += 1;
+        }
+    };
+    if let Ok(text) = str::from_utf8(document) {
+        agree(&mut |both| match xml::read(text, both) {
+            Ok(()) => true,
+            Err(error) => {
+                assert!(error.at <= text.len() as u64, "{error} at {} of {}", error.at, text.len());
+                false
+            }
+        });
+    }
+    agree(&mut |both| match json::read(document, both) {
+        Ok(()) => true,
+        Err(fault) => {
+            assert!(fault.at <= document.len());
+            false
+        }
+    });
+    good += lines(&subscriptions, document);
+    let ids: Vec<String> = subscriptions.ids().map(str::to_owned).collect();
+    for id in &ids {
+        assert!(subscriptions.remove(id) && !subscriptions.remove(id));
+    }
+    let size = subscriptions.set().size();
+    assert!(subscriptions.is_empty() && size.twigs == 0 && size.bits == 0, "{size:?}");
+    good
+}
+
+/// Each line is added or told.
+fn add(file: &str) -> Subscriptions {
+    let mut subscriptions = Subscriptions::default();
+    let errors = subscriptions.add_file(file);
+    let lines: Vec<&str> = file.lines().collect();
+    let meant = |(at, line): (usize, &&str)| {
+        let line = if at == 0 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
+        !line.trim_ascii().is_empty() && !line.starts_with('#')
+    };
+    let meant = lines.iter().enumerate().filter(|line| meant((line.0, line.1))).count();
+    assert_eq!(subscriptions.len() + errors.len(), meant);
+    for error in errors {
+        let line = lines[error.line - 1];
+        assert!((1..=line.chars().count() + 1).contains(&error.column), "{error:?}: {line}");
+    }
+    subscriptions
+}
+
+/// Lines are what each is by itself.
+fn lines(subscriptions: &Subscriptions, text: &[u8]) -> usize {
+    let (mut together, mut alone) = (subscriptions.matcher(), subscriptions.matcher());
+    let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    let mut good = 0;
+    json::Lines::default().read(text, &mut together, |together, number, ended| {
+        alone.reset();
+        let read = json::read(lines[number], &mut alone);
+        // Of lines it is not asked what scalars and strings consist of.
+        assert!(ended.is_ok() || read.is_err(), "line {number}: {read:?}, {ended:?}");
+        if read.is_ok() {
+            assert!(together.found().eq(alone.found()));
+            good += 1;
+        }
+        together.reset();
+    });
+    good
+}
