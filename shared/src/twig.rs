@@ -20,6 +20,9 @@ pub const NONE: u32 = u32::MAX;
 /// Levels below the document that a program may enter.
 pub const MAX_LEVELS: usize = 16;
 
+/// The bit of a place of a row that says that it is a key of the group: a twig whose key no document passes does not match it.
+pub const KEY: u16 = 1 << 15;
+
 /// What happens to the words of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -140,8 +143,8 @@ pub struct GroupPlace {
     pub far: u32,
     /// How many.
     pub far_len: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// 1 if it has twigs that match every document, so that it is asked all; else 0.
+    pub matches_all: u32,
 }
 
 /// The paper's: a query node in four bytes (table 2), events of one (table 1), and stacks of one a node (table 3).

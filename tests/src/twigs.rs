@@ -348,7 +348,7 @@ pub fn suite<A: Accelerator>(
         // The paper's language is structure alone: in every other pair of rounds.
         let is_seed = round % 4 >= 2;
         let (mut set, mut seed_queries) = (TwigSet::default(), SeedQueries::default());
-        let mut asked = Vec::new();
+        let (mut asked, mut drawn, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..twigs {
             let size = [1, 2, 3, 5, 8, 12, 60][rng.below(if is_seed { 6 } else { 7 })];
             let mut node = Node::random(&mut rng, size, is_json || is_seed);
@@ -357,11 +357,19 @@ pub fn suite<A: Accelerator>(
             }
             let path = node.to_xpath(&mut rng);
             let twig = Twig::parse(&path).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
-            asked.push((path, node, set.add(&twig)?));
             if is_seed {
                 seed_queries.add(&twig)?;
             }
+            drawn.push((path, node));
+            all.push(twig);
         }
+        // One by one, and all at once.
+        let numbers: Vec<_> =
+            if round % 4 == 0 { all.iter().map(|twig| set.add(twig)).collect() } else { set.add_all(&all) };
+        for ((path, node), number) in drawn.into_iter().zip(numbers) {
+            asked.push((path, node, number?));
+        }
+        ensure!(twigs < 1000 || set.size().groups > 4, "too few groups for keys to matter");
         seed_queries.fill();
         let task_ops = [4096, 1, 2, 4][round % 4];
         let (mut encoder, mut events) = (Encoder::new(&set).with_task_ops(task_ops), seed_queries.encoder());

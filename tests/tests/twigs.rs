@@ -135,6 +135,12 @@ fn kernels_match_as_the_oracle_says() -> anyhow::Result<()> {
     twigs::suite(&Emulated::default(), 1, 20, (200, 25))
 }
 
+/// So many that groups are asked by their keys.
+#[test]
+fn many_twigs_match_as_the_oracle_says() -> anyhow::Result<()> {
+    twigs::suite(&Emulated::default(), 3, 4, (1500, 8))
+}
+
 #[test]
 fn kernels_match_as_the_oracle_says_again() -> anyhow::Result<()> {
     twigs::suite(&Emulated::default(), 2, 20, (200, 25))

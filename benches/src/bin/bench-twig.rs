@@ -425,8 +425,12 @@ impl Bench<'_> {
     ) -> Result<()> {
         let mut set = TwigSet::default();
         let start = Instant::now();
-        for subscription in event_twigs::subscriptions(count, kind, 1) {
-            set.add(&Twig::parse(&subscription.query())?)?;
+        let twigs: Vec<Twig> = event_twigs::subscriptions(count, kind, 1)
+            .iter()
+            .map(|subscription| Twig::parse(&subscription.query()))
+            .collect::<Result<_, _>>()?;
+        for added in set.add_all(&twigs) {
+            added?;
         }
         println!("\n{count} {name} subscriptions, added in {:.3} s", start.elapsed().as_secs_f64());
         let show = |what: &str, threads: usize, seconds: f64, (text, found): (&[u8], usize)| -> Result<()> {

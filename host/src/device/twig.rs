@@ -18,6 +18,9 @@ const WARPS: usize = 1 << 14;
 /// Tasks of a warp at most: those of one group's warps are even then.
 const TASKS_A_WARP: usize = 64;
 
+/// With so many groups or fewer each is asked every document.
+const FEW_GROUPS: usize = 4;
+
 /// Programs of documents, as [`crate::twig::encode::Programs`] has them.
 #[derive(Clone, Copy, Debug)]
 pub struct TwigTasks<'a> {
@@ -134,6 +137,8 @@ impl<A: Accelerator> GroupStage<A> {
             matched: device.view_mut(self.matched.get_mut()?, self.room),
             count: device.view_mut(self.count.get_mut()?, 1),
             tasks_a_warp,
+            // Parts of documents do not tell which keys the others pass.
+            by_keys: u64::from(kept == 0 && self.groups > FEW_GROUPS),
         })
     }
 }

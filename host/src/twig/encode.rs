@@ -2,7 +2,9 @@
 
 use std::mem::take;
 
-use warpath_shared::twig::{FarBit, GROUP_WORDS, GroupPlace, MAX_LEVELS, Matched, Op, OpKind, Task, mask};
+use warpath_shared::twig::{
+    FarBit, GROUP_WORDS, GroupPlace, KEY, MAX_LEVELS, Matched, Op, OpKind, Task, mask,
+};
 
 use super::group::{Bits, Words};
 use super::resolve::{Resolver, Rows};
@@ -292,7 +294,7 @@ impl Compiled {
                 moves_len: group.moves.len() as u32,
                 far: compiled.far.len() as u32,
                 far_len: group.far.len() as u32,
-                reserved: 0,
+                matches_all: u32::from(group.always > 0),
             });
             let masks: [_; mask::COUNT] =
                 [&group.descendant, &group.starts, &group.guards, &group.chained, &group.documents];
@@ -306,7 +308,8 @@ impl Compiled {
             for (place, (row, is_leaf, words)) in (1..).zip(places) {
                 let of = if is_leaf { &mut compiled.leaves } else { &mut compiled.inner };
                 // A group has 2,048 bits, so no more rows.
-                of[number * rows + row] = place;
+                let is_key = is_leaf && set.rows.get(row as RowIx).is_key_of(number as u32);
+                of[number * rows + row] = place | if is_key { KEY } else { 0 };
                 compiled.words.extend_from_slice(&words.0);
             }
         }

@@ -1,17 +1,109 @@
 //! Asks all twigs of a set of one document after the other.
+//!
+//! Where there are many groups, what happens is noted first: by the keys of twigs (`set.rs`) it is known when the document ends which groups it may match, and these alone
+//! are told of it.
 
 use std::mem::take;
 
 use super::group::{Bits, GROUP_WORDS, Group, Words};
 use super::resolve::{Resolver, Rows};
-use super::rows::{RowIx, RowSet};
+use super::rows::{Places, RowIx, RowSet};
 use super::set::{TagIx, TwigIx, TwigSet};
 use super::{Events, Name, Value};
 use crate::cpu::{Isa, Simd, Work};
 
 /// Asks all twigs of a set of one document after the other.
 #[derive(Clone, Debug)]
-pub struct TwigMatcher<'a>(Resolver<'a, State<'a>>);
+pub struct TwigMatcher<'a>(Resolver<'a, Gate<'a>>);
+
+/// With so many groups or fewer all are told at once.
+const FEW_GROUPS: usize = 4;
+
+/// What happens, until it is known whom it concerns.
+#[derive(Clone, Debug)]
+struct Gate<'a> {
+    state: State<'a>,
+    is_noted: bool,
+    /// What happened, and how many of `rows` it is about.
+    noted: Vec<(Noted, u32)>,
+    rows: Vec<RowIx>,
+    /// The groups of which a key was passed, a bit each, and their numbers.
+    active: Vec<u64>,
+    numbers: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noted {
+    Enter,
+    Leaf,
+    Exit,
+}
+
+impl Gate<'_> {
+    /// Tells the groups that it concerns what was noted.
+    fn tell(&mut self) {
+        let Self { state, noted, rows, active, numbers, .. } = self;
+        if noted.is_empty() {
+            return;
+        }
+        numbers.sort_unstable();
+        state.only = Some(take(numbers));
+        let mut begin = 0;
+        for (what, count) in noted.drain(..) {
+            let of = &rows[begin..begin + count as usize];
+            begin += count as usize;
+            match what {
+                Noted::Enter => state.enter(),
+                Noted::Leaf => state.leaf(of),
+                Noted::Exit => state.exit(of),
+            }
+        }
+        rows.clear();
+        *numbers = state.only.take().unwrap_or_default();
+        numbers.drain(..).for_each(|group| active[group as usize / 64] = 0);
+    }
+
+    fn note(&mut self, what: Noted, rows: &[RowIx]) {
+        let Self { state, noted, rows: all, active, numbers, .. } = self;
+        noted.push((what, rows.len() as u32));
+        all.extend_from_slice(rows);
+        for row in rows {
+            for (group, _) in &state.set.rows.get(*row).keys {
+                let (word, bit) = (&mut active[*group as usize / 64], 1 << (group % 64));
+                if *word & bit == 0 {
+                    *word |= bit;
+                    numbers.push(*group);
+                }
+            }
+        }
+    }
+
+    /// Forgets what was noted.
+    fn forget(&mut self) {
+        self.noted.clear();
+        self.rows.clear();
+        for group in self.numbers.drain(..) {
+            self.active[group as usize / 64] = 0;
+        }
+    }
+}
+
+impl Rows for Gate<'_> {
+    #[inline]
+    fn enter(&mut self) {
+        if self.is_noted { self.note(Noted::Enter, &[]) } else { self.state.enter() }
+    }
+
+    #[inline]
+    fn leaf(&mut self, rows: &[RowIx]) {
+        if self.is_noted { self.note(Noted::Leaf, rows) } else { self.state.leaf(rows) }
+    }
+
+    #[inline]
+    fn exit(&mut self, rows: &[RowIx]) {
+        if self.is_noted { self.note(Noted::Exit, rows) } else { self.state.exit(rows) }
+    }
+}
 
 /// What was found so far.
 #[derive(Clone, Debug)]
@@ -27,20 +119,32 @@ struct State<'a> {
     /// Of each level, which of the first 64 rows have told of their leaves already: to hear it again changes nothing.
     seen: Vec<u64>,
     depth: usize,
+    /// The groups that are asked, if not all are, ascending.
+    only: Option<Vec<u32>>,
 }
 
 impl<'a> TwigMatcher<'a> {
     pub(super) fn new(set: &'a TwigSet) -> Self {
         let (found, words, touched, seen) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut state = State { set, isa: Isa::best(), found, words, touched, seen, depth: 0 };
+        let mut state = State { set, isa: Isa::best(), found, words, touched, seen, depth: 0, only: None };
         state.grow();
-        Self(Resolver::new(set, state))
+        let groups = set.groups.len();
+        let gate = Gate {
+            state,
+            is_noted: groups > FEW_GROUPS,
+            noted: Vec::new(),
+            rows: Vec::new(),
+            active: vec![0; groups.div_ceil(64)],
+            numbers: Vec::new(),
+        };
+        Self(Resolver::new(set, gate))
     }
 
     /// Forgets the document, to be told of another.
     pub fn reset(&mut self) {
         self.0.reset();
-        let State { set, found, words, touched, seen, depth, .. } = &mut self.0.rows;
+        self.0.rows.forget();
+        let State { set, found, words, touched, seen, depth, .. } = &mut self.0.rows.state;
         let (groups, all) = (set.groups.len(), set.groups.len().div_ceil(64));
         for level in 0..=*depth {
             seen[level] = 0;
@@ -62,8 +166,9 @@ impl<'a> TwigMatcher<'a> {
     }
 
     /// The twigs that match the document, once it has ended, in no order.
-    pub fn matches(&self) -> impl Iterator<Item = TwigIx> {
-        let State { set, found, touched, .. } = &self.0.rows;
+    pub fn matches(&mut self) -> impl Iterator<Item = TwigIx> {
+        self.0.rows.tell();
+        let State { set, found, touched, .. } = &self.0.rows.state;
         let is_touched = |group: usize| touched[group / 64] >> (group % 64) & 1 != 0;
         let groups = set.groups.iter().zip(found).enumerate();
         groups
@@ -127,22 +232,25 @@ impl Rows for State<'_> {
 
     fn leaf(&mut self, rows: &[RowIx]) {
         let (isa, set, depth) = (self.isa, self.set, self.depth);
+        let only = self.only.take();
         for row in rows {
             if Self::hear(&mut self.seen[depth], *row) {
                 continue;
             }
             let leaves = &set.rows.get(*row).leaves;
-            let (at, _) = self.split(depth);
-            for (word, bits) in &leaves.few {
-                let (group, word) = (*word as usize / GROUP_WORDS, *word as usize % GROUP_WORDS);
-                at.found[group].0[word] |= bits;
-                at.words[group] |= 1 << word;
-                at.touched[group / 64] |= 1 << (group % 64);
+            let (mut at, _) = self.split(depth);
+            if let Some(groups) = &only {
+                if !leaves.is_empty() {
+                    isa.run(LeafOf { rows: &set.rows, leaves, groups, at });
+                }
+                continue;
             }
+            leaves.few.iter().for_each(|few| at.set(*few));
             if !leaves.all.is_empty() {
                 isa.run(Leaf { rows: &set.rows, all: &leaves.all, at });
             }
         }
+        self.only = only;
     }
 
     fn exit(&mut self, rows: &[RowIx]) {
@@ -164,6 +272,25 @@ struct At<'a> {
     touched: &'a mut [u64],
 }
 
+impl At<'_> {
+    /// Some leaves of twigs are found, of one word.
+    #[inline(always)]
+    fn set(&mut self, (word, bits): (u32, u64)) {
+        let (group, word) = (word as usize / GROUP_WORDS, word as usize % GROUP_WORDS);
+        self.found[group].0[word] |= bits;
+        self.words[group] |= 1 << word;
+        self.touched[group / 64] |= 1 << (group % 64);
+    }
+
+    /// The same of all words of a group.
+    #[inline(always)]
+    fn set_all(&mut self, group: u32, words: &Words) {
+        self.found[group as usize].add(words);
+        self.words[group as usize] = u32::MAX;
+        self.touched[group as usize / 64] |= 1 << (group % 64);
+    }
+}
+
 /// Many leaves of twigs are found: in all words of some groups.
 struct Leaf<'a> {
     rows: &'a RowSet,
@@ -176,11 +303,31 @@ impl Work for Leaf<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _simd: S) {
-        let Self { rows, all, at } = self;
-        for (group, words) in all {
-            at.found[*group as usize].add(rows.words(*words));
-            at.words[*group as usize] = u32::MAX;
-            at.touched[*group as usize / 64] |= 1 << (group % 64);
+        let Self { rows, all, mut at } = self;
+        all.iter().for_each(|(group, words)| at.set_all(*group, rows.words(*words)));
+    }
+}
+
+/// Leaves of twigs are found, in some groups.
+struct LeafOf<'a> {
+    rows: &'a RowSet,
+    leaves: &'a Places,
+    groups: &'a [u32],
+    at: At<'a>,
+}
+
+impl Work for LeafOf<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _simd: S) {
+        let Self { rows, leaves, groups, mut at } = self;
+        for group in groups {
+            if let Some(words) = leaves.all_of(*group) {
+                at.set_all(*group, rows.words(words));
+            } else {
+                leaves.few[leaves.few_of(*group)].iter().for_each(|few| at.set(*few));
+            }
         }
     }
 }

@@ -29,6 +29,35 @@ pub struct Row {
     pub leaves: Places,
     /// The others.
     pub inner: Places,
+    /// The groups of twigs of which this row is the key, ascending, and how many these are.
+    pub keys: Vec<(u32, u32)>,
+    /// How many twigs have it for a node with nothing below it.
+    pub uses: u32,
+}
+
+impl Row {
+    /// It is the key of a twig of a group.
+    pub fn add_key(&mut self, group: u32) {
+        match self.keys.binary_search_by_key(&group, |(group, _)| *group) {
+            Ok(found) => self.keys[found].1 += 1,
+            Err(before) => self.keys.insert(before, (group, 1)),
+        }
+    }
+
+    /// It is no longer.
+    pub fn remove_key(&mut self, group: u32) {
+        if let Ok(found) = self.keys.binary_search_by_key(&group, |(group, _)| *group) {
+            self.keys[found].1 -= 1;
+            if self.keys[found].1 == 0 {
+                self.keys.remove(found);
+            }
+        }
+    }
+
+    /// Whether it is the key of any twig of a group.
+    pub fn is_key_of(&self, group: u32) -> bool {
+        self.keys.binary_search_by_key(&group, |(group, _)| *group).is_ok()
+    }
 }
 
 /// All rows of a set.
@@ -101,6 +130,11 @@ impl RowSet {
     #[inline(always)]
     pub fn words(&self, at: u32) -> &Words {
         &self.words[at as usize]
+    }
+
+    #[inline(always)]
+    pub fn get_mut(&mut self, row: RowIx) -> &mut Row {
+        &mut self.rows[row as usize]
     }
 
     /// The groups where a row has bits, ascending, and these.

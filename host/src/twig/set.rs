@@ -13,6 +13,9 @@
 //! (`layout.rs`). *Passed* are the nodes of some rows (`rows.rs`): that of `*`, that of the name, and those of tests that the value passes. A node of the document with nothing below it satisfies
 //! only nodes of twigs that have nothing below them, so all that it takes are its rows, and these once a level.
 //!
+//! A document that passes none of the rows of a twig's leaves does not match it; the one that the fewest may pass is its *key*. Twigs that are added together are put beside those of like keys, so that most documents pass the keys of few
+//! groups, and the others need not be asked (`matcher.rs`, and the kernel).
+//!
 //! Twigs are in groups of 32 words (`group.rs`), and a row has words of those groups only where it has bits. What no row touched need not be looked at: a document's work is not that of all twigs, but of
 //! the groups that know its names and values. Twigs share no bits, so they are added and removed without a look at others.
 
@@ -25,7 +28,7 @@ use super::layout::{Layout, MAX_BITS, MAX_CHILDREN};
 use super::matcher::TwigMatcher;
 use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx, RowSet};
 use super::values::Values;
-use super::{Name, NameTest, Twig, TwigNode};
+use super::{Name, NameTest, Operator, Twig, TwigNode, ValueTest};
 
 /// Why a twig cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +76,30 @@ struct Place {
     taken: Taken,
     /// The rows that have its bits.
     rows: Vec<RowIx>,
+    /// Those of nodes with nothing below them, and the key among them, if there are any.
+    leaves: Vec<RowIx>,
+    key: Option<RowIx>,
+}
+
+/// How many documents may pass the test of a node, about: values that are equal to one are fewer than those beyond one, and there may be more of a name, and most of any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Breadth {
+    OneValue,
+    Values,
+    Name,
+    Any,
+}
+
+impl Breadth {
+    fn of(TwigNode { name, values, .. }: &TwigNode) -> Self {
+        let is_one = |test: &ValueTest| test.operator == Operator::Equal;
+        match name {
+            _ if values.iter().any(is_one) => Self::OneValue,
+            _ if !values.is_empty() => Self::Values,
+            NameTest::Name(_) | NameTest::Attribute(_) => Self::Name,
+            NameTest::Any | NameTest::AnyAttribute => Self::Any,
+        }
+    }
 }
 
 /// What all nodes of documents are called that pass the same tests.
@@ -134,10 +161,53 @@ impl TwigSet {
     /// [`TooLarge`].
     pub fn add(&mut self, twig: &Twig) -> Result<TwigIx, TooLarge> {
         let layout = Layout::of(twig)?;
+        let leaves = self.use_leaves(twig);
+        Ok(self.place(twig, &layout, leaves))
+    }
+
+    /// Adds twigs, those of like keys beside one another, and says of each what [`add`](Self::add) does.
+    pub fn add_all(&mut self, twigs: &[Twig]) -> Vec<Result<TwigIx, TooLarge>> {
+        // What is used by few is known when all are.
+        let mut added: Vec<_> =
+            twigs.iter().map(|twig| Layout::of(twig).map(|layout| (layout, self.use_leaves(twig)))).collect();
+        let key = |number: usize| Some(self.key(&added[number].as_ref().ok()?.1));
+        let mut order: Vec<(Option<(Breadth, RowIx)>, usize)> =
+            (0..twigs.len()).filter_map(|number| Some((key(number)?, number))).collect();
+        order.sort_unstable();
+        let mut numbers: Vec<Option<TwigIx>> = vec![None; twigs.len()];
+        for (_, number) in order {
+            if let Ok((layout, leaves)) = &mut added[number] {
+                numbers[number] = Some(self.place(&twigs[number], layout, std::mem::take(leaves)));
+            }
+        }
+        let told = added.into_iter().zip(numbers).map(|(added, number)| {
+            added.map(|_| number.unwrap_or_else(|| unreachable!("what was laid out was placed")))
+        });
+        told.collect()
+    }
+
+    /// The rows of a twig's nodes with nothing below them, which it will use.
+    fn use_leaves(&mut self, twig: &Twig) -> Vec<(Breadth, RowIx)> {
+        let nodes = twig.nodes();
+        let mut is_leaf = vec![true; nodes.len()];
+        nodes.iter().filter_map(|node| node.parent).for_each(|parent| is_leaf[parent] = false);
+        let leaves = nodes.iter().zip(is_leaf).filter(|(_, is_leaf)| *is_leaf);
+        let leaves: Vec<_> = leaves.map(|(node, _)| (Breadth::of(node), self.row(node))).collect();
+        leaves.iter().for_each(|(_, row)| self.rows.get_mut(*row).uses += 1);
+        leaves
+    }
+
+    /// The key among the rows of leaves: of the narrowest, the one that the fewest twigs use.
+    fn key(&self, leaves: &[(Breadth, RowIx)]) -> Option<(Breadth, RowIx)> {
+        leaves.iter().copied().min_by_key(|(breadth, row)| (*breadth, self.rows.get(*row).uses, *row))
+    }
+
+    /// Gives a twig bits.
+    fn place(&mut self, twig: &Twig, layout: &Layout, leaves: Vec<(Breadth, RowIx)>) -> TwigIx {
         // What was given back is used again, then the last group's rest.
         let last = self.groups.len().checked_sub(1);
         let mut open = self.holes.iter().copied().chain(last);
-        let found = open.find_map(|group| Some((group, self.groups[group].room(&layout)?)));
+        let found = open.find_map(|group| Some((group, self.groups[group].room(layout)?)));
         let (group, room) = found.unwrap_or_else(|| {
             self.groups.push(Group::default());
             (self.groups.len() - 1, Default::default())
@@ -146,7 +216,7 @@ impl TwigSet {
         if number as usize == self.places.len() {
             self.places.push(None);
         }
-        let taken = self.groups[group].add(twig, &layout, room, number);
+        let taken = self.groups[group].add(twig, layout, room, number);
         let nodes = twig.nodes();
         let mut is_leaf = vec![true; nodes.len()];
         nodes.iter().filter_map(|node| node.parent).for_each(|parent| is_leaf[parent] = false);
@@ -155,8 +225,13 @@ impl TwigSet {
             let bit = 1 << (report.at + room.at);
             self.rows.set(*row, group as u32, (report.word + room.word, bit), is_leaf);
         }
-        self.places[number as usize] = Some(Place { group: group as u32, taken, rows });
-        Ok(TwigIx(number))
+        let key = self.key(&leaves).map(|(_, row)| row);
+        if let Some(key) = key {
+            self.rows.get_mut(key).add_key(group as u32);
+        }
+        let leaves = leaves.into_iter().map(|(_, row)| row).collect();
+        self.places[number as usize] = Some(Place { group: group as u32, taken, rows, leaves, key });
+        TwigIx(number)
     }
 
     /// The row of those that pass a node's tests.
@@ -197,7 +272,12 @@ impl TwigSet {
     /// If there is no such twig.
     pub fn remove(&mut self, twig: TwigIx) {
         let place = self.places[twig.0 as usize].take();
-        let Place { group, taken, mut rows } = place.unwrap_or_else(|| panic!("{twig:?} was removed before"));
+        let Place { group, taken, mut rows, leaves, key } =
+            place.unwrap_or_else(|| panic!("{twig:?} was removed before"));
+        if let Some(key) = key {
+            self.rows.get_mut(key).remove_key(group);
+        }
+        leaves.into_iter().for_each(|row| self.rows.get_mut(row).uses -= 1);
         self.free.push(twig.0);
         self.holes.insert(group as usize);
         self.groups[group as usize].remove(&taken);

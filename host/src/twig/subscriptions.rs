@@ -8,11 +8,11 @@
 //!
 //! Subscriptions that ask the same are asked once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 
-use super::set::{TwigIx, TwigSet};
+use super::set::{TooLarge, TwigIx, TwigSet};
 use super::xpath::column;
 use super::{Events, Name, Twig, TwigMatcher, Value};
 
@@ -52,7 +52,7 @@ pub struct SubscriptionError {
 impl Subscriptions {
     /// Adds the subscriptions of a file: a line an id, a tab and a query. Blank lines and those that begin with `#` are passed over. What is wrong in one line is told, and does not concern the others.
     pub fn add_file(&mut self, text: &str) -> Vec<SubscriptionError> {
-        let mut errors = Vec::new();
+        let (mut errors, mut added) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate() {
             let line = line.strip_prefix('\u{feff}').filter(|_| number == 0).unwrap_or(line);
             if line.trim_ascii().is_empty() || line.starts_with('#') {
@@ -66,10 +66,40 @@ impl Subscriptions {
                 continue;
             };
             let before = id.chars().count() + 1;
-            if let Err(error) = self.add(id, query) {
-                errors.push(failed(if error.column == 0 { 1 } else { before + error.column }, error.message));
+            let column = |column: usize| if column == 0 { 1 } else { before + column };
+            match self.check(id, query) {
+                Ok(twig) => {
+                    // So that it is there for the lines that follow; where its twig is comes later.
+                    self.by_id.insert(id.to_owned(), usize::MAX);
+                    added.push((number + 1, column(1), id, query, twig));
+                }
+                Err(error) => errors.push(failed(column(error.column), error.message)),
             }
         }
+        // All at once, since those that are alike are put together.
+        let (mut new, mut seen) = (Vec::new(), HashSet::new());
+        for (.., twig) in &added {
+            if !self.twigs.contains_key(twig) && seen.insert(twig) {
+                new.push(twig.clone());
+            }
+        }
+        let placed = self.set.add_all(&new);
+        let mut too_large = HashMap::new();
+        for (twig, placed) in new.into_iter().zip(placed) {
+            match placed {
+                Ok(number) => drop(self.twigs.insert(twig, number)),
+                Err(error) => drop(too_large.insert(twig, error)),
+            }
+        }
+        for (line, column, id, query, twig) in added {
+            self.by_id.remove(id);
+            if let Some(number) = self.twigs.get(&twig) {
+                self.put(id, query, *number);
+            } else if let Some(error) = too_large.get(&twig) {
+                errors.push(SubscriptionError { line, column, message: too_large_message(error) });
+            }
+        }
+        errors.sort_by_key(|error| error.line);
         errors
     }
 
@@ -78,6 +108,26 @@ impl Subscriptions {
     /// # Errors
     /// [`SubscriptionError`] if the id is empty, has white space within, or is there already (then its column is 0); or if the query is none, or too large.
     pub fn add(&mut self, id: &str, query: &str) -> Result<(), SubscriptionError> {
+        let twig = self.check(id, query)?;
+        let number = match self.twigs.get(&twig) {
+            Some(known) => *known,
+            None => {
+                let placed = self.set.add(&twig);
+                let number = placed.map_err(|error| SubscriptionError {
+                    line: 0,
+                    column: 1,
+                    message: too_large_message(&error),
+                })?;
+                self.twigs.insert(twig, number);
+                number
+            }
+        };
+        self.put(id, query, number);
+        Ok(())
+    }
+
+    /// What a subscription that may be added asks.
+    fn check(&self, id: &str, query: &str) -> Result<Twig, SubscriptionError> {
         let failed = |column: usize, message: String| SubscriptionError { line: 0, column, message };
         if id.is_empty() || id.contains(char::is_whitespace) {
             return Err(failed(
@@ -88,23 +138,17 @@ impl Subscriptions {
         if self.by_id.contains_key(id) {
             return Err(failed(0, format!("the id `{id}` is there already")));
         }
-        let twig = Twig::parse(query).map_err(|error| failed(column(query, error.at), error.message))?;
-        let twig = match self.twigs.get(&twig) {
-            Some(known) => *known,
-            None => {
-                let too_large = |error| failed(1, format!("the subscription is too large: {error}"));
-                let number = self.set.add(&twig).map_err(too_large)?;
-                self.twigs.insert(twig, number);
-                number
-            }
-        };
+        Twig::parse(query).map_err(|error| failed(column(query, error.at), error.message))
+    }
+
+    /// Adds a subscription whose twig is there.
+    fn put(&mut self, id: &str, query: &str, twig: TwigIx) {
         self.by_id.insert(id.to_owned(), self.all.len());
         if self.by_twig.len() <= twig.number() {
             self.by_twig.resize(twig.number() + 1, Vec::new());
         }
         self.by_twig[twig.number()].push(self.all.len() as u32);
         self.all.push(Subscription { id: id.to_owned(), query: query.to_owned(), twig });
-        Ok(())
     }
 
     /// Removes a subscription. Whether there was one. The others are moved up, and need not be compiled anew.
@@ -172,6 +216,10 @@ impl Subscriptions {
     }
 }
 
+fn too_large_message(error: &TooLarge) -> String {
+    format!("the subscription is too large: {error}")
+}
+
 /// Asks subscriptions of one document after the other.
 #[derive(Clone, Debug)]
 pub struct Matcher<'a> {
@@ -186,7 +234,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// Those that match the document, once it has ended: their numbers among [`Subscriptions::ids`], ascending.
-    pub fn found(&self) -> impl Iterator<Item = usize> + use<> {
+    pub fn found(&mut self) -> impl Iterator<Item = usize> + use<> {
         let numbers = self.matcher.matches().flat_map(|twig| self.subscriptions.numbers_of(twig));
         let mut found: Vec<usize> = numbers.map(|number| *number as usize).collect();
         found.sort_unstable();
@@ -194,7 +242,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// The same, by their ids.
-    pub fn matches(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+    pub fn matches(&mut self) -> impl Iterator<Item = &'a str> + use<'a> {
         let all = &self.subscriptions.all;
         self.found().map(|at| all[at].id.as_str())
     }

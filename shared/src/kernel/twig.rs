@@ -80,7 +80,7 @@ pub struct TwigGroups<'a> {
     pub moves: View<'a, u64>,
     /// Far moves.
     pub far: View<'a, FarBit>,
-    /// For each group and row, of nodes with nothing below them: 0, or one more than which of its words.
+    /// For each group and row, of nodes with nothing below them: 0, or one more than which of its words, with [`KEY`](crate::twig::KEY) if it is a key of the group.
     pub leaves: View<'a, u16>,
     /// The same of the other nodes.
     pub inner: View<'a, u16>,
@@ -111,6 +111,8 @@ pub struct TwigMatchArgs<'a> {
     pub count: ViewMut<'a, u32>,
     /// Tasks of a warp.
     pub tasks_a_warp: u64,
+    /// 1 if tasks are whole documents, of which a group is asked only those that pass one of its keys; 0 if all groups are asked all.
+    pub by_keys: u64,
 }
 
 impl TwigMatchArgs<'_> {
