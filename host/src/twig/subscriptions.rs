@@ -77,7 +77,7 @@ impl Subscriptions {
             }
         }
         // All at once, since those that are alike are put together.
-        let (mut new, mut seen) = (Vec::new(), HashSet::new());
+        let (mut new, mut seen) = (Vec::new(), HashSet::with_hasher(FixedState::default()));
         for (.., twig) in &added {
             if !self.twigs.contains_key(twig) && seen.insert(twig) {
                 new.push(twig.clone());
