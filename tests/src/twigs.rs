@@ -381,6 +381,11 @@ pub fn suite<A: Accelerator>(
             tell(&text, is_json, &mut matcher)?;
             let mut found: Vec<_> = matcher.matches().collect();
             found.sort_unstable();
+            let mut by_keys = set.matcher().by_keys(true);
+            tell(&text, is_json, &mut by_keys)?;
+            let mut of_keys: Vec<_> = by_keys.matches().collect();
+            of_keys.sort_unstable();
+            ensure!(of_keys == found, "by keys the CPU differs: {text}");
             for (path, node, twig) in &asked {
                 let is_match = node.matches(&document, is_json);
                 ensure!(found.contains(twig) == is_match, "the CPU differs: {path}\n{text}");

@@ -16,8 +16,8 @@ use crate::cpu::{Isa, Simd, Work};
 #[derive(Clone, Debug)]
 pub struct TwigMatcher<'a>(Resolver<'a, Gate<'a>>);
 
-/// With so many groups or fewer all are told at once.
-const FEW_GROUPS: usize = 4;
+/// With so many groups or fewer all are told at once: to note what happens takes longer than to tell them (of 1,000 subscriptions to events, 5 groups, 0.14 M events a second on a core in place of 0.17; of 3,000, 13 groups, as many).
+const FEW_GROUPS: usize = 16;
 
 /// What happens, until it is known whom it concerns.
 #[derive(Clone, Debug)]
@@ -138,6 +138,13 @@ impl<'a> TwigMatcher<'a> {
             numbers: Vec::new(),
         };
         Self(Resolver::new(set, gate))
+    }
+
+    /// The same, with groups asked by the keys of their twigs, or all of them; without this it is by how many there are. It changes how long it takes, never what matches.
+    #[must_use]
+    pub fn by_keys(mut self, yes: bool) -> Self {
+        self.0.rows.is_noted = yes;
+        self
     }
 
     /// Forgets the document, to be told of another.
