@@ -17,3 +17,4 @@ pub mod strict;
 pub mod suite;
 pub mod trees;
 pub mod twigs;
+pub mod xml;

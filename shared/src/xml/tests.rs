@@ -16,8 +16,38 @@ impl Rng {
 }
 
 const PIECES: [&str; 32] = [
-    "<", ">", "\"", "'", "<a", "</a>", "<!--", "-->", "--", "-", "<![CDATA[", "]]>", "]", "<?", "?>", "?", "!", "<!DOCTYPE a",
-    "[", "&", "&amp;", " ", "/>", "=", "<!", "a", "xyz", "é", "€", "😀", "some text that is longer", "\n",
+    "<",
+    ">",
+    "\"",
+    "'",
+    "<a",
+    "</a>",
+    "<!--",
+    "-->",
+    "--",
+    "-",
+    "<![CDATA[",
+    "]]>",
+    "]",
+    "<?",
+    "?>",
+    "?",
+    "!",
+    "<!DOCTYPE a",
+    "[",
+    "&",
+    "&amp;",
+    " ",
+    "/>",
+    "=",
+    "<!",
+    "a",
+    "xyz",
+    "é",
+    "€",
+    "😀",
+    "some text that is longer",
+    "\n",
 ];
 
 fn text(rng: &mut Rng, pieces: usize) -> Vec<u8> {
@@ -114,7 +144,12 @@ fn words_read_as_bytes_do() {
             sum = sum.combine(map);
         }
         assert_eq!(sum.get(state::TEXT), states[text.len()]);
-        assert_eq!((found, found_references), (events.clone(), references), "{:?}", std::str::from_utf8(&text));
+        assert_eq!(
+            (found, found_references),
+            (events.clone(), references),
+            "{:?}",
+            std::str::from_utf8(&text)
+        );
         events.iter().for_each(|(_, kind)| seen[*kind as usize] += 1);
     }
     assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
@@ -141,8 +176,8 @@ fn maps_are_a_monoid() {
 fn what_is_no_utf8_is_faulty() {
     let mut rng = Rng(3);
     let bytes = [
-        0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0,
-        0xf1, 0xf3, 0xf4, 0xf5, 0xff,
+        0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed,
+        0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff,
     ];
     let (mut good, mut bad) = (0, 0);
     for round in 0..40_000 {
@@ -150,7 +185,9 @@ fn what_is_no_utf8_is_faulty() {
         let mut text: Vec<u8> = std::vec![b'a'; start];
         for _ in 0..1 + round % 4 {
             if rng.below(2) == 0 {
-                text.extend_from_slice(["é", "€", "\u{ffff}", "😀", "\u{d7ff}", "\u{10ffff}"][rng.below(6)].as_bytes());
+                text.extend_from_slice(
+                    ["é", "€", "\u{ffff}", "😀", "\u{d7ff}", "\u{10ffff}"][rng.below(6)].as_bytes(),
+                );
             } else {
                 text.push(bytes[rng.below(bytes.len())]);
             }

@@ -76,10 +76,12 @@ impl XmlWord {
     pub fn of(planes: &Planes, left: [u8; 3], right: [u8; 2]) -> Self {
         let of = |byte: u8| equal(planes, byte);
         let next = |byte: u8| of(byte) >> 1 | ((right[0] == byte) as u64) << 63;
-        let second = |byte: u8| of(byte) >> 2 | ((right[0] == byte) as u64) << 62 | ((right[1] == byte) as u64) << 63;
+        let second =
+            |byte: u8| of(byte) >> 2 | ((right[0] == byte) as u64) << 62 | ((right[1] == byte) as u64) << 63;
         let before = |byte: u8| of(byte) << 1 | (left[2] == byte) as u64;
-        let twice_before =
-            |byte: u8| before(byte) & (of(byte) << 2 | ((left[2] == byte) as u64) << 1 | (left[1] == byte) as u64);
+        let twice_before = |byte: u8| {
+            before(byte) & (of(byte) << 2 | ((left[2] == byte) as u64) << 1 | (left[1] == byte) as u64)
+        };
         let (less, greater, double, single) = (of(b'<'), of(b'>'), of(b'"'), of(b'\''));
         let bang = less & next(b'!');
         let (comment, cdata) = (bang & second(b'-'), bang & second(b'['));
@@ -188,9 +190,15 @@ fn faults(planes: &Planes, left: [u8; 3]) -> u64 {
     // E0 to EF, F0 to FF.
     let (three, four) = (leads & p5 & !p4, leads & p5 & p4);
     let was = |at: usize, least: u8| (left[at] >= least) as u64;
-    let wanted = leads << 1 | was(2, 0xc0)
-        | (three | four) << 2 | was(2, 0xe0) << 1 | was(1, 0xe0)
-        | four << 3 | was(2, 0xf0) << 2 | was(1, 0xf0) << 1 | was(0, 0xf0);
+    let wanted = leads << 1
+        | was(2, 0xc0)
+        | (three | four) << 2
+        | was(2, 0xe0) << 1
+        | was(1, 0xe0)
+        | four << 3
+        | was(2, 0xf0) << 2
+        | was(1, 0xf0) << 1
+        | was(0, 0xf0);
     let low_zero = !(p3 | p2 | p1 | p0);
     // C0, C1, F5 to FF.
     let never = leads & !p5 & !p4 & !(p3 | p2 | p1) | four & (p3 | p2 & (p1 | p0));
