@@ -494,7 +494,7 @@ impl Bench<'_> {
             buffer.copy_from_slice(text);
             locked.push((buffer, begins));
         }
-        for workers in [1, 4] {
+        for workers in [1, 4, 8] {
             let mut stages = Vec::new();
             for _ in 0..workers {
                 stages.push(TwigXmlStage::new(cuda.queue()?, &compiled, &names)?);

@@ -211,7 +211,7 @@ impl XmlNodes for Nodes<'_> {
 ///
 /// # Safety
 /// Launched as [`XmlOps`](warpath_shared::kernel::XmlOps) says, with sizes that its check accepts.
-#[kernel(launch_bounds(64, 8))]
+#[kernel(launch_bounds(64, 4))]
 pub unsafe fn xml_ops(args: XmlOpsArgs<'_>) {
     let document = index_1d() as usize;
     if document >= args.batch.len() {

@@ -1,6 +1,7 @@
 //! What stands between an event and the one before it: looked at for all events at the same time.
 
 use super::{MAX_RUN_BYTES, XmlEvent, begins_name, event, is_name, is_space};
+use crate::twig::NONE;
 use crate::twig::dictionary::{ATTRIBUTES, Dictionary, NAMES};
 use crate::view::View;
 
@@ -32,40 +33,47 @@ pub mod kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct XmlNode {
-    /// Where its name begins, if it has one: that of an element or attribute.
-    pub name: u32,
-    /// Eight bits: one of [`kind`](mod@kind); and how long the name is.
-    pub kind_len: u32,
-    /// What the name is called.
+    /// Four bits: one of [`kind`](mod@kind); what is asked of it: [`Self::LEAF`], [`Self::INNER`], [`Self::TESTED`]; and from bit 8 on how long its name is.
+    bits: u32,
+    /// The row of its name, if an element's start or an attribute has one; [`NONE`].
+    pub row: u32,
+    /// What the name is called, of an element or attribute.
     pub tag: u32,
     /// The hash of the name.
     pub hash: u32,
 }
 
 impl XmlNode {
-    const fn of(kind: u32) -> Self {
-        Self { name: 0, kind_len: kind, tag: 0, hash: 0 }
+    /// The row has nodes without others below them.
+    pub const LEAF: u32 = 1 << 4;
+    /// It has nodes with others.
+    pub const INNER: u32 = 1 << 5;
+    /// There are tests of its value.
+    pub const TESTED: u32 = 1 << 6;
+
+    pub(super) const fn of(kind: u32) -> Self {
+        Self { bits: kind, row: NONE, tag: 0, hash: 0 }
     }
 
     /// One of [`kind`](mod@kind).
     #[inline(always)]
     #[must_use]
     pub const fn kind(&self) -> u32 {
-        self.kind_len & 0xff
+        self.bits & 15
+    }
+
+    /// Whether this is asked of it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn has(&self, bit: u32) -> bool {
+        self.bits & bit != 0
     }
 
     /// How long the name is.
     #[inline(always)]
     #[must_use]
-    pub const fn len(&self) -> u32 {
-        self.kind_len >> 8
-    }
-
-    /// Whether there is none.
-    #[inline(always)]
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub const fn name_len(&self) -> u32 {
+        self.bits >> 8
     }
 }
 
@@ -246,5 +254,17 @@ pub fn node(
         return None;
     }
     let (tag, hash) = dictionary.name(of, text.text, first, last);
-    Some(XmlNode { name: first, kind_len: kind | (last - first) << 8, tag, hash })
+    let mut node = XmlNode { bits: kind | (last - first) << 8, row: NONE, tag, hash };
+    if !is_end {
+        let place = dictionary.tags.get(tag as usize);
+        node.row = place.row;
+        if place.row != NONE {
+            // Its two bits are in the order of these.
+            node.bits |= (dictionary.rows.get(place.row as usize) as u32 & 3) * XmlNode::LEAF;
+        }
+        if place.tests != NONE || dictionary.tests_any >> (of == ATTRIBUTES) as u32 & 1 != 0 {
+            node.bits |= XmlNode::TESTED;
+        }
+    }
+    Some(node)
 }

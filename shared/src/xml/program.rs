@@ -77,19 +77,27 @@ pub fn write<'a>(
     mut op: impl FnMut(Op) -> bool,
 ) -> Result<(), Unfit> {
     let (mut fits, mut has_root) = (true, false);
-    // The element that is open, what is known of it, and how many attributes it had so far.
-    let (mut open, mut now, mut element, mut attributes) = (NONE, XmlOpen::default(), XmlNode::default(), 0);
-    // Bit *l*: leaves `*` of level *l* have been told, or `@*`; to tell them again changes nothing.
+    // The element that is open, and the one that it is in, if that is not kept; and how many attributes it had so far.
+    let (mut open, mut above, mut attributes) = (Element::NONE, Element::NONE, 0);
+    // What the rows of `*` and `@*` have, as nodes have it; and bit *l*: they have told of their leaves in level *l*. To tell of them again changes nothing.
+    let rows = |row: u32| dictionary.rows.get(row as usize) as u32;
+    let any = [rows(ANY_ELEMENT), rows(ANY_ATTRIBUTE)];
     let (mut depth, mut told) = (0_u32, [0_u32; 2]);
     // From here on it is text, if it is.
     let (mut from, mut is_text, mut at) = (document.begin, true, document.first);
+    // A node is loaded while the one before it is worked on.
+    let load = |at: usize| (nodes.event(at).at(), nodes.node(at));
+    let mut next = if at < document.last { load(at) } else { (0, XmlNode::default()) };
     while at < document.last {
-        let (place, node) = (nodes.event(at).at(), nodes.node(at));
+        let (place, node) = next;
+        let here = at;
+        at += 1;
+        next = load(if at < document.last { at } else { here });
         let kind = node.kind();
         if is_text || kind == kind::CDATA_END {
             let to = if is_text { place } else { place - 2 };
-            if open != NONE {
-                now.add(from, to);
+            if open.is_some() {
+                open.now.add(from, to);
             } else if !is_text || !is_blank(text, from, to) {
                 return Err(Unfit::Document);
             }
@@ -97,10 +105,10 @@ pub fn write<'a>(
         from = place + if kind == kind::CDATA { 9 } else { 1 };
         is_text = matches!(kind, kind::CLOSE | kind::CLOSE_EMPTY | kind::CDATA_END | kind::ASIDE_END);
         let is_attribute = kind == kind::ATTRIBUTE;
-        if is_attribute || kind == kind::START && open != NONE {
+        if is_attribute || kind == kind::START && open.is_some() {
             // What is open has something below it.
-            if now.state & ENTERED == 0 {
-                now.state |= ENTERED;
+            if open.now.state & ENTERED == 0 {
+                open.now.state |= ENTERED;
                 fits &= op(Op::new(OpKind::Enter, 0));
                 depth += 1;
                 if depth > MAX_LEVELS as u32 {
@@ -111,41 +119,45 @@ pub fn write<'a>(
         let mut value = (0, 0);
         match kind {
             kind::START => {
-                if open != NONE {
-                    nodes.keep(open as usize, now);
-                } else if has_root {
+                if !open.is_some() && has_root {
                     return Err(Unfit::Document);
                 }
+                if above.is_some() {
+                    nodes.keep(above.at as usize, above.now);
+                }
                 has_root = true;
-                now = XmlOpen { up: open, ..XmlOpen::default() };
-                (open, element, attributes) = (at as u32, node, 0);
+                above = open;
+                let now = XmlOpen { up: open.at, ..XmlOpen::default() };
+                (open, attributes) = (Element { at: here as u32, place, now, node }, 0);
             }
             kind::ATTRIBUTE => {
                 // Those of one name have one hash; and others that have it are left to the host.
                 let mut other = 0;
                 while other < attributes {
                     other += 1;
-                    if nodes.node(at - 2 * other).hash == node.hash {
+                    if nodes.node(here - 2 * other).hash == node.hash {
                         return Err(Unfit::Document);
                     }
                 }
                 attributes += 1;
-                if attributes > MAX_ATTRIBUTES || at + 1 == document.last {
+                if attributes > MAX_ATTRIBUTES || at == document.last {
                     return Err(Unfit::Document);
                 }
-                value = (place + 1, nodes.event(at + 1).at());
+                value = (place + 1, next.0);
             }
-            kind::END if open == NONE || !is_same(text, &element, &node) => return Err(Unfit::Document),
-            kind::END | kind::CLOSE_EMPTY => value = (now.from, now.to),
+            kind::END if !open.is_some() || !is_same(text, &open, (place, &node)) => {
+                return Err(Unfit::Document);
+            }
+            kind::END | kind::CLOSE_EMPTY => value = (open.now.from, open.now.to),
             _ => {}
         }
-        at += 1;
         let is_end = kind == kind::END || kind == kind::CLOSE_EMPTY;
         if !(is_end || is_attribute) {
             continue;
         }
         // A node ends: the element that is open, or an attribute.
-        let is_exit = is_end && now.state & ENTERED != 0;
+        let named = if is_attribute { node } else { open.node };
+        let is_exit = is_end && open.now.state & ENTERED != 0;
         if is_exit {
             told = told.map(|told| told & !(1 << depth));
             depth -= 1;
@@ -153,54 +165,82 @@ pub fn write<'a>(
         let class = is_attribute as usize;
         let is_told = told[class] >> depth & 1 != 0;
         told[class] |= 1 << depth;
-        let tag = dictionary.tags.get(if is_attribute { node.tag } else { element.tag } as usize);
-        let tests_any = dictionary.tests_any >> class & 1 != 0;
-        if tag.tests != NONE || tests_any {
+        let mut row = |row: u32, is_leaf: bool, is_inner: bool| {
+            if is_leaf {
+                fits &= op(Op::new(if is_exit { OpKind::Tell } else { OpKind::Leaf }, row));
+            }
+            if is_exit && is_inner {
+                fits &= op(Op::new(OpKind::Pass, row));
+            }
+        };
+        row(class as u32, any[class] & 1 != 0 && !is_told, any[class] & 2 != 0);
+        row(named.row, named.has(XmlNode::LEAF), named.has(XmlNode::INNER));
+        if named.has(XmlNode::TESTED) {
             let is_known = if is_attribute {
                 is_plain(text, value, 0x20)
             } else {
-                now.is_one() && is_plain(text, value, 0)
+                open.now.is_one() && is_plain(text, value, 0)
             };
             if !is_known {
                 return Err(Unfit::Document);
             }
-        }
-        let mut row = |row: u32| {
-            let has = dictionary.rows.get(row as usize);
-            if has & 1 != 0 && !(is_told && row <= ANY_ATTRIBUTE) {
-                fits &= op(Op::new(if is_exit { OpKind::Tell } else { OpKind::Leaf }, row));
+            // Behind the tests of the name those of `*`.
+            let mut list = dictionary.tags.get(named.tag as usize).tests;
+            let mut left = 1 + (dictionary.tests_any >> class & 1);
+            while left > 0 {
+                if list != NONE {
+                    dictionary.passed_text(list, text.text, value.0, value.1, |passed| {
+                        let has = rows(passed);
+                        row(passed, has & 1 != 0, has & 2 != 0);
+                    });
+                }
+                list = class as u32;
+                left -= 1;
             }
-            if is_exit && has & 2 != 0 {
-                fits &= op(Op::new(OpKind::Pass, row));
-            }
-        };
-        row(if is_attribute { ANY_ATTRIBUTE } else { ANY_ELEMENT });
-        if tag.row != NONE {
-            row(tag.row);
-        }
-        // Behind the tests of the name those of `*`.
-        let (mut list, mut left) = (tag.tests, 1 + tests_any as u32);
-        while left > 0 {
-            if list != NONE {
-                dictionary.passed_text(list, text.text, value.0, value.1, &mut row);
-            }
-            list = class as u32;
-            left -= 1;
         }
         if is_exit {
             fits &= op(Op::new(OpKind::Exit, 0));
         }
         if is_end {
-            open = now.up;
-            if open != NONE {
-                (now, element) = (nodes.open(open as usize), nodes.node(open as usize));
+            let up = open.now.up;
+            if above.is_some() || up == NONE {
+                open = above;
+            } else {
+                let (place, node) = load(up as usize);
+                open = Element { at: up, place, now: nodes.open(up as usize), node };
             }
+            above = Element::NONE;
         }
     }
-    if !is_text || open != NONE || !has_root || !is_blank(text, from, document.end) {
+    if !is_text || open.is_some() || !has_root || !is_blank(text, from, document.end) {
         return Err(Unfit::Document);
     }
     if fits { Ok(()) } else { Err(Unfit::Room) }
+}
+
+/// An element, its node and what is known of it.
+#[derive(Clone, Copy)]
+struct Element {
+    /// Its node; [`NONE`].
+    at: u32,
+    /// Where it begins.
+    place: u32,
+    now: XmlOpen,
+    node: XmlNode,
+}
+
+impl Element {
+    const NONE: Self = Self {
+        at: NONE,
+        place: 0,
+        now: XmlOpen { up: NONE, state: 0, from: 0, to: 0 },
+        node: XmlNode::of(kind::QUOTE),
+    };
+
+    #[inline(always)]
+    const fn is_some(&self) -> bool {
+        self.at != NONE
+    }
 }
 
 impl XmlOpen {
@@ -252,18 +292,19 @@ fn is_plain(text: XmlText<'_>, (mut from, to): (u32, u32), least: u8) -> bool {
     true
 }
 
-/// Whether an element's end has the name of its start. Names that are called the same are the same, but for those that no twig has.
+/// Whether an element's end, which begins at a place, has the name of its start. Names that are called the same are the same, but for those that no twig has.
 #[inline(always)]
-fn is_same(text: XmlText<'_>, start: &XmlNode, end: &XmlNode) -> bool {
-    if (start.tag, start.hash, start.len()) != (end.tag, end.hash, end.len()) {
+fn is_same(text: XmlText<'_>, start: &Element, (place, end): (u32, &XmlNode)) -> bool {
+    let Element { place: begin, node, .. } = start;
+    if (node.tag, node.hash, node.name_len()) != (end.tag, end.hash, end.name_len()) {
         return false;
     }
-    let mut left = if start.tag == 0 { start.len() } else { 0 };
+    let mut left = if node.tag == 0 { node.name_len() } else { 0 };
     while left > 0 {
-        left -= 1;
-        if text.byte(start.name + left) != text.byte(end.name + left) {
+        if text.byte(begin + left) != text.byte(place + 1 + left) {
             return false;
         }
+        left -= 1;
     }
     true
 }
