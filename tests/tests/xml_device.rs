@@ -47,6 +47,8 @@ fn cases_are_read_at_every_place_of_a_word() {
         "<?xml version='1.0'?><!DOCTYPE a SYSTEM 'a[>.dtd'><a/>",
         "<!DOCTYPE a PUBLIC \"'>\" '<\">'><a/>",
         "<!-- a -- > - --><a/>",
+        "<a><!DOCTYPE b><?xml version='1'?></a><!DOCTYPE c '>'>",
+        "<a>\u{e9}<b/>\u{20ac}</a>",
         "<!----><a/>",
         "<a><!-- > -- ] ?> --></a>",
         "<a><![CDATA[]]></a>",
@@ -298,4 +300,9 @@ fn batches_may_be_empty() {
     let answer = one.run(b"<<a/>", &[1]).unwrap();
     assert_eq!((answer.unfit.len(), answer.matched.len()), (0, 1));
     assert!(one.run(b"<a/>", &[0, 5]).is_err() && one.run(b"<a/>", &[3, 1]).is_err());
+    // So many that each is one thread's.
+    let many: Vec<&[u8]> = [&b"<a/>"[..], b"<b/>", b"</a>"].into_iter().cycle().take(40_000).collect();
+    let set = xml::set(["/a"]).unwrap();
+    let (tally, unfit) = xml::check(&mut one, &set, &many).unwrap();
+    assert_eq!((tally.matches, unfit.len()), (13_334, 13_333));
 }

@@ -3,10 +3,12 @@
 //! First the state before each word ([`xml_states`]), by a scan over what words make of each state; then the bytes that change the state, in the order of the text ([`xml_events`]); what stands between them
 //! ([`xml_nodes`]); and from these the programs ([`xml_ops`]).
 //!
-//! *Threads*: a word of 64 bytes a thread, twice; an event a thread; a document a thread. *Convergence*: threads of a warp go through the bytes of their words that may change the state, one each at a time; where documents begin
+//! *Threads*: a word of 64 bytes a thread, twice; an event a thread; a document a thread, of a warp of its own where documents are few: those of one warp do different things most of the time, and wait for each other. *Convergence*: threads of a warp go through the bytes of their words that may change the state, one each at a time; where documents begin
 //! and which document a byte is in is searched for. *Memory*: no stack; what is known of an element while another is open is kept at its node. *Overflow*: how many events there are is not known before, so there is
 //! room for as many as the host guesses. Where there are more, they are counted, and no programs are made. *Cost*, of a text of *n* bytes with *e* events: the text read twice, and around each event again; 4 bytes written an event, then 16
 //! written and read for its node; 4 to 8 bytes written for each operation.
+//! *Measured* on an H100, 33.5 MB of documents of 1, 5 and 25 kB, with 256 twigs: states 0.10 ms, events 0.13, nodes 0.19, programs 0.30, 0.51 and 1.29. *What lost*: programs by threads side by side, where documents are few: 3.48 ms for those of 25 kB;
+//! and with 160 or 80 registers a thread in place of 128: 0.79 and 1.03 ms for those of 5 kB.
 
 use core::cell::Cell;
 
@@ -211,10 +213,11 @@ impl XmlNodes for Nodes<'_> {
 ///
 /// # Safety
 /// Launched as [`XmlOps`](warpath_shared::kernel::XmlOps) says, with sizes that its check accepts.
-#[kernel(launch_bounds(64, 4))]
+#[kernel(launch_bounds(64, 8))]
 pub unsafe fn xml_ops(args: XmlOpsArgs<'_>) {
-    let document = index_1d() as usize;
-    if document >= args.batch.len() {
+    let (document, other) = (index_1d() / args.threads_a_document, index_1d() % args.threads_a_document);
+    let document = document as usize;
+    if document >= args.batch.len() || other != 0 {
         return;
     }
     let events = args.count.get(0) as usize;

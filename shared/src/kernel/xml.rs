@@ -168,7 +168,7 @@ unsafe impl Kernel for XmlNodes {
     }
 }
 
-/// Makes programs of documents. A thread a document.
+/// Makes programs of documents. A thread a document, or some of which one works.
 pub struct XmlOps;
 
 /// Arguments of [`XmlOps`].
@@ -194,7 +194,9 @@ pub struct XmlOpsArgs<'a> {
     /// The program of each document: nothing where it is not fit.
     pub tasks: ViewMut<'a, Task>,
     /// Room for operations, for each event and document.
-    pub ops_an_event: u64,
+    pub ops_an_event: u32,
+    /// Threads of a document, a power of two up to 32, of which the first works.
+    pub threads_a_document: u32,
 }
 
 // SAFETY: `gpu/src/kernel/xml.rs` defines the entry so.
@@ -203,7 +205,7 @@ unsafe impl Kernel for XmlOps {
     const NAME: &'static str = "xml_ops";
     const THREADS: usize = XML_OPS_THREADS;
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        args.batch.len().div_ceil(XML_OPS_THREADS) as u32
+        (args.batch.len() * args.threads_a_document as usize).div_ceil(XML_OPS_THREADS) as u32
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let (sizes, documents) = (Sizes(Self::NAME), args.batch.len());
@@ -214,6 +216,13 @@ unsafe impl Kernel for XmlOps {
         sizes.equal("count = 1", args.count.len(), 1)?;
         sizes.equal("fitness = documents", args.fitness.len(), documents)?;
         sizes.equal("tasks = documents", args.tasks.len(), documents)?;
+        let threads = args.threads_a_document as usize;
+        sizes.holds(
+            "threads a document = 1, 2, … 32",
+            threads.is_power_of_two() && threads <= 32,
+            threads,
+            32,
+        )?;
         let room = args.ops_an_event as usize;
         sizes.at_least("room ≥ 1", room, 1)?;
         let ops = room * (args.events.len() + documents);

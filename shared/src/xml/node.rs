@@ -98,10 +98,8 @@ impl XmlText<'_> {
     #[inline(always)]
     fn has(&self, at: u32, bytes: &[u8]) -> bool {
         let mut has = true;
-        let mut next = at;
-        for byte in bytes {
-            has &= self.byte(next) == *byte;
-            next += 1;
+        for (at, byte) in (at..).zip(bytes) {
+            has &= self.byte(at) == *byte;
         }
         has
     }

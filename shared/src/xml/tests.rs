@@ -63,12 +63,12 @@ fn naive(text: &[u8], begins: &[usize]) -> (Vec<(usize, u32)>, Vec<usize>, Vec<u
     let (mut events, mut references, mut states, mut now) = (Vec::new(), Vec::new(), Vec::new(), state::TEXT);
     let has = |at: usize, what: &[u8]| text[at..].starts_with(what);
     let ends = |at: usize, what: &[u8]| text[..=at].ends_with(what);
-    for at in 0..text.len() {
+    for (at, byte) in text.iter().enumerate() {
         states.push(now);
         if begins.contains(&at) {
             now = state::TEXT;
         }
-        let (next, kind) = match (now, text[at]) {
+        let (next, kind) = match (now, *byte) {
             (state::TEXT, b'<') if has(at, b"<!-") => (state::COMMENT, event::COMMENT),
             (state::TEXT, b'<') if has(at, b"<![") => (state::CDATA, event::CDATA),
             (state::TEXT, b'<') if has(at, b"<!") => (state::TYPE, event::TYPE),

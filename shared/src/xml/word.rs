@@ -174,9 +174,9 @@ impl XmlWord {
 /// Bytes that are not UTF-8 behind those before them (RFC 3629): a byte 80 to BF where none is wanted, another where one is, and those that never are.
 ///
 /// ```text
-/// text       é E9→C3 A9   €→E2 82 AC
-/// leads      ■.           ■..
-/// wanted     .■           .■■         where a byte 80 to BF has to be, and nowhere else
+/// text       C3 A9 41 E2 82 AC        é, A and €
+/// leads      ■        ■
+/// wanted        ■        ■  ■         where a byte 80 to BF has to be, and nowhere else
 /// ```
 #[inline(always)]
 fn faults(planes: &Planes, left: [u8; 3]) -> u64 {
