@@ -22,6 +22,7 @@ mod twig;
 mod twig_ops;
 mod twig_seed;
 mod wah;
+mod xml;
 
 pub use bitmap::{bitmap_range, decompress_tiles};
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
@@ -48,3 +49,4 @@ pub use twig_seed::twig_seed;
 pub use wah::{
     bin_words, coa_level, compress_atoms, compress_starts, decompress_scan, decompress_words, hybrid_tiles,
 };
+pub use xml::{xml_events, xml_nodes, xml_ops, xml_states};

@@ -5,6 +5,7 @@
 
 mod bitmap;
 mod columns;
+mod dictionary;
 mod fsst;
 mod fsst_match;
 mod index;
@@ -18,6 +19,7 @@ mod tree;
 mod twig;
 mod twig_lines;
 mod twig_worker;
+mod twig_xml;
 mod upload;
 
 use std::time::{Duration, Instant};
@@ -32,6 +34,7 @@ pub use pipeline::Pipeline;
 pub use tree::{TreeCut, Trees};
 pub use twig::{TwigSeedStage, TwigStage, TwigTasks};
 pub use twig_lines::{LinesMatched, TwigLinesStage};
+pub use twig_xml::{TwigXmlStage, XmlMatched};
 
 use crate::backend::Buffer;
 use crate::error::Error;
@@ -72,6 +75,10 @@ plain!(
     warpath_shared::tree::outline::StretchSum,
     warpath_shared::tree::outline::TapeWord,
     warpath_shared::tree::tape::TapeNode,
+    warpath_shared::xml::XmlEvent,
+    warpath_shared::xml::XmlMap,
+    warpath_shared::xml::node::XmlNode,
+    warpath_shared::xml::program::XmlOpen,
     warpath_shared::twig::FarBit,
     warpath_shared::twig::GroupPlace,
     warpath_shared::twig::Matched,

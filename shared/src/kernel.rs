@@ -36,6 +36,8 @@
 //! | [`FsstLengths`], [`CountScan`], [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | the same | the same, as others do it |
 //! | [`FsstMatch`] | codes of strings, an automaton | which of them match |
 //! | [`TwigOps`] | text, trees, names and values of twigs | records as operations |
+//! | [`XmlStates`], [`XmlEvents`] | text of XML | where tags, quotes and comments begin and end |
+//! | [`XmlNodes`], [`XmlOps`] | those, names and values of twigs | documents of XML as operations |
 //! | [`TwigMatch`] | documents as operations, twigs as bits | which twigs match |
 //! | [`TwigSeed`] | documents as events, query nodes | the same, as the paper does it |
 //! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
@@ -49,6 +51,7 @@ mod strict;
 mod tape;
 mod tree_query;
 mod twig;
+mod xml;
 
 pub use bitmap::{
     BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COA_WORDS, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs,
@@ -82,6 +85,10 @@ pub use tree_query::{
 pub use twig::{
     TWIG_OPS_THREADS, TWIG_WARPS, TwigGroups, TwigMatch, TwigMatchArgs, TwigOps, TwigOpsArgs, TwigSeed,
     TwigSeedArgs,
+};
+pub use xml::{
+    XML_OPS_THREADS, XmlBatch, XmlEvents, XmlEventsArgs, XmlNodes, XmlNodesArgs, XmlOps, XmlOpsArgs,
+    XmlStates, XmlStatesArgs, fitness,
 };
 
 use crate::index::Monoid;
@@ -195,6 +202,10 @@ macro_rules! for_each_kernel {
             (FsstBuffered, fsst_buffered, fsst_ladder),
             (FsstMatch, fsst_match, fsst_match),
             (TwigOps, twig_ops, twig_ops),
+            (XmlStates, xml_states, xml),
+            (XmlEvents, xml_events, xml),
+            (XmlNodes, xml_nodes, xml),
+            (XmlOps, xml_ops, xml),
             (TwigMatch, twig_match, twig),
             (TwigSeed, twig_seed, twig_seed),
             (Copy16, copy_16, copy),

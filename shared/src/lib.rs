@@ -18,6 +18,7 @@
 //! | [`wah`] | how are bitmaps of rows compressed, and asked as they are? |
 //! | [`bitmap`] | how are many compressed bitmaps combined, a tile of rows at a time? |
 //! | [`fsst`] | what do the codes of a compressed string stand for? |
+//! | [`xml`] | which bytes of XML begin and end tags, and what is a document to twigs? |
 //! | [`kernel`] | which kernels are there, with which arguments and launch shapes? |
 #![no_std]
 
@@ -38,3 +39,4 @@ pub mod twig;
 pub mod units;
 pub mod view;
 pub mod wah;
+pub mod xml;

@@ -19,3 +19,4 @@ pub mod trees;
 pub mod twig_fuzz;
 pub mod twig_streams;
 pub mod twigs;
+pub mod xml;

@@ -29,7 +29,7 @@ use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
 use warpath_tests::emulated::{Emulated, HostBuffer, HostDownload};
 use warpath_tests::random::Rng;
-use warpath_tests::{bitmaps, data, fsst, fsst_match, twigs};
+use warpath_tests::{bitmaps, data, fsst, fsst_match, twigs, xml};
 
 /// The emulator, and the names of the kernels that ran.
 #[derive(Default)]
@@ -142,6 +142,7 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     fsst_match::suite(pipeline.device(), 4, 3, 1000)?;
     fsst::suite(&mut FsstStage::new(pipeline.device().queue()?), 4, 2)?;
     twigs::suite(pipeline.device(), 4, 4, (10, 3))?;
+    xml::suite(pipeline.device(), 4, 1, (10, 20))?;
 
     let ran: Vec<&str> =
         pipeline.device().ran.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();

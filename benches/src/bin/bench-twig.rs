@@ -13,8 +13,9 @@
 //! | `speedup` | twigs of 5 nodes, on 500 and 1,000 documents | figure 10 |
 //! | `lengths` | nodes of 128 twigs, on 500 and 1,000 documents | figure 11 |
 //! | `events` | twigs of JSON events of 900 bytes, 1,000 to 100,000 | |
+//! | `xml` | the document, 1 to 25 kB; 256 twigs of 10 nodes, from the text on | |
 //!
-//! XML documents are parsed before they are timed, as in the paper: what is timed begins with each way's own events in memory, and ends with the ids that match on the host. Events are timed from their text, in
+//! XML documents are parsed before they are timed, as in the paper: what is timed begins with each way's own events in memory, and ends with the ids that match on the host. Events, and documents of `xml`, are timed from their text, in
 //! page-locked memory if a device reads it. All ways have to find the same.
 
 use std::fs::OpenOptions;
@@ -28,7 +29,7 @@ use clap::Parser;
 use rayon::prelude::*;
 use warpath::cuda::Cuda;
 use warpath::device::{
-    Accelerator as _, TwigLinesStage, TwigSeedStage, TwigStage, TwigTasks, bytes, elements,
+    Accelerator as _, TwigLinesStage, TwigSeedStage, TwigStage, TwigTasks, TwigXmlStage, bytes, elements,
 };
 use warpath::twig::encode::{Compiled, Encoder};
 use warpath::twig::names::Names;
@@ -71,6 +72,10 @@ struct Cli {
     #[arg(long, default_value_t = 400_000_000)]
     event_bytes: u64,
 
+    /// Bytes of XML that a worker reads at a time
+    #[arg(long, default_value_t = 32 << 20)]
+    xml_batch: usize,
+
     /// Subscriptions to events, at most
     #[arg(long, default_value_t = 100_000)]
     most_subscriptions: usize,
@@ -110,6 +115,12 @@ fn main() -> Result<()> {
             "lengths" => cases("lengths", &[5, 10, 15], &[128], &[10], &[500, 1000], &[25_000]),
             "events" => {
                 bench.events()?;
+                continue;
+            }
+            "xml" => {
+                for size in [1000, 5000, 25_000] {
+                    bench.xml_text(size)?;
+                }
                 continue;
             }
             other => bail!("there is no chart {other:?}"),
@@ -386,6 +397,143 @@ impl Bench<'_> {
                 Ok(pairs)
             })?;
             show(what, 1, seconds, found)?;
+        }
+        Ok(())
+    }
+
+    /// Documents of about so many bytes, from their text to what matches: read by the CPU, and by the device.
+    fn xml_text(&self, size: usize) -> Result<()> {
+        let count = self.cli.event_bytes / size as u64;
+        let texts: Vec<String> =
+            (0..count).into_par_iter().map(|number| dblp::document(1, number, size)).collect();
+        let all: usize = texts.iter().map(String::len).sum();
+        let mut set = TwigSet::default();
+        let kind = Twigs { nodes: 10, splits: 3, percent: 10 };
+        for query in twigs::xpath(256, kind, 1).map_err(|error| anyhow::anyhow!("{error}"))? {
+            set.add(&Twig::parse(&query)?)?;
+        }
+        println!("\nxml: 256 twigs of 10 nodes; {count} documents, {all} bytes");
+        // Batches: their text, and where each document begins.
+        let mut batches: Vec<(Vec<u8>, Vec<u32>)> = Vec::new();
+        for text in &texts {
+            if batches.last().is_none_or(|(batch, _)| batch.len() + text.len() > self.cli.xml_batch) {
+                batches.push((Vec::with_capacity(self.cli.xml_batch), Vec::new()));
+            }
+            let (batch, begins) = batches.last_mut().context("one was pushed")?;
+            begins.push(batch.len() as u32);
+            batch.extend_from_slice(text.as_bytes());
+        }
+        let show = |what: &str, threads: usize, seconds: f64, found: usize| -> Result<()> {
+            println!(
+                "  {what:24} {threads:3} threads {:10.3} ms {:9.1} MB/s {found:9} matches",
+                seconds * 1e3,
+                all as f64 / seconds / 1e6
+            );
+            self.record(&serde_json::json!({
+                "chart": "xml", "what": what, "threads": threads, "queries": 256, "documents": count, "size": size, "bytes": all,
+                "seconds": seconds, "matches": found, "machine": self.machine, "date": machine::now(),
+            }))
+        };
+        let cores = rayon::current_num_threads();
+        let (seconds, want) = self.time(|| {
+            let found = texts.par_iter().map_init(
+                || set.matcher(),
+                |matcher, text| {
+                    matcher.reset();
+                    xml::read(text, matcher)?;
+                    Ok(matcher.matches().count())
+                },
+            );
+            found.sum::<Result<usize>>()
+        })?;
+        show("cpu", cores, seconds, want)?;
+        let Some(cuda) = self.cuda else { return Ok(()) };
+        let (compiled, names) = (Compiled::of(&set), Names::of(&set));
+        let mut workers = Vec::new();
+        for _ in 0..cores {
+            workers.push((Encoder::new(&set), TwigStage::new(cuda.queue()?, &compiled)?));
+        }
+        let (seconds, found) = self.time(|| {
+            let chunks = texts.len().div_ceil(4 * cores);
+            let next = AtomicUsize::new(0);
+            std::thread::scope(|scope| {
+                let spawned: Vec<_> = (workers.iter_mut())
+                    .map(|(encoder, stage)| {
+                        let (texts, next, set) = (&texts, &next, &set);
+                        scope.spawn(move || -> Result<usize> {
+                            let mut found = 0;
+                            while let Some(chunk) =
+                                texts.chunks(chunks).nth(next.fetch_add(1, Ordering::Relaxed))
+                            {
+                                encoder.clear();
+                                for (number, text) in chunk.iter().enumerate() {
+                                    xml::read(text, encoder)?;
+                                    encoder.finish(number as u32);
+                                }
+                                let programs = encoder.programs();
+                                let matched = stage.run(TwigTasks {
+                                    ops: &programs.ops,
+                                    tasks: &programs.tasks,
+                                    merges: &programs.merges,
+                                    kept: programs.kept,
+                                })?;
+                                found += set.answers(&matched).len();
+                            }
+                            Ok(found)
+                        })
+                    })
+                    .collect();
+                spawned.into_iter().map(|worker| worker.join().expect("no panic")).sum()
+            })
+        })?;
+        ensure!(found == want, "the programs find {found}, not {want}");
+        show("gpu, read by the cpu", cores, seconds, found)?;
+        let mut locked = Vec::new();
+        for (text, begins) in &batches {
+            let mut buffer = cuda.host_buffer(text.len())?;
+            buffer.copy_from_slice(text);
+            locked.push((buffer, begins));
+        }
+        for workers in [1, 4, 8] {
+            let mut stages = Vec::new();
+            for _ in 0..workers {
+                stages.push(TwigXmlStage::new(cuda.queue()?, &compiled, &names)?);
+            }
+            let (seconds, found) = self.time(|| {
+                let next = AtomicUsize::new(0);
+                std::thread::scope(|scope| {
+                    let spawned: Vec<_> = (stages.iter_mut())
+                        .map(|stage| {
+                            let (locked, next, set) = (&locked, &next, &set);
+                            scope.spawn(move || -> Result<usize> {
+                                let mut found = 0;
+                                while let Some((text, begins)) =
+                                    locked.get(next.fetch_add(1, Ordering::Relaxed))
+                                {
+                                    let answer = stage.run(text, begins)?;
+                                    ensure!(
+                                        answer.unfit.is_empty(),
+                                        "{} documents are left",
+                                        answer.unfit.len()
+                                    );
+                                    found += set.answers(&answer.matched).len();
+                                }
+                                Ok(found)
+                            })
+                        })
+                        .collect();
+                    spawned.into_iter().map(|worker| worker.join().expect("no panic")).sum()
+                })
+            })?;
+            ensure!(found == want, "the device finds {found}, not {want}");
+            show("gpu", workers, seconds, found)?;
+            let (stage, (text, begins)) = (&mut stages[0], &locked[0]);
+            stage.device().start_timeline();
+            stage.run(text, begins)?;
+            let (kernels, total) = stage.device().take_timeline()?;
+            let kernels: Vec<String> =
+                kernels.iter().map(|kernel| format!("{} {:.3}", kernel.name, kernel.milliseconds)).collect();
+            println!("    one batch of {} bytes: {total:.3} ms; {}", text.len(), kernels.join(", "));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use warpath_shared::index::level::KindWrites;
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::tree::outline::StretchSum;
 use warpath_shared::units::{Depth, PartOffset};
+use warpath_shared::xml::XmlMap;
 
 use super::LANES;
 
@@ -23,6 +24,13 @@ impl Shuffle for u64 {
     #[inline(always)]
     fn map(self, read: impl Fn(u64) -> u64) -> Self {
         read(self)
+    }
+}
+
+impl Shuffle for XmlMap {
+    #[inline(always)]
+    fn map(self, read: impl Fn(u64) -> u64) -> Self {
+        Self(read(self.0))
     }
 }
 

@@ -46,7 +46,7 @@ macro_rules! modules {
 }
 
 /// All of them. A test holds them to `for_each_kernel!` and to the files.
-const MODULES: [KernelModule; 24] = modules![
+const MODULES: [KernelModule; 25] = modules![
     "index",
     "slots",
     "slots_loose",
@@ -68,6 +68,7 @@ const MODULES: [KernelModule; 24] = modules![
     "fsst_ladder",
     "fsst_match",
     "twig_ops",
+    "xml",
     "twig",
     "twig_seed",
     "copy"

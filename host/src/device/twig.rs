@@ -93,20 +93,40 @@ impl<A: Accelerator> GroupStage<A> {
     }
 
     /// Makes room for so many matches, and forgets those of before.
-    pub fn start(&mut self, device: &A, room: usize) -> Result<(), Error> {
+    fn start(&mut self, device: &A, room: usize) -> Result<(), Error> {
         self.room = room;
         self.matched.room(device, room)?;
         device.zero(self.count.room(device, 1)?, 0, 1)
     }
 
-    /// How many matches there are.
-    pub fn count(&self) -> &Slot<A, u32> {
-        &self.count
-    }
-
-    /// The matches.
-    pub fn matched(&self) -> &Slot<A, Matched> {
-        &self.matched
+    /// Runs what `launches` does, with room for so many matches, and copies these, and numbers of other arrays. Where there are more matches, it runs again, and there is more room from then on. Waits.
+    pub fn ask(
+        &mut self,
+        device: &A,
+        room: &mut usize,
+        found: &mut Vec<Matched>,
+        numbers: &mut [(&Slot<A, u32>, &mut [u32])],
+        mut launches: impl FnMut(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        loop {
+            self.start(device, *room)?;
+            launches(self)?;
+            let mut count = [0];
+            let mut downloads = Downloads::new(device);
+            downloads.add(&self.count, 0, &mut count)?;
+            for (from, to) in &mut *numbers {
+                downloads.add(from, 0, to)?;
+            }
+            downloads.run()?;
+            let count = count[0] as usize;
+            if count <= *room {
+                found.resize(count, Matched::default());
+                let mut downloads = Downloads::new(device);
+                downloads.add(&self.matched, 0, found)?;
+                return downloads.run();
+            }
+            *room = count + count / 4;
+        }
     }
 
     /// The arguments of a launch over tasks that keep something under so many numbers.
@@ -215,8 +235,7 @@ impl<A: Accelerator> TwigStage<A> {
 
     fn ask(&mut self, programs: &TwigTasks<'_>, found: &mut Vec<Matched>) -> Result<(), Error> {
         let Self { device, groups, ops, tasks, merges, room } = self;
-        loop {
-            groups.start(device, *room)?;
+        groups.ask(device, room, found, &mut [], |groups| {
             for (tasks, count) in [(&*tasks, programs.tasks.len()), (&*merges, programs.merges.len())] {
                 if count > 0 {
                     let ops = device.view(ops.get()?, programs.ops.len());
@@ -224,17 +243,8 @@ impl<A: Accelerator> TwigStage<A> {
                     launch::<A, TwigMatch>(device, &args)?;
                 }
             }
-            let mut count = [0];
-            device.download(groups.count().get()?, 0, &mut count)?;
-            let count = count[0] as usize;
-            if count <= *room {
-                found.resize(count, Matched::default());
-                let mut downloads = Downloads::new(device);
-                downloads.add(groups.matched(), 0, found)?;
-                return downloads.run();
-            }
-            *room = count + count / 4;
-        }
+            Ok(())
+        })
     }
 }
 

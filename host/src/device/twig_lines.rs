@@ -1,12 +1,11 @@
 //! Twigs asked of the records of a partition, all on a device but for records that are out of the ordinary.
 
 use warpath_shared::kernel::{TwigMatch, TwigOps, TwigOpsArgs};
-use warpath_shared::twig::dictionary::{Dictionary, Entry, TagPlace, TestList, ValueTest};
 use warpath_shared::twig::{Matched, Op, Task};
 
+use super::dictionary::DictionaryStage;
 use super::index::{IndexShape, IndexStage};
 use super::lines::Lines;
-use super::memory::Downloads;
 use super::tree::{TreeCut, TreeStage};
 use super::twig::GroupStage;
 use super::{Accelerator, Slot, launch};
@@ -46,15 +45,7 @@ pub struct TwigLinesStage<A: Accelerator> {
     index: IndexStage<A>,
     tree: TreeStage<A>,
     groups: GroupStage<A>,
-    entries: Slot<A, Entry>,
-    bytes: Slot<A, u8>,
-    tags: Slot<A, TagPlace>,
-    lists: Slot<A, TestList>,
-    tests: Slot<A, ValueTest>,
-    rows: Slot<A, u8>,
-    /// How many there are of each of these.
-    lens: [usize; 6],
-    tests_any: bool,
+    dictionary: DictionaryStage<A>,
     ops: Slot<A, Op>,
     tasks: Slot<A, Task>,
     unfit: Slot<A, u32>,
@@ -70,27 +61,13 @@ impl<A: Accelerator> TwigLinesStage<A> {
     /// # Errors
     /// [`Error::Device`].
     pub fn new(device: A, twigs: &Compiled, names: &Names) -> Result<Self, Error> {
-        let groups = GroupStage::new(&device, twigs)?;
+        let (groups, dictionary) = (GroupStage::new(&device, twigs)?, DictionaryStage::new(&device, names)?);
         let mut stage = Self {
             device,
             index: IndexStage::default(),
             tree: TreeStage::default(),
             groups,
-            entries: Slot::default(),
-            bytes: Slot::default(),
-            tags: Slot::default(),
-            lists: Slot::default(),
-            tests: Slot::default(),
-            rows: Slot::default(),
-            lens: [
-                names.entries.len(),
-                names.bytes.len(),
-                names.tags.len(),
-                names.lists.len(),
-                names.tests.len(),
-                names.rows.len(),
-            ],
-            tests_any: names.tests_any,
+            dictionary,
             ops: Slot::default(),
             tasks: Slot::default(),
             unfit: Slot::default(),
@@ -99,12 +76,6 @@ impl<A: Accelerator> TwigLinesStage<A> {
             ops_a_node: OPS_A_NODE,
         };
         let device = &stage.device;
-        device.upload(stage.entries.room(device, names.entries.len())?, 0, &names.entries)?;
-        device.upload(stage.bytes.room(device, names.bytes.len())?, 0, &names.bytes)?;
-        device.upload(stage.tags.room(device, names.tags.len())?, 0, &names.tags)?;
-        device.upload(stage.lists.room(device, names.lists.len())?, 0, &names.lists)?;
-        device.upload(stage.tests.room(device, names.tests.len())?, 0, &names.tests)?;
-        device.upload(stage.rows.room(device, names.rows.len())?, 0, &names.rows)?;
         stage.unfit.room(device, UNFIT)?;
         stage.unfit_count.room(device, 1)?;
         Ok(stage)
@@ -190,15 +161,7 @@ impl<A: Accelerator> TwigLinesStage<A> {
         let indexed = self.index.indexed(device, shape)?;
         let args = TwigOpsArgs {
             trees: self.tree.trees(device, &indexed, nodes)?,
-            dictionary: Dictionary {
-                entries: device.view(self.entries.get()?, self.lens[0]),
-                bytes: device.view(self.bytes.get()?, self.lens[1]),
-                tags: device.view(self.tags.get()?, self.lens[2]),
-                lists: device.view(self.lists.get()?, self.lens[3]),
-                tests: device.view(self.tests.get()?, self.lens[4]),
-                rows: device.view(self.rows.get()?, self.lens[5]),
-                tests_any: u64::from(self.tests_any),
-            },
+            dictionary: self.dictionary.view(device)?,
             ops: device.view_mut(self.ops.get_mut()?, ops),
             tasks: device.view_mut(self.tasks.get_mut()?, shape.lines),
             unfit: device.view_mut(self.unfit.get_mut()?, UNFIT),
@@ -207,29 +170,12 @@ impl<A: Accelerator> TwigLinesStage<A> {
         };
         launch::<A, TwigOps>(device, &args)?;
         self.room = self.room.max(bytes / BYTES_OF_A_MATCH);
-        loop {
-            self.groups.start(device, self.room)?;
-            let args = self.groups.args(
-                device,
-                device.view(self.ops.get()?, ops),
-                device.view(self.tasks.get()?, shape.lines),
-                0,
-            )?;
-            launch::<A, TwigMatch>(device, &args)?;
-            let (mut count, mut unfit) = ([0], [0]);
-            let mut downloads = Downloads::new(device);
-            downloads.add(self.groups.count(), 0, &mut count)?;
-            downloads.add(&self.unfit_count, 0, &mut unfit)?;
-            downloads.run()?;
-            let count = count[0] as usize;
-            if count <= self.room {
-                matched.resize(count, Matched::default());
-                let mut downloads = Downloads::new(device);
-                downloads.add(self.groups.matched(), 0, matched)?;
-                downloads.run()?;
-                return Ok(unfit[0] as usize);
-            }
-            self.room = count + count / 4;
-        }
+        let (ops, lines) = (device.view(self.ops.get()?, ops), device.view(self.tasks.get()?, shape.lines));
+        let mut unfit = [0];
+        let numbers = &mut [(&self.unfit_count, &mut unfit[..])];
+        self.groups.ask(device, &mut self.room, matched, numbers, |groups| {
+            launch::<A, TwigMatch>(device, &groups.args(device, ops, lines, 0)?)
+        })?;
+        Ok(unfit[0] as usize)
     }
 }

@@ -1,9 +1,9 @@
-//! Names and values that twigs ask of JSON, in the arrays of a device's [`Dictionary`](warpath_shared::twig::dictionary::Dictionary).
+//! Names and values that twigs ask for, in the arrays of a device's [`Dictionary`](warpath_shared::twig::dictionary::Dictionary).
 
 use warpath_shared::ir::relation;
 use warpath_shared::twig::NONE;
 use warpath_shared::twig::dictionary::{
-    Entry, Hash, NAMES, TagPlace, TestList, ValueTest as DeviceTest, kind,
+    ATTRIBUTES, Entry, Hash, NAMES, TagPlace, TestList, ValueTest as DeviceTest, kind,
 };
 
 use super::rows::RowIx;
@@ -26,8 +26,8 @@ pub struct Names {
     pub tests: Vec<DeviceTest>,
     /// What rows have.
     pub rows: Vec<u8>,
-    /// Whether nodes `*` have tests.
-    pub tests_any: bool,
+    /// Whether nodes `*` have tests, bit 0, and nodes `@*`, bit 1.
+    pub tests_any: u64,
 }
 
 impl Names {
@@ -36,15 +36,17 @@ impl Names {
     pub fn of(set: &TwigSet) -> Self {
         let mut names = Self::default();
         let mut entries: Vec<(u32, &[u8], u32)> = Vec::new();
-        let [any, _] = &set.any;
-        names.tests_any = any.is_some();
         let none = Values::default();
-        names.list(any.as_deref().unwrap_or(&none), &mut entries);
+        for (kind, any) in set.any.iter().enumerate() {
+            names.tests_any |= u64::from(any.is_some()) << kind;
+            names.list(any.as_deref().unwrap_or(&none), &mut entries);
+        }
         for tag in &set.tags {
             let tests = tag.values.as_ref().map_or(NONE, |values| names.list(values, &mut entries));
             names.tags.push(TagPlace { row: tag.row.unwrap_or(NONE), tests });
         }
         entries.extend(set.elements().map(|(name, tag)| (NAMES, name, tag)));
+        entries.extend(set.attributes().map(|(name, tag)| (ATTRIBUTES, name, tag)));
         // Half of it stays empty, so that what is not there is soon found out.
         names.entries = vec![Entry::default(); (2 * entries.len() + 1).next_power_of_two()];
         for (of, key, value) in entries {

@@ -309,6 +309,11 @@ impl TwigSet {
         self.elements.iter().map(|(name, tag)| (&**name, *tag))
     }
 
+    /// The same of attributes.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (&[u8], TagIx)> {
+        self.attributes.iter().map(|(name, tag)| (&**name, *tag))
+    }
+
     /// What nodes of this name are called, for [`TwigMatcher::open_tag`]. As long as no twig is added.
     #[inline]
     #[must_use]

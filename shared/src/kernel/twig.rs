@@ -52,16 +52,17 @@ unsafe impl Kernel for TwigOps {
         sizes.at_least("operations ≥ room × (nodes + lines)", args.ops.len(), ops)?;
         sizes.at_least("2³² > operations", u32::MAX as usize, ops)?;
         sizes.equal("tasks = lines", args.tasks.len(), lines)?;
-        sizes.holds(
-            "entries = 2ⁿ",
-            args.dictionary.entries.len().is_power_of_two(),
-            args.dictionary.entries.len(),
-            0,
-        )?;
-        sizes.at_least("names ≥ 1", args.dictionary.tags.len(), 1)?;
-        sizes.at_least("lists ≥ 1", args.dictionary.lists.len(), 1)?;
-        sizes.at_least("rows ≥ 1", args.dictionary.rows.len(), 1)?;
+        args.dictionary.check(&sizes)?;
         sizes.equal("count = 1", args.unfit_count.len(), 1)
+    }
+}
+
+impl Dictionary<'_> {
+    pub(super) fn check(&self, sizes: &Sizes) -> Result<(), SizeError> {
+        sizes.holds("entries = 2ⁿ", self.entries.len().is_power_of_two(), self.entries.len(), 0)?;
+        sizes.at_least("names ≥ 2", self.tags.len(), 2)?;
+        sizes.at_least("lists ≥ 2", self.lists.len(), 2)?;
+        sizes.at_least("rows ≥ 2", self.rows.len(), 2)
     }
 }
 

@@ -12,6 +12,8 @@ use crate::view::View;
 
 /// What an entry is of: of names 0, of strings and numbers that list `i` of tests asks for `2 i + 1` and `2 i + 2`.
 pub const NAMES: u32 = 0;
+/// The same: of names of attributes.
+pub const ATTRIBUTES: u32 = NONE - 1;
 
 /// An entry. 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +39,7 @@ impl Default for Entry {
     }
 }
 
-/// What a name stands for. Numbers 0: names that no twig has.
+/// What a name stands for. Numbers 0 and 1: names that no twig has, of elements and of attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct TagPlace {
@@ -103,13 +105,13 @@ pub struct Dictionary<'a> {
     pub bytes: View<'a, u8>,
     /// What names stand for.
     pub tags: View<'a, TagPlace>,
-    /// Lists of tests. The first is of `*`.
+    /// Lists of tests. The first is of `*`, the second of `@*`.
     pub lists: View<'a, TestList>,
     /// Tests.
     pub tests: View<'a, ValueTest>,
     /// Whether a row has nodes without others below them, bit 0, and with, bit 1.
     pub rows: View<'a, u8>,
-    /// 1 if nodes `*` have tests of their values, and 0 else.
+    /// Whether nodes `*` have tests of their values, bit 0, and nodes `@*`, bit 1.
     pub tests_any: u64,
 }
 
@@ -162,6 +164,34 @@ impl<T: Text> Key for StringKey<'_, T> {
     }
 }
 
+/// A stretch of a text, as it is.
+struct PlainKey<'a> {
+    text: View<'a, u8>,
+    start: u32,
+    end: u32,
+}
+
+impl Key for PlainKey<'_> {
+    #[inline(always)]
+    fn tell(&self, mut byte: impl FnMut(u8)) {
+        let mut at = self.start;
+        while at < self.end {
+            byte(self.text.get(at as usize));
+            at += 1;
+        }
+    }
+}
+
+/// No text: where all that is read are literals.
+struct Nothing;
+
+impl Text for Nothing {
+    #[inline(always)]
+    fn byte(&self, _at: u32) -> u8 {
+        0
+    }
+}
+
 /// What may be a number in a text: equal numbers have the same bytes, and others do not.
 struct NumberKey<'a, T> {
     reader: Reader<'a, T>,
@@ -187,6 +217,12 @@ impl<'a> Dictionary<'a> {
     /// Looks a key up.
     #[inline(always)]
     fn find(&self, of: u32, key: &impl Key) -> u32 {
+        self.find_hash(of, key).0
+    }
+
+    /// The same, with the hash.
+    #[inline(always)]
+    fn find_hash(&self, of: u32, key: &impl Key) -> (u32, u32) {
         let mut hash = Hash::new(of);
         key.tell(|byte| hash.push(byte));
         let hash = hash.get();
@@ -195,7 +231,7 @@ impl<'a> Dictionary<'a> {
         loop {
             let entry = self.entries.get(at as usize);
             if entry.of == NONE {
-                return NONE;
+                return (NONE, hash);
             }
             if entry.of == of && entry.hash == hash {
                 let (mut i, mut is_equal) = (0, true);
@@ -204,7 +240,7 @@ impl<'a> Dictionary<'a> {
                     i += 1;
                 });
                 if is_equal && i == entry.len {
-                    return entry.value;
+                    return (entry.value, hash);
                 }
             }
             at = (at + 1) & last;
@@ -217,6 +253,65 @@ impl<'a> Dictionary<'a> {
         let reader = Reader::text(text, self.bytes);
         let found = self.find(NAMES, &StringKey { reader, start: name.start() + 1, end: name.end - 1 });
         if found == NONE { 0 } else { found }
+    }
+
+    /// What a name in a text of XML is called, of [`NAMES`] or [`ATTRIBUTES`], and its hash.
+    #[inline(always)]
+    pub fn name(&self, of: u32, text: View<'_, u8>, start: u32, end: u32) -> (u32, u32) {
+        let (found, hash) = self.find_hash(of, &PlainKey { text, start, end });
+        (if found == NONE { (of == ATTRIBUTES) as u32 } else { found }, hash)
+    }
+
+    /// Tells the rows of a list whose tests a text of XML passes: as it is, and as a number, if it is spelt like one but for white space around it.
+    #[inline(always)]
+    pub fn passed_text(&self, list: u32, text: View<'a, u8>, start: u32, end: u32, mut row: impl FnMut(u32)) {
+        let tests = self.lists.get(list as usize);
+        let (mut first, mut last) = (start, end);
+        while first < last && text.get(first as usize).is_ascii_whitespace() {
+            first += 1;
+        }
+        while first < last && text.get(last as usize - 1).is_ascii_whitespace() {
+            last -= 1;
+        }
+        if tests.looked_up & 1 != 0 {
+            let found = self.find(2 * list + 1, &PlainKey { text, start, end });
+            if found != NONE {
+                row(found);
+            }
+        }
+        let reader = Reader::literal(&Nothing, text);
+        if tests.looked_up & 2 != 0 {
+            let found = self.find(2 * list + 2, &NumberKey { reader, start: first, end: last });
+            if found != NONE {
+                row(found);
+            }
+        }
+        let literals = Reader::literal(&Nothing, self.bytes);
+        let (mut at, mut holds) = (tests.begin, true);
+        while at < tests.end {
+            let test = self.tests.get(at as usize);
+            if holds {
+                let of = test.at + test.len;
+                let related = if test.kind == kind::STRING {
+                    relate_strings(reader.decode(start, end), literals.decode(test.at, of))
+                } else if test.kind == kind::NUMBER {
+                    match (Decimal::read(reader, first, last), Decimal::read(literals, test.at, of)) {
+                        (Some(number), Some(literal)) => relate_numbers(number, literal),
+                        _ => 0,
+                    }
+                } else {
+                    0
+                };
+                holds = related & test.relation != 0;
+            }
+            if test.row != NONE {
+                if holds {
+                    row(test.row);
+                }
+                holds = true;
+            }
+            at += 1;
+        }
     }
 
     /// Tells the rows of a list whose tests a value passes.

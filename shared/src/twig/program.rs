@@ -88,7 +88,7 @@ fn rows<T: Text>(
         list = tag.tests;
     }
     // Behind the tests of the name those of `*`.
-    let mut left = 1 + dictionary.tests_any;
+    let mut left = 1 + (dictionary.tests_any & 1);
     while left > 0 {
         if list != NONE {
             dictionary.passed(list, text, value, &mut row);

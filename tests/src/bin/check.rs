@@ -6,6 +6,7 @@
 //! check --device cuda --bitmaps ROUNDS
 //! check --device cuda --strings ROUNDS
 //! check --device cuda --twigs ROUNDS
+//! check --device cuda --xml ROUNDS
 //! ```
 //!
 //! SHAPE is twitter, walmart or bestbuy; the folder of `--conformance` has `cts.json`, the JSONPath compliance test suite, and
@@ -31,7 +32,7 @@ use warpath_tests::results;
 use warpath_tests::strict;
 use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
-use warpath_tests::{bitmaps, conformance, fsst_match, twig_streams, twigs};
+use warpath_tests::{bitmaps, conformance, fsst_match, twig_streams, twigs, xml};
 
 /// GpJSON's six queries, two that say in RFC 9535's terms what its filters mean, and some of the rest of the grammar.
 const FIELD_QUERIES: [(&str, &[&str]); 11] = [
@@ -53,7 +54,7 @@ const PARTITIONS: [usize; 4] = [1 << 20, 7 << 20, 64 << 20, 1 << 30];
 
 fn main() -> Result<()> {
     let mut device = DeviceChoice::Cpu;
-    let mut twig_rounds: Option<usize> = None;
+    let (mut twig_rounds, mut xml_rounds): (Option<usize>, Option<usize>) = (None, None);
     let (mut run_suite, mut conformance, mut bitmaps, mut strings, mut files) =
         (true, None, None, None, Vec::new());
     let mut args = std::env::args().skip(1);
@@ -68,6 +69,9 @@ fn main() -> Result<()> {
             }
             "--twigs" => {
                 twig_rounds = Some(args.next().context("--twigs ROUNDS")?.parse()?);
+            }
+            "--xml" => {
+                xml_rounds = Some(args.next().context("--xml ROUNDS")?.parse()?);
             }
             "--conformance" => {
                 conformance = Some(PathBuf::from(args.next().context("--conformance FOLDER")?));
@@ -101,6 +105,10 @@ fn main() -> Result<()> {
         twigs::suite(&cuda, 1, rounds, (60, 20))?;
         let pipeline: Arc<dyn Backend> = Arc::new(Pipeline::new(cuda)?);
         return twig_streams::streams(&pipeline, 1, rounds);
+    }
+    if let (Some(rounds), DeviceChoice::Cuda(number)) = (xml_rounds, &device) {
+        println!("{:?}", xml::suite(&warpath::cuda::Cuda::new(*number)?, 1, rounds, (60, 2000))?);
+        return Ok(());
     }
     if run_suite {
         let numbers = match &device {
@@ -140,6 +148,11 @@ fn main() -> Result<()> {
             step("subscriptions of streams", || {
                 let pipeline: Arc<dyn Backend> = pipeline.clone();
                 twig_streams::streams(&pipeline, 2, 100)
+            })?;
+            step("twigs of XML", || {
+                let tally = xml::suite(&cuda, 1, 40, (60, 3000))?;
+                println!("    {tally:?}");
+                Ok(())
             })?;
             step("bitmaps of bins, by a maker", || {
                 bitmaps::index::check_makers(&cuda, &mut Rng::new(3), 5_000_000)

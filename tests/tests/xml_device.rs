@@ -1,0 +1,308 @@
+//! XML that a device reads, emulated: held to the reader and the matcher on the CPU.
+
+use warpath::device::{Accelerator as _, TwigXmlStage};
+use warpath::twig::TwigSet;
+use warpath::twig::encode::Compiled;
+use warpath::twig::names::Names;
+use warpath_tests::emulated::Emulated;
+use warpath_tests::random::Rng;
+use warpath_tests::xml::{self, BIBLIOGRAPHY};
+
+fn stage(set: &TwigSet) -> TwigXmlStage<Emulated> {
+    let device = Emulated::default().queue().unwrap();
+    TwigXmlStage::new(device, &Compiled::of(set), &Names::of(set)).unwrap()
+}
+
+/// Documents with all that XML has, and what is left of them when bytes are changed.
+#[test]
+fn documents_are_read_as_the_cpu_reads_them() {
+    let tally = xml::suite(&Emulated::default(), 1, 12, (30, 300)).unwrap();
+    println!("{tally:?}");
+    assert!(tally.fit > tally.documents / 4 && tally.fit < tally.good, "{tally:?}");
+    assert!(tally.matches > tally.fit, "{tally:?}");
+}
+
+/// Where nothing is out of the ordinary, nothing is left to the host.
+#[test]
+fn ordinary_documents_are_not_left_to_the_host() {
+    let mut rng = Rng::new(3);
+    let set = xml::set(BIBLIOGRAPHY).unwrap();
+    let documents: Vec<String> =
+        (0..60).map(|number| xml::bibliography(&mut rng, [1, 3, 10, 40][number % 4])).collect();
+    let (tally, unfit) = xml::check(&mut stage(&set), &set, &documents).unwrap();
+    assert_eq!((tally.fit, unfit.len()), (documents.len(), 0));
+    assert!(tally.matches > 200, "{tally:?}");
+}
+
+/// Each of these at every place of a word, between others: what the CPU takes is answered, and what it does not take is left, with some of what it takes.
+#[test]
+fn cases_are_read_at_every_place_of_a_word() {
+    let good = [
+        "<a/>",
+        "<a />",
+        "<a></a>",
+        "<a\n></a\t>",
+        " \r\n\t<a/> \n",
+        "<a>x</a><!-- e --><?p?>\n",
+        "<?xml version='1.0'?><!DOCTYPE a SYSTEM 'a[>.dtd'><a/>",
+        "<!DOCTYPE a PUBLIC \"'>\" '<\">'><a/>",
+        "<!-- a -- > - --><a/>",
+        "<a><!DOCTYPE b><?xml version='1'?></a><!DOCTYPE c '>'>",
+        "<a>\u{e9}<b/>\u{20ac}</a>",
+        "<!----><a/>",
+        "<a><!-- > -- ] ?> --></a>",
+        "<a><![CDATA[]]></a>",
+        "<a><![CDATA[]]]]></a>",
+        "<a><![CDATA[</a> & ]] > --> ]>]]></a>",
+        "<a><?p?></a>",
+        "<a><?p ? > -->?></a>",
+        "<a b='1' c = \"2\"\td\n=\n'>/>'/>",
+        "<a b='\"' c=\"'\">\"'</a>",
+        "<a b='<'/>",
+        "<a c='&x;&'/>",
+        "<a>&lt;&gt;&amp;&quot;&apos;&#1;&#x20ac;&#55295;&#xD7FF;</a>",
+        "<a>> ]]> --> ?> \" ' = /</a>",
+        "<é ü='ß'>😀€</é>",
+        "<a.b-c:d_1/>",
+        "<_><:/></_>",
+        "<a><b><c/>x<c></c>y</b>\n</a>",
+        "<a>0.1</a>",
+        "<a b='0.1'/>",
+        "<a>\u{7f}\u{1}\u{0}\u{fffd}\u{10ffff}</a>",
+    ];
+    let left = [
+        "",
+        " ",
+        "x",
+        "<a>",
+        "</a>",
+        "<a",
+        "<",
+        "<!",
+        "<!-",
+        "<a/><a/>",
+        "<a/>x",
+        "x<a/>",
+        "<a/>&#32;",
+        "<a></b>",
+        "<ab></ac>",
+        "<abc></ab>",
+        "<a b='1' b=\"2\"/>",
+        "<a b='1'c='2'/>",
+        "<a b/>",
+        "<a b=/>",
+        "<a b=1/>",
+        "<a =''/>",
+        "<a b c=''/>",
+        "<a b==''/>",
+        "<a b=''''/>",
+        "<a / >",
+        "<a//>",
+        "< a/>",
+        "<1/>",
+        "<a><</a>",
+        "<a <b>/>",
+        "<a></a b=''>",
+        "<a></ a>",
+        "<a></a/>",
+        "<a>&</a>",
+        "<a>&x;</a>",
+        "<a>&amp</a>",
+        "<a>&#0;</a>",
+        "<a>&#xD800;</a>",
+        "<a>&#x110000;</a>",
+        "<a>&#4294967297;</a>",
+        "<a>&#-1;</a>",
+        "<a>&#;</a>",
+        "<a>&#x;</a>",
+        "<a>&#xg;</a>",
+        "<a>&#a;</a>",
+        "<!--><a/>",
+        "<!---><a/>",
+        "<!- --><a/>",
+        "<![CDATA[x]]><a/>",
+        "<a><![CDATX[x]]></a>",
+        "<a><![CDATA[x]]</a>",
+        "<?><a/>",
+        "<??><a/>",
+        "<? p?><a/>",
+        "<!DOCTYPE><a/>",
+        "<!DOCTYPE ><a/>",
+        "<!DOCTYPEa><a/>",
+        "<!doctype a><a/>",
+        "<!ELEMENT a><a/>",
+        "<!DOCTYPE a [<!ENTITY e '>'>]><a/>",
+        "<!DOCTYPE a '><a/>",
+        "\u{feff}<a/>",
+        "<a b='>'",
+        "<a b='",
+        "<a><b></a></b>",
+    ];
+    let set = xml::set(["/a", "//a[b]", "//@b", "//*[c]/c", "/a/b/c", "//@*", "//_"]).unwrap();
+    let mut stage = stage(&set);
+    for place in 0..64 {
+        let mut documents: Vec<&[u8]> = vec![&[b' '; 64][..place]];
+        let mut want = vec![0];
+        // Each sort between the other, and the second behind itself.
+        for (number, left) in left.iter().enumerate() {
+            documents.push(good[number % good.len()].as_bytes());
+            want.push(documents.len() as u32);
+            documents.push(left.as_bytes());
+        }
+        for left in left {
+            want.push(documents.len() as u32);
+            documents.push(left.as_bytes());
+        }
+        let (_, unfit) = xml::check(&mut stage, &set, &documents).unwrap();
+        let differs = |number: &&u32| unfit.contains(number) != want.contains(number);
+        let first = unfit.iter().chain(&want).find(differs);
+        assert!(
+            unfit == want,
+            "{:?}",
+            first.map(|number| String::from_utf8_lossy(documents[*number as usize]))
+        );
+    }
+}
+
+/// A character of which each of two documents has a part is no character, and each byte that is none is found.
+#[test]
+fn what_is_no_utf8_is_left_to_the_host() {
+    let set = xml::set(["//a"]).unwrap();
+    let mut stage = stage(&set);
+    let ends: [&[u8]; 8] = [
+        b"<a>\xff</a>",
+        b"<a>\xc3</a>",
+        b"<a>\xa9</a>",
+        b"<a b='\xe2\x82'/>",
+        b"<\xc3/>",
+        b"<a/><!--\xf0\x9f\x98-->",
+        b"<a/>\xc3",
+        b"<a/><!--\xe2\x82",
+    ];
+    for place in 0..64 {
+        let mut documents: Vec<&[u8]> = vec![&[b' '; 64][..place]];
+        for end in ends {
+            documents.extend([b"<a/>", end]);
+        }
+        documents.push(b"\xac<a/>");
+        let (tally, unfit) = xml::check(&mut stage, &set, &documents).unwrap();
+        // One is behind half a character, and left with it.
+        assert_eq!((tally.good, tally.fit, unfit.len()), (ends.len(), ends.len() - 1, ends.len() + 3));
+    }
+}
+
+/// What is tested is known to the last byte, or left to the host.
+#[test]
+fn values_are_tested_as_the_cpu_tests_them() {
+    let queries = [
+        "//a[. = 'x']",
+        "//a[. = 0.1]",
+        "//a[. >= 0]",
+        "//a[. != 'x']",
+        "//@b[. = 'x']",
+        "//@b[. > 1]",
+        "//a[@b = '']",
+        "//a[. = '']",
+        "//*[. = 'é']",
+        "//@*[. <= 'b']",
+        "//a[. < 1e2]",
+        "//a[. = 'x\\y']",
+    ];
+    let set = xml::set(queries).unwrap();
+    let values = [
+        "",
+        "x",
+        "0.1",
+        "1e-1",
+        " 0.10\n",
+        "+1",
+        "-0",
+        "5",
+        "99.99",
+        "é",
+        "b",
+        "a\\u0062",
+        "x\\y",
+        "10",
+        "9999999999999999999999",
+        "\u{c}7\u{c}",
+        "0x1",
+        "1.",
+        ".5",
+        "\t",
+    ];
+    let mut documents = Vec::new();
+    for value in values {
+        documents.push(format!("<a>{value}</a>"));
+        documents.push(format!("<a b='{value}'/>"));
+        documents.push(format!("<a><![CDATA[{value}]]></a>"));
+        documents.push(format!("<a><b/>{value}<b b=\"{value}\"/></a>"));
+        documents.push(format!("<a><!-- -->{value}<?p?></a>"));
+    }
+    let fit = documents.len();
+    // White space in an attribute's value is another's; what is in parts is not put together.
+    let others =
+        ["<a b='a\tb'/>", "<a>x&lt;</a>", "<a b='&#120;'/>", "<a>x<b/>y</a>", "<a>x<![CDATA[y]]></a>"];
+    documents.extend(others.iter().map(|text| (*text).to_owned()));
+    let (tally, unfit) = xml::check(&mut stage(&set), &set, &documents).unwrap();
+    // Three of the values have white space, in two attributes each.
+    assert_eq!((tally.fit, unfit.len()), (fit - 6, others.len() + 6));
+    assert!((fit..documents.len()).all(|number| unfit.contains(&(number as u32))));
+}
+
+/// What is large, deep or passes very much: there comes to be room, or the host is told.
+#[test]
+fn there_comes_to_be_room() {
+    let tests = (1..30).map(|number| format!("//a[. > {number}]"));
+    let set = xml::set(
+        ["//a", "//a/a", "//@b", "/a//a[@b]", "//*", "//@*"].map(str::to_owned).into_iter().chain(tests),
+    );
+    let set = set.unwrap();
+    let mut stage = stage(&set);
+    let nested = |levels: usize| format!("{}{}", "<a>".repeat(levels), "</a>".repeat(levels));
+    let attributes = |count: usize| {
+        let attributes: String = (0..count).map(|number| format!(" b{number}=''")).collect();
+        format!("<a{attributes}/>")
+    };
+    // More events than a text has on average, more operations than an event has, and many matches.
+    let dense = format!("<a>{}</a>", "<a>70</a>".repeat(2000));
+    let (tally, unfit) = xml::check(&mut stage, &set, &[dense.clone(), nested(17), dense]).unwrap();
+    assert_eq!((tally.fit, unfit), (3, vec![]));
+    // Levels are those that are entered.
+    let documents = [
+        nested(16),
+        nested(18),
+        nested(400),
+        attributes(64),
+        attributes(65),
+        format!("<{}/>", "n".repeat(20_000)),
+        format!("<a>{}</a>", "x".repeat(20_000)),
+        format!("<b>{}</b>", "x".repeat(20_000)),
+        format!("<a{}/>", " ".repeat(20_000)),
+        format!("<a/>{}", " ".repeat(20_000)),
+        format!("<b>{}</b>", "<c/>".repeat(40_000)),
+        format!("<b c='{}'/>", "<".repeat(20_000)),
+    ];
+    let (tally, unfit) = xml::check(&mut stage, &set, &documents).unwrap();
+    assert_eq!((tally.good, unfit), (documents.len(), vec![1, 2, 4, 5, 6, 8, 9, 10]));
+}
+
+/// No twigs, no documents, no text, and documents that are none.
+#[test]
+fn batches_may_be_empty() {
+    let set = TwigSet::default();
+    let mut none = stage(&set);
+    assert_eq!(none.run(b"<a/><b>", &[0, 4]).unwrap().unfit, [1]);
+    assert_eq!(none.run(b"", &[]).unwrap().unfit.len(), 0);
+    assert_eq!(none.run(b"", &[0, 0]).unwrap().unfit, [0, 1]);
+    let mut one = stage(&xml::set(["/a"]).unwrap());
+    // What is before the first is no document's.
+    let answer = one.run(b"<<a/>", &[1]).unwrap();
+    assert_eq!((answer.unfit.len(), answer.matched.len()), (0, 1));
+    assert!(one.run(b"<a/>", &[0, 5]).is_err() && one.run(b"<a/>", &[3, 1]).is_err());
+    // So many that each is one thread's.
+    let many: Vec<&[u8]> = [&b"<a/>"[..], b"<b/>", b"</a>"].into_iter().cycle().take(40_000).collect();
+    let set = xml::set(["/a"]).unwrap();
+    let (tally, unfit) = xml::check(&mut one, &set, &many).unwrap();
+    assert_eq!((tally.matches, unfit.len()), (13_334, 13_333));
+}
