@@ -33,7 +33,7 @@ pub(crate) use source::Opened;
 pub use source::Source;
 
 /// UTF-8's byte order mark: no part of the text where an input begins with it (RFC 8259 section 8.1).
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The text of a partition: whole lines of one input, whose last line may lack its newline.
 #[derive(Debug)]

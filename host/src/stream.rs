@@ -358,10 +358,10 @@ impl Answers {
     /// Takes what workers have done.
     fn take(&mut self, mut done: Done<Answer>) {
         let step = match &mut self.conductor {
-            None => Ok(Step::Given(std::mem::take(&mut done.texts))),
+            None => Ok(Step::Given(std::mem::take(&mut done.answered.texts))),
             Some(conductor) => conductor.take(&mut done),
         };
-        (self.error, self.origin) = (done.error, done.origin);
+        (self.error, self.origin) = (done.answered.error, done.origin);
         match step {
             Ok(Step::Held) => {}
             Ok(Step::Given(texts)) => self.texts = texts,
@@ -425,7 +425,7 @@ impl Iterator for Answers {
             }
             let workers = self.workers.as_ref().filter(|_| !std::mem::take(&mut self.surveyed));
             match workers.map_or(Next::End, Workers::next) {
-                Next::Done(done) => self.take(done),
+                Next::Done(done) => self.take(*done),
                 Next::End => match self.conductor.as_mut().and_then(|conductor| conductor.advance()) {
                     Some(Ok(workers)) => self.go_on(workers),
                     Some(Err(error)) => self.error = Some(error),

@@ -8,7 +8,7 @@ use warpath_shared::kernel::{
     CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, NamesCount,
     NamesFill, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact,
     StrictCheck, StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords,
-    TreeCount, TreeFill, TwigMatch, TwigOps,
+    TreeCount, TreeFill, TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -435,7 +435,9 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
         let lines = format!("{}, and if lines are long {}", LineStates::NAME, LineScan::NAME);
         let index = format!("{}: string bitmap; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
-        let (programs, twigs) = (TwigOps::NAME, TwigMatch::NAME);
+        let programs = TwigOps::NAME;
+        let asks = format!("{}: all subscriptions at once, by a bit for each node", TwigMatch::NAME);
+        let asks = Stage::new("device", "twigs", asks);
         match documents {
             Documents::Ndjson => vec![
                 Stage::new("device", "lines", lines),
@@ -443,27 +445,28 @@ impl<A: Accelerator> Backend for Pipeline<A> {
                 trees_stage(),
                 Stage::new("cpu", "faults", "the lines that the kernels suspect, if there are any"),
                 Stage::new("device", "programs", format!("{programs}: each record as operations on twigs")),
-                Stage::new(
-                    "device",
-                    "twigs",
-                    format!("{twigs}: all subscriptions at once, by a bit for each node"),
-                ),
+                asks,
                 Stage::new("cpu", "twigs", "records deeper than 16 levels, or that pass very many tests"),
             ],
-            Documents::Json | Documents::Xml => {
-                let read =
-                    if documents == Documents::Json { "tree" } else { "elements, attributes and text" };
-                let twigs = format!("{twigs}: all subscriptions at once, large documents in parts");
+            Documents::Xml => {
+                let kernels = [XmlStates::NAME, XmlEvents::NAME, XmlNodes::NAME].join(", ");
+                let ops = XmlOps::NAME;
+                let small = format!("{kernels}: tags, attributes and text of documents up to 128 KiB");
+                let others =
+                    "other documents, and those in which anything is out of the ordinary (every worker)";
                 vec![
-                    Stage::new(
-                        "cpu",
-                        "programs",
-                        format!("the {read} of each document as operations on twigs (every worker)"),
-                    ),
-                    Stage::new("device", "twigs", twigs),
+                    Stage::new("device", "xml", small),
+                    Stage::new("device", "programs", format!("{ops}: each document as operations on twigs")),
+                    Stage::new("cpu", "programs", others),
+                    asks,
                     Stage::new("cpu", "twigs", "documents deeper than 16 levels"),
                 ]
             }
+            Documents::Json => vec![
+                Stage::new("cpu", "programs", "each document as operations on twigs (every worker)"),
+                asks,
+                Stage::new("cpu", "twigs", "documents deeper than 16 levels"),
+            ],
         }
     }
 

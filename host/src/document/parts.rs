@@ -138,8 +138,8 @@ impl Parts {
     /// Reads the elements of a part, a line each. All parts before it must be read by others, or have been.
     pub fn read(&self, number: u64, buffers: &Arc<Buffers>) -> Cut {
         match self.try_read(number, buffers) {
-            Ok((text, note)) => Cut { texts: text.into_iter().collect(), error: None, note: Some(note) },
-            Err(error) => Cut { texts: Vec::new(), error: Some(error), note: None },
+            Ok((text, note)) => Cut { texts: text.into_iter().collect(), note: Some(note), ..Cut::default() },
+            Err(error) => Cut { error: Some(error), ..Cut::default() },
         }
     }
 

@@ -75,6 +75,8 @@ fn shorter() -> io::Error {
 pub(crate) struct Cut {
     /// Its lines: none where it owns none, and more than one text only where one could not hold them all.
     pub texts: Vec<Text>,
+    /// Of which inputs these are, if each is one of its own.
+    pub names: Vec<Arc<str>>,
     /// Why what comes behind them could not be read.
     pub error: Option<Error>,
     /// What there is to say of it as a part of a document, if it is one.
@@ -84,7 +86,7 @@ pub(crate) struct Cut {
 impl Cut {
     /// Some texts, and why there is no more.
     fn new(texts: Vec<Text>, error: Option<Error>) -> Self {
-        Self { texts, error, note: None }
+        Self { texts, error, ..Self::default() }
     }
 }
 

@@ -35,6 +35,20 @@ pub(super) trait Ask: Send + Sync + 'static {
         surveyed: bool,
     ) -> Result<Self::Answer, Error>;
 
+    /// Asks texts one after the other, or all together, and tells the answers in order, up to an error.
+    fn ask_all<'a>(
+        &'a self,
+        (number, worker): (usize, &mut Option<Self::Worker<'a>>),
+        texts: &mut [Text],
+        surveyed: bool,
+        answers: &mut Vec<Self::Answer>,
+    ) -> Result<(), Error> {
+        for text in texts {
+            answers.push(self.ask((number, worker), text, surveyed)?);
+        }
+        Ok(())
+    }
+
     /// Asks a partition that is indexed.
     fn ask_stored(&self, store: &dyn Store, at: usize) -> Result<Stored<Self::Answer>, Error>;
 }

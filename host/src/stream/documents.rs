@@ -225,19 +225,19 @@ impl Conductor {
 
     /// Looks at what workers have done, of whose answer nothing is taken where there is an error.
     pub fn take(&mut self, done: &mut Done<Answer>) -> Result<Step, Error> {
-        let texts = std::mem::take(&mut done.texts);
-        let note = done.note.unwrap_or_default();
+        let texts = std::mem::take(&mut done.answered.texts);
+        let note = done.answered.note.unwrap_or_default();
         let survey = match &mut self.stage {
             Stage::Whole => return Ok(Step::Given(texts)),
             Stage::Elements => {
                 if note.irregular.is_some() || !is_regular(&texts, note.elements) {
-                    return Err(done.error.take().unwrap_or_else(|| changed(&self.origin.name)));
+                    return Err(done.answered.error.take().unwrap_or_else(|| changed(&self.origin.name)));
                 }
                 return Ok(Step::Given(texts));
             }
             Stage::Survey(survey) => survey,
         };
-        if let Some(error) = done.error.take() {
+        if let Some(error) = done.answered.error.take() {
             return Err(error);
         }
         let parts = survey.parts.clone();

@@ -1,7 +1,9 @@
 //! Which part of which input comes next.
 
 use std::collections::VecDeque;
+use std::fs::Metadata;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,7 +13,7 @@ use warpath_shared::units::MAX_PARTITION_BYTES;
 use super::Store;
 use crate::document::Parts;
 use crate::error::Error;
-use crate::input::{Buffers, Cut, MAX_LATENCY, Opened, PlainFile, Selection, Source, Text};
+use crate::input::{BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, Opened, PlainFile, Selection, Source, Text};
 use crate::packed::PackedFile;
 
 /// Which input something is of.
@@ -22,6 +24,9 @@ pub(crate) struct Origin {
     /// Its number, from 1 on.
     pub input: usize,
 }
+
+/// Files that are answered together, at most.
+const MOST_FILES: usize = 1024;
 
 /// How documents are handed on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,6 +58,8 @@ pub(super) enum Job {
     Document(Arc<PlainFile>, Form),
     /// A document that has been read.
     DocumentText(Text, Form),
+    /// Files that are a document each, to be opened and read.
+    Files(Vec<PathBuf>),
     /// A part of the elements of a document, by its number.
     Elements(Arc<Parts>, u64),
     /// Some lines, to be read: those that are wanted of some blocks, of about so many bytes.
@@ -71,12 +78,34 @@ impl Job {
                 Err(error) => Cut { error: Some(error), ..Cut::default() },
             },
             Self::DocumentText(text, form) => Cut { texts: vec![form.of(text)], ..Cut::default() },
+            Self::Files(paths) => read_files(paths),
             Self::Elements(parts, number) => parts.read(number, buffers),
             Self::Selected(selection, blocks, size) => {
                 selection.read(blocks, size, MAX_PARTITION_BYTES, buffers)
             }
         }
     }
+}
+
+/// The texts of files, up to one that cannot be read.
+fn read_files(paths: Vec<PathBuf>) -> Cut {
+    let mut cut = Cut::default();
+    for path in paths {
+        let source = Source::File(path);
+        let name = source.name().into();
+        match source.read_whole() {
+            Ok(bytes) => {
+                let begin = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+                cut.texts.push(Text::kept(bytes[begin..].into(), begin as u64));
+                cut.names.push(name);
+            }
+            Err(error) => {
+                cut.error = Some(error.into());
+                break;
+            }
+        }
+    }
+    cut
 }
 
 /// What is to be answered next.
@@ -134,9 +163,33 @@ impl Documents {
         Self { origin: Origin::default(), sources, size, form: Form::Text, failed: false }
     }
 
+    /// The next files, if they are small, so that they are answered together; and the name of the first.
+    fn small_files(&mut self) -> Option<(Vec<PathBuf>, Arc<str>)> {
+        let (mut files, mut bytes, mut first) = (Vec::new(), 0, None);
+        while files.len() < MOST_FILES
+            && let Some(Document::Source(source @ Source::File(path))) = self.sources.front()
+        {
+            let len = path.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+            match len {
+                Some(len) if len <= (self.size as u64).saturating_sub(bytes) => bytes += len,
+                _ => break,
+            }
+            first.get_or_insert_with(|| source.name().into());
+            files.push(path.clone());
+            self.sources.pop_front();
+        }
+        Some((files, first?))
+    }
+
     /// As for [`Jobs::next`].
     fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Option<(Origin, Result<Job, Error>)> {
         while !self.failed && !stop.load(Ordering::Relaxed) {
+            if self.form == Form::Text
+                && let Some((files, name)) = self.small_files()
+            {
+                self.origin = Origin { name, input: self.origin.input + files.len() };
+                return Some((self.origin.clone(), Ok(Job::Files(files))));
+            }
             let document = self.sources.pop_front()?;
             self.origin = Origin { name: document.name(), input: self.origin.input + 1 };
             let form = self.form;

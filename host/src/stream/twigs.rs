@@ -10,7 +10,7 @@ use warpath_shared::units::ByteOffset;
 
 use super::ask::Ask;
 use super::jobs::{Document, Documents as Queue, Feed, Jobs, Origin};
-use super::workers::{Next, Workers};
+use super::workers::{Answered, Next, Workers};
 use super::{LineCounter, Plan, Setup, Stats, Store, Stored};
 use crate::answer::LineFault;
 use crate::backend::Backend;
@@ -47,31 +47,56 @@ impl Ask for TwigTask {
 
     fn ask<'a>(
         &'a self,
-        (number, worker): (usize, &mut Option<Self::Worker<'a>>),
+        worker: (usize, &mut Option<Self::Worker<'a>>),
         text: &mut Text,
         _surveyed: bool,
     ) -> Result<Asked, Error> {
-        let made = match worker.take() {
-            Some(worker) => worker,
-            None => self.backend.twig_worker(number)?,
-        };
-        let worker = worker.insert(made);
         let subscriptions = self.standing.current();
-        let found = match self.documents {
-            Documents::Ndjson => {
-                let mut found = worker.lines(&subscriptions, text.bytes())?;
-                if self.strict {
-                    check_strictly(text.bytes(), &mut found);
-                }
-                Ok(found)
+        let mut found = self.worker(worker)?.lines(&subscriptions, text.bytes())?;
+        if self.strict {
+            check_strictly(text.bytes(), &mut found);
+        }
+        Ok(Asked { subscriptions, found: Ok(found) })
+    }
+
+    /// Documents are asked together.
+    fn ask_all<'a>(
+        &'a self,
+        (number, worker): (usize, &mut Option<Self::Worker<'a>>),
+        texts: &mut [Text],
+        surveyed: bool,
+        answers: &mut Vec<Asked>,
+    ) -> Result<(), Error> {
+        if self.documents == Documents::Ndjson {
+            for text in texts {
+                answers.push(self.ask((number, worker), text, surveyed)?);
             }
-            documents => worker.document(&subscriptions, text.bytes(), documents)?,
-        };
-        Ok(Asked { subscriptions, found })
+            return Ok(());
+        }
+        let subscriptions = self.standing.current();
+        let all: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
+        let found = self.worker((number, worker))?.documents(&subscriptions, &all, self.documents)?;
+        let asked = |found| Asked { subscriptions: subscriptions.clone(), found };
+        answers.extend(found.into_iter().map(asked));
+        Ok(())
     }
 
     fn ask_stored(&self, _: &dyn Store, _: usize) -> Result<Stored<Asked>, Error> {
         Err(Error::Internal("subscriptions are asked of what is read".into()))
+    }
+}
+
+impl TwigTask {
+    /// A thread's worker, which is made when it is first needed.
+    fn worker<'a, 'b>(
+        &'a self,
+        (number, worker): (usize, &'b mut Option<Box<dyn TwigWorker + 'a>>),
+    ) -> Result<&'b mut Box<dyn TwigWorker + 'a>, Error> {
+        let made = match worker.take() {
+            Some(worker) => worker,
+            None => self.backend.twig_worker(number)?,
+        };
+        Ok(worker.insert(made))
     }
 }
 
@@ -97,6 +122,8 @@ pub struct Filtering {
     lines: LineCounter,
     stats: Stats,
     texts: VecDeque<(Text, Asked)>,
+    /// Of which inputs these are, if each is one of its own.
+    names: VecDeque<Arc<str>>,
     origin: Origin,
     /// What comes after those.
     error: Option<Error>,
@@ -119,6 +146,7 @@ impl Filtering {
             lines: LineCounter::default(),
             stats: Stats::default(),
             texts: VecDeque::new(),
+            names: VecDeque::new(),
             origin: Origin::default(),
             error,
             finished: false,
@@ -199,7 +227,7 @@ impl Filtering {
     /// What was found in a text, up to a faulty document if that is what is asked for.
     fn filtered(&mut self, text: Text, Asked { subscriptions, found }: Asked) -> Filtered {
         let first_line = self.lines.of(&self.origin);
-        let name = self.origin.name.clone();
+        let name = self.names.pop_front().unwrap_or_else(|| self.origin.name.clone());
         let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
         let (mut lines, mut pairs) = (1, Vec::new());
         match found {
@@ -258,7 +286,9 @@ impl Iterator for Filtering {
             }
             match self.workers.as_ref().map_or(Next::End, Workers::next) {
                 Next::Done(done) => {
-                    (self.texts, self.error, self.origin) = (done.texts, done.error, done.origin);
+                    let Answered { texts, names, error, .. } = done.answered;
+                    (self.texts, self.names, self.error) = (texts, names.into(), error);
+                    self.origin = done.origin;
                 }
                 Next::End => self.finished = true,
                 Next::Died => {

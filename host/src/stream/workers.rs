@@ -35,18 +35,31 @@ pub(super) type Texts<A> = VecDeque<(Text, A)>;
 
 /// What became of a part.
 pub(super) struct Done<A> {
+    pub answered: Answered<A>,
+    pub origin: Origin,
+}
+
+/// What was answered of a part.
+pub(super) struct Answered<A> {
     /// Its texts, most often one, with their answers.
     pub texts: Texts<A>,
+    /// Of which inputs these are, if each is one of its own.
+    pub names: Vec<Arc<str>>,
     /// Why there is no more.
     pub error: Option<Error>,
-    pub origin: Origin,
     /// What there is to say of it as a part of a document, if it is one.
     pub note: Option<Note>,
 }
 
+impl<A> Default for Answered<A> {
+    fn default() -> Self {
+        Self { texts: VecDeque::new(), names: Vec::new(), error: None, note: None }
+    }
+}
+
 /// What the caller gets.
 pub(super) enum Next<A> {
-    Done(Done<A>),
+    Done(Box<Done<A>>),
     /// There is nothing more.
     End,
     /// A worker panicked.
@@ -158,36 +171,32 @@ impl<K: Ask> Shared<K> {
         number: usize,
         worker: &mut Option<K::Worker<'a>>,
         job: Job,
-    ) -> (Texts<K::Answer>, Option<Error>, Option<Note>) {
+    ) -> Answered<K::Answer> {
         let since = Instant::now();
         // Perhaps it is only to be found out whether anything is wrong.
         let surveyed = matches!(&job, Job::Elements(parts, _) if parts.is_surveyed());
-        let cut = job.read(self.task.buffers());
+        let mut cut = job.read(self.task.buffers());
         add(&self.reading, since);
-        let mut texts = VecDeque::with_capacity(cut.texts.len());
-        for mut text in cut.texts {
-            self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
-            let since = Instant::now();
-            let answer = self.task.ask((number, worker), &mut text, surveyed);
-            add(&self.answering, since);
-            match answer {
-                Ok(answer) => texts.push_back((text, answer)),
-                Err(error) => return (texts, Some(error), cut.note),
-            }
-        }
-        (texts, cut.error, cut.note)
+        let bytes: usize = cut.texts.iter().map(Text::len).sum();
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        let since = Instant::now();
+        let mut answers = Vec::with_capacity(cut.texts.len());
+        let asked = self.task.ask_all((number, worker), &mut cut.texts, surveyed, &mut answers);
+        add(&self.answering, since);
+        let texts = cut.texts.into_iter().zip(answers).collect();
+        Answered { texts, names: cut.names, error: asked.err().or(cut.error), note: cut.note }
     }
 
     /// Takes the answer to a partition that is indexed.
-    fn take_stored(&self, stored: Result<Stored<K::Answer>, Error>) -> (Texts<K::Answer>, Option<Error>) {
+    fn take_stored(&self, stored: Result<Stored<K::Answer>, Error>) -> Answered<K::Answer> {
         match stored {
             Ok(Stored { text, answer, reading, answering }) => {
                 self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
                 self.reading.fetch_add(reading.as_nanos() as u64, Ordering::Relaxed);
                 self.answering.fetch_add(answering.as_nanos() as u64, Ordering::Relaxed);
-                (VecDeque::from([(text, answer)]), None)
+                Answered { texts: VecDeque::from([(text, answer)]), ..Answered::default() }
             }
-            Err(error) => (VecDeque::new(), Some(error)),
+            Err(error) => Answered { error: Some(error), ..Answered::default() },
         }
     }
 
@@ -258,15 +267,13 @@ fn work<K: Ask>(shared: &Arc<Shared<K>>, number: usize) {
             alone = false;
             trouble = spawn(shared, number + 1).err();
         }
-        let (texts, error, note) = match job {
+        let mut answered = match job {
             Ok(jobs::Next::Job(job)) => shared.answer(number, &mut worker, job),
-            Ok(jobs::Next::Stored(store, at)) => {
-                let (texts, error) = shared.take_stored(shared.task.ask_stored(&*store, at));
-                (texts, error, None)
-            }
-            Err(error) => (VecDeque::new(), Some(error), None),
+            Ok(jobs::Next::Stored(store, at)) => shared.take_stored(shared.task.ask_stored(&*store, at)),
+            Err(error) => Answered { error: Some(error), ..Answered::default() },
         };
-        shared.put(at, Done { texts, error: error.or(trouble), origin, note });
+        answered.error = answered.error.or(trouble);
+        shared.put(at, Done { answered, origin });
     }
 }
 
@@ -312,7 +319,7 @@ impl<K: Ask> Workers<K> {
                 } else {
                     self.0.used(&mut order);
                 }
-                return Next::Done(done);
+                return Next::Done(Box::new(done));
             }
             if order.died {
                 return Next::Died;

@@ -129,6 +129,13 @@ pub struct Found {
     pub faults: Vec<LineFault>,
 }
 
+impl Found {
+    /// Of an input that is one document, which matches these subscriptions.
+    pub(crate) fn of_document(numbers: impl Iterator<Item = u32>) -> Self {
+        Self { lines: 1, pairs: numbers.map(|number| (0, number)).collect(), faults: Vec::new() }
+    }
+}
+
 /// Why an input is not the one document that it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DocumentFault {
@@ -162,16 +169,16 @@ pub trait TwigWorker {
     /// [`Error::Device`] where a device fails. A malformed record is no error here, but part of the answer.
     fn lines(&mut self, subscriptions: &Arc<Snapshot>, text: &[u8]) -> Result<Found, Error>;
 
-    /// Asks a text that is one document.
+    /// Asks texts that are a document each, and says of each what it matches, or what is wrong with it. Of [`Documents::Ndjson`] a text is lines.
     ///
     /// # Errors
     /// As for [`lines`](Self::lines).
-    fn document(
+    fn documents(
         &mut self,
         subscriptions: &Arc<Snapshot>,
-        text: &[u8],
+        texts: &[&[u8]],
         documents: Documents,
-    ) -> Result<Result<Found, DocumentFault>, Error>;
+    ) -> Result<Vec<Result<Found, DocumentFault>>, Error>;
 }
 
 /// The worker of the CPU.
@@ -209,20 +216,22 @@ impl TwigWorker for CpuTwigs {
         Ok(found)
     }
 
-    fn document(
+    fn documents(
         &mut self,
         subscriptions: &Arc<Snapshot>,
-        text: &[u8],
+        texts: &[&[u8]],
         documents: Documents,
-    ) -> Result<Result<Found, DocumentFault>, Error> {
+    ) -> Result<Vec<Result<Found, DocumentFault>>, Error> {
         if documents == Documents::Ndjson {
-            return self.lines(subscriptions, text).map(Ok);
+            return texts.iter().map(|text| self.lines(subscriptions, text).map(Ok)).collect();
         }
         let mut matcher = subscriptions.matcher();
-        Ok(read(text, documents, &mut matcher).map(|()| {
-            let pairs = matcher.found().map(|number| (0, number as u32)).collect();
-            Found { lines: 1, pairs, faults: Vec::new() }
-        }))
+        let ask = |text: &&[u8]| {
+            matcher.reset();
+            let read = read(text, documents, &mut matcher);
+            read.map(|()| Found::of_document(matcher.found().map(|number| number as u32)))
+        };
+        Ok(texts.iter().map(ask).collect())
     }
 }
 
