@@ -1,9 +1,12 @@
 //! XML that a device reads, emulated: held to the reader and the matcher on the CPU.
 
+use std::collections::HashMap;
+
 use warpath::device::{Accelerator as _, TwigXmlStage};
 use warpath::twig::TwigSet;
 use warpath::twig::encode::Compiled;
 use warpath::twig::names::Names;
+use warpath_shared::twig::dictionary::{ATTRIBUTES, Hash, NAMES};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 use warpath_tests::xml::{self, BIBLIOGRAPHY};
@@ -189,6 +192,31 @@ fn what_is_no_utf8_is_left_to_the_host() {
         // One is behind half a character, and left with it.
         assert_eq!((tally.good, tally.fit, unfit.len()), (ends.len(), ends.len() - 1, ends.len() + 3));
     }
+}
+
+/// Names that no twig has are known by more than their hashes.
+#[test]
+fn names_of_one_hash_are_told_apart() {
+    let hash = |of: u32, name: &str| {
+        let mut hash = Hash::new(of);
+        name.bytes().for_each(|byte| hash.push(byte));
+        hash.get()
+    };
+    let two = |of: u32| {
+        let mut seen = HashMap::new();
+        let mut names = (100_000..).map(|number: u32| format!("n{number}"));
+        names.find_map(|name| Some((seen.insert(hash(of, &name), name.clone())?, name))).unwrap()
+    };
+    let ((one, other), (first, second)) = (two(NAMES), two(ATTRIBUTES));
+    let set = xml::set(["//a", "/*/*"]).unwrap();
+    let documents = [
+        format!("<{one}><{other}></{other}></{one}>"),
+        format!("<{one} {first}='' x='' />"),
+        format!("<{one}></{other}>"),
+        format!("<{one} {first}='' {second}=''></{one}>"),
+    ];
+    let (tally, unfit) = xml::check(&mut stage(&set), &set, &documents).unwrap();
+    assert_eq!((tally.good, tally.matches, unfit), (3, 1, vec![2, 3]));
 }
 
 /// What is tested is known to the last byte, or left to the host.

@@ -151,10 +151,7 @@ pub unsafe fn xml_events(args: XmlEventsArgs<'_>) {
     }
     let mut left = read.faults;
     while left != 0 {
-        // What is wrong may be that the byte before is not gone on with, and that may be another's.
-        let at = start + left.trailing_zeros() as usize;
-        mark(&args.batch, args.fitness, at);
-        mark(&args.batch, args.fitness, at.saturating_sub(1));
+        mark(&args.batch, args.fitness, start + left.trailing_zeros() as usize);
         left &= left - 1;
     }
 }

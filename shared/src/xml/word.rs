@@ -13,8 +13,6 @@ pub struct XmlWord {
     symbols: [u64; 4],
     /// `&`
     reference: u64,
-    /// 80 to BF.
-    continuation: u64,
     /// Bytes that are not UTF-8 behind those before them.
     faults: u64,
 }
@@ -28,7 +26,7 @@ pub struct XmlRead {
     pub kinds: [u64; 4],
     /// `&` in text.
     pub references: u64,
-    /// Bytes that are not UTF-8 behind those before them, or with which no document can begin. Where one is, the document of the byte before is faulty too.
+    /// Bytes that are not UTF-8 behind those before them. A character of which two documents have a part each is none of these, or the second's: but of both it is text outside their roots.
     pub faults: u64,
     /// The state behind the word.
     pub after: u32,
@@ -91,7 +89,6 @@ impl XmlWord {
         let instruction_end = greater & before(b'?');
         let plain = greater & !(comment_end | cdata_end | instruction_end);
         let types = bang & !(comment | cdata);
-        let [.., p6, p7] = *planes;
         Self {
             special: less | greater | double | single,
             // Bits of the numbers that `symbol` gives.
@@ -102,7 +99,6 @@ impl XmlWord {
                 instruction_end | double | single,
             ],
             reference: of(b'&'),
-            continuation: p7 & !p6,
             faults: faults(planes, left),
         }
     }
@@ -130,7 +126,7 @@ impl XmlWord {
     #[inline(always)]
     #[must_use]
     pub fn read(&self, begins: u64, before: u32) -> XmlRead {
-        let mut read = XmlRead { faults: self.faults | begins & self.continuation, ..XmlRead::default() };
+        let mut read = XmlRead { faults: self.faults, ..XmlRead::default() };
         let mut now = before;
         // From here on it is text, if it is.
         let mut text = 0;
