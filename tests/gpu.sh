@@ -61,6 +61,7 @@ sanitize)
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --bitmaps 9
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --strings 5
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --twigs 4
+        compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --xml 4
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 \
             "$bin/warpath" query --device cuda --workers 2 --on-error skip -o "$data/answers" --count '$.user.lang' \
             "$data/twitter.wpk"

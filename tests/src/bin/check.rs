@@ -143,7 +143,7 @@ fn main() -> Result<()> {
             step("twigs", || {
                 twigs::suite(&cuda, 1, 40, (60, 40))?;
                 twigs::suite(&cuda, 2, 4, (300, 1000))?;
-                twigs::suite(&cuda, 3, 8, (3000, 40))
+                twigs::suite(&cuda, 3, 4, (3000, 10))
             })?;
             step("subscriptions of streams", || {
                 let pipeline: Arc<dyn Backend> = pipeline.clone();
