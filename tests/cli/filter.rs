@@ -321,3 +321,46 @@ fn a_stream_whose_subscriptions_change() {
     drop(input);
     assert!(child.wait().unwrap().success());
 }
+
+/// Documents of 100 MB, of XML and of JSON, and a line of as many bytes; and 10,000 levels. What is behind them is found, and what is behind a fault is not.
+#[test]
+fn large_and_deep_documents() {
+    let folder = folder();
+    folder.write("subs", b"end\t//end[@x = 'yes']\njson\t$..end\ndeep\t//deep\nnone\t//nothing\n");
+    let xml = |end: &str| {
+        let element = "<article key='a/b'><author>Someone &amp; Others</author><year>2011</year></article>\n";
+        let mut text = "<dblp>".to_owned() + &element.repeat(100_000_000 / element.len());
+        text.push_str(end);
+        text
+    };
+    folder.write("large.xml", xml("<end x='yes'/></dblp>").as_bytes());
+    assert_eq!(folder.run(&["filter", "-s", "subs", "large.xml"]).ok(), "large.xml\tend json\n");
+    folder.write("large.xml", xml("<end x='yes'/>\n</dbl>").as_bytes());
+    let ran = folder.run(&["filter", "-s", "subs", "large.xml"]);
+    assert!(ran.code == 4 && ran.stdout.is_empty(), "{ran}");
+    let member = "{\"a\":[1,\"two\",{\"b\":null}]},\n";
+    let mut json = "[".to_owned() + &member.repeat(100_000_000 / member.len());
+    json.push_str("{\"end\":1}]");
+    folder.write("large.json", json.as_bytes());
+    assert_eq!(
+        folder.run(&["filter", "-s", "subs", "--input=json", "large.json"]).ok(),
+        "large.json\tjson\n"
+    );
+    let line = json.replace('\n', " ");
+    folder.write("lines", format!("{{\"deep\":1}}\n{line}\n{{\"deep\":1}}\n").as_bytes());
+    assert_eq!(
+        folder.run(&["filter", "-s", "subs", "lines"]).ok(),
+        "lines:1\tdeep\nlines:2\tjson\nlines:3\tdeep\n"
+    );
+    let deep = format!("{}<deep/>{}", "<a>".repeat(10_000), "</a>".repeat(10_000));
+    folder.write("deep.xml", deep.as_bytes());
+    assert_eq!(folder.run(&["filter", "-s", "subs", "deep.xml"]).ok(), "deep.xml\tdeep\n");
+    folder.write("deep.xml", &deep.as_bytes()[..deep.len() - 4]);
+    let ran = folder.run(&["filter", "-s", "subs", "--on-error=skip", "deep.xml", "new.xml"]);
+    assert!(ran.code == 0 && ran.stderr.contains("deep.xml:1:"), "{ran}");
+    // Lines of JSON have 1,024 levels at most, as everywhere.
+    let levels = format!("{}1{}\n{{\"deep\":1}}\n", "[".repeat(10_000), "]".repeat(10_000));
+    folder.write("lines", levels.as_bytes());
+    let ran = folder.run(&["filter", "-s", "subs", "--on-error=skip", "lines"]);
+    assert!(ran.code == 0 && ran.text() == "lines:2\tdeep\n", "{ran}");
+}

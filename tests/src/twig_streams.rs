@@ -85,7 +85,14 @@ fn ids(subscriptions: &Subscriptions, text: &str, documents: Documents) -> Resul
     let mut matcher = subscriptions.matcher();
     match documents {
         Documents::Xml => xml::read(text, &mut matcher).map_err(|error| error.to_string())?,
-        _ => json::read(text.as_bytes(), &mut matcher).map_err(|fault| fault.kind.to_string())?,
+        Documents::Ndjson => {
+            json::read(text.as_bytes(), &mut matcher).map_err(|fault| fault.kind.to_string())?;
+        }
+        Documents::Json => {
+            let (line, mut read) = (text.replace('\n', " "), Ok(()));
+            json::Lines::default().read(line.as_bytes(), &mut matcher, |_, _, ended| read = ended);
+            read.map_err(|fault| fault.kind.to_string())?;
+        }
     }
     Ok(matcher.matches().map(str::to_owned).collect())
 }

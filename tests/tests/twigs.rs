@@ -9,7 +9,7 @@ use warpath::backend::Backend;
 use warpath::device::Pipeline;
 use warpath::twig::seed::{SeedError, SeedQueries};
 use warpath::twig::yfilter::{Runner, YFilter};
-use warpath::twig::{Events, Matcher, Name, Subscriptions, Twig, Value, json, xml};
+use warpath::twig::{Documents, Events, Matcher, Name, Subscriptions, Twig, Value, json, xml};
 use warpath_shared::twig::seed::Personality;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
@@ -153,6 +153,21 @@ fn streams_are_asked_as_each_document_is() -> anyhow::Result<()> {
     twig_streams::streams(&cpu, 1, 60)?;
     let device: Arc<dyn Backend> = Arc::new(Pipeline::new(Emulated::default())?);
     twig_streams::streams(&device, 2, 6)
+}
+
+/// Which part runs where, for `explain`.
+#[test]
+fn what_a_device_does_is_told() -> anyhow::Result<()> {
+    let device = Pipeline::new(Emulated::default())?;
+    let mut said = String::new();
+    for documents in [Documents::Ndjson, Documents::Json, Documents::Xml] {
+        let _ = writeln!(said, "{documents:?}");
+        for stage in device.twig_stages(documents) {
+            let _ = writeln!(said, "  {} {}: {}", stage.place, stage.name, stage.what);
+        }
+    }
+    assert_snapshot!(said);
+    Ok(())
 }
 
 /// Files of subscriptions and documents that are altered here and there, as fuzzing alters them.

@@ -11,7 +11,7 @@ use super::twig_xml::{TwigXmlStage, XmlMatched};
 use crate::backend::Buffer;
 use crate::error::Error;
 use crate::twig::encode::Encoder;
-use crate::twig::standing::{CpuTwigs, DocumentFault, Documents, Found, Snapshot, TwigWorker, read};
+use crate::twig::standing::{CpuTwigs, DocumentFault, Documents, Found, Snapshot, TwigWorker};
 
 /// Asks subscriptions on a queue of its own. What is out of the ordinary it asks on the CPU.
 pub(super) struct DeviceTwigs<A: Accelerator> {
@@ -65,9 +65,6 @@ impl<A: Accelerator> TwigWorker for DeviceTwigs<A> {
         texts: &[&[u8]],
         documents: Documents,
     ) -> Result<Vec<Result<Found, DocumentFault>>, Error> {
-        if documents == Documents::Ndjson {
-            return texts.iter().map(|text| self.lines(subscriptions, text).map(Ok)).collect();
-        }
         let mut found = vec![None; texts.len()];
         let mut to_read: Vec<usize> = (0..texts.len()).collect();
         if documents == Documents::Xml {
@@ -150,8 +147,9 @@ impl<A: Accelerator> DeviceTwigs<A> {
     ) -> Result<(), Error> {
         let mut encoder = Encoder::new(subscriptions.set());
         for number in numbers {
-            match read(texts[*number], documents, &mut encoder) {
-                Ok(()) => encoder.finish(*number as u32),
+            match self.cpu.read(texts[*number], documents, &mut encoder) {
+                Ok(true) => encoder.finish(*number as u32),
+                Ok(false) => encoder.abandon(),
                 Err(fault) => {
                     encoder.abandon();
                     found[*number] = Some(Err(fault));

@@ -202,8 +202,14 @@ impl Conductor {
         self.stage = Stage::Whole;
         let (origin, count) = (self.origin.clone(), sources.len());
         self.origin.input += count;
-        let documents =
-            Documents { origin, sources, size: self.chosen.partition_size, form: Form::Line, failed: false };
+        let documents = Documents {
+            origin,
+            sources,
+            size: self.chosen.partition_size,
+            form: Form::Line,
+            together: false,
+            failed: false,
+        };
         Workers::start(self.task(&self.program, self.want), Feed::Documents(documents), self.chosen.workers)
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::Store;
-use crate::document::Parts;
+use crate::document::{Extract, Parts, Whole};
 use crate::error::Error;
 use crate::input::{BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, Opened, PlainFile, Selection, Source, Text};
 use crate::packed::PackedFile;
@@ -59,7 +59,7 @@ pub(super) enum Job {
     /// A document that has been read.
     DocumentText(Text, Form),
     /// Files that are a document each, to be opened and read.
-    Files(Vec<PathBuf>),
+    Files(Vec<PathBuf>, Form),
     /// A part of the elements of a document, by its number.
     Elements(Arc<Parts>, u64),
     /// Some lines, to be read: those that are wanted of some blocks, of about so many bytes.
@@ -78,7 +78,7 @@ impl Job {
                 Err(error) => Cut { error: Some(error), ..Cut::default() },
             },
             Self::DocumentText(text, form) => Cut { texts: vec![form.of(text)], ..Cut::default() },
-            Self::Files(paths) => read_files(paths),
+            Self::Files(paths, form) => read_files(paths, form),
             Self::Elements(parts, number) => parts.read(number, buffers),
             Self::Selected(selection, blocks, size) => {
                 selection.read(blocks, size, MAX_PARTITION_BYTES, buffers)
@@ -88,15 +88,21 @@ impl Job {
 }
 
 /// The texts of files, up to one that cannot be read.
-fn read_files(paths: Vec<PathBuf>) -> Cut {
+fn read_files(paths: Vec<PathBuf>, form: Form) -> Cut {
     let mut cut = Cut::default();
     for path in paths {
         let source = Source::File(path);
         let name = source.name().into();
         match source.read_whole() {
-            Ok(bytes) => {
+            Ok(mut bytes) => {
                 let begin = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-                cut.texts.push(Text::kept(bytes[begin..].into(), begin as u64));
+                let whole = (form == Form::Line).then(|| Whole::of(&mut bytes[begin..]));
+                let end = whole.as_ref().map_or(bytes.len(), |(_, len)| begin + len);
+                let text = Text::kept(bytes[begin..end].into(), begin as u64);
+                cut.texts.push(match whole {
+                    Some((whole, _)) => text.with_extract(Extract::Whole(Arc::new(whole))),
+                    None => text,
+                });
                 cut.names.push(name);
             }
             Err(error) => {
@@ -138,6 +144,8 @@ pub(super) struct Documents {
     /// Bytes that are read at first of what is no plain file.
     pub size: usize,
     pub form: Form,
+    /// Whether small files are handed on together.
+    pub together: bool,
     pub failed: bool,
 }
 
@@ -158,9 +166,9 @@ impl Document {
 }
 
 impl Documents {
-    /// Inputs that are a document each, which are handed on as they are.
-    pub fn as_they_are(sources: VecDeque<Document>, size: usize) -> Self {
-        Self { origin: Origin::default(), sources, size, form: Form::Text, failed: false }
+    /// Inputs that are a document each, small files together.
+    pub fn together(sources: VecDeque<Document>, size: usize, form: Form) -> Self {
+        Self { origin: Origin::default(), sources, size, form, together: true, failed: false }
     }
 
     /// The next files, if they are small, so that they are answered together; and the name of the first.
@@ -184,11 +192,11 @@ impl Documents {
     /// As for [`Jobs::next`].
     fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Option<(Origin, Result<Job, Error>)> {
         while !self.failed && !stop.load(Ordering::Relaxed) {
-            if self.form == Form::Text
+            if self.together
                 && let Some((files, name)) = self.small_files()
             {
                 self.origin = Origin { name, input: self.origin.input + files.len() };
-                return Some((self.origin.clone(), Ok(Job::Files(files))));
+                return Some((self.origin.clone(), Ok(Job::Files(files, self.form))));
             }
             let document = self.sources.pop_front()?;
             self.origin = Origin { name: document.name(), input: self.origin.input + 1 };

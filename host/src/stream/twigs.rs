@@ -6,14 +6,16 @@ mod arrow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
 use super::ask::Ask;
-use super::jobs::{Document, Documents as Queue, Feed, Jobs, Origin};
+use super::jobs::{Document, Documents as Queue, Feed, Form, Jobs, Origin};
 use super::workers::{Answered, Next, Workers};
 use super::{LineCounter, Plan, Setup, Stats, Store, Stored};
 use crate::answer::LineFault;
 use crate::backend::Backend;
+use crate::document::Extract;
 use crate::engine::{Input, OnError};
 use crate::error::{Error, InputError};
 use crate::input::{Buffers, Text};
@@ -74,10 +76,18 @@ impl Ask for TwigTask {
             return Ok(());
         }
         let subscriptions = self.standing.current();
-        let all: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
-        let found = self.worker((number, worker))?.documents(&subscriptions, &all, self.documents)?;
-        let asked = |found| Asked { subscriptions: subscriptions.clone(), found };
-        answers.extend(found.into_iter().map(asked));
+        // What did not become one line is known to be faulty.
+        let broken = |text: &Text| text.extract().and_then(Extract::fault);
+        let good: Vec<&[u8]> = texts.iter().filter(|text| broken(text).is_none()).map(Text::bytes).collect();
+        let found = self.worker((number, worker))?.documents(&subscriptions, &good, self.documents)?;
+        let mut found = found.into_iter();
+        for text in texts {
+            let found = match broken(text) {
+                Some(fault) => Err(DocumentFault::Json(fault)),
+                None => found.next().unwrap_or_else(|| Ok(Found::of_document([].into_iter()))),
+            };
+            answers.push(Asked { subscriptions: subscriptions.clone(), found });
+        }
         Ok(())
     }
 
@@ -108,6 +118,20 @@ fn check_strictly(text: &[u8], found: &mut Found) {
         while faulty.next_if(|faulty| faulty < line).is_some() {}
         faulty.peek() != Some(line)
     });
+}
+
+/// The error of an input that is one document.
+fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
+    match (fault, text.extract()) {
+        (DocumentFault::Json(fault), Some(Extract::Whole(whole))) => {
+            let (line, at) = whole.place(fault.at);
+            InputError::of_fault(name, line, Fault { at, ..fault })
+        }
+        (DocumentFault::Json(fault), _) => InputError::of_fault(name, 1, fault),
+        (DocumentFault::Xml(error), _) => {
+            InputError::of_xml(name, &String::from_utf8_lossy(text.bytes()), error)
+        }
+    }
 }
 
 /// Which subscriptions the documents of inputs match, in their order. See [`Input::filter`].
@@ -175,7 +199,8 @@ impl Filtering {
             Feed::Jobs(Box::new(Jobs::new(sources, size).with_latency(chosen.max_latency)))
         } else {
             let sources = sources.into_iter().map(Document::Source).collect();
-            Feed::Documents(Queue::as_they_are(sources, size))
+            let form = if documents == Documents::Xml { Form::Text } else { Form::Line };
+            Feed::Documents(Queue::together(sources, size, form))
         };
         let task = TwigTask {
             backend: chosen.backend,
@@ -231,7 +256,7 @@ impl Filtering {
         let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
         let (mut lines, mut pairs) = (1, Vec::new());
         match found {
-            Err(fault) => faults.push(fault.of(&name, text.bytes())),
+            Err(fault) => faults.push(located(&name, &text, fault)),
             Ok(found) => {
                 (lines, pairs) = (found.lines, found.pairs);
                 let of_line = |fault: LineFault| fault_of(&name, first_line, fault.line, fault.fault);

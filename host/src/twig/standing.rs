@@ -9,10 +9,9 @@ use super::encode::Compiled;
 use super::json::{self, Fault};
 use super::names::Names;
 use super::xml::{self, XmlError};
-use super::{Matcher, Subscriptions};
+use super::{Events, Matcher, Subscriptions};
 use crate::answer::LineFault;
 use crate::error::{Error, InputError};
-use crate::tree::TreeFault;
 
 /// Bytes of lines that the CPU reads at a time, so that what it makes of them stays in its caches.
 const LINES_BYTES: usize = 256 << 10;
@@ -139,26 +138,10 @@ impl Found {
 /// Why an input is not the one document that it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DocumentFault {
-    /// It is not JSON.
-    Json(TreeFault),
+    /// It is not JSON, as lines are checked.
+    Json(Fault),
     /// It is not XML, or none that is read.
     Xml(XmlError),
-}
-
-impl DocumentFault {
-    /// The error of an input of this name and text.
-    #[must_use]
-    pub fn of(self, name: &str, text: &[u8]) -> InputError {
-        match self {
-            Self::Json(fault) => {
-                let before = &text[..fault.at.min(text.len())];
-                let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;
-                let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
-                InputError::of_tree(name, line, TreeFault { at: fault.at - start, ..fault })
-            }
-            Self::Xml(error) => InputError::of_xml(name, &String::from_utf8_lossy(text), error),
-        }
-    }
 }
 
 /// One of those of a backend that ask subscriptions of documents: used by one thread, beside others.
@@ -169,7 +152,7 @@ pub trait TwigWorker {
     /// [`Error::Device`] where a device fails. A malformed record is no error here, but part of the answer.
     fn lines(&mut self, subscriptions: &Arc<Snapshot>, text: &[u8]) -> Result<Found, Error>;
 
-    /// Asks texts that are a document each, and says of each what it matches, or what is wrong with it. Of [`Documents::Ndjson`] a text is lines.
+    /// Asks texts that are a document each, and says of each what it matches, or what is wrong with it. Those of JSON have no newlines.
     ///
     /// # Errors
     /// As for [`lines`](Self::lines).
@@ -186,6 +169,29 @@ pub trait TwigWorker {
 pub struct CpuTwigs(json::Lines);
 
 impl CpuTwigs {
+    /// Tells of a text that is one document, and whether there is any: white space is no document of JSON.
+    pub(crate) fn read(
+        &mut self,
+        text: &[u8],
+        documents: Documents,
+        events: &mut impl Events,
+    ) -> Result<bool, DocumentFault> {
+        if documents == Documents::Xml {
+            let text = str::from_utf8(text).map_err(|error| {
+                let (at, message) = (error.valid_up_to() as u64, "is not UTF-8".to_owned());
+                DocumentFault::Xml(XmlError { at, message })
+            })?;
+            return xml::read(text, events).map(|()| true).map_err(DocumentFault::Xml);
+        }
+        let mut read = Ok(false);
+        if !text.is_empty() {
+            self.0.read(text, events, |_, _, ended| {
+                read = ended.map(|()| true).map_err(DocumentFault::Json);
+            });
+        }
+        read
+    }
+
     /// Asks some lines, of which the first has this number.
     pub(crate) fn add_lines(&mut self, matcher: &mut Matcher<'_>, text: &[u8], found: &mut Found) {
         let first = found.lines;
@@ -222,33 +228,16 @@ impl TwigWorker for CpuTwigs {
         texts: &[&[u8]],
         documents: Documents,
     ) -> Result<Vec<Result<Found, DocumentFault>>, Error> {
-        if documents == Documents::Ndjson {
-            return texts.iter().map(|text| self.lines(subscriptions, text).map(Ok)).collect();
-        }
         let mut matcher = subscriptions.matcher();
         let ask = |text: &&[u8]| {
             matcher.reset();
-            let read = read(text, documents, &mut matcher);
-            read.map(|()| Found::of_document(matcher.found().map(|number| number as u32)))
+            let read = self.read(text, documents, &mut matcher);
+            let mut numbers =
+                |is_there| matcher.found().filter(move |_| is_there).map(|number| number as u32);
+            read.map(|is_there| Found::of_document(numbers(is_there)))
         };
         Ok(texts.iter().map(ask).collect())
     }
-}
-
-/// Tells of a text that is one document.
-pub(crate) fn read(
-    text: &[u8],
-    documents: Documents,
-    events: &mut impl super::Events,
-) -> Result<(), DocumentFault> {
-    if documents != Documents::Xml {
-        return json::read(text, events).map_err(DocumentFault::Json);
-    }
-    let text = str::from_utf8(text).map_err(|error| {
-        let (at, message) = (error.valid_up_to() as u64, "is not UTF-8".to_owned());
-        DocumentFault::Xml(XmlError { at, message })
-    })?;
-    xml::read(text, events).map_err(DocumentFault::Xml)
 }
 
 /// The faults of lines as an input of this name has them, its first line having this number from 0 on.
