@@ -52,7 +52,7 @@ pub mod yfilter;
 pub use matcher::TwigMatcher;
 pub use set::{SetSize, TagIx, TooLarge, TwigIx, TwigSet};
 pub use standing::{Documents, Snapshot, Standing};
-pub use subscriptions::{Matcher, SubscriptionError, Subscriptions};
+pub use subscriptions::{FileChange, Matcher, SubscriptionError, Subscriptions};
 pub use value::{Literal, Operator, Value, ValueTest};
 
 /// A twig: a tree of tests, whose root stands for the document itself.

@@ -125,6 +125,24 @@ fn explained() {
     );
 }
 
+/// What could not be read overwrites nothing; what was answered before is there.
+#[test]
+fn what_is_there_is_not_overwritten_by_nothing() {
+    let folder = folder();
+    for more in [&[][..], &["--count"], &["--format=ndjson"], &["--format=arrow"]] {
+        folder.write("out", b"old");
+        let ran = folder.run(&[&["filter", "-s", "subs", "-o", "out", "missing"], more].concat());
+        assert_eq!((ran.code, &folder.read("out")[..]), (2, &b"old"[..]), "{ran}");
+    }
+    folder.run(&["filter", "-s", "subs", "--count", "missing"]).failed(2, "", "error: missing: ");
+    folder.run(&["filter", "-s", "subs", "-o", "out", "new.xml", "missing"]).failed(
+        2,
+        "",
+        "error: missing: ",
+    );
+    assert_eq!(folder.read("out"), b"new.xml\ttheses\n");
+}
+
 /// Each setting gives the same lines, whatever partitions and workers there are.
 #[test]
 fn answers_do_not_depend_on_partitions() {
@@ -245,6 +263,10 @@ fn a_history_of_matches() {
     let ran = folder.run(&[&args[..], &["old.xml", "bad.xml", "new.xml"]].concat());
     assert_eq!((ran.code, range("h.wpb", "theses = true").as_str()), (0, "3"), "{ran}");
     assert_eq!(range("h.wpb", "theses = false"), "1");
+    // White space is no document of JSON.
+    folder.write("blank", b" \n");
+    folder.run(&["filter", "-s", "subs", "--format=bitmap", "--input=json", "-o", "h.wpb", "blank"]).ok();
+    assert_eq!(range("h.wpb", "theses = false"), "");
     // What does not go together.
     for (args, message) in [
         (

@@ -492,6 +492,53 @@ fn subscription_files() {
     assert_eq!(matcher.matches().count(), 0);
 }
 
+/// A file that is read again: what stays is not added again, and all match as if the file had been read at first.
+#[test]
+fn subscription_files_that_change() {
+    let mut subscriptions = Subscriptions::default();
+    subscriptions.add_file("a\t/a\nb\t/b\nc\t/c\n");
+    let change = subscriptions.update_file("c\t/c\nb\t/x\n# d\nd\t/d\ne\t/[\nc\t/c\n");
+    let said: Vec<_> = change.errors.iter().map(|error| (error.line, error.column)).collect();
+    assert_eq!((said, change.added, change.removed), (vec![(5, 4), (6, 1)], 2, 2));
+    let all: Vec<_> = subscriptions.ids().zip((0..).map_while(|at| subscriptions.query(at))).collect();
+    assert_eq!(all, [("c", "/c"), ("b", "/x"), ("d", "/d")]);
+    let mut rng = Rng::new(21);
+    let mut subscriptions = Subscriptions::default();
+    for round in 0..30 {
+        // Few of them change, or most; some ask the same.
+        let mut file = String::new();
+        for number in 0..300 {
+            let kept = subscriptions.ids().position(|id| id == format!("s{number}"));
+            let query = match kept.and_then(|at| subscriptions.query(at)) {
+                Some(query) if rng.below(10) > if round % 3 == 0 { 8 } else { 2 } => query.to_owned(),
+                _ if rng.below(8) == 0 => continue,
+                _ => Node::random(&mut rng, 3, true).to_xpath(&mut rng),
+            };
+            let _ = writeln!(file, "s{number}\t{query}");
+        }
+        let change = subscriptions.update_file(&file);
+        assert!(change.errors.is_empty(), "{:?}", change.errors);
+        let mut fresh = Subscriptions::default();
+        assert!(fresh.add_file(&file).is_empty() && fresh.len() == subscriptions.len());
+        assert_eq!(fresh.set().size().twigs, subscriptions.set().size().twigs);
+        for _ in 0..5 {
+            let text = Doc::json(&mut rng).to_json();
+            let of = |subscriptions: &Subscriptions| {
+                let mut matcher = subscriptions.matcher();
+                json::read(text.as_bytes(), &mut matcher).unwrap();
+                let mut found: Vec<String> = matcher.matches().map(str::to_owned).collect();
+                found.sort_unstable();
+                found
+            };
+            assert_eq!(of(&subscriptions), of(&fresh));
+        }
+    }
+    // What nobody asks for any more is forgotten.
+    let rows = subscriptions.set().size().rows;
+    let last = subscriptions.update_file("a\t/a\n");
+    assert!(last.removed > 200 && subscriptions.set().size().rows < rows / 10, "{rows} rows");
+}
+
 /// Texts that are no XML.
 #[test]
 fn what_is_no_xml_is_told() {

@@ -49,6 +49,7 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
             standing,
             engine,
             out: Out::new(args.output.as_deref()),
+            is_begun: false,
             skipped: 0,
             first_skipped: None,
             done: Done::default(),
@@ -172,6 +173,8 @@ struct Filter<'a> {
     standing: Standing,
     engine: Engine,
     out: Out,
+    /// Whether an input could be read.
+    is_begun: bool,
     skipped: u64,
     first_skipped: Option<InputError>,
     done: Done,
@@ -214,8 +217,11 @@ impl Filter<'_> {
         if matches!(failure, Some(Failure::BrokenPipe)) {
             return Err(Failure::BrokenPipe);
         }
-        let ended = answers.end(&self.standing.current(), &mut self.out).and_then(|()| self.out.finish());
-        failure = failure.or(ended.err());
+        // Where nothing could be read, nothing is overwritten.
+        if failure.is_none() || self.is_begun {
+            let ended = answers.end(&self.standing.current(), &mut self.out).and_then(|()| self.out.finish());
+            failure = failure.or(ended.err());
+        }
         warn_of_skipped(self.skipped, self.first_skipped.as_ref(), ui);
         if self.args.report.stats {
             let Done { plan, stats, setup: made } = &self.done;
@@ -260,13 +266,15 @@ impl Filter<'_> {
         let mut shown = None;
         loop {
             match run.next() {
-                None => return Ok(()),
+                // The inputs behind these may be slow.
+                None => return answers.pause(&mut self.out),
                 Some(Err(error)) => {
                     let is_record = matches!(error, Error::Input(InputError::Record(_)));
                     return Err(Failure::Library(Box::new(error), shown.filter(|_| is_record)));
                 }
                 Some(Ok(mut filtered)) => {
                     self.out.open()?;
+                    self.is_begun = true;
                     answers.add(&filtered, &mut self.out)?;
                     shown = filtered.faulty_line().map(|(line, at)| excerpt(line, at));
                     let skipped = filtered.take_skipped();

@@ -121,6 +121,10 @@ impl<A: Accelerator> TwigLinesStage<A> {
         if self.groups.is_empty() {
             return Ok(answer);
         }
+        // What was enough for one partition may be too much for another.
+        while self.ops_a_node > OPS_A_NODE && self.ops_a_node * (nodes + shape.lines) > u32::MAX as usize {
+            self.ops_a_node /= 4;
+        }
         let mut least_unfit = usize::MAX;
         let unfit = loop {
             let unfit = self.match_records(text.len(), shape, nodes, &mut answer.matched)?;

@@ -54,7 +54,8 @@ impl<A: Accelerator> TwigWorker for DeviceTwigs<A> {
             TwigLinesStage::new(queue.queue()?, twigs, names)
         })?;
         let LinesMatched { matched, unfit, faults, lines } = stage.run(text)?;
-        let mut found = Found { lines: lines as u32, pairs: subscriptions.pairs(&matched), faults };
+        let mut found =
+            Found { lines: lines as u32, pairs: subscriptions.pairs(&matched), faults, ..Found::default() };
         ask_unfit(subscriptions, cpu, text, unfit, &mut found);
         Ok(found)
     }
@@ -149,7 +150,10 @@ impl<A: Accelerator> DeviceTwigs<A> {
         for number in numbers {
             match self.cpu.read(texts[*number], documents, &mut encoder) {
                 Ok(true) => encoder.finish(*number as u32),
-                Ok(false) => encoder.abandon(),
+                Ok(false) => {
+                    encoder.abandon();
+                    found[*number] = Some(Ok(Found::of_blank()));
+                }
                 Err(fault) => {
                     encoder.abandon();
                     found[*number] = Some(Err(fault));

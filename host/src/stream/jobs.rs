@@ -177,6 +177,13 @@ impl Documents {
         while files.len() < MOST_FILES
             && let Some(Document::Source(source @ Source::File(path))) = self.sources.front()
         {
+            // What is compressed is longer than it says.
+            if path
+                .extension()
+                .is_some_and(|end| ["gz", "zst", "zstd", "wpk"].iter().any(|known| end == *known))
+            {
+                break;
+            }
             let len = path.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
             match len {
                 Some(len) if len <= (self.size as u64).saturating_sub(bytes) => bytes += len,

@@ -254,11 +254,11 @@ impl Filtering {
         let first_line = self.lines.of(&self.origin);
         let name = self.names.pop_front().unwrap_or_else(|| self.origin.name.clone());
         let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
-        let (mut lines, mut pairs) = (1, Vec::new());
+        let (mut lines, mut pairs, mut is_blank) = (1, Vec::new(), false);
         match found {
             Err(fault) => faults.push(located(&name, &text, fault)),
             Ok(found) => {
-                (lines, pairs) = (found.lines, found.pairs);
+                (lines, pairs, is_blank) = (found.lines, found.pairs, found.is_blank);
                 let of_line = |fault: LineFault| fault_of(&name, first_line, fault.line, fault.fault);
                 faulty = found.faults.iter().map(|fault| fault.line).collect();
                 fault_at = found.faults.first().map(|fault| (fault.line, fault.fault.at));
@@ -287,6 +287,7 @@ impl Filtering {
             lines,
             pairs,
             faults,
+            is_blank,
             faulty,
             fault_at,
             subscriptions,
@@ -335,6 +336,7 @@ pub struct Filtered {
     pairs: Vec<(u32, u32)>,
     /// Why documents were left out.
     faults: Vec<InputError>,
+    is_blank: bool,
     /// The faulty lines.
     faulty: Vec<u32>,
     /// The first of them, and the byte of it where that was found.
@@ -394,6 +396,12 @@ impl Filtered {
     #[must_use]
     pub fn faulty_lines(&self) -> &[u32] {
         &self.faulty
+    }
+
+    /// Whether it should be one document of JSON, and is white space.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.is_blank
     }
 
     /// Whether the documents are lines.

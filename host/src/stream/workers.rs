@@ -333,10 +333,12 @@ impl<K: Ask> Workers<K> {
         }
     }
 
-    /// Whether [`next`](Self::next) would not wait.
+    /// Whether [`next`](Self::next) would not wait, and nor would who looks for what is behind a part that has nothing.
     pub fn is_ready(&self) -> bool {
         let order = lock(&self.0.order);
-        order.died || order.end == Some(order.next) || order.done.contains_key(&order.next)
+        let has_any =
+            |done: &Done<K::Answer>| !done.answered.texts.is_empty() || done.answered.error.is_some();
+        order.died || order.end == Some(order.next) || order.done.get(&order.next).is_some_and(has_any)
     }
 
     /// Asks the workers to end.

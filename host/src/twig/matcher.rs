@@ -46,6 +46,11 @@ impl Gate<'_> {
         if noted.is_empty() {
             return;
         }
+        if numbers.is_empty() {
+            noted.clear();
+            rows.clear();
+            return;
+        }
         numbers.sort_unstable();
         state.only = Some(take(numbers));
         let mut begin = 0;

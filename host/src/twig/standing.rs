@@ -1,7 +1,7 @@
 //! Subscriptions that streams of documents are asked, and what asks them.
 
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use warpath_shared::twig::Matched;
 
@@ -53,27 +53,36 @@ pub enum Documents {
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Standing(Arc<RwLock<Arc<Snapshot>>>);
+pub struct Standing(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    current: RwLock<Arc<Snapshot>>,
+    /// Held by who changes them, which may take long; who asks them does not wait.
+    changing: Mutex<()>,
+}
 
 impl Standing {
     /// With these.
     #[must_use]
     pub fn new(subscriptions: Subscriptions) -> Self {
-        Self(Arc::new(RwLock::new(Arc::new(Snapshot::new(subscriptions)))))
+        let current = RwLock::new(Arc::new(Snapshot::new(subscriptions)));
+        Self(Arc::new(Shared { current, changing: Mutex::default() }))
     }
 
     /// Those that there are.
     #[must_use]
     pub fn current(&self) -> Arc<Snapshot> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes them. What is not changed is not compiled anew. Partitions that are being asked are asked those of before.
+    /// Changes them. What is not changed is not compiled anew. Until that is done, those of before are asked.
     pub fn change<T>(&self, change: impl FnOnce(&mut Subscriptions) -> T) -> T {
-        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let mut subscriptions = current.subscriptions.clone();
+        let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut subscriptions = self.current().subscriptions.clone();
         let told = change(&mut subscriptions);
-        *current = Arc::new(Snapshot::new(subscriptions));
+        let changed = Arc::new(Snapshot::new(subscriptions));
+        *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = changed;
         told
     }
 }
@@ -126,12 +135,19 @@ pub struct Found {
     pub pairs: Vec<(u32, u32)>,
     /// Faulty lines, in order. They match nothing.
     pub faults: Vec<LineFault>,
+    /// Whether an input that should be one document is none: white space where JSON should be.
+    pub is_blank: bool,
 }
 
 impl Found {
     /// Of an input that is one document, which matches these subscriptions.
     pub(crate) fn of_document(numbers: impl Iterator<Item = u32>) -> Self {
-        Self { lines: 1, pairs: numbers.map(|number| (0, number)).collect(), faults: Vec::new() }
+        Self { lines: 1, pairs: numbers.map(|number| (0, number)).collect(), ..Self::default() }
+    }
+
+    /// Of an input that is none.
+    pub(crate) fn of_blank() -> Self {
+        Self { lines: 1, is_blank: true, ..Self::default() }
     }
 }
 
@@ -232,9 +248,13 @@ impl TwigWorker for CpuTwigs {
         let ask = |text: &&[u8]| {
             matcher.reset();
             let read = self.read(text, documents, &mut matcher);
-            let mut numbers =
-                |is_there| matcher.found().filter(move |_| is_there).map(|number| number as u32);
-            read.map(|is_there| Found::of_document(numbers(is_there)))
+            read.map(|is_there| {
+                if is_there {
+                    Found::of_document(matcher.found().map(|number| number as u32))
+                } else {
+                    Found::of_blank()
+                }
+            })
         };
         Ok(texts.iter().map(ask).collect())
     }

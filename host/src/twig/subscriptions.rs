@@ -49,15 +49,58 @@ pub struct SubscriptionError {
     pub message: String,
 }
 
+/// What became of subscriptions when their file was read again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileChange {
+    /// What is wrong with lines of it, as [`Subscriptions::add_file`] tells it.
+    pub errors: Vec<SubscriptionError>,
+    /// How many were added, those that say something else now among them.
+    pub added: usize,
+    /// How many were removed, likewise.
+    pub removed: usize,
+}
+
+/// The lines of a file that mean something, with their numbers from 0 on.
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate().map(|(number, line)| {
+        (number, line.strip_prefix('\u{feff}').filter(|_| number == 0).unwrap_or(line))
+    });
+    lines.filter(|(_, line)| !line.trim_ascii().is_empty() && !line.starts_with('#'))
+}
+
 impl Subscriptions {
     /// Adds the subscriptions of a file: a line an id, a tab and a query. Blank lines and those that begin with `#` are passed over. What is wrong in one line is told, and does not concern the others.
     pub fn add_file(&mut self, text: &str) -> Vec<SubscriptionError> {
-        let (mut errors, mut added) = (Vec::new(), Vec::new());
-        for (number, line) in text.lines().enumerate() {
-            let line = line.strip_prefix('\u{feff}').filter(|_| number == 0).unwrap_or(line);
-            if line.trim_ascii().is_empty() || line.starts_with('#') {
+        self.add_lines(text, &HashSet::new())
+    }
+
+    /// Makes the subscriptions those of a file. Those that are there and say the same stay, and are not compiled anew; where more than half are others, all are put together anew, so that those that are alike are beside one another.
+    pub fn update_file(&mut self, text: &str) -> FileChange {
+        let (mut kept, mut lines, mut seen) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for (number, line) in numbered(text) {
+            let Some((id, query)) = line.split_once('\t').filter(|(id, _)| seen.insert(*id)) else {
                 continue;
+            };
+            if self.by_id.get(id).is_some_and(|at| self.all[*at].query == query) {
+                kept.insert(id);
+                lines.insert(number);
             }
+        }
+        let before = self.len();
+        self.remove_all(|id| !kept.contains(id));
+        let removed = before - self.len();
+        let errors = self.add_lines(text, &lines);
+        let added = self.len() - (before - removed);
+        if 2 * (added + removed) > self.len() {
+            self.rebuild();
+        }
+        FileChange { errors, added, removed }
+    }
+
+    /// Adds those of a file but for some lines.
+    fn add_lines(&mut self, text: &str, without: &HashSet<usize>) -> Vec<SubscriptionError> {
+        let (mut errors, mut added) = (Vec::new(), Vec::new());
+        for (number, line) in numbered(text).filter(|(number, _)| !without.contains(number)) {
             let failed =
                 |column: usize, message: String| SubscriptionError { line: number + 1, column, message };
             let Some((id, query)) = line.split_once('\t') else {
@@ -167,6 +210,45 @@ impl Subscriptions {
         behind.for_each(|number| *number -= 1);
         self.by_id.values_mut().filter(|place| **place > at).for_each(|place| *place -= 1);
         true
+    }
+
+    /// Removes those with such ids.
+    fn remove_all(&mut self, is_gone: impl Fn(&str) -> bool) {
+        let all = std::mem::take(&mut self.all);
+        self.by_id.clear();
+        self.by_twig.iter_mut().for_each(Vec::clear);
+        let (gone, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| is_gone(&one.id));
+        kept.into_iter().for_each(|Subscription { id, query, twig }| self.put(&id, &query, twig));
+        let mut removed = HashSet::new();
+        for Subscription { query, twig, .. } in gone {
+            if self.by_twig[twig.number()].is_empty() && removed.insert(twig) {
+                self.set.remove(twig);
+                // It is what the query said when it was added.
+                if let Ok(twig) = Twig::parse(&query) {
+                    self.twigs.remove(&twig);
+                }
+            }
+        }
+    }
+
+    /// Puts all together anew: what no subscription asks for any more is forgotten, and those that are alike are beside one another.
+    fn rebuild(&mut self) {
+        let mut twigs: Vec<(Twig, TwigIx)> = self.twigs.drain().collect();
+        twigs.sort_unstable_by_key(|(_, number)| *number);
+        let (twigs, before): (Vec<Twig>, Vec<TwigIx>) = twigs.into_iter().unzip();
+        let mut set = TwigSet::default();
+        // They were not too large before.
+        let placed: Vec<TwigIx> = set.add_all(&twigs).into_iter().flatten().collect();
+        let now: HashMap<TwigIx, TwigIx> = before.into_iter().zip(placed.iter().copied()).collect();
+        self.set = set;
+        self.twigs = twigs.into_iter().zip(placed).collect();
+        let all = std::mem::take(&mut self.all);
+        self.by_twig.clear();
+        for Subscription { id, query, twig } in all {
+            if let Some(twig) = now.get(&twig) {
+                self.put(&id, &query, *twig);
+            }
+        }
     }
 
     /// How many there are.

@@ -58,7 +58,7 @@ fn text(rng: &mut Rng, pieces: usize) -> Vec<u8> {
     text
 }
 
-/// Each event, where `&` is in text, and the last state, a byte at a time.
+/// Each event, where `&` is in text or a value, and the last state, a byte at a time.
 fn naive(text: &[u8], begins: &[usize]) -> (Vec<(usize, u32)>, Vec<usize>, Vec<u32>) {
     let (mut events, mut references, mut states, mut now) = (Vec::new(), Vec::new(), Vec::new(), state::TEXT);
     let has = |at: usize, what: &[u8]| text[at..].starts_with(what);
@@ -74,7 +74,7 @@ fn naive(text: &[u8], begins: &[usize]) -> (Vec<(usize, u32)>, Vec<usize>, Vec<u
             (state::TEXT, b'<') if has(at, b"<!") => (state::TYPE, event::TYPE),
             (state::TEXT, b'<') if has(at, b"<?") => (state::INSTRUCTION, event::INSTRUCTION),
             (state::TEXT, b'<') => (state::TAG, event::TAG),
-            (state::TEXT, b'&') => {
+            (state::TEXT | state::DOUBLE | state::SINGLE, b'&') => {
                 references.push(at);
                 continue;
             }

@@ -24,7 +24,7 @@ pub struct XmlRead {
     pub events: u64,
     /// Bit *b* of their kinds.
     pub kinds: [u64; 4],
-    /// `&` in text.
+    /// `&` in text and in the values of attributes.
     pub references: u64,
     /// Bytes that are not UTF-8 behind those before them. A character of which two documents have a part each is none of these, or the second's: but of both it is text outside their roots.
     pub faults: u64,
@@ -128,13 +128,13 @@ impl XmlWord {
     pub fn read(&self, begins: u64, before: u32) -> XmlRead {
         let mut read = XmlRead { faults: self.faults, ..XmlRead::default() };
         let mut now = before;
-        // From here on it is text, if it is.
+        // From here on it is text or a value, if it is.
         let mut text = 0;
         let mut left = self.special | begins;
         while left != 0 {
             let place = left.trailing_zeros();
             if begins >> place & 1 == 1 {
-                if now != state::TEXT {
+                if !has_references(now) {
                     text = place;
                 }
                 now = state::TEXT;
@@ -150,7 +150,7 @@ impl XmlWord {
                         read.kinds[bit] |= (kind >> bit & 1) << place;
                         bit += 1;
                     }
-                    if now == state::TEXT {
+                    if has_references(now) {
                         read.references |= self.reference & (!0 << text) & ((1 << place) - 1);
                     }
                     text = place;
@@ -159,12 +159,18 @@ impl XmlWord {
             }
             left &= left - 1;
         }
-        if now == state::TEXT {
+        if has_references(now) {
             read.references |= self.reference & (!0 << text);
         }
         read.after = now;
         read
     }
+}
+
+/// Whether references may stand there.
+#[inline(always)]
+const fn has_references(state: u32) -> bool {
+    matches!(state, state::TEXT | state::DOUBLE | state::SINGLE)
 }
 
 /// Bytes that are not UTF-8 behind those before them (RFC 3629): a byte 80 to BF where none is wanted, another where one is, and those that never are.

@@ -92,7 +92,7 @@ impl Matches {
         }
         self.rows += u64::from(filtered.lines());
         if !filtered.is_lines() {
-            if filtered.skipped().next().is_some() {
+            if filtered.is_blank() || filtered.skipped().next().is_some() {
                 self.no_records.push(first);
             }
             return;

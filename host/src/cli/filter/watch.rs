@@ -1,12 +1,12 @@
 //! Subscriptions that change while they are asked.
 
-use std::collections::{HashMap, HashSet};
+use std::fs::Metadata;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use warpath::twig::{Standing, SubscriptionError, Subscriptions};
+use warpath::twig::{FileChange, Standing};
 
 use super::super::ui::Ui;
 use super::{tell, text_of};
@@ -52,14 +52,31 @@ impl Drop for Watch {
 
 /// What changes when a file is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Stamp(SystemTime, u64);
+pub struct Stamp {
+    modified: SystemTime,
+    len: u64,
+    /// Which file it is, and when anything about it changed: another may have been put in its place, with its time and length.
+    identity: (u64, i64, i64),
+}
 
 impl Stamp {
     /// That of a file, if it is there.
     pub fn of(path: &Path) -> Option<Self> {
         let metadata = path.metadata().ok()?;
-        Some(Self(metadata.modified().ok()?, metadata.len()))
+        let (modified, len) = (metadata.modified().ok()?, metadata.len());
+        Some(Self { modified, len, identity: identity(&metadata) })
     }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> (u64, i64, i64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> (u64, i64, i64) {
+    (0, 0, 0)
 }
 
 fn read_again(path: &Path, standing: &Standing, ui: &Ui) {
@@ -67,50 +84,9 @@ fn read_again(path: &Path, standing: &Standing, ui: &Ui) {
         Ok(text) => text,
         Err(failure) => return failure.report(ui),
     };
-    let (errors, (added, removed)) = standing.change(|subscriptions| change(subscriptions, &text));
+    let FileChange { errors, added, removed } =
+        standing.change(|subscriptions| subscriptions.update_file(&text));
     tell(path, &errors, ui);
     let count = standing.current().len();
     ui.note(format_args!("{}: {added} added, {removed} removed, {count} in all", path.display()));
-}
-
-/// Makes subscriptions those of a text, and says what is wrong with lines of it, and how many were added and removed. What stays is not compiled anew.
-fn change(subscriptions: &mut Subscriptions, text: &str) -> (Vec<SubscriptionError>, (usize, usize)) {
-    let mut wanted = Subscriptions::default();
-    let errors = wanted.add_file(text);
-    let all = |of: &Subscriptions| -> Vec<(String, String)> {
-        of.ids()
-            .enumerate()
-            .map(|(at, id)| (id.to_owned(), of.query(at).unwrap_or_default().to_owned()))
-            .collect()
-    };
-    let (before, wanted) = (all(subscriptions), all(&wanted));
-    let by_id: HashMap<&str, &str> = wanted.iter().map(|(id, query)| (id.as_str(), query.as_str())).collect();
-    let (mut added, mut removed, mut kept) = (0, 0, HashSet::new());
-    for (id, query) in &before {
-        if by_id.get(id.as_str()) == Some(&query.as_str()) {
-            kept.insert(id.as_str());
-        } else {
-            removed += usize::from(subscriptions.remove(id));
-        }
-    }
-    for (id, query) in wanted.iter().filter(|(id, _)| !kept.contains(id.as_str())) {
-        // It could be added a moment ago.
-        added += usize::from(subscriptions.add(id, query).is_ok());
-    }
-    (errors, (added, removed))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_stays_is_not_added_again() {
-        let mut subscriptions = Subscriptions::default();
-        subscriptions.add_file("a\t/a\nb\t/b\nc\t/c\n");
-        let (errors, counts) = change(&mut subscriptions, "c\t/c\nb\t/x\nd\t/d\ne\t/[\n");
-        assert_eq!((errors.len(), counts), (1, (2, 2)));
-        let all: Vec<_> = subscriptions.ids().zip((0..).map_while(|at| subscriptions.query(at))).collect();
-        assert_eq!(all, [("c", "/c"), ("b", "/x"), ("d", "/d")]);
-    }
 }
