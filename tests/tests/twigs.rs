@@ -413,6 +413,14 @@ fn deep_documents_are_documents() {
     let text = format!("{}<b/>{}", "<a>".repeat(depth), "</a>".repeat(depth));
     assert!(of_xml("/a//a/b", &text) && of_xml("//a[a/b]", &text) && !of_xml("//b/a", &text));
     assert!(of_xml("//a[.//b][a]", &text) && !of_xml("//a[b][a]", &text));
+    // Among many that are not asked, which take no memory then: all levels of all groups would be 300 MB.
+    let file: String = (0..10_000).map(|number| format!("s{number}\t//a[n{number}]/m{number}/b\n")).collect();
+    let mut subscriptions = Subscriptions::default();
+    assert!(subscriptions.add_file(&(file + "deep\t//a[.//b][a]\nkey\t/a//b\n")).is_empty());
+    assert!(subscriptions.set().size().groups > 20);
+    let mut matcher = subscriptions.matcher();
+    xml::read(&text, &mut matcher).unwrap();
+    assert_eq!(matcher.matches().collect::<Vec<_>>(), ["deep", "key"]);
 }
 
 /// Subscriptions that are none, and what is said of them.

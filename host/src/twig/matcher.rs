@@ -42,7 +42,7 @@ enum Noted {
 impl Gate<'_> {
     /// Tells the groups that it concerns what was noted.
     fn tell(&mut self) {
-        let Self { state, noted, rows, active, numbers, .. } = self;
+        let Self { state, noted, rows, numbers, active, .. } = self;
         if noted.is_empty() {
             return;
         }
@@ -52,7 +52,9 @@ impl Gate<'_> {
             return;
         }
         numbers.sort_unstable();
-        state.only = Some(take(numbers));
+        numbers.iter().for_each(|group| active[*group as usize / 64] = 0);
+        state.asked = Some(take(numbers));
+        state.grow();
         let mut begin = 0;
         for (what, count) in noted.drain(..) {
             let of = &rows[begin..begin + count as usize];
@@ -64,8 +66,6 @@ impl Gate<'_> {
             }
         }
         rows.clear();
-        *numbers = state.only.take().unwrap_or_default();
-        numbers.drain(..).for_each(|group| active[group as usize / 64] = 0);
     }
 
     fn note(&mut self, what: Noted, rows: &[RowIx]) {
@@ -124,14 +124,14 @@ struct State<'a> {
     /// Of each level, which of the first 64 rows have told of their leaves already: to hear it again changes nothing.
     seen: Vec<u64>,
     depth: usize,
-    /// The groups that are asked, if not all are, ascending.
-    only: Option<Vec<u32>>,
+    /// The groups that are asked, if not all are, ascending: then these alone have a place at each level, so that a deep document takes no memory for the others.
+    asked: Option<Vec<u32>>,
 }
 
 impl<'a> TwigMatcher<'a> {
     pub(super) fn new(set: &'a TwigSet) -> Self {
         let (found, words, touched, seen) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut state = State { set, isa: Isa::best(), found, words, touched, seen, depth: 0, only: None };
+        let mut state = State { set, isa: Isa::best(), found, words, touched, seen, depth: 0, asked: None };
         state.grow();
         let groups = set.groups.len();
         let gate = Gate {
@@ -156,8 +156,9 @@ impl<'a> TwigMatcher<'a> {
     pub fn reset(&mut self) {
         self.0.reset();
         self.0.rows.forget();
-        let State { set, found, words, touched, seen, depth, .. } = &mut self.0.rows.state;
-        let (groups, all) = (set.groups.len(), set.groups.len().div_ceil(64));
+        let State { set, found, words, touched, seen, depth, asked, .. } = &mut self.0.rows.state;
+        let groups = asked.as_ref().map_or(set.groups.len(), Vec::len);
+        let all = groups.div_ceil(64);
         for level in 0..=*depth {
             seen[level] = 0;
             for (at, touched) in touched[level * all..][..all].iter_mut().enumerate() {
@@ -169,6 +170,9 @@ impl<'a> TwigMatcher<'a> {
             }
         }
         *depth = 0;
+        // For the next document, and as much as others may need.
+        self.0.rows.numbers = asked.take().unwrap_or_default();
+        self.0.rows.numbers.clear();
     }
 
     /// A node begins that is called so, as [`Events::open`] has it.
@@ -180,12 +184,25 @@ impl<'a> TwigMatcher<'a> {
     /// The twigs that match the document, once it has ended, in no order.
     pub fn matches(&mut self) -> impl Iterator<Item = TwigIx> {
         self.0.rows.tell();
-        let State { set, found, touched, .. } = &self.0.rows.state;
-        let is_touched = |group: usize| touched[group / 64] >> (group % 64) & 1 != 0;
-        let groups = set.groups.iter().zip(found).enumerate();
-        groups
-            .filter(move |(at, (group, _))| group.always > 0 || is_touched(*at))
-            .flat_map(|(_, (group, found))| group.matches(found).map(TwigIx))
+        let State { set, found, touched, asked, .. } = &self.0.rows.state;
+        let mut matches = Vec::new();
+        for (at, word) in touched[..self.0.rows.state.width().div_ceil(64)].iter().enumerate() {
+            for bit in Bits(*word) {
+                let place = at * 64 + bit as usize;
+                let group = &set.groups[group_at(asked.as_deref(), place)];
+                matches.extend(group.matches(&found[place]).map(TwigIx));
+            }
+        }
+        let is_told = |group: usize| {
+            let place = match asked {
+                Some(asked) => asked.binary_search(&(group as u32)).ok(),
+                None => Some(group),
+            };
+            place.is_some_and(|place| touched[place / 64] >> (place % 64) & 1 != 0)
+        };
+        let others = set.groups.iter().enumerate().filter(|(at, group)| group.always > 0 && !is_told(*at));
+        matches.extend(others.flat_map(|(_, group)| group.matches(&Words::NONE).map(TwigIx)));
+        matches.into_iter()
     }
 }
 
@@ -204,19 +221,34 @@ impl Events for TwigMatcher<'_> {
 impl State<'_> {
     /// Makes room for the level at the depth.
     fn grow(&mut self) {
-        let (levels, groups) = (self.depth + 1, self.set.groups.len());
+        let (levels, groups) = (self.depth + 1, self.width());
         if self.seen.len() < levels {
             self.seen.resize(levels, 0);
+        }
+        if self.found.len() < levels * groups {
             self.found.resize(levels * groups, Words::NONE);
             self.words.resize(levels * groups, 0);
+        }
+        if self.touched.len() < levels * groups.div_ceil(64) {
             self.touched.resize(levels * groups.div_ceil(64), 0);
         }
     }
 
+    /// How many groups have a place at each level.
+    fn width(&self) -> usize {
+        self.asked.as_ref().map_or(self.set.groups.len(), Vec::len)
+    }
+
     /// A level, and what is above it.
     fn split(&mut self, level: usize) -> (At<'_>, At<'_>) {
-        let Self { set, found, words, touched, .. } = self;
-        let (groups, all) = (set.groups.len(), set.groups.len().div_ceil(64));
+        let groups = self.width();
+        self.split_of(level, groups)
+    }
+
+    /// The same, where so many groups have a place.
+    fn split_of(&mut self, level: usize, groups: usize) -> (At<'_>, At<'_>) {
+        let all = groups.div_ceil(64);
+        let Self { found, words, touched, .. } = self;
         let (found, found_own) = found.split_at_mut(level * groups);
         let (words, words_own) = words.split_at_mut(level * groups);
         let (touched, touched_own) = touched.split_at_mut(level * all);
@@ -244,25 +276,25 @@ impl Rows for State<'_> {
 
     fn leaf(&mut self, rows: &[RowIx]) {
         let (isa, set, depth) = (self.isa, self.set, self.depth);
-        let only = self.only.take();
         for row in rows {
             if Self::hear(&mut self.seen[depth], *row) {
                 continue;
             }
             let leaves = &set.rows.get(*row).leaves;
-            let (mut at, _) = self.split(depth);
-            if let Some(groups) = &only {
+            if let Some(groups) = self.asked.take() {
                 if !leaves.is_empty() {
-                    isa.run(LeafOf { rows: &set.rows, leaves, groups, at });
+                    let (at, _) = self.split_of(depth, groups.len());
+                    isa.run(LeafOf { rows: &set.rows, leaves, groups: &groups, at });
                 }
+                self.asked = Some(groups);
                 continue;
             }
+            let (mut at, _) = self.split(depth);
             leaves.few.iter().for_each(|few| at.set(*few));
             if !leaves.all.is_empty() {
                 isa.run(Leaf { rows: &set.rows, all: &leaves.all, at });
             }
         }
-        self.only = only;
     }
 
     fn exit(&mut self, rows: &[RowIx]) {
@@ -270,11 +302,19 @@ impl Rows for State<'_> {
         self.depth -= 1;
         self.leaf(rows);
         self.seen[depth] = 0;
-        let (own, above) = self.split(depth);
+        let (asked, groups) = (self.asked.take(), self.set.groups.len());
+        let (own, above) = self.split_of(depth, asked.as_ref().map_or(groups, Vec::len));
         if own.touched.iter().any(|touched| *touched != 0) {
-            isa.run(Exit { set, passed: rows, own, above });
+            isa.run(Exit { set, asked: asked.as_deref(), passed: rows, own, above });
         }
+        self.asked = asked;
     }
+}
+
+/// The group at a place.
+#[inline(always)]
+fn group_at(asked: Option<&[u32]>, place: usize) -> usize {
+    asked.map_or(place, |asked| asked[place] as usize)
 }
 
 /// The words of a level, and which of them are not zero.
@@ -334,11 +374,13 @@ impl Work for LeafOf<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, _simd: S) {
         let Self { rows, leaves, groups, mut at } = self;
-        for group in groups {
+        for (place, group) in (0..).zip(groups) {
             if let Some(words) = leaves.all_of(*group) {
-                at.set_all(*group, rows.words(words));
+                at.set_all(place, rows.words(words));
             } else {
-                leaves.few[leaves.few_of(*group)].iter().for_each(|few| at.set(*few));
+                for (word, bits) in &leaves.few[leaves.few_of(*group)] {
+                    at.set((place * GROUP_WORDS as u32 + word % GROUP_WORDS as u32, *bits));
+                }
             }
         }
     }
@@ -347,6 +389,8 @@ impl Work for LeafOf<'_> {
 /// A node with others below it ends: `own` is what was found below it, and becomes zero; `above` what was found below the node that it is in.
 struct Exit<'a> {
     set: &'a TwigSet,
+    /// The groups that have a place, if not all have one.
+    asked: Option<&'a [u32]>,
     passed: &'a [RowIx],
     own: At<'a>,
     above: At<'a>,
@@ -360,12 +404,13 @@ impl Work for Exit<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _simd: S) {
-        let Self { set, passed, own, above } = self;
+        let Self { set, asked, passed, own, above } = self;
         for (at, touched) in own.touched.iter_mut().enumerate() {
             for bit in Bits(take(touched)) {
-                let number = at * 64 + bit as usize;
-                let (group, words) = (&set.groups[number], take(&mut own.words[number]));
-                let (own, above_found) = (&mut own.found[number], &mut above.found[number]);
+                let place = at * 64 + bit as usize;
+                let number = group_at(asked, place);
+                let (group, words) = (&set.groups[number], take(&mut own.words[place]));
+                let (own, above_found) = (&mut own.found[place], &mut above.found[place]);
                 let told = if words.count_ones() <= ONE_BY_ONE && group.far.is_empty() {
                     let mut told = 0;
                     for word in Bits(u64::from(words)) {
@@ -386,7 +431,7 @@ impl Work for Exit<'_> {
                     above_found.add(&told);
                     if told == Words::NONE { 0 } else { u32::MAX }
                 };
-                above.words[number] |= told;
+                above.words[place] |= told;
                 above.touched[at] |= u64::from(told != 0) << bit;
             }
         }
