@@ -13,66 +13,66 @@
 //! # }
 //! ```
 //!
-//! Every backend gives the same answers for every input. The library never prints, and never panics on
+//! Every backend gives the same results for every input. The library never prints, and never panics on
 //! anything that a caller or a file can cause.
 //!
-//! | module | question it answers |
-//! |---|---|
-//! | [`jsonpath`] | what does a query say? |
-//! | [`Program`] | what is it compiled to? |
-//! | [`Engine`], [`Input`] | how are files turned into answers? |
-//! | [`backend`], [`answer`] | what does a backend do with one partition? |
-//! | [`Format`] | what if an input is one document? |
-//! | [`ResidentIndex`] | what if it is asked again and again? |
-//! | [`IndexFile`] | and what if it is asked again tomorrow? |
-//! | [`strict`] | what if records must be JSON by all of RFC 8259? |
-//! | [`columns`] | how do answers become typed columns, in Arrow's layout? |
-//! | [`device`] | which kernels run on it, in which order? |
-//! | [`bitmap`] | which records have such values, asked of compressed bitmaps? |
-//! | [`packed`] | what if the lines themselves are kept compressed? |
-//! | [`tree`] | what is a document's tree, and how is it made without a stack? |
-//! | [`fsst`] | how are strings compressed, so that each can be decoded on its own? |
-//! | [`dump`] | what does an index look like? |
+//! This crate is the door to the layers below it. It has no code of its own: each name is defined in the crate of its layer.
+//!
+//! | layer | crate | module here |
+//! |---|---|---|
+//! | inputs, partitions, results in order | `warpath-exec` | [`Engine`], [`Input`], [`IndexFile`], [`ResidentIndex`], [`dump`] |
+//! | the CPU and devices | `warpath-backend` | [`backend`], [`answer`], [`device`], [`columns`], [`strict`], [`tree`], [`twig`] |
+//! | stored forms | `warpath-store` | [`bitmap`], [`packed`], [`fsst`] |
+//! | languages | `warpath-lang` | [`Query`], [`Program`], [`jsonpath`] |
+//! | errors, sets of rows, strings of JSON | `warpath-core` | [`Error`], [`diagnostic`], [`json`] |
 
-pub mod answer;
-mod auto;
-pub mod backend;
-pub mod bitmap;
-pub mod columns;
-mod cpu;
+pub use warpath_backend::cpu::Cpu;
 #[cfg(feature = "cuda")]
-pub mod cuda;
-pub mod device;
-mod document;
-pub mod dump;
-mod engine;
-mod error;
-pub mod fsst;
-pub mod index_file;
-mod input;
-pub mod jsonpath;
-pub mod packed;
-mod program;
-mod resident;
-mod stamp;
-mod stream;
-pub mod strict;
-mod temporary;
-pub mod tree;
-pub mod twig;
-
-pub use cpu::Cpu;
-pub use document::{AsOne, Format};
-pub use engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
-pub use error::{
-    ColumnError, DeviceError, Error, ExpressionError, IndexError, InputError, QueryError, RecordError,
-    TreeError,
+pub use warpath_backend::cuda;
+pub use warpath_backend::{answer, backend, device, strict, tree};
+pub use warpath_core::error::{
+    ColumnError, DeviceError, Error, IndexError, InputError, RecordError, TreeError,
 };
-pub use index_file::IndexFile;
-pub use input::Source;
-pub use program::{Program, Query};
-pub use resident::ResidentIndex;
-pub use stream::{
+pub use warpath_core::{diagnostic, json};
+pub use warpath_exec::document::{AsOne, Format};
+pub use warpath_exec::engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
+pub use warpath_exec::index_file::IndexFile;
+pub use warpath_exec::input::Source;
+pub use warpath_exec::resident::ResidentIndex;
+pub use warpath_exec::stream::{
     Answers, Batch, Columns, Filtered, Filtering, FoundDocument, Hit, Hits, IndexedPartition, Indexes, Plan,
     Setup, Stats,
 };
+pub use warpath_exec::{dump, index_file};
+pub use warpath_lang::jsonpath;
+pub use warpath_lang::program::{Program, Query};
+pub use warpath_store::fsst;
+
+/// Results as typed columns, in the layout of Apache Arrow.
+pub mod columns {
+    pub use warpath_backend::columns::*;
+    #[cfg(feature = "arrow")]
+    pub use warpath_exec::record_batches::RecordBatches;
+}
+
+/// Packed NDJSON: lines kept as codes of FSST.
+pub mod packed {
+    pub use warpath_exec::pack::{DEFAULT_GROUP_BYTES, PackOptions, PackStats, pack, pack_to};
+    pub use warpath_exec::unpack::unpack;
+    pub use warpath_store::packed::{Group, PackedFile, PackedInfo, PackedText, VERSION};
+}
+
+/// Standing queries: twigs, sets of them, and the documents that they are evaluated over.
+pub mod twig {
+    pub use warpath_backend::twig::*;
+    pub use warpath_lang::twig::*;
+}
+
+/// Bitmap indexes: which rows have which values, a compressed bitmap a bin.
+pub mod bitmap {
+    pub use warpath_backend::bitmap::{plan, reduce, run};
+    pub use warpath_core::{rows, wah};
+    pub use warpath_exec::bitmap::{ask, build};
+    pub use warpath_lang::expr;
+    pub use warpath_store::bitmap::*;
+}

@@ -601,10 +601,10 @@ fn an_index_plans_what_it_is_asked() {
     let table = table(300, &mut Rng::new(3));
     let name = &table.columns[0].0.name;
     let text = format!("{name} is not missing and not {name} is null");
-    let plan = table.index.plan(&text, false).unwrap();
+    let plan = Plan::of(&table.index, &text, false).unwrap();
     let same = self::plan(&table, &parse(&text).unwrap(), false).unwrap();
     assert_eq!((plan.program, plan.bitmaps, plan.tests), (same.program, same.bitmaps, same.tests));
-    let Err(Error::Expression(error)) = table.index.plan("c0 is nothing", true) else {
+    let Err(Error::Expression(error)) = Plan::of(&table.index, "c0 is nothing", true) else {
         panic!("it is no expression")
     };
     assert_eq!((error.column(), error.expr_error().kind), (7, ExprErrorKind::UnexpectedToken));

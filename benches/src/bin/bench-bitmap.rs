@@ -107,7 +107,7 @@ fn range(cli: &Cli, file: &str, expression: &str) -> Result<()> {
     }
     let open = || {
         let index = BitmapIndex::open(file)?;
-        let plan = index.plan(expression, false)?;
+        let plan = Plan::of(&index, expression, false)?;
         anyhow::Ok((index, plan))
     };
     let (mut times, mut kept) = (Vec::new(), None);

@@ -1,0 +1,205 @@
+//! Normalised paths of matches (RFC 9535, section 2.7), found from where they stand.
+
+use std::fmt::Write as _;
+
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
+use warpath_shared::index::class::is_whitespace;
+
+use warpath_core::json::{decode, is_string};
+use warpath_lang::jsonpath::ast::Quoted;
+
+/// Finds the normalised paths of values of a text of lines; of those of a batch, [`Batch::paths`](crate::Batch::paths) does, which
+/// knows where in a document its text stands.
+///
+/// A record is walked from its start to the value, and no further; to values that are asked for in the order in which they stand,
+/// once. That is done by the thread that asks, on every backend.
+pub struct Paths<'a> {
+    text: &'a [u8],
+    /// What comes next, and the end of its line.
+    at: usize,
+    line_end: usize,
+    /// The containers that are open before that, from the outside in.
+    open: Vec<Place>,
+    /// Where lines are the elements of an array.
+    elements: Option<Elements<'a>>,
+}
+
+/// Elements of an array, a line each.
+struct Elements<'a> {
+    /// The normalised path of the array.
+    array: &'a str,
+    /// The index of the first line.
+    first: u64,
+    /// A line's start, and how many lines stand before it.
+    line: (usize, u64),
+}
+
+/// Where in a container the walk is.
+enum Place {
+    Element(u64),
+    /// Behind a separator or the opening brace; and the name, once its colon has come by.
+    Member {
+        begin: usize,
+        name: Option<(usize, usize)>,
+    },
+}
+
+impl<'a> Paths<'a> {
+    /// Of the values of a text.
+    #[must_use]
+    pub fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0, line_end: 0, open: Vec::new(), elements: None }
+    }
+
+    /// The same, of a text whose lines are elements of an array, from this index on.
+    pub(crate) fn of_elements(self, array: &'a str, first: u64) -> Self {
+        Self { elements: Some(Elements { array, first, line: (0, 0) }), ..self }
+    }
+
+    /// Appends the path of the value that starts at a byte of the text.
+    ///
+    /// A surrogate without its partner, and bytes that are not UTF-8, become U+FFFD: a path cannot say them. Members of one name
+    /// have the same path. In a record that is not JSON, indexes count commas, and a name without quotes is taken as it stands.
+    pub fn append(&mut self, start: usize, out: &mut String) {
+        if start < self.at || start >= self.line_end {
+            let before = self.text.get(..start).unwrap_or(self.text);
+            self.at = memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+            self.line_end = memchr(b'\n', &self.text[self.at..]).map_or(self.text.len(), |len| self.at + len);
+            self.open.clear();
+            if let Some(Elements { line: (from, count), .. }) = &mut self.elements {
+                if self.at < *from {
+                    (*from, *count) = (0, 0);
+                }
+                *count += memchr_iter(b'\n', &self.text[*from..self.at]).count() as u64;
+                *from = self.at;
+            }
+        }
+        while self.at < start.min(self.line_end) {
+            self.step();
+        }
+        match &self.elements {
+            None => out.push('$'),
+            Some(Elements { array, first, line: (_, count) }) => {
+                // A string takes everything.
+                let _ = write!(out, "{array}[{}]", first + count);
+            }
+        }
+        for place in &self.open {
+            // A string takes everything.
+            let _ = match place {
+                Place::Element(index) => write!(out, "[{index}]"),
+                Place::Member { name, .. } => write!(out, "[{}]", Quoted(&self.name(*name))),
+            };
+        }
+    }
+
+    /// Goes past a string, a structural byte, or all up to one.
+    fn step(&mut self) {
+        let (at, rest) = (self.at, &self.text[self.at..self.line_end]);
+        self.at += 1;
+        match rest[0] {
+            b'"' => self.at = at + string_len(rest),
+            b'{' => self.open.push(Place::Member { begin: at + 1, name: None }),
+            b'[' => self.open.push(Place::Element(0)),
+            b'}' | b']' => drop(self.open.pop()),
+            b',' => match self.open.last_mut() {
+                Some(Place::Element(index)) => *index += 1,
+                Some(place) => *place = Place::Member { begin: at + 1, name: None },
+                None => {}
+            },
+            b':' => {
+                if let Some(Place::Member { begin, name }) = self.open.last_mut() {
+                    name.get_or_insert((*begin, at));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a name says that stands in a range, perhaps with white space around it.
+    fn name(&self, range: Option<(usize, usize)>) -> String {
+        let Some((mut start, mut end)) = range else { return String::new() };
+        while start < end && is_whitespace(self.text[start]) {
+            start += 1;
+        }
+        while start < end && is_whitespace(self.text[end - 1]) {
+            end -= 1;
+        }
+        let raw = &self.text[start..end];
+        if !is_string(raw) {
+            return String::from_utf8_lossy(raw).into_owned();
+        }
+        let mut name = Vec::new();
+        decode(raw, &mut name);
+        String::from_utf8_lossy(&name).into_owned()
+    }
+}
+
+/// How long the string is that a text begins with, with its quotes; all of it where none ends it.
+fn string_len(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(next) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += next + 1;
+        if text[at - 1] == b'"' {
+            return at;
+        }
+        at += 1;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str, value: &str) -> String {
+        let mut out = String::new();
+        Paths::new(text.as_bytes()).append(text.find(value).unwrap(), &mut out);
+        out
+    }
+
+    #[test]
+    fn paths_are_written_as_the_rfc_says() {
+        // RFC 9535, table 20, and what else has to be escaped.
+        assert_eq!(path(r#"{"a":17}"#, "17"), "$['a']");
+        assert_eq!(path(r#"[0,17]"#, "17"), "$[1]");
+        assert_eq!(path(r#"{"a":{"b":[0,{},17]}}"#, "17"), "$['a']['b'][2]");
+        assert_eq!(path(r#"{"\u000b":17}"#, "17"), r"$['\u000b']");
+        assert_eq!(path(r#"{"\u0061":17}"#, "17"), "$['a']");
+        assert_eq!(path(r#"{"'\\\"\b\f\n\r\t/":17}"#, "17"), r#"$['\'\\"\b\f\n\r\t/']"#);
+        assert_eq!(path(r#"{"é\ud83d\ude00":17}"#, "17"), "$['é😀']");
+        assert_eq!(path(r#"{"\ud83d":17}"#, "17"), "$['\u{fffd}']");
+        assert_eq!(path(r#"{"":17}"#, "17"), "$['']");
+        assert_eq!(path(" 17 ", "17"), "$");
+    }
+
+    #[test]
+    fn strings_and_white_space_are_passed_over() {
+        assert_eq!(path(r#"{ "a" : "{[,:\"]}" , "b" : [ "," , 17 ] }"#, "17"), "$['b'][1]");
+        assert_eq!(path("{\"a\":1}\n{\"x\":[1]}\n[{\"b\":17}]", "17"), "$[0]['b']");
+    }
+
+    #[test]
+    fn values_may_be_asked_for_in_any_order() {
+        let text = "{\"a\":1,\"b\":[2,3]}\n\n{\"c\":4}\n";
+        let mut paths = Paths::new(text.as_bytes());
+        let mut of = |value| {
+            let mut out = String::new();
+            paths.append(text.find(value).unwrap(), &mut out);
+            out
+        };
+        let want =
+            [("4", "$['c']"), ("3", "$['b'][1]"), ("1", "$['a']"), ("[2", "$['b']"), ("2", "$['b'][0]")];
+        for (value, path) in want {
+            assert_eq!(of(value), path);
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_has_a_path_as_well() {
+        assert_eq!(path("[1,,17]", "17"), "$[2]");
+        assert_eq!(path("{a:17}", "17"), "$['a']");
+        assert_eq!(path(r#"{"a":1:17}"#, "17"), "$['a']");
+        assert_eq!(path(r#"{17}"#, "17"), "$['']");
+    }
+}

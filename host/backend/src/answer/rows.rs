@@ -1,0 +1,198 @@
+//! Records as rows of text: a line each, with a cell for each path.
+
+use csv_core::{WriteResult, Writer};
+
+use super::{Piece, RowForm, TextForm, text};
+use warpath_lang::program::{Column, Program};
+
+impl RowForm {
+    /// What stands before the first row: the line of names in CSV, and nothing in NDJSON.
+    #[must_use]
+    pub fn header(self, program: &Program) -> Vec<u8> {
+        match self {
+            Self::Ndjson => Vec::new(),
+            Self::Csv => {
+                let mut csv = Csv::default();
+                for (i, column) in program.columns().iter().enumerate() {
+                    csv.field(i, column.name.as_bytes());
+                }
+                csv.end();
+                csv.out
+            }
+        }
+    }
+
+    /// Where the first `count` of some rows end; all of them, if there are fewer.
+    #[must_use]
+    pub fn end_of(self, rows: &[u8], count: usize) -> usize {
+        let mut quoted = false;
+        // Newlines stand in quotes only, of which every field has an even number; JSON has none within a row.
+        let ends = memchr::memchr2_iter(b'\n', b'"', rows).filter(|at| {
+            let quote = rows[*at] == b'"';
+            quoted ^= quote && self == Self::Csv;
+            !quote && !quoted
+        });
+        match count.checked_sub(1) {
+            None => 0,
+            Some(before) => ends.map(|at| at + 1).nth(before).unwrap_or(rows.len()),
+        }
+    }
+}
+
+/// The rows of a piece's records, each followed by a newline, from its records and matches; and how many bytes of them are of
+/// records before the first fault. `text` is the piece's.
+pub(super) fn of_records(text: &[u8], piece: &Piece, program: &Program, form: RowForm) -> (Vec<u8>, usize) {
+    match form {
+        RowForm::Ndjson => write(text, piece, program, Ndjson::default()),
+        RowForm::Csv => write(text, piece, program, Csv::default()),
+    }
+}
+
+/// Writes rows in some form.
+trait RowWriter {
+    /// Writes the cell of a column, of which there are `i` before it.
+    fn cell<'a>(&mut self, i: usize, column: &Column, values: impl Iterator<Item = &'a [u8]>);
+    /// Ends a row.
+    fn end(&mut self);
+    /// The rows so far.
+    fn out(&mut self) -> &mut Vec<u8>;
+}
+
+fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter) -> (Vec<u8>, usize) {
+    let columns = program.columns();
+    let fault = piece.faults.first().map_or(piece.lines, |fault| fault.line);
+    let mut before = None;
+    // For each path, its first match that has not been written.
+    let mut next = vec![0; columns.len()];
+    for line in &piece.records {
+        if *line >= fault && before.is_none() {
+            before = Some(rows.out().len());
+        }
+        for (i, column) in columns.iter().enumerate() {
+            let rest = piece.matches.get(i).and_then(|list| list.get(next[i]..)).unwrap_or_default();
+            let count = rest.iter().take_while(|found| found.line == *line).count();
+            next[i] += count;
+            let values = rest[..count].iter().map(|found| &text[found.start as usize..found.end as usize]);
+            rows.cell(i, column, values);
+        }
+        rows.end();
+    }
+    let rows = std::mem::take(rows.out());
+    let before = before.unwrap_or(rows.len());
+    (rows, before)
+}
+
+/// Appends values as a JSON array.
+fn append_array<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (i, value) in values.enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(value);
+    }
+    out.push(b']');
+}
+
+/// A JSON object a row.
+#[derive(Default)]
+struct Ndjson(Vec<u8>);
+
+impl RowWriter for Ndjson {
+    fn cell<'a>(&mut self, i: usize, column: &Column, mut values: impl Iterator<Item = &'a [u8]>) {
+        self.0.push(if i == 0 { b'{' } else { b',' });
+        self.0.extend_from_slice(column.key.as_bytes());
+        if column.singular {
+            self.0.extend_from_slice(values.next().unwrap_or(b"null"));
+        } else {
+            append_array(values, &mut self.0);
+        }
+    }
+
+    fn end(&mut self) {
+        self.0.extend_from_slice(b"}\n");
+    }
+
+    fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+}
+
+/// A line of fields a row (RFC 4180, with a line feed at the end of each): strings as they say, `null` and what is missing
+/// empty, the rest as JSON.
+#[derive(Default)]
+struct Csv {
+    writer: Writer,
+    out: Vec<u8>,
+    /// Reused from field to field.
+    field: Vec<u8>,
+}
+
+impl Csv {
+    /// Writes a field, of which there are `i` before it in its row.
+    fn field(&mut self, i: usize, field: &[u8]) {
+        let Self { writer, out, .. } = self;
+        // The quote that closes the field before, a delimiter, and a field of quotes alone.
+        append(out, 2 + 1 + 2 * field.len(), |room| {
+            let delimiter = if i > 0 { writer.delimiter(room).1 } else { 0 };
+            let (written, read, len) = writer.field(field, &mut room[delimiter..]);
+            debug_assert!(written == WriteResult::InputEmpty && read == field.len());
+            delimiter + len
+        });
+    }
+
+    fn end(&mut self) {
+        let Self { writer, out, .. } = self;
+        append(out, 3, |room| writer.terminator(room).1);
+    }
+}
+
+/// Appends what is written to a room of at most `most` bytes.
+fn append(out: &mut Vec<u8>, most: usize, write: impl FnOnce(&mut [u8]) -> usize) {
+    let len = out.len();
+    out.resize(len + most, 0);
+    let written = write(&mut out[len..]);
+    out.truncate(len + written);
+}
+
+impl RowWriter for Csv {
+    fn cell<'a>(&mut self, i: usize, column: &Column, mut values: impl Iterator<Item = &'a [u8]>) {
+        let mut field = std::mem::take(&mut self.field);
+        field.clear();
+        if column.singular {
+            if let Some(value) = values.next().filter(|value| *value != b"null") {
+                text::append(value, TextForm::Raw, &mut field);
+            }
+        } else {
+            append_array(values, &mut field);
+        }
+        self.field(i, &field);
+        self.field = field;
+    }
+
+    fn end(&mut self) {
+        Self::end(self);
+    }
+
+    fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_counted_by_their_ends() {
+        let csv = b"a,b\n\"x\ny\",\"\"\"\n\"\"\"\n\"\"\n1,2\n";
+        let ends = [0, 4, 18, 21, 25, 25];
+        for (count, end) in ends.into_iter().enumerate() {
+            assert_eq!(RowForm::Csv.end_of(csv, count), end, "{count}");
+        }
+        let json = b"{\"a\":\"\\\"\"}\n{\"a\":1}\n";
+        for (count, end) in [0, 11, 19, 19].into_iter().enumerate() {
+            assert_eq!(RowForm::Ndjson.end_of(json, count), end, "{count}");
+        }
+    }
+}

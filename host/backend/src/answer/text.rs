@@ -1,0 +1,76 @@
+//! Matches as text: JSON as it stands, or strings decoded.
+
+use warpath_shared::kernel::Match;
+use warpath_shared::units::LineIx;
+
+use warpath_core::json::{decode, is_string};
+
+use super::TextForm;
+
+/// The text of some matches: each followed by a newline.
+struct MatchText {
+    bytes: Vec<u8>,
+    /// How much of it is of lines before the one that was asked about.
+    before: usize,
+}
+
+/// The text of one path's matches in `text`, and how much of it stands before the line `fault`.
+fn of_matches(text: &[u8], matches: &[Match], form: TextForm, fault: Option<LineIx>) -> MatchText {
+    let before = fault.map_or(matches.len(), |line| matches.partition_point(|found| found.line < line));
+    let room: usize = matches.iter().map(|found| (found.end - found.start) as usize + 1).sum();
+    let mut made = MatchText { bytes: Vec::with_capacity(room), before: 0 };
+    for (i, found) in matches.iter().enumerate() {
+        if i == before {
+            made.before = made.bytes.len();
+        }
+        append(&text[found.start as usize..found.end as usize], form, &mut made.bytes);
+        made.bytes.push(b'\n');
+    }
+    if before == matches.len() {
+        made.before = made.bytes.len();
+    }
+    made
+}
+
+/// Path by path, the text of the matches in `text`, and how much of it stands before the line `fault`, if there is one.
+pub(crate) fn of_paths(
+    text: &[u8],
+    paths: &[Vec<Match>],
+    form: TextForm,
+    fault: Option<LineIx>,
+) -> (Vec<Vec<u8>>, Option<Vec<usize>>) {
+    let made = paths.iter().map(|list| of_matches(text, list, form, fault));
+    let (texts, before) = made.map(|made| (made.bytes, made.before)).unzip();
+    (texts, fault.map(|_| before))
+}
+
+/// Appends a value's text in a form.
+pub fn append(json: &[u8], form: TextForm, out: &mut Vec<u8>) {
+    match form {
+        TextForm::Raw if is_string(json) => decode(json, out),
+        TextForm::Json | TextForm::Raw => out.extend_from_slice(json),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_before_a_line() {
+        let text = b"\"a\\n\" 1 [2]";
+        let found = |line, start, end| Match { line, start, end };
+        let matches = [found(0, 0, 5), found(3, 6, 7), found(3, 8, 11)];
+        let made = |form, fault| {
+            let made = of_matches(text, &matches, form, fault);
+            (String::from_utf8(made.bytes).unwrap(), made.before)
+        };
+        let (json, raw) = ("\"a\\n\"\n1\n[2]\n".to_owned(), "a\n\n1\n[2]\n".to_owned());
+        assert_eq!(made(TextForm::Json, None), (json.clone(), json.len()));
+        assert_eq!(made(TextForm::Json, Some(0)), (json.clone(), 0));
+        assert_eq!(made(TextForm::Json, Some(3)), (json.clone(), 6));
+        assert_eq!(made(TextForm::Json, Some(4)), (json.clone(), json.len()));
+        assert_eq!(made(TextForm::Raw, Some(1)), (raw.clone(), 3));
+        assert_eq!(made(TextForm::Raw, None), (raw.clone(), raw.len()));
+    }
+}

@@ -1,0 +1,302 @@
+//! Of which rows a test of a column is true.
+//!
+//! ```text
+//! followers > 1500      bins: 0..=99  100..=999  1000..=4999  5000..=90000  missing
+//!                             none      none        cut           all         none
+//! ```
+//!
+//! Of rows of a bin that is cut the stored values tell; of all others it is enough to know whether they are in one of the bins of which it is
+//! true of all rows, or in none of the others, whichever have fewer atoms.
+
+use std::cell::OnceCell;
+
+use warpath_shared::wah::chunks_for;
+
+use super::STRETCH;
+use super::compare::Compare;
+use warpath_store::bitmap::column::{Bin, Column, Holds};
+use crate::bitmap::plan::formula::Choice;
+use crate::bitmap::plan::ranges::{Key, Ranges};
+use crate::bitmap::plan::sets::Bins;
+use crate::bitmap::tile;
+use crate::bitmap::tile::TILE;
+use warpath_core::wah::Bitmap;
+use warpath_store::bitmap::index::BitmapIndex;
+use warpath_store::bitmap::values::{Texts, Values};
+use warpath_core::pool;
+use warpath_core::simd::{Isa, Simd, Work};
+use warpath_core::error::Error;
+
+/// Chunks of a stretch.
+type Chunks = Box<[u64; STRETCH]>;
+
+fn no_chunks() -> Chunks {
+    Box::new([0; STRETCH])
+}
+
+/// A test of a column.
+pub(super) struct Leaf<'a> {
+    column: usize,
+    /// The bins that it cuts.
+    cut: Vec<Cut<'a>>,
+    /// Some bins of which it is true of all rows, or of none.
+    others: Vec<usize>,
+    /// Of rows in one of these, or of those in none?
+    inside: bool,
+}
+
+/// A bin that is cut.
+struct Cut<'a> {
+    number: usize,
+    bitmap: Bitmap<'a>,
+    /// How many rows the bin has before each stretch, and behind the last one all.
+    before: Vec<u64>,
+    wanted: Wanted<'a>,
+}
+
+/// Which values of a bin are wanted.
+enum Wanted<'a> {
+    /// Those so far from its least.
+    Numbers(Vec<(u64, u64)>),
+    Texts(&'a Ranges),
+}
+
+impl<'a> Leaf<'a> {
+    /// Counts the rows of the bins that it cuts, in so many threads.
+    pub fn new(
+        column: usize,
+        choice: &'a Choice,
+        index: &'a BitmapIndex,
+        threads: usize,
+    ) -> Result<Self, Error> {
+        let described = &index.columns()[column];
+        let bins = Bins::new(column, choice, index.columns(), true);
+        let cut = pool::map_in(threads, bins.cut.clone(), |bin| {
+            Cut::new(index, described, column, bin, choice)
+        });
+        let cut = cut.into_iter().collect::<Result<_, Error>>()?;
+        let atoms =
+            |bins: &mut dyn Iterator<Item = usize>| bins.map(|bin| index.atoms(column, bin)).sum::<u64>();
+        let inside = atoms(&mut bins.all()) <= atoms(&mut bins.none());
+        let others = if inside { bins.all().collect() } else { bins.none().collect() };
+        Ok(Self { column, cut, others, inside })
+    }
+
+    /// About how much it takes to ask it.
+    pub fn cost(&self) -> u64 {
+        let of = |cut: &Cut<'_>| match cut.wanted {
+            Wanted::Numbers(_) => 2,
+            Wanted::Texts(_) => 16,
+        };
+        self.cut.iter().map(of).sum::<u64>() + self.others.len() as u64
+    }
+}
+
+impl<'a> Cut<'a> {
+    fn new(
+        index: &'a BitmapIndex,
+        described: &Column,
+        column: usize,
+        number: usize,
+        choice: &'a Choice,
+    ) -> Result<Self, Error> {
+        let (bitmap, bin) = (index.bitmap(column, number)?, &described.bins[number]);
+        let before = Isa::best().run(Count { bitmap });
+        if before.last() != Some(&bin.rows) {
+            let name = &described.name;
+            return Err(
+                index.damaged(&format!("bin {number} of column `{name}`: it has other rows than it says"))
+            );
+        }
+        Ok(Self { number, bitmap, before, wanted: Wanted::new(&choice.values, bin) })
+    }
+}
+
+impl<'a> Wanted<'a> {
+    fn new(values: &'a Ranges, bin: &Bin) -> Self {
+        let Holds::Values { least, greatest } = &bin.holds else { return Self::Numbers(Vec::new()) };
+        let (Key::Number(least), Key::Number(greatest)) = (Key::of(least), Key::of(greatest)) else {
+            return Self::Texts(values);
+        };
+        let far = |number: i64| number.wrapping_sub(least) as u64;
+        let within = values.numbers(least, greatest).into_iter();
+        Self::Numbers(within.map(|(from, to)| (far(from), far(to))).collect())
+    }
+}
+
+/// How many rows a bitmap has before each stretch, and in all.
+struct Count<'a> {
+    bitmap: Bitmap<'a>,
+}
+
+impl Work for Count<'_> {
+    type Output = Vec<u64>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> Vec<u64> {
+        let chunks = chunks_for(self.bitmap.wah.rows()) as usize;
+        let mut before = Vec::with_capacity(chunks.div_ceil(STRETCH) + 1);
+        let mut count = 0;
+        for first in (0..chunks).step_by(TILE) {
+            if first % STRETCH == 0 {
+                before.push(count);
+            }
+            let mut part = [0; TILE];
+            tile::add(&self.bitmap, first / TILE, TILE.min(chunks - first), &mut part);
+            for chunk in part {
+                count += u64::from(chunk.count_ones());
+            }
+        }
+        before.push(count);
+        before
+    }
+}
+
+/// Adds the rows that a bitmap has in a stretch, which begins with a tile.
+struct Add<'a> {
+    bitmap: Bitmap<'a>,
+    first: usize,
+    to: &'a mut [u64; STRETCH],
+}
+
+impl Work for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let chunks = chunks_for(self.bitmap.wah.rows()) as usize;
+        let (parts, _) = self.to.as_chunks_mut();
+        for (part, first) in parts.iter_mut().zip((self.first..chunks).step_by(TILE)) {
+            tile::add(&self.bitmap, first / TILE, TILE.min(chunks - first), part);
+        }
+    }
+}
+
+/// What has been read of a test's column for a stretch.
+pub(super) struct Read<'a> {
+    leaf: &'a Leaf<'a>,
+    index: &'a BitmapIndex,
+    /// The number of the stretch.
+    stretch: usize,
+    cut: Vec<ReadCut<'a>>,
+    /// The rows of the other bins, once they are asked for.
+    others: OnceCell<Chunks>,
+}
+
+/// The same of a bin that is cut, and has rows in the stretch.
+struct ReadCut<'a> {
+    of: &'a Cut<'a>,
+    /// Its rows.
+    rows: Chunks,
+    /// Once they are asked for.
+    hits: OnceCell<Hits<'a>>,
+}
+
+/// Which of a bin's rows have values that are wanted.
+enum Hits<'a> {
+    /// Known for all.
+    Known(Chunks),
+    /// To be asked of each: its texts, how many there are before each chunk, and which of them are wanted.
+    Texts(Texts<'a>, Vec<u32>, &'a Ranges),
+}
+
+impl<'a> Read<'a> {
+    pub fn new(leaf: &'a Leaf<'a>, index: &'a BitmapIndex, stretch: usize) -> Self {
+        let is_here = |cut: &&Cut<'_>| cut.before[stretch] < cut.before[stretch + 1];
+        let cut = leaf.cut.iter().filter(is_here).map(|cut| ReadCut::new(cut, stretch)).collect();
+        Self { leaf, index, stretch, cut, others: OnceCell::new() }
+    }
+
+    /// Of which of the rows `of` of a chunk the test is true.
+    pub fn of(&self, chunk: usize, of: u64) -> Result<u64, Error> {
+        let (mut left, mut found) = (of, 0);
+        for cut in &self.cut {
+            let here = left & cut.rows[chunk];
+            if here != 0 {
+                let hits = match cut.hits.get() {
+                    Some(hits) => hits,
+                    None => {
+                        let hits = cut.read(self.leaf.column, self.index, self.stretch)?;
+                        cut.hits.get_or_init(|| hits)
+                    }
+                };
+                found |= hits.of(&cut.rows, chunk, here);
+                left &= !here;
+            }
+        }
+        if left == 0 {
+            return Ok(found);
+        }
+        let others = match self.others.get() {
+            Some(others) => others,
+            None => {
+                let others = self.others()?;
+                self.others.get_or_init(|| others)
+            }
+        };
+        let others = others[chunk];
+        Ok(found | left & if self.leaf.inside { others } else { !others })
+    }
+
+    /// The rows of the other bins.
+    fn others(&self) -> Result<Chunks, Error> {
+        let mut others = no_chunks();
+        for bin in &self.leaf.others {
+            let bitmap = self.index.bitmap(self.leaf.column, *bin)?;
+            Isa::best().run(Add { bitmap, first: self.stretch * STRETCH, to: &mut others });
+        }
+        Ok(others)
+    }
+}
+
+impl<'a> ReadCut<'a> {
+    fn new(cut: &'a Cut<'a>, stretch: usize) -> Self {
+        let mut rows = no_chunks();
+        Isa::best().run(Add { bitmap: cut.bitmap, first: stretch * STRETCH, to: &mut rows });
+        Self { of: cut, rows, hits: OnceCell::new() }
+    }
+
+    /// Reads the values.
+    fn read(&self, column: usize, index: &'a BitmapIndex, stretch: usize) -> Result<Hits<'a>, Error> {
+        let Self { of: Cut { number, before, wanted, .. }, rows, .. } = self;
+        let values = index.values_of(column, *number, before[stretch]..before[stretch + 1])?;
+        Ok(match (wanted, values) {
+            (Wanted::Texts(ranges), Values::Text(texts)) => {
+                let count = |before: &mut u32, chunk: &u64| {
+                    let here = *before;
+                    *before += chunk.count_ones();
+                    Some(here)
+                };
+                Hits::Texts(texts, rows.iter().scan(0, count).collect(), ranges)
+            }
+            (Wanted::Numbers(ranges), values) if !matches!(values, Values::Text(_)) => {
+                let mut hits = no_chunks();
+                let matches = &mut Vec::new();
+                Isa::best().run(Compare { values, ranges, chunks: &rows[..], hits: &mut hits[..], matches });
+                Hits::Known(hits)
+            }
+            _ => return Err(Error::Internal("values are stored as another kind than planned".into())),
+        })
+    }
+}
+
+impl Hits<'_> {
+    /// Which of the rows `of` of a chunk have values that are wanted. All are of the bin, whose rows are `rows`.
+    fn of(&self, rows: &Chunks, chunk: usize, of: u64) -> u64 {
+        match self {
+            Self::Known(hits) => hits[chunk] & of,
+            Self::Texts(texts, before, ranges) => {
+                let (mut left, mut found) = (of, 0);
+                while left != 0 {
+                    let bit = left & left.wrapping_neg();
+                    let row = before[chunk] + (rows[chunk] & (bit - 1)).count_ones();
+                    if texts.get(row as usize).is_some_and(|text| ranges.contains(Key::Text(text))) {
+                        found |= bit;
+                    }
+                    left ^= bit;
+                }
+                found
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! An expression over columns that are known: what each test asks of its column, without `not`, one test a column where that can be.
+//!
+//! What is asked of a column is a set ([`Choice`]): of values, and of the states that are none. Sets have complements, so `not` goes inwards
+//! and is gone; and `and` and `or` of tests of the same column are one test of it.
+
+use std::ops::Range;
+
+use super::literal::places;
+use super::ranges::{Key, Place, Ranges, Share};
+use warpath_store::bitmap::column::{Bin, Column, Holds};
+use warpath_lang::expr::ast::{ColumnName, CompareOp, Expr, ExprKind, Test, TestKind};
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
+use warpath_lang::expr::ast::State;
+use warpath_lang::jsonpath::hint::{distance, quotable};
+
+/// What is asked of a column: in which of its rows it is true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Those with one of these values.
+    pub values: Ranges,
+    /// Those without a value: of missing, null, other and NaN which.
+    pub states: [bool; 4],
+}
+
+/// The states that are no value, in the order of [`Choice::states`].
+const STATES: [State; 4] = [State::Missing, State::Null, State::Other, State::NaN];
+
+impl Choice {
+    fn of_values(values: Ranges) -> Self {
+        Self { values, states: [false; 4] }
+    }
+
+    fn of_state(state: State) -> Self {
+        let values = if state == State::Value { Ranges::all() } else { Ranges::none() };
+        Self { values, states: STATES.map(|known| known == state) }
+    }
+
+    fn complement(&self) -> Self {
+        Self { values: self.values.complement(), states: self.states.map(|is| !is) }
+    }
+
+    /// What all of some choices ask (`both`), or any of them.
+    fn joined(choices: &[Self], both: bool) -> Self {
+        let state = |at: usize| {
+            let mut asked = choices.iter().map(|choice| choice.states[at]);
+            if both { asked.all(|is| is) } else { asked.any(|is| is) }
+        };
+        let values = Ranges::joined(choices.iter().map(|choice| &choice.values), both);
+        Self { values, states: std::array::from_fn(state) }
+    }
+
+    /// Whether it is true of rows without anything, which lines that are no record are.
+    pub fn has_missing(&self) -> bool {
+        self.states[0]
+    }
+
+    /// The bins of a column of all of whose rows it is true, in stretches, and those that it cuts, from the first to the last.
+    pub fn bins(&self, bins: &[Bin]) -> (Vec<Range<usize>>, Vec<usize>) {
+        let bounds = |at: usize| match &bins[at].holds {
+            Holds::Values { least, greatest } => (Key::of(least), Key::of(greatest)),
+            _ => (Key::Number(0), Key::Number(0)),
+        };
+        let values = bins.partition_point(|bin| matches!(bin.holds, Holds::Values { .. }));
+        let (mut all, mut cut) = (Vec::new(), Vec::new());
+        self.values.each_share(values, bounds, |bins, share| match share {
+            Share::All => all.push(bins),
+            Share::Unknown => cut.extend(bins),
+            Share::None => {}
+        });
+        let others = (values..bins.len()).filter(|bin| self.share(&bins[*bin]) == Share::All);
+        all.extend(others.map(|bin| bin..bin + 1));
+        (all, cut)
+    }
+
+    /// Of how many of a bin's rows it is true.
+    fn share(&self, bin: &Bin) -> Share {
+        let state = match &bin.holds {
+            Holds::Values { least, greatest } => return self.values.share(Key::of(least), Key::of(greatest)),
+            Holds::Missing => 0,
+            Holds::Null => 1,
+            Holds::Other => 2,
+            Holds::NaN => 3,
+        };
+        if self.states[state] { Share::All } else { Share::None }
+    }
+}
+
+/// An expression without `not`. No operand of an `and` is one, nor has it two of the same column; and so with `or`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// All rows, or none.
+    Constant(bool),
+    /// Rows that have such in a column.
+    Leaf { column: usize, choice: Choice },
+    /// The rows of all of these.
+    And(Vec<Self>),
+    /// The rows of any.
+    Or(Vec<Self>),
+}
+
+impl Formula {
+    /// What an expression asks of columns.
+    pub fn new(expr: &Expr, columns: &[Column]) -> Result<Self, Diagnostic> {
+        Ok(match Self::of(expr, columns, false)? {
+            Self::Leaf { column, choice } => Self::leaf(column, choice, columns),
+            other => other,
+        })
+    }
+
+    /// What an expression asks, or its complement. A single test is as it stands.
+    fn of(expr: &Expr, columns: &[Column], complement: bool) -> Result<Self, Diagnostic> {
+        let (all, both) = match &expr.kind {
+            ExprKind::Not(of) => return Self::of(of, columns, !complement),
+            ExprKind::Test(test) => {
+                let (column, choice) = choice(test, columns)?;
+                let choice = if complement { choice.complement() } else { choice };
+                return Ok(Self::Leaf { column, choice });
+            }
+            ExprKind::And(all) => (all, !complement),
+            ExprKind::Or(all) => (all, complement),
+        };
+        let all = all.iter().map(|of| Self::of(of, columns, complement)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::joined(all, both, columns))
+    }
+
+    /// A leaf; a constant where the bins say that it is.
+    fn leaf(column: usize, choice: Choice, columns: &[Column]) -> Self {
+        let mut shares = columns[column].bins.iter().map(|bin| choice.share(bin));
+        match shares.next() {
+            Some(Share::All) if shares.all(|share| share == Share::All) => Self::Constant(true),
+            Some(Share::None) if shares.all(|share| share == Share::None) => Self::Constant(false),
+            // Where there are no bins, there are no rows.
+            None => Self::Constant(false),
+            Some(_) => Self::Leaf { column, choice },
+        }
+    }
+
+    /// All of some formulas (`both`), or any.
+    fn joined(operands: Vec<Self>, both: bool, columns: &[Column]) -> Self {
+        let mut leaves: Vec<(usize, Vec<Choice>)> = Vec::new();
+        let mut all = Vec::new();
+        for operand in operands {
+            let inner = match operand {
+                Self::And(inner) if both => inner,
+                Self::Or(inner) if !both => inner,
+                other => vec![other],
+            };
+            for operand in inner {
+                match operand {
+                    Self::Constant(value) if value == both => {}
+                    Self::Constant(value) => return Self::Constant(value),
+                    Self::Leaf { column, choice } => {
+                        match leaves.iter_mut().find(|(known, _)| *known == column) {
+                            Some((_, known)) => known.push(choice),
+                            None => leaves.push((column, vec![choice])),
+                        }
+                    }
+                    other => all.push(other),
+                }
+            }
+        }
+        for (column, choices) in leaves {
+            match Self::leaf(column, Choice::joined(&choices, both), columns) {
+                Self::Constant(value) if value == both => {}
+                Self::Constant(value) => return Self::Constant(value),
+                leaf => all.push(leaf),
+            }
+        }
+        match all.pop() {
+            None => Self::Constant(both),
+            Some(only) if all.is_empty() => only,
+            Some(last) => {
+                all.push(last);
+                if both { Self::And(all) } else { Self::Or(all) }
+            }
+        }
+    }
+
+    /// Whether it is true of a row that has nothing in any column: such as a line that is no record.
+    pub fn has_missing(&self) -> bool {
+        match self {
+            Self::Constant(value) => *value,
+            Self::Leaf { choice, .. } => choice.has_missing(),
+            Self::And(all) => all.iter().all(Self::has_missing),
+            Self::Or(all) => all.iter().any(Self::has_missing),
+        }
+    }
+}
+
+/// Which column a test is of, and what it asks.
+pub fn choice(test: &Test, columns: &[Column]) -> Result<(usize, Choice), Diagnostic> {
+    let at = find(&test.column, columns)?;
+    let column = &columns[at];
+    let beside = |literal| places(literal, column.kind, &column.name);
+    let is_not = |not: bool, values: Ranges| if not { values.complement() } else { values };
+    let choice = match &test.kind {
+        TestKind::Compare(op, literal) => {
+            let (before, behind) = beside(literal)?;
+            Choice::of_values(Ranges::new(match op {
+                CompareOp::Eq => vec![(before, behind)],
+                CompareOp::Ne => vec![(Place::Start, before), (behind, Place::End)],
+                CompareOp::Lt => vec![(Place::Start, before)],
+                CompareOp::Le => vec![(Place::Start, behind)],
+                CompareOp::Gt => vec![(behind, Place::End)],
+                CompareOp::Ge => vec![(before, Place::End)],
+            }))
+        }
+        TestKind::Between { not, least, greatest } => {
+            let ((before, _), (_, behind)) = (beside(least)?, beside(greatest)?);
+            Choice::of_values(is_not(*not, Ranges::new(vec![(before, behind)])))
+        }
+        TestKind::In { not, values } => {
+            let values = values.iter().map(beside).collect::<Result<_, _>>()?;
+            Choice::of_values(is_not(*not, Ranges::new(values)))
+        }
+        TestKind::Is { not, state } => {
+            let choice = Choice::of_state(*state);
+            if *not { choice.complement() } else { choice }
+        }
+    };
+    Ok((at, choice))
+}
+
+/// The column of a name.
+fn find(name: &ColumnName, columns: &[Column]) -> Result<usize, Diagnostic> {
+    /// Names that a message lists.
+    const LISTED: usize = 20;
+    /// A name that is so near was meant.
+    const NEAR: usize = 2;
+    if let Some(at) = columns.iter().position(|column| column.name == name.name) {
+        return Ok(at);
+    }
+    let written = |name: &str| ColumnName { name: name.to_owned(), span: Default::default() }.to_string();
+    let message = format!("there is no column {}", warpath_lang::jsonpath::hint::quote(&name.name));
+    let error = Diagnostic::new(DiagnosticKind::UnknownColumn, name.span, message);
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let near = names
+        .iter()
+        .filter(|_| quotable(&name.name))
+        .map(|known| (distance(&known.to_lowercase(), &name.name.to_lowercase()), *known))
+        .filter(|(edits, known)| *edits <= NEAR && *edits < known.chars().count())
+        .min_by_key(|(edits, _)| *edits);
+    let listed: Vec<String> = names.iter().take(LISTED).map(|name| written(name)).collect();
+    let mut listed = listed.join(", ");
+    if names.len() > LISTED {
+        listed.push_str(&format!(" and {} more", names.len() - LISTED));
+    }
+    let listed = match names.len() {
+        0 => "the index has no columns".to_owned(),
+        1 => format!("the only column is {listed}"),
+        _ => format!("the columns are {listed}"),
+    };
+    Err(error.with_help(match near {
+        Some((_, known)) => format!("did you mean `{}`? {listed}", written(known)),
+        None => listed,
+    }))
+}

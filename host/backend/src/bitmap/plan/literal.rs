@@ -1,0 +1,271 @@
+//! What a literal is in a column: the places just before and just behind it.
+//!
+//! Both are the same place where no value of the column is equal to it: 2.5 among integers, an instant between two nanoseconds, a number that
+//! no column holds.
+
+use std::cmp::Ordering;
+
+use super::ranges::{Place, Point, Side, double};
+use warpath_store::bitmap::column::Kind;
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
+use warpath_lang::expr::ast::{Literal, LiteralKind};
+use warpath_store::bitmap::value;
+use warpath_store::bitmap::value::number::Number;
+
+/// The places just before and just behind a literal among values of a kind.
+pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Place), Diagnostic> {
+    let wrong = |wanted: &str| {
+        let found = match &literal.kind {
+            LiteralKind::Number(_) => "a number",
+            LiteralKind::Text(_) => "a string",
+            LiteralKind::Bool(_) => "a truth value",
+        };
+        let message = format!("`{column}` is a column of {}: expected {wanted}, found {found}", plural(kind));
+        Diagnostic::new(DiagnosticKind::WrongKind, literal.span, message)
+    };
+    match (kind, &literal.kind) {
+        (Kind::Int, LiteralKind::Number(text)) => integer(text).ok_or_else(|| wrong("a number")),
+        (Kind::Float, LiteralKind::Number(text)) => {
+            let value = warpath_core::float::finish(text.as_bytes()).ok_or_else(|| wrong("a number"))?;
+            Ok(beside(double(value)))
+        }
+        (Kind::Bool, LiteralKind::Bool(value)) => Ok(beside((*value).into())),
+        (Kind::Text, LiteralKind::Text(text)) => {
+            let at = |side| Place::At(Point::Text(text.clone()), side);
+            Ok((at(Side::Before), at(Side::Behind)))
+        }
+        (Kind::Time, LiteralKind::Text(text)) => {
+            instant(text).ok_or_else(|| wrong("an instant").with_help(INSTANTS))
+        }
+        (Kind::Int | Kind::Float, LiteralKind::Text(text)) if is_number(text) => {
+            Err(wrong("a number").with_help(format!("write it without quotes: `{text}`")))
+        }
+        (Kind::Int | Kind::Float, _) => Err(wrong("a number")),
+        (Kind::Bool, _) => Err(wrong("`true` or `false`")),
+        (Kind::Text, LiteralKind::Number(text)) => {
+            Err(wrong("a string").with_help(format!("write it in quotes: `\"{text}\"`")))
+        }
+        (Kind::Text, _) => Err(wrong("a string")),
+        (Kind::Time, _) => Err(wrong("an instant").with_help(INSTANTS)),
+    }
+}
+
+const INSTANTS: &str =
+    "instants are written by RFC 3339: `\"2024-05-01T12:00:00Z\"`, `\"2024-05-01T12:00:00.5+02:00\"`";
+
+/// What the values of a kind are called, many of them.
+fn plural(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Int => "integers",
+        Kind::Float => "floats",
+        Kind::Text => "texts",
+        Kind::Time => "instants",
+        Kind::Bool => "truth values",
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    let mut lexer = warpath_lang::jsonpath::lexer::Lexer::new(text, 0);
+    text.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+        && lexer.number().is_ok()
+        && lexer.rest().is_empty()
+}
+
+/// The places beside a number.
+fn beside(number: i64) -> (Place, Place) {
+    (Place::before(number), Place::behind(number))
+}
+
+/// The places beside what is no value, of which the least value that is not less is known, or the side on which it is.
+fn beside_none(ceiling: Result<i64, Ordering>) -> (Place, Place) {
+    let place = match ceiling {
+        Ok(next) => Place::before(next),
+        Err(Ordering::Less) => Place::Start,
+        Err(_) => Place::End,
+    };
+    (place.clone(), place)
+}
+
+/// A number of JSON among integers, by its exact value.
+fn integer(text: &str) -> Option<(Place, Place)> {
+    match value::number(text.as_bytes())? {
+        Number::Int(number) => Some(beside(number)),
+        _ => value::ceiling(text.as_bytes()).map(beside_none),
+    }
+}
+
+/// An instant, by its exact time.
+fn instant(text: &str) -> Option<(Place, Place)> {
+    match value::instant(text) {
+        Some(instant) => Some(beside(instant)),
+        None => value::next_instant(text).map(beside_none),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpath_lang::expr::ast::{ExprKind, TestKind};
+    use warpath_lang::expr::parse;
+
+    /// The places beside what stands in `x = …`.
+    fn of(literal: &str, kind: Kind) -> Result<(Place, Place), Diagnostic> {
+        let text = format!("x = {literal}");
+        let ExprKind::Test(test) =
+            parse(&text).unwrap_or_else(|error| panic!("{}", error.render(&text))).kind
+        else {
+            panic!("{literal} is no literal");
+        };
+        let TestKind::Compare(_, literal) = &test.kind else { panic!("{literal} is no literal") };
+        places(literal, kind, "x")
+    }
+
+    fn between(number: i64) -> (Place, Place) {
+        (Place::behind(number), Place::behind(number))
+    }
+
+    #[test]
+    fn numbers_among_integers_are_exact() {
+        const MAX: i64 = i64::MAX;
+        for (text, expected) in [
+            ("0", beside(0)),
+            ("-0", beside(0)),
+            ("0.000e99", beside(0)),
+            ("-0e-99999999999999999999", beside(0)),
+            ("7", beside(7)),
+            ("-7", beside(-7)),
+            ("7.0", beside(7)),
+            ("700e-2", beside(7)),
+            ("0.07e2", beside(7)),
+            ("0.0007E+4", beside(7)),
+            ("1e3", beside(1000)),
+            ("1.5", between(1)),
+            ("-1.5", between(-2)),
+            ("0.5", between(0)),
+            ("-0.5", between(-1)),
+            ("1e-1", between(0)),
+            ("-1e-400", between(-1)),
+            ("1e-99999999999999999999", between(0)),
+            ("123.456e2", between(12345)),
+            ("123.450e2", beside(12345)),
+            ("9007199254740993", beside((1 << 53) + 1)),
+            ("9223372036854775807", beside(MAX)),
+            ("9223372036854775807.5", between(MAX)),
+            ("9223372036854775808", (Place::End, Place::End)),
+            ("-9223372036854775808", beside(i64::MIN)),
+            ("-9223372036854775808.1", (Place::Start, Place::Start)),
+            ("9999999999999999999", (Place::End, Place::End)),
+            ("1e19", (Place::End, Place::End)),
+            ("-1e20", (Place::Start, Place::Start)),
+            ("1e99999999999999999999", (Place::End, Place::End)),
+            ("0.00000000000000000001e21", beside(10)),
+        ] {
+            assert_eq!(of(text, Kind::Int), Ok(expected), "{text}");
+        }
+        assert_eq!(beside(MAX).1, Place::End);
+        assert_eq!(beside(i64::MIN).0, Place::Start);
+    }
+
+    #[test]
+    fn numbers_among_doubles_are_the_nearest() {
+        for (text, value) in [
+            ("0.1", 0.1),
+            ("-0", 0.0),
+            ("9007199254740993", 9_007_199_254_740_992.0),
+            ("1e999", f64::INFINITY),
+            ("-1e-999", 0.0),
+        ] {
+            assert_eq!(of(text, Kind::Float), Ok(beside(double(value))), "{text}");
+        }
+    }
+
+    #[test]
+    fn instants_are_exact() {
+        const SECOND: i64 = 1_000_000_000;
+        for (text, expected) in [
+            ("1970-01-01T00:00:00Z", beside(0)),
+            ("1970-01-01t00:00:00.000000001z", beside(1)),
+            ("1969-12-31 23:59:59.5Z", beside(-SECOND / 2)),
+            ("1970-01-01T01:30:00+01:30", beside(0)),
+            ("1969-12-31T19:00:00-05:00", beside(0)),
+            ("2000-02-29T12:00:00Z", beside(951_825_600 * SECOND)),
+            ("2024-05-01T00:00:00Z", beside(1_714_521_600 * SECOND)),
+            ("2016-12-31T23:59:60Z", beside(1_483_228_800 * SECOND)),
+            ("1970-01-01T00:00:00.0000000005Z", between(0)),
+            ("1969-12-31T23:59:59.9999999999Z", between(-1)),
+            ("1970-01-01T00:00:00.00000000100Z", beside(1)),
+            ("2262-04-11T23:47:16.854775807Z", beside(i64::MAX)),
+            ("2262-04-11T23:47:16.8547758071Z", between(i64::MAX)),
+            ("2262-04-11T23:47:16.854775808Z", (Place::End, Place::End)),
+            ("9999-12-31T23:59:59Z", (Place::End, Place::End)),
+            ("1677-09-21T00:12:43.145224192Z", beside(i64::MIN)),
+            ("1677-09-21T00:12:43.145224191Z", (Place::Start, Place::Start)),
+            ("0000-01-01T00:00:00Z", (Place::Start, Place::Start)),
+        ] {
+            assert_eq!(of(&format!("{text:?}"), Kind::Time), Ok(expected), "{text}");
+        }
+        for text in [
+            "",
+            "2024-05-01",
+            "2024-05-01T12:00Z",
+            "2024-05-01T12:00:00",
+            "2024-05-01T12:00:00.Z",
+            "2024-05-01T12:00:00+0200",
+            "2024-05-01T12:00:00+24:00",
+            "2024-05-01T24:00:00Z",
+            "2024-05-01T12:60:00Z",
+            "2024-05-01T12:00:61Z",
+            "2024-13-01T12:00:00Z",
+            "2024-00-01T12:00:00Z",
+            "2023-02-29T12:00:00Z",
+            "1900-02-29T12:00:00Z",
+            "2024-05-00T12:00:00Z",
+            "+024-05-01T12:00:00Z",
+            "2024-05-01T12:00:00Z ",
+            "2024-05-01T12:00:00é",
+        ] {
+            assert_eq!(
+                of(&format!("{text:?}"), Kind::Time).map_err(|error| error.kind),
+                Err(DiagnosticKind::WrongKind),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn literals_of_another_kind_are_refused() {
+        for (literal, kind, message, help) in [
+            (
+                "\"5\"",
+                Kind::Int,
+                "`x` is a column of integers: expected a number, found a string",
+                "write it without quotes: `5`",
+            ),
+            ("\"5k\"", Kind::Float, "`x` is a column of floats: expected a number, found a string", ""),
+            (
+                "5",
+                Kind::Text,
+                "`x` is a column of texts: expected a string, found a number",
+                "write it in quotes: `\"5\"`",
+            ),
+            ("true", Kind::Text, "`x` is a column of texts: expected a string, found a truth value", ""),
+            (
+                "1",
+                Kind::Bool,
+                "`x` is a column of truth values: expected `true` or `false`, found a number",
+                "",
+            ),
+            ("5", Kind::Time, "`x` is a column of instants: expected an instant, found a number", INSTANTS),
+            (
+                "\"today\"",
+                Kind::Time,
+                "`x` is a column of instants: expected an instant, found a string",
+                INSTANTS,
+            ),
+        ] {
+            let error = of(literal, kind).expect_err(literal);
+            assert_eq!((error.message.as_str(), error.help.as_deref().unwrap_or_default()), (message, help));
+            assert_eq!((error.kind, error.span.start), (DiagnosticKind::WrongKind, 4));
+        }
+    }
+}

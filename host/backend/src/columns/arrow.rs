@@ -1,0 +1,128 @@
+//! Columns as Arrow's own arrays. The vectors are taken over, not copied.
+
+use std::sync::Arc;
+
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, GenericListArray, GenericStringArray, OffsetSizeTrait, PrimitiveArray,
+    RecordBatch, RecordBatchOptions,
+};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef};
+
+use super::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Schema, Values};
+use warpath_lang::column_type::ColumnType;
+
+impl Schema {
+    /// The schema that all batches have in Arrow: a nullable field for each column, in order.
+    ///
+    /// | column | Arrow type | with [`OffsetWidth::Large`] |
+    /// |---|---|---|
+    /// | [`Boolean`](ColumnType::Boolean), [`Int64`](ColumnType::Int64), [`Float64`](ColumnType::Float64) | of the same name | |
+    /// | [`Utf8`](ColumnType::Utf8), [`Json`](ColumnType::Json) | `Utf8` | `LargeUtf8` |
+    /// | any, of a path that is not singular | `List` of nullable fields called `item` | `LargeList` |
+    #[must_use]
+    pub fn to_arrow(&self) -> SchemaRef {
+        let large = self.width == OffsetWidth::Large;
+        let field = |column: &warpath_lang::program::Column| {
+            let items = match column.values {
+                ColumnType::Boolean => DataType::Boolean,
+                ColumnType::Int64 => DataType::Int64,
+                ColumnType::Float64 => DataType::Float64,
+                ColumnType::Utf8 | ColumnType::Json if large => DataType::LargeUtf8,
+                ColumnType::Utf8 | ColumnType::Json => DataType::Utf8,
+            };
+            let values = match (column.singular, large) {
+                (true, _) => items,
+                (false, true) => DataType::LargeList(Arc::new(Field::new_list_field(items, true))),
+                (false, false) => DataType::List(Arc::new(Field::new_list_field(items, true))),
+            };
+            Field::new(&column.name, values, true)
+        };
+        Arc::new(ArrowSchema::new(self.program.columns().iter().map(field).collect::<Vec<_>>()))
+    }
+}
+
+impl ColumnBatch {
+    /// The batch as Arrow has it. `schema` is [`Schema::to_arrow`]'s, of the schema that the batch was made by.
+    ///
+    /// # Errors
+    /// [`ArrowError`] if the batch is of another schema, or if a column was changed into what is none.
+    pub fn into_arrow(self, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+        let arrays = self.columns.into_iter().map(Column::into_arrow).collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        RecordBatch::try_new_with_options(schema.clone(), arrays, &options)
+    }
+}
+
+impl Column {
+    /// The column as Arrow has it: an array of values, or of lists of values called `item`.
+    ///
+    /// # Errors
+    /// [`ArrowError`] if the column was changed into what is none.
+    pub fn into_arrow(self) -> Result<ArrayRef, ArrowError> {
+        let items = self.items.into_arrow()?;
+        match self.lists {
+            None => Ok(items),
+            Some(Offsets::Small(offsets)) => lists(offsets, items),
+            Some(Offsets::Large(offsets)) => lists(offsets, items),
+        }
+    }
+}
+
+impl Items {
+    fn into_arrow(self) -> Result<ArrayRef, ArrowError> {
+        let (len, has_nulls) = (self.len, self.nulls() > 0);
+        let validity = bits(self.validity, len)?;
+        let nulls = has_nulls.then(|| NullBuffer::new(validity));
+        let array: ArrayRef = match self.values {
+            Values::Boolean(truth) => Arc::new(BooleanArray::new(bits(truth, len)?, nulls)),
+            Values::Int64(values) => {
+                Arc::new(PrimitiveArray::<Int64Type>::try_new(ScalarBuffer::from(values), nulls)?)
+            }
+            Values::Float64(values) => {
+                Arc::new(PrimitiveArray::<Float64Type>::try_new(ScalarBuffer::from(values), nulls)?)
+            }
+            Values::Utf8(Offsets::Small(offsets), bytes) => strings(offsets, bytes, nulls)?,
+            Values::Utf8(Offsets::Large(offsets), bytes) => strings(offsets, bytes, nulls)?,
+        };
+        if array.len() != len {
+            return Err(ArrowError::InvalidArgumentError(format!("{} values for {len} items", array.len())));
+        }
+        Ok(array)
+    }
+}
+
+/// Bits, lowest first, in bytes.
+fn bits(words: Vec<u32>, len: usize) -> Result<BooleanBuffer, ArrowError> {
+    if words.len() != len.div_ceil(32) {
+        return Err(ArrowError::InvalidArgumentError(format!(
+            "{} words of bits for {len} items",
+            words.len()
+        )));
+    }
+    // The words stay as they are where the lowest byte comes first.
+    let words: Vec<u32> = words.into_iter().map(u32::to_le).collect();
+    Ok(BooleanBuffer::new(Buffer::from_vec(words), 0, len))
+}
+
+fn ascending<O: OffsetSizeTrait>(offsets: Vec<O>) -> Result<OffsetBuffer<O>, ArrowError> {
+    let ascends = offsets.first().is_some_and(|first| *first >= O::default()) && offsets.is_sorted();
+    if !ascends {
+        return Err(ArrowError::InvalidArgumentError("offsets that do not ascend".into()));
+    }
+    Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
+}
+
+fn strings<O: OffsetSizeTrait>(
+    offsets: Vec<O>,
+    bytes: Vec<u8>,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef, ArrowError> {
+    Ok(Arc::new(GenericStringArray::try_new(ascending(offsets)?, Buffer::from_vec(bytes), nulls)?))
+}
+
+fn lists<O: OffsetSizeTrait>(offsets: Vec<O>, items: ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let field = Arc::new(Field::new_list_field(items.data_type().clone(), true));
+    Ok(Arc::new(GenericListArray::try_new(field, ascending(offsets)?, items, None)?))
+}

@@ -1,0 +1,117 @@
+//! The CPU backend: SIMD over words, cores over partitions.
+
+mod batch;
+pub mod cut;
+mod index;
+pub mod kept;
+mod plan;
+mod query;
+mod scan;
+mod tape;
+mod valid;
+
+use warpath_shared::units::Level;
+
+use crate::answer::{Answer, Want};
+use warpath_core::pool::cores;
+use crate::backend::{Backend, Kept, Stage, StructuralIndex, Worker};
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
+use index::{Builder, Structure};
+use query::Scratch;
+
+
+pub(crate) use cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary, flatten};
+pub(crate) use kept::{HostIndex, finish};
+pub(crate) use tape::TapeMemory;
+pub(crate) use valid::{Valid, valid};
+
+/// The CPU of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpu;
+
+/// Small enough that what was read is still in the cache when it is indexed, large enough that a system call and the
+/// handing over cost little beside it (docs/performance.md has the times).
+const PARTITION_BYTES: usize = 1 << 20;
+
+impl Backend for Cpu {
+    fn name(&self) -> String {
+        let cores = cores();
+        format!("cpu ({cores} core{}, {})", if cores == 1 { "" } else { "s" }, warpath_core::simd::simd_name())
+    }
+
+    fn partition_size(&self) -> usize {
+        PARTITION_BYTES
+    }
+
+    /// One a core; and never one alone, which would not answer while it reads.
+    fn workers(&self, _partition_size: usize) -> usize {
+        cores().max(2)
+    }
+
+    fn worker(&self, _number: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        Ok(Box::new(CpuWorker::default()))
+    }
+
+    fn stages(&self, program: &Program) -> Vec<Stage> {
+        if program.needs_trees() {
+            return vec![
+                Stage::new("cpu", "trees", "tokens, links and faults of each record (every core)"),
+                Stage::new(
+                    "cpu",
+                    "query",
+                    "the program over each record's tree, in the same pass (every core)",
+                ),
+            ];
+        }
+        let levels = program.levels();
+        let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
+        if query::streams(program) {
+            let scan = "faults and names, in one pass over each record (every core)";
+            let rest = format!("{bitmaps} of what is asked beyond names, and of records that are not usual");
+            return vec![
+                Stage::new("cpu", "scan", scan),
+                Stage::new("cpu", "index", rest),
+                Stage::new("cpu", "query", "the program over what was indexed, in the same pass"),
+            ];
+        }
+        vec![
+            Stage::new("cpu", "index", format!("line starts, {bitmaps}, faults (every core)")),
+            Stage::new("cpu", "query", "the program over each record, in the same pass (every core)"),
+        ]
+    }
+
+    fn keep(&self, _number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+        Ok(Box::new(HostIndex::build(text, levels)))
+    }
+
+    fn uses_index_files(&self) -> bool {
+        true
+    }
+
+    fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
+        let mut structure = Structure::default();
+        Builder { text, levels, string: true, structure: &mut structure }.build();
+        Ok(StructuralIndex {
+            faults: structure.faults(text),
+            levels: (0..levels as usize)
+                .map(|level| structure.levels[level * structure.words..][..structure.words].to_vec())
+                .collect(),
+            line_starts: structure.line_starts,
+            string: structure.string,
+        })
+    }
+}
+
+/// One thread's work, and what it reuses from text to text.
+#[derive(Default)]
+struct CpuWorker {
+    scratch: Scratch,
+}
+
+impl Worker for CpuWorker {
+    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        let answer = query::answer(text, program, want.to_find(), &mut self.scratch);
+        finish(answer, text, program, want)
+    }
+}

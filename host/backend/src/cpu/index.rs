@@ -1,0 +1,167 @@
+//! The structural index of a piece of text, a word after the other.
+
+use warpath_shared::check::diagnose;
+use warpath_shared::index::level::{KindState, walk};
+use warpath_shared::index::line::{LineState, index_word};
+use warpath_shared::query::document::{Document, Text};
+use warpath_shared::units::{Level, LineIx, PartOffset, WORD_BYTES, words_for};
+
+use warpath_core::simd::{Isa, Simd, Work};
+use crate::answer::LineFault;
+
+/// A structural index, reused from piece to piece.
+#[derive(Default)]
+pub(crate) struct Structure {
+    /// The string bitmap; empty where it was not asked for.
+    pub string: Vec<u64>,
+    /// The leveled bitmaps, one after the other, each of `words` words.
+    pub levels: Vec<u64>,
+    /// Words of one bitmap.
+    pub words: usize,
+    /// The start of each line, and at the end the length.
+    pub line_starts: Vec<PartOffset>,
+    /// The lines found or suspected faulty, in order, each once.
+    pub suspects: Vec<LineIx>,
+}
+
+impl Structure {
+    /// The faults of the suspected lines, judged.
+    pub fn faults(&self, text: &[u8]) -> Vec<LineFault> {
+        let judge = |line: &LineIx| {
+            let start = self.line_starts[*line as usize];
+            let end = self.line_starts[*line as usize + 1];
+            let fault = diagnose(&text[start as usize..end as usize])?;
+            Some(LineFault { line: *line, fault })
+        };
+        self.suspects.iter().filter_map(judge).collect()
+    }
+}
+
+/// Builds a [`Structure`] in one pass.
+pub(crate) struct Builder<'a> {
+    /// The text: whole lines, of which the last may lack its newline.
+    pub text: &'a [u8],
+    /// How many leveled bitmaps to write.
+    pub levels: Level,
+    /// Whether to write the string bitmap.
+    pub string: bool,
+    /// Where to write.
+    pub structure: &'a mut Structure,
+}
+
+impl Builder<'_> {
+    /// Builds with the best instruction set of this processor.
+    pub fn build(self) {
+        Isa::best().run(self);
+    }
+}
+
+impl Work for Builder<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { text, levels, string, structure } = self;
+        let words = words_for(text.len());
+        structure.words = words;
+        structure.levels.clear();
+        structure.levels.resize(words * levels as usize, 0);
+        structure.string.clear();
+        structure.string.resize(if string { words } else { 0 }, 0);
+        structure.line_starts.clear();
+        structure.line_starts.push(0);
+        structure.suspects.clear();
+
+        let mut state = LineState::default();
+        let mut kinds = KindState::default();
+
+        // The end of the text ends its line.
+        let (chunks, rest) = text.as_chunks::<WORD_BYTES>();
+        let terminate = text.last().is_some_and(|byte| *byte != b'\n');
+        let mut last = [0; WORD_BYTES];
+        last[..rest.len()].copy_from_slice(rest);
+        if terminate {
+            last[rest.len()] = b'\n';
+        }
+        let total = chunks.len() + (!rest.is_empty() || terminate) as usize;
+        for w in 0..total {
+            let c = simd.classify(chunks.get(w).unwrap_or(&last));
+            let indexed = index_word(&c, &mut state, |bits| simd.prefix_xor(bits));
+            if let Some(word) = structure.string.get_mut(w) {
+                *word = indexed.string;
+            }
+            let lines_before = structure.line_starts.len() as u32 - 1;
+            let masks = (indexed.open, indexed.close, indexed.separator);
+            let level_words = &mut structure.levels;
+            let faults = walk(masks, c.brace, c.newline, &mut state.depth, &mut kinds, |level, bits| {
+                if level < levels
+                    && let Some(word) = level_words.get_mut(level as usize * words + w)
+                {
+                    *word |= bits;
+                }
+            });
+            let mut newlines = c.newline;
+            while newlines != 0 {
+                let at = w * WORD_BYTES + newlines.trailing_zeros() as usize;
+                structure.line_starts.push((at + 1).min(text.len()) as PartOffset);
+                newlines &= newlines - 1;
+            }
+            let mut faults = faults | indexed.faults;
+            while faults != 0 {
+                let before = (faults & faults.wrapping_neg()) - 1;
+                let line = lines_before + (c.newline & before).count_ones();
+                if structure.suspects.last() != Some(&line) {
+                    structure.suspects.push(line);
+                }
+                faults &= faults - 1;
+            }
+        }
+    }
+}
+
+/// A piece of text with its leveled bitmaps.
+pub(super) struct Piece<'a> {
+    text: &'a [u8],
+    levels: &'a [u64],
+    words: usize,
+}
+
+impl<'a> Piece<'a> {
+    /// A text and its leveled bitmaps, one after the other.
+    pub(super) fn new(text: &'a [u8], levels: &'a [u64]) -> Self {
+        Self { text, levels, words: words_for(text.len()) }
+    }
+}
+
+impl Text for Piece<'_> {
+    #[inline(always)]
+    fn byte(&self, at: PartOffset) -> u8 {
+        self.text[at as usize]
+    }
+}
+
+impl Document for Piece<'_> {
+    #[inline(always)]
+    fn level_word(&self, level: Level, word: u32) -> u64 {
+        self.levels[level as usize * self.words + word as usize]
+    }
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every instruction set builds the same index.
+    #[test]
+    fn instruction_sets_agree() {
+        let text = include_bytes!("../../../tests/data/edge.ndjson");
+        let build = |isa: Isa| {
+            let mut structure = Structure::default();
+            isa.run(Builder { text, levels: 5, string: true, structure: &mut structure });
+            (structure.string, structure.levels, structure.line_starts, structure.suspects)
+        };
+        let want = build(Isa::Portable);
+        for isa in Isa::all() {
+            assert!(build(isa) == want, "{}", isa.name());
+        }
+    }
+}

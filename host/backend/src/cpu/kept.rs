@@ -1,0 +1,91 @@
+//! An index in the memory of the host, asked again and again.
+
+use warpath_shared::query::document::Document;
+use warpath_shared::units::{Level, LineIx, PartOffset};
+
+use super::index::{Builder, Piece, Structure};
+use super::query::{self, Lines, Scratch, answer_indexed};
+use crate::answer::{Answer, LineFault, Want};
+use crate::backend::{Kept, StructuralIndex};
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
+
+/// What queries read of a text's index: everything but the string bitmap.
+#[derive(Clone, Debug, Default)]
+pub struct HostIndex {
+    /// The start of each line, and at the end the length of the text.
+    pub line_starts: Vec<PartOffset>,
+    /// The leveled bitmaps, one after the other.
+    pub levels: Vec<u64>,
+    /// The faulty lines, in order.
+    pub faults: Vec<LineFault>,
+}
+
+impl HostIndex {
+    /// Indexes a text on the CPU.
+    pub fn build(text: &[u8], levels: Level) -> Self {
+        let mut structure = Structure::default();
+        Builder { text, levels, string: false, structure: &mut structure }.build();
+        let faults = structure.faults(text);
+        Self { line_starts: structure.line_starts, levels: structure.levels, faults }
+    }
+}
+
+impl HostIndex {
+    /// Answers a program over a text and these levels, in whatever way they are seen; of the matches it says where they are.
+    pub fn find<D: Document>(&self, doc: &D, program: &Program, want: Want) -> Answer {
+        let lines = Lines { starts: &self.line_starts, faults: &self.faults };
+        answer_indexed(doc, lines, program, want.to_find())
+    }
+}
+
+impl From<StructuralIndex> for HostIndex {
+    fn from(index: StructuralIndex) -> Self {
+        Self { line_starts: index.line_starts, levels: index.levels.concat(), faults: index.faults }
+    }
+}
+
+impl Kept for HostIndex {
+    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        let answer = if program.needs_trees() {
+            query::answer(text, program, want.to_find(), &mut Scratch::default())
+        } else {
+            self.find(&Piece::new(text, &self.levels), program, want)
+        };
+        finish(answer, text, program, want)
+    }
+
+    fn lines(&self) -> LineIx {
+        self.line_starts.len().saturating_sub(1) as LineIx
+    }
+
+    fn memory(&self) -> u64 {
+        (size_of_val(&self.line_starts[..]) + size_of_val(&self.levels[..]) + size_of_val(&self.faults[..]))
+            as u64
+    }
+}
+
+/// Makes of what was found what is wanted.
+///
+/// # Errors
+/// [`Error::Columns`] where columns are too long for their offsets.
+pub fn finish(
+    mut answer: Answer,
+    text: &[u8],
+    program: &Program,
+    want: Want,
+) -> Result<Answer, Error> {
+    for piece in &mut answer.pieces {
+        if let Some(form) = want.text {
+            piece.write_texts(text, form);
+        }
+        if let Some(form) = want.rows {
+            piece.write_rows(text, program, form);
+        }
+        if let Some(width) = want.columns {
+            piece.make_columns(text, program, width)?;
+        }
+        piece.keep(want);
+    }
+    Ok(answer)
+}

@@ -1,0 +1,504 @@
+//! One record in one pass, with nothing materialised: its faults are looked for and the names of a [`Plan`] are followed
+//! while its words go by.
+//!
+//! A pass knows *regular* records: one container with white space around it and no fault, in which what is looked at is
+//! JSON as it is usually written. It gives up any other, which is then indexed, judged and interpreted by itself: so it may
+//! give up too often, and never answers what the interpreter would not.
+//!
+//! # Words
+//! [`super::batch`] finds ahead which words may have brackets, line feeds or colons after names. In these the brackets are
+//! followed; and where a name is found, a container that is looked into ends, or something is wrong, the word is *loud*:
+//! it is walked event by event, and what the walk says holds. Most words are quiet.
+//!
+//! # Brackets
+//! Kinds are kept in a stack of bits, below a bit that marks its height:
+//!
+//! ```text
+//! text    {"a":[{"b":[          stack   1 1 0 1 0       1 is a brace, the innermost container is lowest
+//!                                       ↑ height mark: 2^depth ≤ stack < 2^(depth + 1)
+//! ```
+
+use super::batch::{Batch, Brackets};
+use warpath_core::simd::Simd;
+use super::plan::{Block, Plan};
+use warpath_shared::check::trim;
+use warpath_shared::index::class::is_whitespace;
+use warpath_shared::units::{PartOffset, WORD_BYTES};
+
+/// A value that was found, and what is wanted of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// The block of the plan.
+    pub block: usize,
+    /// Its first byte.
+    pub start: PartOffset,
+    /// One past its last byte.
+    pub end: PartOffset,
+    /// Whether it is a container.
+    pub container: bool,
+}
+
+/// A container that is open and looked into, or whose end is wanted. The frame at height *h* is *h* + 1 containers deep.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    block: usize,
+    /// The names that are still looked for, a bit each.
+    left: u64,
+    start: PartOffset,
+}
+
+/// What a pass over a record needs beside it, reused from record to record.
+#[derive(Default)]
+pub(super) struct Scan {
+    batch: Batch,
+    walk: Walk,
+}
+
+/// What is known of the record so far.
+#[derive(Default)]
+struct Walk {
+    frames: Vec<Frame>,
+    /// What was found in the record, in the order in which it ended.
+    found: Vec<Found>,
+    /// A value that is no container, whose end has not come yet: its block and its start.
+    pending: Option<(usize, PartOffset)>,
+}
+
+/// A stack from here on is too high: the next four brackets might push out its height mark.
+const FULL: u64 = 1 << 59;
+
+/// What up to four brackets, in order, do to the stack: what they close of the containers that were open before, then what
+/// they leave open.
+///
+/// ```text
+/// brackets   ] } [ {     closes 2, of kinds 1 0: the innermost, which comes first, is lowest
+///                        opens 2, of kinds 0 1: the innermost, which comes last, is lowest
+/// brackets   { ]         contradict each other: they close more than there can be
+/// ```
+#[derive(Clone, Copy)]
+struct Step {
+    closes: u8,
+    close_kinds: u8,
+    opens: u8,
+    open_kinds: u8,
+}
+
+/// Steps by `kinds << 5 | 1 << count | opening`, the first bracket lowest.
+static STEPS: [Step; 512] = steps();
+
+const fn steps() -> [Step; 512] {
+    let mut steps = [Step { closes: 0, close_kinds: 0, opens: 0, open_kinds: 0 }; 512];
+    let mut index = 0;
+    while index < 512 {
+        let (opening, kinds) = (index & 31, index >> 5);
+        let mut step = steps[index];
+        let mut i = 0;
+        while opening >> (i + 1) != 0 {
+            let kind = (kinds >> i & 1) as u8;
+            if opening >> i & 1 == 1 {
+                step.opens += 1;
+                step.open_kinds = step.open_kinds << 1 | kind;
+            } else if step.opens == 0 {
+                step.close_kinds |= kind << step.closes;
+                step.closes += 1;
+            } else if step.open_kinds & 1 == kind {
+                step.opens -= 1;
+                step.open_kinds >>= 1;
+            } else {
+                step.closes = 63;
+                break;
+            }
+            i += 1;
+        }
+        steps[index] = step;
+        index += 1;
+    }
+    steps
+}
+
+/// The bytes of a word that matter, outside strings but for `newline`.
+struct Masks {
+    open: u64,
+    close: u64,
+    brace: u64,
+    newline: u64,
+    colon: u64,
+    comma: u64,
+    /// Colons that do not follow a quote, or follow a string in which there is a backslash.
+    odd: u64,
+}
+
+/// Which words are looked at, beside those with brackets.
+enum Look {
+    /// None: no name is looked for.
+    Nothing,
+    /// Those in which a name may end.
+    Names(Lengths),
+    /// All, since a value waits for its end.
+    All,
+}
+
+/// The lengths of the names that are looked for, between their quotes.
+struct Lengths {
+    lengths: [u32; 2],
+    /// There are more than that, or longer ones than are told from others.
+    any: bool,
+}
+
+/// What a walk over a word came to.
+enum Walked {
+    /// The record goes on, with this stack.
+    On(u64),
+    /// The record is regular, and the next line begins here.
+    Ended(usize),
+    /// The record is not regular.
+    GivenUp,
+}
+
+/// Past the white space from `at` on, a line feed not counted as such.
+#[inline(always)]
+fn skip_space(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|byte| *byte != b'\n' && is_whitespace(*byte)) {
+        at += 1;
+    }
+    at
+}
+
+impl Scan {
+    /// Forgets what was seen of the text: another text follows, or a line that was not passed over.
+    pub(super) fn clear(&mut self, plan: &Plan) {
+        self.batch.clear(!plan.blocks[0].names.is_empty());
+    }
+
+    /// What was found in the last record, in the order in which it ended.
+    pub(super) fn found(&self) -> &[Found] {
+        &self.walk.found
+    }
+
+    /// Passes over the record whose root container opens at `start`. Returns where the next line begins and leaves what was
+    /// found in [`found`](Self::found), or gives up.
+    #[inline(always)]
+    pub(super) fn record<S: Simd>(
+        &mut self,
+        simd: S,
+        text: &[u8],
+        start: usize,
+        plan: &Plan,
+    ) -> Option<usize> {
+        let Self { batch, walk } = self;
+        let brace = text[start] == b'{';
+        walk.frames.clear();
+        walk.found.clear();
+        walk.pending = None;
+        walk.enter(plan, 0, start, brace);
+        let mut word = match batch.word_of(start) {
+            Some(word) => word,
+            None => {
+                batch.begin(simd, text, start);
+                0
+            }
+        };
+        // In its first word the record begins behind the bracket.
+        let mut first = (word, u64::MAX << (start - batch.place(word)) << 1);
+        let mut stack = 0b10 | brace as u64;
+        let mut look = walk.look(plan);
+        let mut named = look.words(simd, batch);
+        let mut inside = 1u64 << walk.frames.len();
+        loop {
+            // Names are looked for at the depth of the top frame's members, so everywhere but below it where no bracket is.
+            let here = match &look {
+                Look::All => word,
+                Look::Names(_) if stack < 2 * inside => after(named | batch.busy(), word),
+                _ => after(batch.busy(), word),
+            };
+            if here >= batch.words {
+                batch.advance(simd, text);
+                if batch.words == 0 {
+                    return None;
+                }
+                (word, first.0) = (0, usize::MAX);
+                named = look.words(simd, batch);
+                continue;
+            }
+            word = here + 1;
+            let keep = if here == first.0 { first.1 } else { u64::MAX };
+            let (mut loud, mut next, mut lowest) = (0, stack, stack);
+            let Brackets { mut open, mut close, brace, mut newline } = batch.brackets(here);
+            (open, close, newline) = (open & keep, close & keep, newline & keep);
+            loud |= newline;
+            if batch.busy() >> here & 1 == 1 {
+                // A bracket and the next that closes it change nothing.
+                let pairs = open & close >> 1 & !(brace ^ brace >> 1);
+                let (opens, closes) = (open & !pairs, close & !(pairs << 1));
+                let brackets = opens | closes;
+                let mut left = brackets.count_ones();
+                let (mut opening, mut kinds) = (simd.gather(opens, brackets), simd.gather(brace, brackets));
+                loop {
+                    let step = STEPS[(kinds << 5 & 0x1e0 | 1 << left.min(4) | opening & 15) as usize & 511];
+                    let kept = next >> (step.closes & 63);
+                    lowest = lowest.min(kept);
+                    loud |= (next ^ step.close_kinds as u64) & ((1 << (step.closes & 63)) - 1);
+                    loud |= (kept < inside) as u64 | kept & !(FULL - 1);
+                    next = kept << (step.opens & 63) | step.open_kinds as u64;
+                    if left <= 4 {
+                        break;
+                    }
+                    (left, opening, kinds) = (left - 4, opening >> 4, kinds >> 4);
+                }
+            }
+            match &look {
+                Look::All => loud = 1,
+                Look::Names(lengths) if lowest < 2 * inside => {
+                    let (_, odd) = batch.colons(here);
+                    let colons = lengths.ends(batch, here);
+                    loud |= walk.names_at(text, plan, batch.place(here), colons & keep);
+                    loud |= walk.odd_names_at(text, plan, batch.place(here), odd & keep);
+                }
+                // No member of the top frame's container ends its name in this word.
+                Look::Nothing | Look::Names(_) => {}
+            }
+            if loud == 0 {
+                stack = next;
+                continue;
+            }
+            let outside = !batch.string(here) & keep;
+            let (colon, odd) = batch.colons(here);
+            let comma = batch.commas(simd, text, here) & outside;
+            let masks = Masks { open, close, brace, newline, colon: colon & keep, comma, odd };
+            match walk.word(text, plan, batch.place(here), stack, &masks) {
+                Walked::On(after) => stack = after,
+                Walked::Ended(next) => return Some(next),
+                Walked::GivenUp => return None,
+            }
+            look = walk.look(plan);
+            named = look.words(simd, batch);
+            inside = 1 << walk.frames.len();
+        }
+    }
+}
+
+/// The first of some words from `word` on, or one that there is not.
+#[inline(always)]
+fn after(words: u64, word: usize) -> usize {
+    word + words.checked_shr(word as u32).unwrap_or(0).trailing_zeros() as usize
+}
+
+impl Look {
+    /// The words in which a name that is looked for may end, or something is odd.
+    #[inline(always)]
+    fn words<S: Simd>(&self, simd: S, batch: &Batch) -> u64 {
+        match self {
+            Self::Names(names) if names.any => batch.words_with_colons(),
+            Self::Names(names) => batch.words_with_ends(simd, names.lengths),
+            Self::Nothing | Self::All => 0,
+        }
+    }
+}
+
+impl Lengths {
+    /// The colons of a word before which a name that is looked for may end.
+    #[inline(always)]
+    fn ends(&self, batch: &Batch, word: usize) -> u64 {
+        if self.any { batch.colons(word).0 } else { batch.ends(word, self.lengths) }
+    }
+}
+
+impl Walk {
+    /// What is looked for now.
+    fn look(&self, plan: &Plan) -> Look {
+        let Some(top) = self.frames.last() else { return Look::Nothing };
+        let names = &plan.blocks[top.block].names;
+        let count = top.left.count_ones() as usize;
+        if self.pending.is_some() {
+            return Look::All;
+        }
+        if count == 0 {
+            return Look::Nothing;
+        }
+        let mut left = top.left;
+        let [one, two] = [(); 2].map(|()| {
+            // Where there is one name, it is asked for twice.
+            let name = &names[left.trailing_zeros() as usize].quoted;
+            left &= if left.is_power_of_two() { left } else { left - 1 };
+            name.len() as u32
+        });
+        Look::Names(Lengths { lengths: [one, two], any: count > 2 || one.max(two) >= WORD_BYTES as u32 })
+    }
+
+    /// Whether a name that is looked for may end before one of the colons of the word at `at`: not 0 where it may.
+    #[inline(always)]
+    fn names_at(&self, text: &[u8], plan: &Plan, at: usize, mut colons: u64) -> u64 {
+        let Some(top) = self.frames.last() else { return 0 };
+        let names = &plan.blocks[top.block].names;
+        while colons != 0 {
+            let end = at + colons.trailing_zeros() as usize;
+            let mut left = top.left;
+            while left != 0 {
+                if names[left.trailing_zeros() as usize].may_end_at(text, end) {
+                    return 1;
+                }
+                left &= left - 1;
+            }
+            colons &= colons - 1;
+        }
+        0
+    }
+
+    /// The same for odd colons: such as follow white space, or a name in which something is escaped.
+    #[inline(always)]
+    fn odd_names_at(&self, text: &[u8], plan: &Plan, at: usize, mut colons: u64) -> u64 {
+        while colons != 0 {
+            let colon = at + colons.trailing_zeros() as usize;
+            colons &= colons - 1;
+            let space = text[..colon].iter().rev().take_while(|byte| is_whitespace(**byte)).count();
+            let end = colon - space;
+            if !text[..end].ends_with(b"\"") {
+                continue;
+            }
+            // What is escaped is left to the walk.
+            let before = text[..end - 1].iter().rev().find(|byte| matches!(byte, b'"' | b'\\'));
+            if before != Some(&b'"') || self.names_at(text, plan, end, 1) != 0 {
+                return 1;
+            }
+        }
+        0
+    }
+
+    /// Looks into the container that opens at `start`.
+    fn enter(&mut self, plan: &Plan, block: usize, start: usize, object: bool) {
+        let names = plan.blocks[block].names.len() as u32;
+        let left = if object { u64::MAX.checked_shr(64 - names).unwrap_or(0) } else { 0 };
+        self.frames.push(Frame { block, left, start: start as PartOffset });
+    }
+
+    /// Walks the events of a word from left to right, from the stack before it.
+    fn word(&mut self, text: &[u8], plan: &Plan, at: usize, mut stack: u64, masks: &Masks) -> Walked {
+        let mut passed = 0;
+        loop {
+            // While nothing is looked for at this depth, only brackets matter, and commas only to a value that waits.
+            let members = if stack >> self.frames.len() == 1 { self.members(masks) } else { 0 };
+            let events = (masks.open | masks.close | masks.newline | members) & !passed;
+            if events == 0 {
+                return Walked::On(stack);
+            }
+            let bit = events & events.wrapping_neg();
+            passed = bit | (bit - 1);
+            let here = at + bit.trailing_zeros() as usize;
+            let brace = (masks.brace & bit != 0) as u64;
+            if masks.open & bit != 0 {
+                if stack >= FULL || self.pending.is_some() {
+                    return Walked::GivenUp;
+                }
+                stack = stack << 1 | brace;
+            } else if masks.close & bit != 0 {
+                if stack & 1 != brace {
+                    return Walked::GivenUp;
+                }
+                self.end_value(text, here);
+                stack >>= 1;
+                if stack >> self.frames.len() == 0 {
+                    match self.leave(text, plan, here + 1) {
+                        None => return Walked::GivenUp,
+                        Some(_) if !self.frames.is_empty() => {}
+                        Some(next) => return Walked::Ended(next),
+                    }
+                }
+            } else if masks.colon & bit != 0 {
+                if self.pending.is_some() || !self.member(text, plan, here, masks.odd & bit != 0) {
+                    return Walked::GivenUp;
+                }
+            } else if masks.newline & bit != 0 {
+                return Walked::GivenUp;
+            } else {
+                self.end_value(text, here);
+            }
+        }
+    }
+
+    /// The colons and commas that matter at the depth of the top frame's members.
+    fn members(&self, masks: &Masks) -> u64 {
+        let waits = self.pending.is_some();
+        let looks = self.frames.last().is_some_and(|top| top.left != 0);
+        (if waits { masks.comma } else { 0 }) | (if waits || looks { masks.colon } else { 0 })
+    }
+
+    /// The value that waits for its end, if one does, ends before `end`.
+    fn end_value(&mut self, text: &[u8], end: usize) {
+        if let Some((block, start)) = self.pending.take()
+            && let Some((start, end)) = trim(start, end as PartOffset, |at| text[at as usize])
+        {
+            self.found.push(Found { block, start, end, container: false });
+        }
+    }
+
+    /// The container of the top frame ends before `end`. Returns where the next value, or line, begins, or gives up where
+    /// something else follows the container.
+    fn leave(&mut self, text: &[u8], plan: &Plan, end: usize) -> Option<usize> {
+        let Frame { block, start, .. } = self.frames.pop()?;
+        let next = skip_space(text, end);
+        let regular = match text.get(next) {
+            None | Some(b'\n') => self.frames.is_empty(),
+            Some(b',' | b'}') => !self.frames.is_empty(),
+            Some(_) => false,
+        };
+        if plan.blocks[block].wants_value() {
+            self.found.push(Found { block, start, end: end as PartOffset, container: true });
+        }
+        regular.then_some((next + 1).min(text.len()))
+    }
+
+    /// The colon at `colon` follows a name of the top frame's container. Returns whether it could be told what it means.
+    fn member(&mut self, text: &[u8], plan: &Plan, colon: usize, odd: bool) -> bool {
+        let Some(top) = self.frames.last_mut() else { return false };
+        let mut left = top.left;
+        if left == 0 {
+            return true;
+        }
+        let mut end = colon;
+        if odd {
+            while end > 0 && is_whitespace(text[end - 1]) {
+                end -= 1;
+            }
+            if !text[..end].ends_with(b"\"") {
+                return true;
+            }
+            // From the quote before on, and the byte before that, which might escape it.
+            let from = memchr::memrchr(b'"', &text[..end - 1]).unwrap_or_default().saturating_sub(1);
+            if text[from..end].contains(&b'\\') {
+                return false;
+            }
+        }
+        let names = &plan.blocks[top.block].names;
+        let name = loop {
+            if left == 0 {
+                return true;
+            }
+            let i = left.trailing_zeros() as usize;
+            if names[i].ends_at(text, end) {
+                break i;
+            }
+            left &= left - 1;
+        };
+        // The interpreter takes what stands between two separators for a name: here that must be the name alone.
+        let mut before = end - names[name].quoted.len();
+        while before > 0 && is_whitespace(text[before - 1]) {
+            before -= 1;
+        }
+        if before == 0 || !matches!(text[before - 1], b',' | b'{') {
+            return false;
+        }
+        top.left &= !(1 << name);
+        let block = names[name].block;
+        let start = skip_space(text, colon + 1);
+        let wanted: &Block = &plan.blocks[block];
+        match text.get(start) {
+            Some(b'{') => self.enter(plan, block, start, true),
+            Some(b'[') if wanted.wants_value() => self.enter(plan, block, start, false),
+            Some(b'[') => {}
+            Some(b',' | b':' | b'}' | b']' | b'\n') | None => return false,
+            Some(_) if !wanted.paths.is_empty() => self.pending = Some((block, start as PartOffset)),
+            Some(_) => {}
+        }
+        true
+    }
+}

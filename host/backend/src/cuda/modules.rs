@@ -1,0 +1,159 @@
+//! The kernels' PTX, embedded, and its loading: a module when the first of its kernels is launched.
+//!
+//! The driver compiles a module for the device when it is loaded first, which takes it seconds for all of them; it keeps what
+//! it made on disk, and loads that in milliseconds from then on. A question needs two or three modules.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use cust::error::CudaError;
+use cust::function::Function;
+use cust::module::{Module, ModuleJitOption};
+use warpath_shared::kernel::KERNELS;
+
+use warpath_core::error::{DeviceError, Error};
+
+/// The least compute capability that the kernels' PTX needs, times 10.
+pub(super) const LEAST_CAPABILITY: i32 = 75;
+
+/// Kernels that are loaded together, as PTX.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelModule {
+    /// Its name, as `for_each_kernel!` has it.
+    pub name: &'static str,
+    /// Its text.
+    pub ptx: &'static str,
+    /// What its loading is called among the parts of a set-up.
+    loading: &'static str,
+}
+
+impl KernelModule {
+    /// The names of its kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &'static str> {
+        let name = self.name;
+        KERNELS.iter().filter(move |(_, module)| *module == name).map(|(kernel, _)| *kernel)
+    }
+}
+
+macro_rules! modules {
+    ($($name:literal),* $(,)?) => {
+        [$(KernelModule {
+            name: $name,
+            ptx: include_str!(concat!("../../../../gpu/ptx/", $name, ".sm_75.ptx")),
+            loading: concat!("module ", $name),
+        }),*]
+    };
+}
+
+/// All of them. A test holds them to `for_each_kernel!` and to the files.
+const MODULES: [KernelModule; 25] = modules![
+    "index",
+    "slots",
+    "slots_loose",
+    "counts",
+    "counts_loose",
+    "fill",
+    "filter_count",
+    "filter_fill",
+    "results",
+    "columns",
+    "tape",
+    "strict",
+    "tree_count",
+    "tree_fill",
+    "names",
+    "bitmap",
+    "wah",
+    "fsst",
+    "fsst_ladder",
+    "fsst_match",
+    "twig_ops",
+    "xml",
+    "twig",
+    "twig_seed",
+    "copy"
+];
+
+/// The modules that all kernels are in.
+#[must_use]
+pub fn modules() -> &'static [KernelModule] {
+    const ALL: &[KernelModule] = &MODULES;
+    ALL
+}
+
+/// The names of all kernels: the entries that the PTX must have.
+#[must_use]
+pub fn kernels() -> Vec<&'static str> {
+    KERNELS.iter().map(|(name, _)| *name).collect()
+}
+
+/// The modules of one context, as far as they are loaded.
+#[derive(Default)]
+pub(super) struct Loaded {
+    modules: [Slot; MODULES.len()],
+}
+
+#[derive(Default)]
+struct Slot {
+    module: OnceLock<(Module, Duration)>,
+    /// Held by who loads it.
+    loading: Mutex<()>,
+}
+
+impl Loaded {
+    /// A kernel, of a module that is loaded if it is not yet, with at most so many registers a thread. Others who want that
+    /// module wait for it. The context is this thread's.
+    pub fn function(&self, kernel: &'static str, registers: Option<u32>) -> Result<Function<'_>, Error> {
+        let of = KERNELS.iter().find(|(name, _)| *name == kernel).map(|(_, module)| *module);
+        let at = MODULES.iter().position(|module| Some(module.name) == of);
+        let Some(at) = at else {
+            return Err(Error::Internal(format!("no module has the kernel `{kernel}`")));
+        };
+        let module = self.modules[at].get(&MODULES[at], registers)?;
+        module.get_function(kernel).map_err(|error| failed(kernel, &MODULES[at], error))
+    }
+
+    /// How long each of those that are loaded took.
+    pub fn times(&self) -> Vec<(&'static str, Duration)> {
+        let all = self.modules.iter().zip(&MODULES);
+        all.filter_map(|(slot, module)| Some((module.loading, slot.module.get()?.1))).collect()
+    }
+}
+
+impl Slot {
+    fn get(&self, of: &KernelModule, registers: Option<u32>) -> Result<&Module, Error> {
+        if let Some((module, _)) = self.module.get() {
+            return Ok(module);
+        }
+        // Who panicked here has loaded nothing.
+        let _one = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((module, _)) = self.module.get() {
+            return Ok(module);
+        }
+        let since = Instant::now();
+        let options: Vec<ModuleJitOption> =
+            registers.map(ModuleJitOption::MaxRegisters).into_iter().collect();
+        let module =
+            Module::from_ptx(of.ptx, &options).map_err(|error| failed("cuModuleLoadDataEx", of, error))?;
+        Ok(&self.module.get_or_init(|| (module, since.elapsed())).0)
+    }
+}
+
+fn failed(call: &'static str, module: &KernelModule, error: CudaError) -> Error {
+    DeviceError::Cuda { call, message: format!("{error} (module `{}`)", module.name) }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kernel_is_in_a_module_that_has_it() {
+        for (kernel, module) in KERNELS {
+            let of: Vec<&KernelModule> = MODULES.iter().filter(|one| one.name == *module).collect();
+            let [of] = of[..] else { panic!("{kernel}: {} modules `{module}`", of.len()) };
+            assert!(of.ptx.contains(&format!("\n.visible .entry {kernel}(")), "{kernel}");
+            assert!(of.kernels().any(|name| name == *kernel), "{kernel}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Page-locked memory of the host: the device copies to and from it by itself.
+//!
+//! There are two ways to get it. The driver makes it (`cuMemHostAlloc`), which it can do once there is a context. Or it is
+//! this process's own, in huge pages where the system has them, and is page-locked (`cuMemHostRegister`) by the first copy
+//! from it: then texts are read into it while the context is still being made.
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use cust::context::{Context, CurrentContext};
+use cust::sys;
+use memmap2::{MmapMut, MmapOptions};
+
+use super::device::{check, failed};
+use warpath_core::error::{DeviceError, Error};
+
+/// Bytes of a huge page, on most machines that have a CUDA device. On others, memory is aligned for nothing.
+const HUGE_PAGE: usize = 2 << 20;
+/// Bytes of a page, or of several: what is page-locked is whole pages of this process's.
+const PAGE: usize = 64 << 10;
+
+/// Memory that the driver made, page-locked for every device.
+pub(super) struct Allocated {
+    start: NonNull<u8>,
+    len: usize,
+    context: Arc<Context>,
+}
+
+// SAFETY: it is memory, which no thread owns more than another.
+unsafe impl Send for Allocated {}
+// SAFETY: shared, it can only be read.
+unsafe impl Sync for Allocated {}
+
+impl Allocated {
+    pub fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
+        CurrentContext::set_current(&**context).map_err(failed("cuCtxSetCurrent"))?;
+        let len = len.max(1);
+        let mut start = std::ptr::null_mut();
+        // SAFETY: `start` lives through the call, which writes a pointer.
+        let result = unsafe { sys::cuMemHostAlloc(&mut start, len, sys::CU_MEMHOSTALLOC_PORTABLE) };
+        check("cuMemHostAlloc", result)?;
+        let none = || DeviceError::Cuda { call: "cuMemHostAlloc", message: "no memory".into() };
+        let start = NonNull::new(start.cast()).ok_or_else(none)?;
+        Ok(Self { start, len, context: context.clone() })
+    }
+}
+
+impl Deref for Allocated {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the driver gave this many bytes of mapped pages, which hold some values, and they are freed by `drop` alone.
+        // A copy to them that is under way borrows them alone.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Allocated {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `deref`, and the memory is borrowed alone. A copy from it that is under way borrows it.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Allocated {
+    fn drop(&mut self) {
+        let _ = CurrentContext::set_current(&*self.context);
+        // SAFETY: the memory came from `cuMemHostAlloc` and is not used after this; whoever gave it to a stream has waited.
+        unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
+    }
+}
+
+/// Memory of this process's own, which [`lock`] page-locks for every device.
+pub(super) struct Pages {
+    mapping: MmapMut,
+    /// Where the memory begins in the mapping, aligned to huge pages if there is one.
+    from: usize,
+    len: usize,
+    locking: Arc<Locking>,
+}
+
+/// What is known of pages beside their contents.
+struct Locking {
+    /// Where they are: addresses.
+    from: usize,
+    len: usize,
+    /// The context in which they were page-locked, or why they cannot be.
+    context: OnceLock<Result<Arc<Context>, sys::CUresult>>,
+}
+
+/// Pages that are not page-locked yet, of the whole process: those that are made for one device may be copied to another.
+static WAITING: Mutex<Vec<Arc<Locking>>> = Mutex::new(Vec::new());
+/// How many those are.
+static WAITING_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+fn waiting() -> std::sync::MutexGuard<'static, Vec<Arc<Locking>>> {
+    // What a thread that panics leaves is a list of pages all the same.
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pages {
+    pub fn new(len: usize) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| {
+            let message = format!("{len} bytes of memory: {error}");
+            Error::from(DeviceError::Cuda { call: "page-locked memory", message })
+        };
+        let len = len.max(1);
+        let whole = len.next_multiple_of(PAGE);
+        let mapping = MmapOptions::new().len(whole + HUGE_PAGE).map_anon().map_err(failed)?;
+        let from = mapping.as_ptr().align_offset(HUGE_PAGE).min(HUGE_PAGE);
+        // The end of the memory is in small pages: a huge one would be filled for little.
+        #[cfg(target_os = "linux")]
+        if whole >= HUGE_PAGE {
+            // A system without huge pages gives others.
+            let _ = mapping.advise_range(memmap2::Advice::HugePage, from, whole / HUGE_PAGE * HUGE_PAGE);
+        }
+        let address = mapping.as_ptr() as usize + from;
+        let locking = Arc::new(Locking { from: address, len: whole, context: OnceLock::new() });
+        let mut waiting = waiting();
+        waiting.push(locking.clone());
+        WAITING_COUNT.store(waiting.len(), Ordering::Release);
+        drop(waiting);
+        Ok(Self { mapping, from, len, locking })
+    }
+}
+
+/// Page-locks the memory that the text is in, if it is [`Pages`] and that has not been tried yet. The context is this thread's.
+/// Where it fails, the memory is as good as any other of this process, and is not tried again.
+pub(super) fn lock(context: &Arc<Context>, text: &[u8]) -> Result<(), Error> {
+    lock_by(text, |from, len| {
+        // SAFETY: the range is of whole pages that are mapped: the text is in them, and borrowed.
+        match unsafe { sys::cuMemHostRegister_v2(from, len, sys::CU_MEMHOSTREGISTER_PORTABLE) } {
+            sys::CUresult::CUDA_SUCCESS => Ok(context.clone()),
+            other => Err(other),
+        }
+    })
+}
+
+/// As [`lock`], by a call on whole pages that are mapped.
+fn lock_by(
+    text: &[u8],
+    register: impl FnOnce(*mut std::ffi::c_void, usize) -> Result<Arc<Context>, sys::CUresult>,
+) -> Result<(), Error> {
+    if WAITING_COUNT.load(Ordering::Acquire) == 0 {
+        return Ok(());
+    }
+    let at = text.as_ptr() as usize;
+    let mut waiting = waiting();
+    let Some(found) = waiting.iter().position(|one| (one.from..one.from + one.len).contains(&at)) else {
+        return Ok(());
+    };
+    let pages = waiting.swap_remove(found);
+    WAITING_COUNT.store(waiting.len(), Ordering::Release);
+    // Others lock theirs meanwhile.
+    drop(waiting);
+    let locked = pages.context.get_or_init(|| register(pages.from as *mut std::ffi::c_void, pages.len));
+    locked.as_ref().map_or_else(|error| check("cuMemHostRegister", *error), |_| Ok(()))
+}
+
+impl Deref for Pages {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.mapping[self.from..self.from + self.len]
+    }
+}
+
+impl DerefMut for Pages {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.mapping[self.from..self.from + self.len]
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        match self.locking.context.get() {
+            Some(Ok(context)) => {
+                let _ = CurrentContext::set_current(&**context);
+                // SAFETY: these pages were registered, are still mapped, and whoever gave them to a stream has waited.
+                unsafe { sys::cuMemHostUnregister(self.locking.from as *mut std::ffi::c_void) };
+            }
+            Some(Err(_)) => {}
+            None => {
+                let mut waiting = waiting();
+                waiting.retain(|one| !Arc::ptr_eq(one, &self.locking));
+                WAITING_COUNT.store(waiting.len(), Ordering::Release);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_aligned_writable_and_forgotten() {
+        for len in [0, 1, 4096, PAGE + 1, HUGE_PAGE - 1, HUGE_PAGE, 8 * HUGE_PAGE + 4097] {
+            let mut pages = Pages::new(len).unwrap();
+            assert_eq!(pages.len(), len.max(1));
+            assert_eq!(pages.as_ptr() as usize % HUGE_PAGE, 0);
+            assert_eq!(pages.as_ptr() as usize, pages.locking.from);
+            assert!(pages.locking.len >= pages.len() && pages.locking.len.is_multiple_of(PAGE));
+            pages.fill(7);
+            assert!(pages.iter().all(|byte| *byte == 7));
+            let locking = pages.locking.clone();
+            assert!(waiting().iter().any(|one| Arc::ptr_eq(one, &locking)));
+            drop(pages);
+            assert!(!waiting().iter().any(|one| Arc::ptr_eq(one, &locking)));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_locked_is_told_once() {
+        let mut pages = Pages::new(PAGE).unwrap();
+        let short = |_, _| Err(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        let said = lock_by(&pages[7..9], short).unwrap_err().to_string();
+        assert!(said.contains("cuMemHostRegister") && said.contains("OUT_OF_MEMORY"), "{said}");
+        lock_by(&pages[7..9], |_, _| panic!("tried again")).unwrap();
+        // It is memory all the same.
+        pages.fill(7);
+        assert!(pages.iter().all(|byte| *byte == 7));
+    }
+}

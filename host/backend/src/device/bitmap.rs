@@ -1,0 +1,527 @@
+//! Bitmaps on a device: programs over compressed ones, the methods of the paper beside them, and how they are made.
+
+use std::ops::Range;
+
+use warpath_shared::bitmap::{Instr, TILE_CHUNKS, TileStart, tiles_for};
+use warpath_shared::kernel::{
+    BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs, Columns,
+    CompressAtoms, CompressAtomsArgs, CompressStarts, CompressStartsArgs, DecompressScan, DecompressScanArgs,
+    DecompressTiles, DecompressTilesArgs, DecompressWords, DecompressWordsArgs, EXPAND_WORDS, HybridTiles,
+    HybridTilesArgs, MAX_THREADS, SCAN_ATOMS,
+};
+use warpath_shared::wah::{chunks_for, last_chunk};
+
+use super::upload::Uploads;
+use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
+use warpath_store::bitmap::bitmaps::BinNumber;
+use warpath_core::pool;
+use crate::bitmap::run::{outputs, Outputs};
+use warpath_core::wah::{Bitmap, WahBuf};
+use warpath_core::error::Error;
+
+/// Compressed bitmaps in device memory, in arrays that are kept from one question to the next, with page-locked memory through which they come
+/// there.
+pub struct DeviceBitmaps<A: Accelerator> {
+    atoms: Slot<A, u64>,
+    tiles: Slot<A, TileStart>,
+    columns: Slot<A, u64>,
+    /// How many of each there are.
+    lens: [usize; 3],
+    rows: u64,
+    uploads: Uploads,
+}
+
+impl<A: Accelerator> Default for DeviceBitmaps<A> {
+    fn default() -> Self {
+        Self {
+            atoms: Slot::default(),
+            tiles: Slot::default(),
+            columns: Slot::default(),
+            lens: [0; 3],
+            rows: 0,
+            uploads: Uploads::default(),
+        }
+    }
+}
+
+/// How decompressed columns are reduced to their union: the methods of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Column-oriented access.
+    Coa,
+    /// Row-oriented access: 2,048 columns at most.
+    Roa,
+    /// Blocks of *k* × *j* threads over 2*k* columns and *j* rows of words.
+    Hybrid {
+        /// *k*
+        width: u32,
+        /// *j*
+        height: u32,
+    },
+    /// The hybrid whose blocks span all columns, 2,048 at most: no second round.
+    IdealHybrid,
+}
+
+impl Method {
+    /// The method that the paper's table 2 has for so many columns: two are a point query.
+    #[must_use]
+    pub fn for_columns(columns: usize) -> Self {
+        match columns {
+            0..=2 => Self::Coa,
+            3..=1024 => Self::IdealHybrid,
+            1025..=2048 => Self::Roa,
+            _ => Self::Hybrid { width: 32, height: 32 },
+        }
+    }
+}
+
+/// How columns are decompressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decompression {
+    /// By scans of the atoms, then one thread a word: DecompressVector.
+    Scans,
+    /// By where tiles begin, as it is stored.
+    Tiles,
+}
+
+/// Bytes of chunks of bins that are made and compressed at once. All columns of a device's memory do not fit, and more at once are not faster: of 32 million
+/// rows this is 66 bins, and the kernels of each such group read and write 1 GB or more, beside which a launch is nothing.
+const MOST_CHUNK_BYTES: usize = 256 << 20;
+
+/// What works on bitmaps, in buffers that are kept from one call to the next.
+pub struct BitmapStage<A: Accelerator> {
+    device: A,
+    program: Slot<A, Instr>,
+    words: Slot<A, u64>,
+    counts: Slot<A, u64>,
+    starts: Slot<A, u32>,
+    firsts: Slot<A, u32>,
+    scratch: ScanScratch<A, u64>,
+    atoms: Slot<A, u64>,
+    bins: Slot<A, u32>,
+    uploads: Uploads,
+}
+
+/// The smallest power of two that is no less.
+fn two_to(at_least: u32) -> u32 {
+    at_least.max(1).next_power_of_two()
+}
+
+impl<A: Accelerator> DeviceBitmaps<A> {
+    /// Copies bitmaps to a device.
+    ///
+    /// # Errors
+    /// As for [`Self::load`].
+    pub fn new(device: &A, bitmaps: &[Bitmap<'_>]) -> Result<Self, Error> {
+        let mut all = Self::default();
+        all.load(device, bitmaps)?;
+        Ok(all)
+    }
+
+    /// Copies bitmaps to a device, in place of those that were there: their atoms one behind the other.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too. [`Error::Internal`] if there are none, of no rows, or of different ones.
+    pub fn load(&mut self, device: &A, bitmaps: &[Bitmap<'_>]) -> Result<(), Error> {
+        let rows = bitmaps.first().map_or(0, |bitmap| bitmap.wah.rows());
+        let atoms = bitmaps.iter().map(|bitmap| bitmap.wah.words().len()).sum();
+        self.reserve(device, rows, bitmaps.len(), atoms)?;
+        self.add(device, bitmaps)
+    }
+
+    /// Makes room for so many bitmaps of so many rows, with so many atoms together. Those that were there are gone.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too.
+    pub fn reserve(&mut self, device: &A, rows: u64, columns: usize, atoms: usize) -> Result<(), Error> {
+        self.lens = [0; 3];
+        self.rows = rows;
+        self.atoms.room(device, atoms)?;
+        self.tiles.room(device, columns * Self::tiles_of_each(rows))?;
+        self.columns.room(device, columns).map(drop)
+    }
+
+    /// Whether there is room for so many bitmaps more, with so many atoms together.
+    #[must_use]
+    pub fn has_room(&self, columns: usize, atoms: usize) -> bool {
+        let tiles = columns * Self::tiles_of_each(self.rows);
+        let fits = |used: usize, more: usize, capacity: usize| used + more <= capacity;
+        fits(self.lens[0], atoms, self.atoms.capacity())
+            && fits(self.lens[1], tiles, self.tiles.capacity())
+            && fits(self.lens[2], columns, self.columns.capacity())
+    }
+
+    /// Copies bitmaps to a device, behind those that are there. Where it fails, those stay.
+    ///
+    /// # Errors
+    /// [`Error::Device`]. [`Error::Internal`] if they are of no rows, or of others than [`reserve`](Self::reserve) was told, or where it made
+    /// no room for them.
+    pub fn add(&mut self, device: &A, bitmaps: &[Bitmap<'_>]) -> Result<(), Error> {
+        let of_each = Self::tiles_of_each(self.rows);
+        let same = |bitmap: &Bitmap<'_>| bitmap.wah.rows() == self.rows && bitmap.tiles.len() == of_each;
+        if self.rows == 0 || !bitmaps.iter().all(same) {
+            return Err(Error::Internal("bitmaps are not all of the same rows".into()));
+        }
+        let (atoms, tiles): (Vec<&[u64]>, Vec<&[TileStart]>) =
+            bitmaps.iter().map(|bitmap| (bitmap.wah.words(), bitmap.tiles)).unzip();
+        let [first_atom, first_tile, first_column] = self.lens;
+        let mut columns = Vec::with_capacity(bitmaps.len());
+        let mut end = first_atom;
+        for atoms in &atoms {
+            columns.push(end as u64);
+            end += atoms.len();
+        }
+        self.uploads.upload_all(device, self.atoms.get_mut()?, first_atom, &atoms)?;
+        self.uploads.upload_all(device, self.tiles.get_mut()?, first_tile, &tiles)?;
+        device.upload(self.columns.get_mut()?, first_column, &columns)?;
+        self.lens = [end, first_tile + of_each * columns.len(), first_column + columns.len()];
+        Ok(())
+    }
+
+    /// So many threads of the host copy bitmaps to page-locked memory: one a core, if it is not called.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.uploads.set_threads(threads);
+    }
+
+    /// Places of tiles of a bitmap of so many rows.
+    fn tiles_of_each(rows: u64) -> usize {
+        tiles_for(chunks_for(rows)) as usize + 1
+    }
+
+    /// Bytes of device memory that so many bitmaps of so many rows take beside their atoms.
+    pub(crate) fn bytes_beside(rows: u64, columns: usize) -> u64 {
+        let of_each = size_of::<TileStart>() * Self::tiles_of_each(rows) + size_of::<u64>();
+        of_each as u64 * columns as u64
+    }
+
+    /// Bytes of device memory that are taken, whether bitmaps are in them or not.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.atoms.bytes() + self.tiles.bytes() + self.columns.bytes()) as u64
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.lens[2]
+    }
+
+    fn view(&self, device: &A) -> Result<Columns<'_>, Error> {
+        Ok(Columns {
+            atoms: device.view(self.atoms.get()?, self.lens[0]),
+            tiles: device.view(self.tiles.get()?, self.lens[1]),
+            columns: device.view(self.columns.get()?, self.lens[2]),
+        })
+    }
+}
+
+impl<A: Accelerator> BitmapStage<A> {
+    /// What works on a device.
+    #[must_use]
+    pub fn new(device: A) -> Self {
+        Self {
+            device,
+            program: Slot::default(),
+            words: Slot::default(),
+            counts: Slot::default(),
+            starts: Slot::default(),
+            firsts: Slot::default(),
+            scratch: ScanScratch::default(),
+            atoms: Slot::default(),
+            bins: Slot::default(),
+            uploads: Uploads::default(),
+        }
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &A {
+        &self.device
+    }
+
+    /// Runs a program over bitmaps. The results stay on the device, and with `keep` their chunks do. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`]. [`Error::Internal`] for what is no program over these bitmaps.
+    pub fn launch_range(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        program: &[Instr],
+        keep: bool,
+    ) -> Result<usize, Error> {
+        let outputs = outputs(program, bitmaps.columns())?;
+        let Self { device, words, counts, program: slot, .. } = self;
+        let chunks = chunks_for(bitmaps.rows);
+        device.upload(slot.room(device, program.len())?, 0, program)?;
+        device.zero(counts.room(device, outputs)?, 0, outputs)?;
+        let len = if keep { outputs * chunks as usize } else { 0 };
+        let args = BitmapRangeArgs {
+            columns: bitmaps.view(device)?,
+            program: device.view(slot.get()?, program.len()),
+            words: device.view_mut(words.room(device, len)?, len),
+            counts: device.view_mut(counts.get_mut()?, outputs),
+            chunks,
+            last: last_chunk(bitmaps.rows),
+        };
+        launch::<A, BitmapRange>(device, &args)?;
+        Ok(outputs)
+    }
+
+    /// Runs a program over bitmaps, and gives its results; with `keep` their chunks too.
+    ///
+    /// # Errors
+    /// As for [`Self::launch_range`].
+    pub fn range(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        program: &[Instr],
+        keep: bool,
+    ) -> Result<Outputs, Error> {
+        let mut results = Outputs::default();
+        self.range_to(bitmaps, program, keep, &mut results)?;
+        Ok(results)
+    }
+
+    /// The same, in place of results that were there: of arrays that are large enough no others are made.
+    ///
+    /// # Errors
+    /// As for [`Self::launch_range`].
+    pub fn range_to(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        program: &[Instr],
+        keep: bool,
+        to: &mut Outputs,
+    ) -> Result<(), Error> {
+        let outputs = self.launch_range(bitmaps, program, keep)?;
+        let chunks = if keep { chunks_for(bitmaps.rows) as usize } else { 0 };
+        to.counts.resize(outputs, 0);
+        to.chunks.resize_with(outputs, Vec::new);
+        let mut downloads = Downloads::new(&self.device);
+        downloads.add(&self.counts, 0, &mut to.counts)?;
+        for (number, to) in to.chunks.iter_mut().enumerate() {
+            to.resize(chunks, 0);
+            downloads.add(&self.words, number * chunks, to)?;
+        }
+        downloads.run()
+    }
+
+    /// Decompresses bitmaps. Their chunks stay on the device. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`]; [`Error::Internal`] for 2³² chunks or more.
+    pub fn decompress(&mut self, bitmaps: &DeviceBitmaps<A>, how: Decompression) -> Result<(), Error> {
+        match how {
+            Decompression::Scans => self.decompress_by_scans(bitmaps),
+            Decompression::Tiles => self.decompress_stripe(bitmaps, 0, chunks_for(bitmaps.rows)),
+        }
+    }
+
+    fn decompress_stripe(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        first: u64,
+        stripe: u64,
+    ) -> Result<(), Error> {
+        let Self { device, words, .. } = self;
+        let len = bitmaps.columns() * stripe as usize;
+        let args = DecompressTilesArgs {
+            columns: bitmaps.view(device)?,
+            words: device.view_mut(words.room(device, len)?, len),
+            chunks: chunks_for(bitmaps.rows),
+            first,
+            stripe,
+        };
+        launch::<A, DecompressTiles>(device, &args)
+    }
+
+    fn decompress_by_scans(&mut self, bitmaps: &DeviceBitmaps<A>) -> Result<(), Error> {
+        let Self { device, words, starts, firsts, scratch, .. } = self;
+        let (len, atoms) = (bitmaps.columns() * chunks_for(bitmaps.rows) as usize, bitmaps.lens[0]);
+        let tiles = len.div_ceil(EXPAND_WORDS);
+        {
+            let args = DecompressScanArgs {
+                atoms: device.view(bitmaps.atoms.get()?, atoms),
+                starts: device.view_mut(starts.room(device, atoms)?, atoms),
+                firsts: device.view_mut(firsts.room(device, tiles)?, tiles),
+                look_back: scratch.start(device, atoms.div_ceil(SCAN_ATOMS))?,
+                words: len as u64,
+            };
+            launch::<A, DecompressScan>(device, &args)?;
+        }
+        let args = DecompressWordsArgs {
+            atoms: device.view(bitmaps.atoms.get()?, atoms),
+            starts: device.view(starts.get()?, atoms),
+            firsts: device.view(firsts.get()?, tiles),
+            words: device.view_mut(words.room(device, len)?, len),
+        };
+        launch::<A, DecompressWords>(device, &args)
+    }
+
+    /// Unites what [`Self::decompress`] has left of so many columns, of so many chunks each, into the first of them. Does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Device`]. [`Error::Usage`] for more columns than the method takes, and for a tile of more than 1,024 threads.
+    pub fn unite(&mut self, columns: usize, chunks: u64, method: Method) -> Result<(), Error> {
+        let Self { device, words, .. } = self;
+        let (mut left, len) = (columns as u32, columns * chunks as usize);
+        let hybrid = |words: &mut Slot<A, u64>, columns, stride, width, height| {
+            let words = device.view_mut(words.get_mut()?, len);
+            launch::<A, HybridTiles>(
+                device,
+                &HybridTilesArgs { words, chunks, columns, stride, width, height },
+            )
+        };
+        match method {
+            Method::Coa => {
+                while left > 1 {
+                    let words = device.view_mut(words.get_mut()?, len);
+                    launch::<A, CoaLevel>(
+                        device,
+                        &CoaLevelArgs { words, chunks, columns: left, reserved: 0 },
+                    )?;
+                    left = left.div_ceil(2);
+                }
+                Ok(())
+            }
+            Method::Roa | Method::IdealHybrid if left > 2 * MAX_THREADS => {
+                Err(Error::Usage(format!("{left} columns are more than the 2048 that one block spans")))
+            }
+            Method::Roa => hybrid(words, left, 1, left.div_ceil(2), 1),
+            Method::IdealHybrid => {
+                let width = two_to(left.div_ceil(2));
+                hybrid(words, left, 1, width, MAX_THREADS / width)
+            }
+            Method::Hybrid { width, height } => {
+                if width == 0 || height == 0 || u64::from(width) * u64::from(height) > u64::from(MAX_THREADS)
+                {
+                    return Err(Error::Usage(format!(
+                        "a tile has 1 to 1024 threads, not {width} × {height}"
+                    )));
+                }
+                let mut stride = 1;
+                while stride == 1 || left > 1 {
+                    hybrid(words, left, stride, width, height)?;
+                    left = left.div_ceil(2 * width);
+                    stride *= 2 * width;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Decompresses bitmaps and unites them, stripe by stripe of so many chunks, so that what is decompressed stays in the cache. Only the
+    /// union of the last stripe stays. `to` is given each one's, if it is wanted. Whole tiles make a stripe.
+    ///
+    /// # Errors
+    /// As for [`Self::decompress`] and [`Self::unite`].
+    pub fn unite_in_stripes(
+        &mut self,
+        bitmaps: &DeviceBitmaps<A>,
+        stripe: u64,
+        method: Method,
+        mut to: Option<&mut Vec<u64>>,
+    ) -> Result<(), Error> {
+        let chunks = chunks_for(bitmaps.rows);
+        let tiles = stripe.div_ceil(u64::from(TILE_CHUNKS)).max(1);
+        let mut first = 0;
+        while first * u64::from(TILE_CHUNKS) < chunks {
+            let len = (chunks - first * u64::from(TILE_CHUNKS)).min(tiles * u64::from(TILE_CHUNKS));
+            self.decompress_stripe(bitmaps, first, len)?;
+            self.unite(bitmaps.columns(), len, method)?;
+            if let Some(to) = &mut to {
+                to.extend(self.words(len as usize)?);
+            }
+            first += tiles;
+        }
+        Ok(())
+    }
+
+    /// The first words that are on the device: a union, or decompressed columns one behind the other.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn words(&self, len: usize) -> Result<Vec<u64>, Error> {
+        let mut words = vec![0; len];
+        self.device.download(self.words.get()?, 0, &mut words)?;
+        Ok(words)
+    }
+
+    /// Compresses chunks of columns that are on the device, one behind the other: the results of [`Self::launch_range`], say. Waits twice, first for
+    /// how many atoms there are.
+    ///
+    /// # Errors
+    /// [`Error::Device`]; [`Error::Internal`] for 2³² chunks or more.
+    pub fn compress(&mut self, columns: usize, rows: u64) -> Result<Vec<WahBuf>, Error> {
+        let Self { device, words, starts, firsts, scratch, atoms, .. } = self;
+        let chunks = chunks_for(rows);
+        let len = columns * chunks as usize;
+        {
+            let args = CompressStartsArgs {
+                words: device.view(words.get()?, len),
+                starts: device.view_mut(starts.room(device, len + 1)?, len + 1),
+                columns: device.view_mut(firsts.room(device, columns + 1)?, columns + 1),
+                look_back: scratch.start(device, len.div_ceil(COMPRESS_CHUNKS))?,
+                chunks,
+            };
+            launch::<A, CompressStarts>(device, &args)?;
+        }
+        let mut of_columns = vec![0; columns + 1];
+        device.download(firsts.get()?, 0, &mut of_columns)?;
+        let count = of_columns[columns] as usize;
+        let args = CompressAtomsArgs {
+            words: device.view(words.get()?, len),
+            starts: device.view(starts.get()?, count + 1),
+            atoms: device.view_mut(atoms.room(device, count)?, count),
+        };
+        launch::<A, CompressAtoms>(device, &args)?;
+        let mut all = vec![0; count];
+        device.download(atoms.get()?, 0, &mut all)?;
+        let column = |ends: &[u32]| {
+            WahBuf::new(all[ends[0] as usize..ends[1] as usize].to_vec(), rows)
+                .map_err(|fault| Error::Internal(format!("a device compressed wrongly: {fault}")))
+        };
+        pool::map(of_columns.windows(2).collect(), column).into_iter().collect()
+    }
+
+    /// The bitmaps of bins, from the bin of each row: as many bins at a time as 256 MiB of chunks hold, or an eighth of the memory that is free,
+    /// but one at least.
+    ///
+    /// # Errors
+    /// [`Error::Device`]. [`Error::Internal`] for no rows.
+    pub fn bitmaps_of<N: BinNumber>(&mut self, bins: &[N], count: u32) -> Result<Vec<WahBuf>, Error> {
+        let rows = bins.len() as u64;
+        if rows == 0 {
+            return Err(Error::Internal("no rows to be binned".into()));
+        }
+        let Self { device, bins: slot, uploads, .. } = self;
+        // The kernel takes numbers of 32 bits.
+        let widen = |range: Range<usize>, wide: &mut [u32]| {
+            for (wide, bin) in wide.iter_mut().zip(&bins[range]) {
+                *wide = (*bin).into();
+            }
+        };
+        uploads.upload(device, slot.room(device, bins.len())?, 0, bins.len(), widen)?;
+        let chunks = chunks_for(rows) as usize;
+        // Beside them are as many atoms at most, and where these begin: 20 bytes for each 8 of these.
+        let bytes = MOST_CHUNK_BYTES.min(self.device.free_memory()? as usize / 8);
+        let at_once = (bytes / (8 * chunks)).max(1) as u32;
+        let mut all = Vec::with_capacity(count as usize);
+        let mut first = 0;
+        while first < count {
+            let some = (count - first).min(at_once);
+            let Self { device, bins: slot, words, .. } = self;
+            let len = some as usize * chunks;
+            device.zero(words.room(device, len)?, 0, len)?;
+            let args = BinWordsArgs {
+                bins: device.view(slot.get()?, bins.len()),
+                words: device.view_mut(words.get_mut()?, len),
+                first,
+                count: some,
+            };
+            launch::<A, BinWords>(device, &args)?;
+            all.extend(self.compress(some as usize, rows)?);
+            first += some;
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,516 @@
+//! Typed columns on a device: rows, then bits and values, or lengths, offsets and bytes.
+//!
+//! ```text
+//! column 0   rows | read | scan | gather, finish |
+//! column 1                                         rows | read |
+//! column 2                                                       list offsets | read | scan | gather, finish |
+//! host                                                                                      one wait for all | what was more
+//! ```
+//!
+//! How many bytes a column has, the device alone knows. As many are copied back as the partition before lets expect; only where
+//! that was too few is there a second wait.
+
+use std::ops::Range;
+
+use warpath_shared::column::Kind;
+use warpath_shared::kernel::{
+    ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, CountScan, GATHER_TILE, Indexed,
+    ListOffsets, ListOffsetsArgs, Match, PathMatches, RecordRows, RecordRowsArgs, Rows,
+};
+use warpath_shared::view::View;
+
+use super::index::scan;
+use super::lines::Lines;
+use super::results::{Bounds, ResultsStage};
+use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
+use crate::columns::{Column, Items, OffsetWidth, Offsets, Values};
+use warpath_core::float;
+use warpath_core::error::{DeviceError, Error};
+use warpath_lang::program;
+
+/// Bytes of scratch for an item of a column, at most: a row, a value, two offsets, and a number that is not finished.
+const SCRATCH_PER_ITEM: usize = 44;
+/// Columns are made together while their scratch is no more than so many times the text: index and query take their part of what a
+/// partition may take on a device, and the columns of many short records would take more than all of it.
+const SCRATCH_PER_BYTE: usize = 1;
+
+/// What the columns of a partition are made in, kept from partition to partition.
+pub(super) struct ColumnsStage<A: Accelerator> {
+    /// Of the columns that are made together, each one's.
+    together: Vec<ColumnStage<A>>,
+    /// Column by column, what the last partition had.
+    last: Vec<Option<Unknown>>,
+}
+
+impl<A: Accelerator> Default for ColumnsStage<A> {
+    fn default() -> Self {
+        Self { together: Vec::new(), last: Vec::new() }
+    }
+}
+
+/// How much the device alone knows of a column, until it says so.
+#[derive(Clone, Copy, Default)]
+struct Unknown {
+    bytes: usize,
+    /// Numbers that the host finishes.
+    unfinished: usize,
+}
+
+impl Unknown {
+    /// What to expect of a partition, if the one before had this: somewhat more.
+    fn expect(self) -> Self {
+        let more = |count: usize| count + count / 8;
+        Self { bytes: more(self.bytes), unfinished: more(self.unfinished) }
+    }
+}
+
+/// What one column is made in.
+struct ColumnStage<A: Accelerator> {
+    rows: Slot<A, Match>,
+    narrow: Slot<A, i32>,
+    wide: Slot<A, i64>,
+    items: ItemStage<A>,
+}
+
+impl<A: Accelerator> Default for ColumnStage<A> {
+    fn default() -> Self {
+        Self {
+            rows: Slot::default(),
+            narrow: Slot::default(),
+            wide: Slot::default(),
+            items: ItemStage::default(),
+        }
+    }
+}
+
+/// What items are made in: those of a column, or the text of matches.
+pub(super) struct ItemStage<A: Accelerator> {
+    validity: Slot<A, u32>,
+    truth: Slot<A, u32>,
+    values: Slot<A, u64>,
+    unfinished: Slot<A, Match>,
+    unfinished_count: Slot<A, u32>,
+    offsets: Slot<A, u64>,
+    narrow: Slot<A, i32>,
+    length_scan: ScanScratch<A, u64>,
+    bytes: Slot<A, u8>,
+    byte_bounds: Slot<A, u64>,
+}
+
+impl<A: Accelerator> Default for ItemStage<A> {
+    fn default() -> Self {
+        Self {
+            validity: Slot::default(),
+            truth: Slot::default(),
+            values: Slot::default(),
+            unfinished: Slot::default(),
+            unfinished_count: Slot::default(),
+            offsets: Slot::default(),
+            narrow: Slot::default(),
+            length_scan: ScanScratch::default(),
+            bytes: Slot::default(),
+            byte_bounds: Slot::default(),
+        }
+    }
+}
+
+/// A partition on the device and on the host, and what was found in it.
+pub(super) struct Source<'a, A: Accelerator> {
+    pub text: Lines<'a>,
+    pub indexed: Indexed<'a>,
+    pub found: &'a ResultsStage<A>,
+    pub bounds: &'a Bounds,
+}
+
+impl<'a, A: Accelerator> Source<'a, A> {
+    /// The matches of all paths.
+    fn matches(&self, device: &A) -> Result<View<'a, Match>, Error> {
+        // Where nothing was found there may be no matches yet, on the device.
+        Ok(match self.bounds.total()? {
+            0 => View::from_slice(&[]),
+            total => device.view(self.found.matches.get()?, total),
+        })
+    }
+
+    /// Which of them a path's are.
+    fn matches_of(&self, path: usize) -> Result<Range<usize>, Error> {
+        Ok(self.bounds.end(path)?..self.bounds.end(path + 1)?)
+    }
+}
+
+/// What is known of a column before it is made.
+struct Shape {
+    singular: bool,
+    kind: Kind,
+    width: OffsetWidth,
+    /// Where its items are among its rows: for a singular path its own, a record each, for any other its matches.
+    items: Range<usize>,
+}
+
+impl Shape {
+    fn are_bytes(&self) -> bool {
+        matches!(self.kind, Kind::Utf8 | Kind::Json | Kind::Raw)
+    }
+
+    /// The rows of its items, of which there is one at least, as kernels read them.
+    fn rows<'a, A: Accelerator>(
+        &self,
+        device: &A,
+        source: &Source<'a, A>,
+        own: &'a Slot<A, Match>,
+    ) -> Result<Rows<'a>, Error> {
+        let rows = match self.singular {
+            true => device.view(own.get()?, self.items.len()),
+            false => source.matches(device)?,
+        };
+        some_rows(source.indexed, rows, self.items.clone(), self.kind)
+    }
+}
+
+/// The arrays of a column on the host: empty ones of what it has not.
+#[derive(Default)]
+struct Arrays {
+    list_narrow: Vec<i32>,
+    list_wide: Vec<i64>,
+    validity: Vec<u32>,
+    truth: Vec<u32>,
+    values: Vec<u64>,
+    unfinished_count: Vec<u32>,
+    unfinished: Vec<Match>,
+    /// Where items begin, and where the last one ends; or that alone.
+    offsets: Vec<u64>,
+    narrow: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl Arrays {
+    /// Room for a column of some records, and for what is expected of what is not known.
+    fn new(shape: &Shape, records: usize, expected: Unknown) -> Self {
+        let of = |yes: bool, len: usize| if yes { len } else { 0 };
+        let (len, large) = (shape.items.len(), shape.width == OffsetWidth::Large);
+        let mut arrays = Self::default();
+        if !shape.singular {
+            arrays.list_narrow = vec![0; of(!large, records + 1)];
+            arrays.list_wide = vec![0; of(large, records + 1)];
+        }
+        if len == 0 {
+            return arrays;
+        }
+        arrays.validity = vec![0; len.div_ceil(32)];
+        if shape.are_bytes() {
+            arrays.offsets = vec![0; if large { len + 1 } else { 1 }];
+            arrays.narrow = vec![0; of(!large, len + 1)];
+            arrays.bytes = vec![0; expected.bytes];
+        } else if shape.kind == Kind::Boolean {
+            arrays.truth = vec![0; len.div_ceil(32)];
+        } else {
+            arrays.values = vec![0; len];
+            arrays.unfinished_count = vec![0; of(shape.kind == Kind::Float64, 1)];
+            arrays.unfinished = vec![Match::default(); of(shape.kind == Kind::Float64, expected.unfinished)];
+        }
+        arrays
+    }
+
+    /// What the device has said.
+    fn unknown(&self, width: OffsetWidth) -> Result<Unknown, Error> {
+        let wanted = self.offsets.last().copied().unwrap_or(0);
+        width.check(wanted)?;
+        let bytes = usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 })?;
+        Ok(Unknown { bytes, unfinished: self.unfinished_count.first().map_or(0, |count| *count as usize) })
+    }
+
+    /// The column that they make.
+    fn column(self, shape: &Shape, text: Lines<'_>) -> Result<Column, Error> {
+        let (len, large) = (shape.items.len(), shape.width == OffsetWidth::Large);
+        let lists = match (shape.singular, large) {
+            (true, _) => None,
+            (_, true) => Some(Offsets::Large(self.list_wide)),
+            (_, false) => Some(Offsets::Small(self.list_narrow)),
+        };
+        // The standard library makes a vector of another type in place, and where bits stay as they are, without a loop.
+        let values = match shape.kind {
+            Kind::Boolean => Values::Boolean(self.truth),
+            Kind::Int64 => Values::Int64(self.values.into_iter().map(|bits| bits as i64).collect()),
+            Kind::Float64 => {
+                let mut values: Vec<f64> = self.values.into_iter().map(f64::from_bits).collect();
+                if !self.unfinished.is_empty() {
+                    finish_floats(text.bytes()?, &self.unfinished, &mut values)?;
+                }
+                Values::Float64(values)
+            }
+            Kind::Utf8 | Kind::Json | Kind::Raw => {
+                let offsets = match large {
+                    _ if len == 0 => Offsets::new(vec![0], shape.width)?,
+                    true => Offsets::Large(self.offsets.into_iter().map(|offset| offset as i64).collect()),
+                    false => Offsets::Small(self.narrow),
+                };
+                Values::Utf8(offsets, self.bytes)
+            }
+        };
+        Ok(Column { lists, items: Items { len, validity: self.validity, values } })
+    }
+}
+
+impl<A: Accelerator> ColumnsStage<A> {
+    /// Makes columns over records that have been listed with what was found.
+    pub fn columns(
+        &mut self,
+        device: &A,
+        source: &Source<'_, A>,
+        asked: &[program::Column],
+        records: usize,
+        width: OffsetWidth,
+    ) -> Result<Vec<Column>, Error> {
+        let mut columns = Vec::with_capacity(asked.len());
+        self.last.resize(asked.len(), None);
+        let shape = |(path, asked): (usize, &program::Column)| {
+            let matches = source.matches_of(path)?;
+            if !asked.singular {
+                width.check(matches.len() as u64)?;
+            }
+            let items = if asked.singular { 0..records } else { matches };
+            Ok(Shape { singular: asked.singular, kind: asked.values.kind(), width, items })
+        };
+        let shapes: Vec<Shape> = asked.iter().enumerate().map(shape).collect::<Result<_, Error>>()?;
+        while columns.len() < asked.len() {
+            let from = columns.len();
+            let some = self.how_many(&shapes, from, source.text.len()?);
+            self.some(device, source, (&shapes[from..from + some], from), records, &mut columns)?;
+        }
+        Ok(columns)
+    }
+
+    /// How many columns to make together, from one on: one at least.
+    fn how_many(&self, shapes: &[Shape], from: usize, text: usize) -> usize {
+        let mut scratch = 0;
+        let fits = |(shape, last): &(&Shape, &Option<Unknown>)| {
+            // What is not known may be all of the text.
+            let bytes = if shape.are_bytes() { last.map_or(text, |last| last.expect().bytes) } else { 0 };
+            scratch += shape.items.len() * SCRATCH_PER_ITEM + bytes;
+            scratch <= text * SCRATCH_PER_BYTE
+        };
+        shapes[from..].iter().zip(&self.last[from..]).take_while(fits).count().max(1)
+    }
+
+    /// Makes some columns together, of paths from one on.
+    fn some(
+        &mut self,
+        device: &A,
+        source: &Source<'_, A>,
+        (shapes, first): (&[Shape], usize),
+        records: usize,
+        columns: &mut Vec<Column>,
+    ) -> Result<(), Error> {
+        let Self { together, last } = self;
+        let last = &mut last[first..first + shapes.len()];
+        together.resize_with(together.len().max(shapes.len()), ColumnStage::default);
+        let mut made = Vec::with_capacity(shapes.len());
+        for (i, (stage, shape)) in together.iter_mut().zip(shapes).enumerate() {
+            let mut expected = last[i].unwrap_or_default().expect();
+            let room = stage.make(device, source, (first + i, shape), records, expected.bytes)?;
+            expected.bytes = expected.bytes.min(room);
+            expected.unfinished = expected.unfinished.min(shape.items.len());
+            made.push((room, Arrays::new(shape, records, expected)));
+        }
+        let mut downloads = Downloads::new(device);
+        for (stage, (_, arrays)) in together.iter().zip(&mut made) {
+            stage.add_to(&mut downloads, arrays)?;
+        }
+        downloads.run()?;
+
+        let mut had = Vec::with_capacity(shapes.len());
+        for (stage, (shape, (room, arrays))) in together.iter_mut().zip(shapes.iter().zip(&mut made)) {
+            let unknown = arrays.unknown(shape.width)?;
+            let mut have = Unknown { bytes: arrays.bytes.len(), unfinished: arrays.unfinished.len() };
+            if unknown.bytes > *room {
+                let rows = shape.rows(device, source, &stage.rows)?;
+                stage.items.gather(device, rows, NO_BOUNDS, None, unknown.bytes)?;
+                // The string that reached beyond the room was left as it was, and may begin in what was copied.
+                have.bytes = 0;
+            }
+            arrays.bytes.resize(unknown.bytes, 0);
+            arrays.unfinished.resize(unknown.unfinished, Match::default());
+            had.push((unknown, have));
+        }
+        let mut downloads = Downloads::new(device);
+        for (stage, ((_, arrays), (_, have))) in together.iter().zip(made.iter_mut().zip(&had)) {
+            let (bytes, unfinished) =
+                (have.bytes.min(arrays.bytes.len()), have.unfinished.min(arrays.unfinished.len()));
+            downloads.add(&stage.items.bytes, bytes, &mut arrays.bytes[bytes..])?;
+            downloads.add(&stage.items.unfinished, unfinished, &mut arrays.unfinished[unfinished..])?;
+        }
+        downloads.run()?;
+        for (last, (unknown, _)) in last.iter_mut().zip(had) {
+            *last = Some(unknown);
+        }
+        for (shape, (_, arrays)) in shapes.iter().zip(made) {
+            columns.push(arrays.column(shape, source.text)?);
+        }
+        Ok(())
+    }
+}
+
+impl<A: Accelerator> ColumnStage<A> {
+    /// Makes a path's column, of which some bytes are expected, and says for how many there was room.
+    fn make(
+        &mut self,
+        device: &A,
+        source: &Source<'_, A>,
+        (path, shape): (usize, &Shape),
+        records: usize,
+        bytes: usize,
+    ) -> Result<usize, Error> {
+        let matches = source.matches_of(path)?;
+        let (first, end) = (matches.start as u64, matches.end as u64);
+        let found = PathMatches { matches: source.matches(device)?, first, end };
+        let listed = device.view(source.found.records.get()?, records);
+        if shape.singular {
+            let rows = device.view_mut(self.rows.room(device, records)?, records);
+            launch::<A, RecordRows>(device, &RecordRowsArgs { found, records: listed, rows })?;
+        } else {
+            let large = shape.width == OffsetWidth::Large;
+            let len = |yes: bool| if yes { records + 1 } else { 0 };
+            let args = ListOffsetsArgs {
+                found,
+                records: listed,
+                narrow: device.view_mut(self.narrow.room(device, len(!large))?, len(!large)),
+                wide: device.view_mut(self.wide.room(device, len(large))?, len(large)),
+            };
+            launch::<A, ListOffsets>(device, &args)?;
+        }
+        if shape.items.is_empty() {
+            return Ok(0);
+        }
+        let rows = shape.rows(device, source, &self.rows)?;
+        self.items.read(device, rows, shape.kind)?;
+        if !shape.are_bytes() {
+            return Ok(0);
+        }
+        self.items.scan_lengths(device, rows)?;
+        self.items.gather(device, rows, NO_BOUNDS, Some(shape.width), bytes)
+    }
+
+    /// Adds to what is copied back: as much of each array as there is room for on the host.
+    fn add_to<'a>(&'a self, downloads: &mut Downloads<'a, A>, to: &'a mut Arrays) -> Result<(), Error> {
+        let Self { rows: _, narrow, wide, items } = self;
+        downloads.add(narrow, 0, &mut to.list_narrow)?;
+        downloads.add(wide, 0, &mut to.list_wide)?;
+        downloads.add(&items.validity, 0, &mut to.validity)?;
+        downloads.add(&items.truth, 0, &mut to.truth)?;
+        downloads.add(&items.values, 0, &mut to.values)?;
+        downloads.add(&items.unfinished_count, 0, &mut to.unfinished_count)?;
+        downloads.add(&items.unfinished, 0, &mut to.unfinished)?;
+        // The total is behind as many offsets as there are narrow ones before it.
+        downloads.add(&items.offsets, to.narrow.len().saturating_sub(1), &mut to.offsets)?;
+        downloads.add(&items.narrow, 0, &mut to.narrow)?;
+        downloads.add(&items.bytes, 0, &mut to.bytes)
+    }
+}
+
+/// Of a column nobody asks where the bytes of some rows begin.
+const NO_BOUNDS: (View<'static, u64>, usize) = (View::from_slice(&[]), 0);
+
+impl<A: Accelerator> ItemStage<A> {
+    /// Reads or measures rows, of which there is one at least.
+    fn read(&mut self, device: &A, rows: Rows<'_>, kind: Kind) -> Result<(), Error> {
+        let (len, of) = (rows.len as usize, |yes: bool, len: usize| if yes { len } else { 0 });
+        let (words, truths) = (len.div_ceil(32), of(kind == Kind::Boolean, len.div_ceil(32)));
+        let (values, floats) = (of(kind != Kind::Boolean, len), of(kind == Kind::Float64, len));
+        device.zero(self.unfinished_count.room(device, 1)?, 0, 1)?;
+        let args = ColumnReadArgs {
+            rows,
+            validity: device.view_mut(self.validity.room(device, words)?, words),
+            truth: device.view_mut(self.truth.room(device, truths)?, truths),
+            values: device.view_mut(self.values.room(device, values)?, values),
+            unfinished: device.view_mut(self.unfinished.room_zeroed(device, floats)?, floats),
+            unfinished_count: device.view_mut(self.unfinished_count.get_mut()?, 1),
+        };
+        launch::<A, ColumnRead>(device, &args)
+    }
+
+    /// Finds where the bytes of rows that have been measured go.
+    fn scan_lengths(&mut self, device: &A, rows: Rows<'_>) -> Result<(), Error> {
+        let Self { values, offsets, length_scan, .. } = self;
+        scan::<A, _, _, CountScan>(device, values.get()?, rows.len as usize, offsets, length_scan)
+    }
+
+    /// Makes the bytes of rows, if there are no more than there is room for, and says for how many there is, which is as many as
+    /// are expected or more. Narrows their offsets if these are to be small, and looks up where the bytes of some rows begin.
+    fn gather(
+        &mut self,
+        device: &A,
+        rows: Rows<'_>,
+        (bounds, bound_count): (View<'_, u64>, usize),
+        width: Option<OffsetWidth>,
+        expected: usize,
+    ) -> Result<usize, Error> {
+        let len = rows.len as usize;
+        self.bytes.room_zeroed(device, expected.max(1).next_multiple_of(GATHER_TILE))?;
+        let room = self.bytes.capacity() / GATHER_TILE * GATHER_TILE;
+        let narrow = if width == Some(OffsetWidth::Small) { len + 1 } else { 0 };
+        let args = ColumnBytesArgs {
+            rows,
+            offsets: device.view(self.offsets.get()?, len + 1),
+            bytes: device.view_mut(self.bytes.get_mut()?, room),
+            narrow: device.view_mut(self.narrow.room(device, narrow)?, narrow),
+            bounds,
+            byte_bounds: device.view_mut(self.byte_bounds.room(device, bound_count)?, bound_count),
+        };
+        launch::<A, ColumnGather>(device, &args)?;
+        launch::<A, ColumnFinish>(device, &args)?;
+        Ok(room)
+    }
+
+    /// Makes the text of all matches, of which there is one at least, with strings as they say, in
+    /// [`text`](Self::text); and gives the bounds among its bytes.
+    pub fn make_raw_text(
+        &mut self,
+        device: &A,
+        indexed: Indexed<'_>,
+        (matches, total): (&A::Buffer<Match>, usize),
+        (bounds, count): (&A::Buffer<u64>, usize),
+    ) -> Result<Vec<u64>, Error> {
+        let rows = some_rows(indexed, device.view(matches, total), 0..total, Kind::Raw)?;
+        self.read(device, rows, Kind::Raw)?;
+        self.scan_lengths(device, rows)?;
+        let mut expected = self.bytes.capacity() / GATHER_TILE * GATHER_TILE;
+        loop {
+            let room = self.gather(device, rows, (device.view(bounds, count), count), None, expected)?;
+            let mut bounds = vec![0; count];
+            device.download(self.byte_bounds.get()?, 0, &mut bounds)?;
+            // Where the last path's end, all do.
+            let wanted = bounds.iter().copied().max().unwrap_or(0);
+            expected = usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 })?;
+            if expected <= room {
+                return Ok(bounds);
+            }
+        }
+    }
+
+    /// What [`make_raw_text`](Self::make_raw_text) made.
+    pub fn text(&self) -> &Slot<A, u8> {
+        &self.bytes
+    }
+}
+
+/// Rounds the numbers that the device left.
+fn finish_floats(text: &[u8], unfinished: &[Match], values: &mut [f64]) -> Result<(), Error> {
+    for row in unfinished {
+        let number = &text[row.start as usize..row.end as usize];
+        let unread = || Error::Internal(format!("`{}` is no number", number.escape_ascii()));
+        values[row.line as usize] = float::finish(number).ok_or_else(unread)?;
+    }
+    Ok(())
+}
+
+fn some_rows<'a>(
+    indexed: Indexed<'a>,
+    rows: View<'a, Match>,
+    range: Range<usize>,
+    kind: Kind,
+) -> Result<Rows<'a>, Error> {
+    let (first, wanted) = (range.start as u64, range.len() as u64);
+    let len =
+        u32::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: u32::MAX.into() })?;
+    Ok(Rows { text: indexed.text, rows, first, kind: kind as u32, len })
+}

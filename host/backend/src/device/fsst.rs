@@ -1,0 +1,420 @@
+//! Strings on a device, from the codes of FSST: [`warpath_shared::fsst`].
+
+use warpath_shared::fsst::{SPLIT_CODES, Split, TABLE_WORDS, Table};
+use warpath_shared::kernel::{
+    CountScan, FSST_ESCAPE, FSST_FAR, FSST_UNKNOWN, FsstBuffered, FsstBytes, FsstDecode, FsstDecodeArgs,
+    FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstMeasure, FsstMeasureArgs,
+    FsstShared, FsstWords, ScanArgs, block_splits,
+};
+use warpath_shared::view::{View, ViewMut};
+
+use super::upload::{Uploads, elements};
+use super::{Accelerator, ScanScratch, Slot, launch};
+use warpath_store::fsst::Codes;
+
+use crate::backend::Buffer;
+use warpath_core::error::Error;
+use warpath_store::packed::text::PackedText;
+
+/// What is wrong with codes that a device has decoded. What it has made of them is of no use then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CodesFault {
+    /// A code stands for nothing in the table.
+    Unknown,
+    /// An escape is the last code of a string.
+    Escape,
+    /// Strings are not as long as they were said to be, or splits say other than codes do.
+    Splits,
+    /// Nothing need be wrong: codes without splits have a run of 255s so long that its meaning was not found out.
+    Far,
+}
+
+/// How strings are decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decoding {
+    /// A block one split or some ([`FsstDecodeStrings`]; [`FsstDecode`], where strings do not matter).
+    Splits,
+    /// The same, once splits are measured ([`FsstMeasure`]), of strings.
+    Measured,
+    /// As others do it: a thread a string, once lengths are found out and scanned.
+    Ladder(Step),
+}
+
+/// The ladder: what each step adds to those before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Byte by byte ([`FsstBytes`]).
+    Bytes,
+    /// Codes by 8 bytes ([`FsstWords`]).
+    Words,
+    /// The table in shared memory ([`FsstShared`]).
+    Shared,
+    /// Output in registers, stored by 16 bytes; the table where it was ([`FsstBuffered`]).
+    Buffered,
+    /// The same of the stretches that [`DeviceCodes::set_stretches`] was given: the lengths of strings are not found out.
+    Stretches,
+}
+
+/// Compressed strings in device memory, in arrays that are kept from one load to the next.
+pub struct DeviceCodes<A: Accelerator> {
+    codes: Slot<A, u8>,
+    table: Slot<A, u64>,
+    splits: Slot<A, u64>,
+    first_strings: Slot<A, u64>,
+    offsets: Slot<A, u64>,
+    /// Where stretches begin in the codes, and in the output.
+    stretches: [Slot<A, u64>; 2],
+    /// How many codes, splits, offsets and ends of stretches there are, and how many bytes they stand for.
+    count: usize,
+    split_count: usize,
+    offset_count: usize,
+    stretch_count: usize,
+    len: u64,
+    uploads: Uploads,
+}
+
+impl<A: Accelerator> Default for DeviceCodes<A> {
+    fn default() -> Self {
+        Self {
+            codes: Slot::default(),
+            table: Slot::default(),
+            splits: Slot::default(),
+            first_strings: Slot::default(),
+            offsets: Slot::default(),
+            stretches: [Slot::default(), Slot::default()],
+            count: 0,
+            split_count: 0,
+            offset_count: 0,
+            stretch_count: 0,
+            len: 0,
+            uploads: Uploads::default(),
+        }
+    }
+}
+
+impl<A: Accelerator> DeviceCodes<A> {
+    /// Copies strings to a device, in place of those that were there.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too. [`Error::Internal`] if there are splits, and not one for each [`SPLIT_CODES`] codes and one more; or offsets that do not
+    /// begin with 0, or do not end with the number of codes.
+    pub fn load(&mut self, device: &A, codes: &Codes<'_>) -> Result<(), Error> {
+        let tiles = codes.codes.len().div_ceil(SPLIT_CODES);
+        let are_firsts = codes.first_strings.len() == if codes.offsets.is_empty() { 0 } else { tiles };
+        let is_split = codes.splits.is_empty() || codes.splits.len() == tiles + 1 && are_firsts;
+        let ends = (codes.offsets.first(), codes.offsets.last());
+        let are_ends = ends == (None, None) || ends == (Some(&0), Some(&(codes.codes.len() as u64)));
+        if !is_split || !are_ends {
+            return Err(Error::Internal("splits or offsets that are not those of codes".into()));
+        }
+        self.count = codes.codes.len();
+        self.split_count = codes.splits.len();
+        self.offset_count = codes.offsets.len();
+        self.stretch_count = 0;
+        self.len = codes.len;
+        let padded = (tiles * SPLIT_CODES).max(SPLIT_CODES);
+        let room = self.codes.room(device, padded)?;
+        self.uploads.upload_all(device, room, 0, &[codes.codes])?;
+        // What stands behind the last code is loaded with it.
+        device.zero(room, codes.codes.len(), padded)?;
+        device.upload(self.table.room(device, TABLE_WORDS)?, 0, &codes.table.to_words())?;
+        let splits: Vec<u64> = codes.splits.iter().map(|split| split.0).collect();
+        let room = self.splits.room(device, splits.len())?;
+        self.uploads.upload_all(device, room, 0, &[&splits])?;
+        let room = self.first_strings.room(device, codes.first_strings.len())?;
+        self.uploads.upload_all(device, room, 0, &[codes.first_strings])?;
+        let room = self.offsets.room(device, codes.offsets.len())?;
+        self.uploads.upload_all(device, room, 0, &[codes.offsets])
+    }
+
+    /// Says where stretches of the codes begin, and where their output does, with the ends behind: for [`Step::Stretches`]. None begins behind an escape.
+    ///
+    /// # Errors
+    /// As for [`Self::load`]; [`Error::Internal`] if there are not as many of both, or the ends are not those of the codes.
+    pub fn set_stretches(&mut self, device: &A, in_codes: &[u64], in_output: &[u64]) -> Result<(), Error> {
+        let ends = (in_codes.last().copied(), in_output.last().copied());
+        if in_codes.len() != in_output.len() || ends != (Some(self.count as u64), Some(self.len)) {
+            return Err(Error::Internal("stretches that are not those of codes".into()));
+        }
+        self.stretch_count = in_codes.len();
+        for (slot, from) in self.stretches.iter_mut().zip([in_codes, in_output]) {
+            let room = slot.room(device, from.len())?;
+            self.uploads.upload_all(device, room, 0, &[from])?;
+        }
+        Ok(())
+    }
+}
+
+impl<A: Accelerator> DeviceCodes<A> {
+    /// The codes, eight a word, with anything behind the last, and how many they are.
+    pub(super) fn words<'a>(&'a self, device: &A) -> Result<(View<'a, u64>, u64), Error> {
+        let words = self.count.div_ceil(8);
+        let codes = device.view(self.codes.get()?, 8 * words);
+        // SAFETY: arrays on a device are aligned to 16 bytes at least, and this one has room for whole splits, so for whole words.
+        Ok((unsafe { View::from_raw(codes.at(0, 8 * words).cast(), words) }, self.count as u64))
+    }
+
+    /// Where each string begins in the codes, and the end; nothing, if strings do not matter.
+    pub(super) fn string_offsets<'a>(&'a self, device: &A) -> Result<View<'a, u64>, Error> {
+        Ok(device.view(self.offsets.get()?, self.offset_count))
+    }
+}
+
+/// Packed lines on a device, on their way into a text there.
+pub(super) struct PackedStage<A: Accelerator> {
+    codes: Slot<A, u8>,
+    /// The table, and behind it the splits.
+    words: Slot<A, u64>,
+    /// The same, in memory of the host that is page-locked.
+    staging: Option<Buffer>,
+    status: Slot<A, u32>,
+}
+
+impl<A: Accelerator> Default for PackedStage<A> {
+    fn default() -> Self {
+        Self { codes: Slot::default(), words: Slot::default(), staging: None, status: Slot::default() }
+    }
+}
+
+impl<A: Accelerator> PackedStage<A> {
+    /// Copies the codes of a text, one byte long at least, to the device, and decodes them into the first `len` bytes of `out`, which is as long as the text.
+    ///
+    /// # Safety
+    /// The codes stay where they are, and as they are, until the device has been waited for.
+    pub unsafe fn decode(
+        &mut self,
+        device: &A,
+        text: &PackedText<'_>,
+        out: ViewMut<'_, u8>,
+    ) -> Result<(), Error> {
+        let (codes, splits) = (text.group().codes(), text.group().split_count() + 1);
+        let padded = codes.len().next_multiple_of(SPLIT_CODES);
+        let count = TABLE_WORDS + splits;
+        // A copy from memory that is not page-locked waits for what is in the queue.
+        if self.staging.as_ref().is_none_or(|staging| staging.len() < 8 * (count + 1)) {
+            self.staging = None;
+            self.staging = Some(device.host_buffer(8 * (count + count / 4 + 1))?);
+        }
+        let words = elements(self.staging.as_deref_mut().unwrap_or_default());
+        text.write_words(&mut words[..count]);
+        // SAFETY: the memory is this stage's, which writes to it next when the device has been waited for.
+        unsafe { device.upload_later(self.words.room(device, count)?, 0, &words[..count]) }?;
+        let status = self.status.room(device, 1)?;
+        device.zero(status, 0, 1)?;
+        let room = self.codes.room(device, padded)?;
+        // SAFETY: the caller's promise is the same.
+        unsafe { device.upload_later(room, 0, codes) }?;
+        device.zero(room, codes.len(), padded)?;
+        // SAFETY: a view of no elements.
+        let no_offsets = unsafe { ViewMut::from_raw(std::ptr::NonNull::<u64>::dangling().as_ptr(), 0) };
+        launch::<A, FsstDecode>(
+            device,
+            &FsstDecodeArgs {
+                codes: device.view(self.codes.get()?, padded),
+                table: device.view(self.words.get()?, TABLE_WORDS),
+                splits: device.view(self.words.get()?, count).skip(TABLE_WORDS),
+                out,
+                code_offsets: View::from_slice(&[]),
+                offsets: no_offsets,
+                first_strings: View::from_slice(&[]),
+                status: device.view_mut(self.status.get_mut()?, 1),
+                len: codes.len() as u64,
+                are_measured: 0,
+                block_splits: block_splits(padded / SPLIT_CODES),
+            },
+        )
+    }
+
+    /// Where the device says whether anything was wrong with the codes: nothing was, if it is 0.
+    pub fn status(&self) -> &Slot<A, u32> {
+        &self.status
+    }
+}
+
+/// What decodes strings, in buffers that are kept from one call to the next.
+pub struct FsstStage<A: Accelerator> {
+    device: A,
+    out: Slot<A, u8>,
+    offsets: Slot<A, u64>,
+    lengths: Slot<A, u64>,
+    first_strings: Slot<A, u64>,
+    splits: Slot<A, u64>,
+    status: Slot<A, u32>,
+    scratch: ScanScratch<A, u64>,
+    block_splits: Option<u64>,
+    /// How much of them the last call has written.
+    len: u64,
+    offset_count: usize,
+}
+
+impl<A: Accelerator> FsstStage<A> {
+    /// On a queue.
+    pub fn new(device: A) -> Self {
+        Self {
+            device,
+            out: Slot::default(),
+            offsets: Slot::default(),
+            lengths: Slot::default(),
+            first_strings: Slot::default(),
+            splits: Slot::default(),
+            status: Slot::default(),
+            scratch: ScanScratch::default(),
+            block_splits: None,
+            len: 0,
+            offset_count: 0,
+        }
+    }
+
+    /// From now on a block decodes so many splits, in place of as many as are best ([`block_splits`]): the answers are the same.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn set_block_splits(&mut self, splits: u64) {
+        assert!(splits > 0, "a block without splits");
+        self.block_splits = Some(splits);
+    }
+
+    /// The queue.
+    pub fn device(&self) -> &A {
+        &self.device
+    }
+
+    /// Decodes strings. They stay on the device; nothing is waited for.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too. [`Error::Internal`] where splits, strings or stretches are not known that are needed.
+    pub fn decode(&mut self, codes: &DeviceCodes<A>, how: Decoding) -> Result<(), Error> {
+        let device = &self.device;
+        (self.len, self.offset_count) = (codes.len, codes.offset_count);
+        let status = self.status.room(device, 1)?;
+        device.zero(status, 0, 1)?;
+        let len = usize::try_from(codes.len).map_err(|_| Error::Internal("a length beyond memory".into()))?;
+        let out = self.out.room(device, len.next_multiple_of(16).max(16))?;
+        let offsets = self.offsets.room(device, codes.offset_count)?;
+        if codes.count == 0 {
+            return device.zero(offsets, 0, codes.offset_count);
+        }
+        let tiles = codes.count.div_ceil(SPLIT_CODES);
+        let in_codes = device.view(codes.codes.get()?, tiles * SPLIT_CODES);
+        let table = device.view(codes.table.get()?, TABLE_WORDS);
+        let code_offsets = device.view(codes.offsets.get()?, codes.offset_count);
+        let out = device.view_mut(out, len);
+        match how {
+            Decoding::Splits | Decoding::Measured => {
+                let (is_told, strings) = (how == Decoding::Splits, codes.offset_count > 0);
+                let first_count = if strings { tiles } else { 0 };
+                let (splits, first_strings) = if is_told {
+                    let firsts = device.view(codes.first_strings.get()?, first_count);
+                    (device.view(codes.splits.get()?, codes.split_count), firsts)
+                } else {
+                    let lengths = self.lengths.room(device, tiles)?;
+                    let first_strings = self.first_strings.room(device, tiles)?;
+                    let args = FsstMeasureArgs {
+                        codes: in_codes,
+                        table,
+                        code_offsets,
+                        lengths: device.view_mut(lengths, tiles),
+                        first_strings: device.view_mut(first_strings, tiles),
+                        status: device.view_mut(status, 1),
+                        len: codes.count as u64,
+                    };
+                    launch::<A, FsstMeasure>(device, &args)?;
+                    let splits = self.splits.room(device, tiles + 1)?;
+                    let args = ScanArgs {
+                        input: device.view(lengths, tiles),
+                        output: device.view_mut(splits, tiles + 1),
+                        look_back: self.scratch.start(device, tiles)?,
+                    };
+                    launch::<A, CountScan>(device, &args)?;
+                    (device.view(splits, tiles + 1), device.view(first_strings, first_count))
+                };
+                let args = FsstDecodeArgs {
+                    codes: in_codes,
+                    table,
+                    splits,
+                    out,
+                    code_offsets,
+                    offsets: device.view_mut(offsets, codes.offset_count),
+                    first_strings,
+                    status: device.view_mut(status, 1),
+                    len: codes.count as u64,
+                    are_measured: u64::from(!is_told),
+                    block_splits: self.block_splits.unwrap_or_else(|| block_splits(tiles)),
+                };
+                if strings {
+                    launch::<A, FsstDecodeStrings>(device, &args)
+                } else {
+                    launch::<A, FsstDecode>(device, &args)
+                }
+            }
+            Decoding::Ladder(Step::Stretches) => {
+                let [begins, outputs] = &codes.stretches;
+                let args = FsstLadderArgs {
+                    codes: in_codes,
+                    table,
+                    code_offsets: device.view(begins.get()?, codes.stretch_count),
+                    offsets: device.view(outputs.get()?, codes.stretch_count),
+                    out,
+                };
+                launch::<A, FsstBuffered>(device, &args)
+            }
+            Decoding::Ladder(step) => {
+                let strings = codes.offset_count.saturating_sub(1);
+                let lengths = self.lengths.room(device, strings)?;
+                let args = FsstLengthsArgs {
+                    codes: in_codes,
+                    table,
+                    code_offsets,
+                    lengths: device.view_mut(lengths, strings),
+                };
+                launch::<A, FsstLengths>(device, &args)?;
+                let args = ScanArgs {
+                    input: device.view(lengths, strings),
+                    output: device.view_mut(offsets, strings + 1),
+                    look_back: self.scratch.start(device, strings)?,
+                };
+                launch::<A, CountScan>(device, &args)?;
+                let offsets = device.view(offsets, strings + 1);
+                let args = FsstLadderArgs { codes: in_codes, table, code_offsets, offsets, out };
+                match step {
+                    Step::Bytes => launch::<A, FsstBytes>(device, &args),
+                    Step::Words => launch::<A, FsstWords>(device, &args),
+                    Step::Shared => launch::<A, FsstShared>(device, &args),
+                    Step::Buffered | Step::Stretches => launch::<A, FsstBuffered>(device, &args),
+                }
+            }
+        }
+    }
+
+    /// Waits, and says what was wrong with the codes, if anything was. The ladder does not look.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn fault(&self) -> Result<Option<CodesFault>, Error> {
+        let mut status = [0];
+        self.device.download(self.status.get()?, 0, &mut status)?;
+        Ok(match status[0] {
+            0 => None,
+            bits if bits & FSST_UNKNOWN != 0 => Some(CodesFault::Unknown),
+            bits if bits & FSST_ESCAPE != 0 => Some(CodesFault::Escape),
+            bits if bits & FSST_FAR != 0 => Some(CodesFault::Far),
+            _ => Some(CodesFault::Splits),
+        })
+    }
+
+    /// Copies back what was decoded: the bytes of all strings, and where each begins, with the end; no offsets, if strings do not matter.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn download(&self) -> Result<(Vec<u8>, Vec<u64>), Error> {
+        let (mut bytes, mut offsets) = (vec![0; self.len as usize], vec![0; self.offset_count]);
+        if !bytes.is_empty() {
+            self.device.download(self.out.get()?, 0, &mut bytes)?;
+        }
+        if !offsets.is_empty() {
+            self.device.download(self.offsets.get()?, 0, &mut offsets)?;
+        }
+        Ok((bytes, offsets))
+    }
+}

@@ -1,0 +1,131 @@
+//! Which of the compressed strings on a device match, asked of their codes: [`warpath_shared::fsst::automaton`].
+
+use warpath_shared::fsst::automaton::{NO_FAULT, Verdict, fault_of};
+use warpath_shared::kernel::{FsstMatch, FsstMatchArgs};
+use warpath_shared::view::{View, ViewMut};
+
+use super::fsst::DeviceCodes;
+use super::{Accelerator, Slot, launch};
+use warpath_core::error::Error;
+use warpath_store::fsst::automaton::CodeAutomaton;
+
+/// Strings of a launch at most: less than 2³¹, and whole words of the answer.
+const MOST_STRINGS: usize = (1 << 31) - 64;
+
+/// What asks strings on a device, in arrays that are kept from one question to the next. The answer stays there until the next.
+pub struct FsstMatchStage<A: Accelerator> {
+    device: A,
+    rows: Slot<A, u8>,
+    matches: Slot<A, u64>,
+    /// The fault word of each launch.
+    faults: Slot<A, u64>,
+    most_strings: usize,
+    /// Strings of the last question.
+    strings: usize,
+}
+
+impl<A: Accelerator> FsstMatchStage<A> {
+    /// On a queue.
+    pub fn new(device: A) -> Self {
+        Self {
+            device,
+            rows: Slot::default(),
+            matches: Slot::default(),
+            faults: Slot::default(),
+            most_strings: MOST_STRINGS,
+            strings: 0,
+        }
+    }
+
+    /// With so many strings a launch at most, rounded up to a multiple of 64. Without this it is a little less than 2³¹, which is as many as a launch can have.
+    #[must_use]
+    pub fn with_strings_a_launch(mut self, strings: usize) -> Self {
+        self.most_strings = strings.clamp(1, MOST_STRINGS).next_multiple_of(64);
+        self
+    }
+
+    /// The queue.
+    pub fn device(&self) -> &A {
+        &self.device
+    }
+
+    /// Asks strings. The answer stays on the device; nothing is waited for. A null is asked as the empty string that it is there:
+    /// [`StringColumn::without_nulls`](crate::fsst::StringColumn::without_nulls) takes nulls out of what is downloaded.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too. [`Error::Internal`] if the strings' offsets are not there.
+    pub fn matches(&mut self, automaton: &CodeAutomaton, codes: &DeviceCodes<A>) -> Result<(), Error> {
+        let device = &self.device;
+        let (words, codes_len) = codes.words(device)?;
+        let offsets = codes.string_offsets(device)?;
+        let Some(strings) = offsets.len().checked_sub(1) else {
+            return Err(Error::Internal("strings are asked whose offsets are not there".into()));
+        };
+        self.strings = strings;
+        let rows = automaton.rows();
+        device.upload(self.rows.room(device, rows.len())?, 0, rows)?;
+        let match_words = strings.div_ceil(64);
+        let launches = strings.div_ceil(self.most_strings);
+        let faults = self.faults.room(device, launches)?;
+        if launches == 0 {
+            return Ok(());
+        }
+        device.upload(faults, 0, &vec![NO_FAULT; launches])?;
+        let faults = device.view_mut(faults, launches);
+        let matches = device.view_mut(self.matches.room(device, match_words)?, match_words);
+        let automaton = automaton.on(device.view(self.rows.get()?, rows.len()));
+        for at in 0..launches {
+            let first = at * self.most_strings;
+            let count = self.most_strings.min(strings - first);
+            let words_here = count.div_ceil(64);
+            // SAFETY: parts of these views, of the same launch: offsets of `count` strings, and words and a fault of this launch alone.
+            let (offsets, matches, fault) = unsafe {
+                (
+                    View::from_raw(offsets.at(first, count + 1), count + 1),
+                    ViewMut::from_raw(matches.at(first / 64, words_here), words_here),
+                    ViewMut::from_raw(faults.at(at, 1), 1),
+                )
+            };
+            launch::<A, FsstMatch>(
+                device,
+                &FsstMatchArgs { automaton, codes: words, offsets, matches, fault, codes_len },
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Waits, and says which string is the first whose codes are none, as far as they were looked at, and what they say. At which code, [`CodeAutomaton::matches_one`] finds.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn fault(&self) -> Result<Option<(u64, Verdict)>, Error> {
+        let mut faults = vec![0; self.strings.div_ceil(self.most_strings)];
+        if faults.is_empty() {
+            return Ok(None);
+        }
+        self.device.download(self.faults.get()?, 0, &mut faults)?;
+        // The first launch that has one has the first strings.
+        let first = faults.into_iter().enumerate().find_map(|(at, word)| Some((at, fault_of(word)?)));
+        Ok(first.map(|(at, (string, verdict))| ((at * self.most_strings) as u64 + string, verdict)))
+    }
+
+    /// The answer on the device, for kernels of the same queue: bit *i* of word *w* for string 64 *w* + *i*; bits behind the last are 0.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if nothing was asked yet, or of no strings.
+    pub fn answer(&self) -> Result<View<'_, u64>, Error> {
+        Ok(self.device.view(self.matches.get()?, self.strings.div_ceil(64)))
+    }
+
+    /// Copies the answer back: bit *i* of word *w* for string 64 *w* + *i*. A faulty string does not match.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn download(&self) -> Result<Vec<u64>, Error> {
+        let mut words = vec![0; self.strings.div_ceil(64)];
+        if !words.is_empty() {
+            self.device.download(self.matches.get()?, 0, &mut words)?;
+        }
+        Ok(words)
+    }
+}

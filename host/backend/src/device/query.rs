@@ -1,0 +1,255 @@
+//! A program on a device: the kernels that run it over an indexed partition, and the buffers that they write.
+
+use warpath_shared::ir::{Instr, Program as ProgramView, Test};
+use warpath_shared::kernel::{
+    CountScan, FilterCount, FilterFill, Indexed, KEPT, MOST_KEPT, NamesCount, NamesCountArgs, NamesFill,
+    QueryBounds, QueryBoundsArgs, QueryCount, QueryCountArgs, QueryCountLoose, QueryFill, QueryFillArgs,
+    QuerySlots, QuerySlotsArgs, QuerySlotsLoose, SlotCompact, SlotCompactArgs, Span, TreeCount,
+    TreeCountArgs, TreeFill, TreeFillArgs, Trees, bounds_for, compact_tiles,
+};
+use warpath_shared::units::LineIx;
+
+use super::index::scan;
+use super::results::{Bounds, ResultsStage};
+use super::{Accelerator, ScanScratch, Slot, launch};
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
+
+/// A program on the device.
+struct Sent<A: Accelerator> {
+    instrs: Slot<A, Instr>,
+    tests: Slot<A, Test>,
+    literals: Slot<A, u8>,
+    automata: Slot<A, u16>,
+    names: Slot<A, u32>,
+}
+
+impl<A: Accelerator> Sent<A> {
+    /// The program as kernels read it. It is the one that was sent.
+    fn view(&self, device: &A, program: &Program) -> Result<ProgramView<'_>, Error> {
+        let (instrs, tests, literals, automata) = program.parts();
+        Ok(ProgramView {
+            instrs: device.view(self.instrs.get()?, instrs.len()),
+            tests: device.view(self.tests.get()?, tests.len()),
+            literals: device.view(self.literals.get()?, literals.len()),
+            automata: device.view(self.automata.get()?, automata.len()),
+            paths: program.paths() as u32,
+            levels: program.levels(),
+        })
+    }
+}
+
+/// A program on the device and what it found, in buffers that are kept from partition to partition.
+pub(super) struct QueryStage<A: Accelerator> {
+    program: Sent<A>,
+    slots: Slot<A, Span>,
+    slot_scan: ScanScratch<A, u64>,
+    counts: Slot<A, u64>,
+    kept: Slot<A, Span>,
+    offsets: Slot<A, u64>,
+    count_scan: ScanScratch<A, u64>,
+    found: ResultsStage<A>,
+}
+
+impl<A: Accelerator> Default for QueryStage<A> {
+    fn default() -> Self {
+        Self {
+            program: Sent {
+                instrs: Slot::default(),
+                tests: Slot::default(),
+                literals: Slot::default(),
+                automata: Slot::default(),
+                names: Slot::default(),
+            },
+            slots: Slot::default(),
+            slot_scan: ScanScratch::default(),
+            counts: Slot::default(),
+            kept: Slot::default(),
+            offsets: Slot::default(),
+            count_scan: ScanScratch::default(),
+            found: ResultsStage::default(),
+        }
+    }
+}
+
+/// Bytes that are used to keep more than the least number of matches while they are counted.
+const KEPT_BYTES: usize = 32 << 20;
+
+/// How many matches of each of so many counts are kept: few lines have more.
+fn kept_of_each(counts: usize) -> usize {
+    (KEPT_BYTES / size_of::<Span>() / counts.max(1)).clamp(KEPT, MOST_KEPT)
+}
+
+/// How far a query is run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Find {
+    /// Whether matches are left on the device, or only counted.
+    pub matches: bool,
+    /// Whether the lines that are records without a fault are listed on the device.
+    pub records: bool,
+    /// Whether some line is loose.
+    pub any_loose: bool,
+    /// The first faulty line: matches before it are counted apart.
+    pub cut: Option<LineIx>,
+}
+
+impl<A: Accelerator> QueryStage<A> {
+    /// Copies a program to the device.
+    pub fn send(&mut self, device: &A, program: &Program) -> Result<(), Error> {
+        let (instrs, tests, literals, automata) = program.parts();
+        let Sent {
+            instrs: to_instrs,
+            tests: to_tests,
+            literals: to_literals,
+            automata: to_automata,
+            names: to_names,
+        } = &mut self.program;
+        device.upload(to_names.room(device, program.names().len())?, 0, program.names())?;
+        device.upload(to_instrs.room(device, instrs.len())?, 0, instrs)?;
+        device.upload(to_tests.room(device, tests.len())?, 0, tests)?;
+        device.upload(to_literals.room(device, literals.len())?, 0, literals)?;
+        device.upload(to_automata.room(device, automata.len())?, 0, automata)
+    }
+
+    /// Runs the program that was sent, over trees if there are any, and leaves its matches on the device if they are wanted.
+    pub fn find(
+        &mut self,
+        device: &A,
+        indexed: Indexed<'_>,
+        trees: Option<Trees<'_>>,
+        program: &Program,
+        find: Find,
+    ) -> Result<Bounds, Error> {
+        if find.records {
+            self.found.list_records(device, indexed)?;
+        }
+        if program.is_singular() {
+            self.slots(device, indexed, program, find)
+        } else {
+            self.counts(device, indexed, trees, program, find)
+        }
+    }
+
+    /// What [`find`](Self::find) left on the device.
+    pub fn found(&mut self) -> &mut ResultsStage<A> {
+        &mut self.found
+    }
+
+    /// Runs a singular program: a slot a path and line, then dense lists of those that hold something.
+    fn slots(
+        &mut self,
+        device: &A,
+        indexed: Indexed<'_>,
+        program: &Program,
+        find: Find,
+    ) -> Result<Bounds, Error> {
+        let (lines, len) = (indexed.lines(), program.paths() * indexed.lines());
+        let view = self.program.view(device, program)?;
+        let buffer = self.slots.room(device, len)?;
+        let args = QuerySlotsArgs { indexed, program: view, slots: device.view_mut(buffer, len) };
+        launch::<A, QuerySlots>(device, &args)?;
+        if find.any_loose {
+            launch::<A, QuerySlotsLoose>(device, &args)?;
+        }
+
+        // Slots of one path cannot overflow the first guess; those of many may all be full, and seldom are.
+        let mut room = if find.matches { self.found.matches.capacity().max(lines) } else { 0 };
+        loop {
+            let Self { slots, slot_scan: scratch, found, .. } = self;
+            let bounds = bounds_for(program.paths());
+            let args = SlotCompactArgs {
+                slots: device.view(slots.get()?, len),
+                matches: device.view_mut(found.matches.room(device, room)?, room),
+                bounds: device.view_mut(found.bounds.room(device, bounds)?, bounds),
+                look_back: scratch.start_tiles(device, compact_tiles(len))?,
+                lines: lines as LineIx,
+                cut: find.cut.unwrap_or(0),
+            };
+            launch::<A, SlotCompact>(device, &args)?;
+            let bounds = found.bounds(device, program.paths(), find)?;
+            if !find.matches || bounds.total()? <= room {
+                return Ok(bounds);
+            }
+            room = bounds.total()?;
+        }
+    }
+
+    /// Runs any program: counts, scans the counts, and writes the matches if they are wanted.
+    fn counts(
+        &mut self,
+        device: &A,
+        indexed: Indexed<'_>,
+        trees: Option<Trees<'_>>,
+        program: &Program,
+        find: Find,
+    ) -> Result<Bounds, Error> {
+        let (lines, len) = (indexed.lines(), program.paths() * indexed.lines());
+        let Self { program: sent, counts, kept, offsets, count_scan, found, .. } = self;
+        let program_view = sent.view(device, program)?;
+        device.zero(counts.room(device, len)?, 0, len)?;
+        let kept_len = if find.matches { kept_of_each(len) * len } else { 0 };
+        let to = device.view_mut(counts.get_mut()?, len);
+        let keep = device.view_mut(kept.room(device, kept_len)?, kept_len);
+        if let Some(trees) = trees {
+            match program.names() {
+                [] => {
+                    let args = TreeCountArgs { trees, program: program_view, counts: to, kept: keep };
+                    launch::<A, TreeCount>(device, &args)?;
+                }
+                names => {
+                    let names = device.view(sent.names.get()?, names.len());
+                    let (program, exact) = (program_view, !find.any_loose as u32);
+                    let args =
+                        NamesCountArgs { trees, program, names, counts: to, kept: keep, exact, reserved: 0 };
+                    launch::<A, NamesCount>(device, &args)?;
+                }
+            }
+        } else {
+            let args = QueryCountArgs { indexed, program: program_view, counts: to, kept: keep };
+            if !program.has_plain_filters() {
+                launch::<A, FilterCount>(device, &args)?;
+            } else {
+                launch::<A, QueryCount>(device, &args)?;
+                if find.any_loose {
+                    launch::<A, QueryCountLoose>(device, &args)?;
+                }
+            }
+        }
+        scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
+
+        let bounds = bounds_for(program.paths());
+        let args = QueryBoundsArgs {
+            offsets: device.view(offsets.get()?, len + 1),
+            bounds: device.view_mut(found.bounds.room(device, bounds)?, bounds),
+            lines: lines as LineIx,
+            cut: find.cut.unwrap_or(0),
+        };
+        launch::<A, QueryBounds>(device, &args)?;
+        let bounds = found.bounds(device, program.paths(), find)?;
+        let total = bounds.total()?;
+        if find.matches && total > 0 {
+            let counted = device.view(counts.get()?, len);
+            let kept = device.view(kept.get()?, kept_len);
+            let offsets = device.view_mut(offsets.get_mut()?, len + 1);
+            let matches = device.view_mut(found.matches.room(device, total)?, total);
+            let (plain, names) = (program.has_plain_filters(), !program.names().is_empty());
+            let program = program_view;
+            if let Some(trees) = trees {
+                let args = TreeFillArgs { trees, program, counts: counted, kept, offsets, matches };
+                if names {
+                    launch::<A, NamesFill>(device, &args)?;
+                } else {
+                    launch::<A, TreeFill>(device, &args)?;
+                }
+            } else {
+                let args = QueryFillArgs { indexed, program, counts: counted, kept, offsets, matches };
+                if plain {
+                    launch::<A, QueryFill>(device, &args)?;
+                } else {
+                    launch::<A, FilterFill>(device, &args)?;
+                }
+            }
+        }
+        Ok(bounds)
+    }
+}

@@ -1,0 +1,371 @@
+//! Twigs asked of documents on a device: by bits, and as the paper does it.
+
+use warpath_shared::kernel::{TwigGroups, TwigMatch, TwigMatchArgs, TwigSeed, TwigSeedArgs};
+use warpath_shared::twig::seed::{BLOCK, Personality};
+use warpath_shared::twig::{FarBit, GROUP_WORDS, GroupPlace, Matched, Op, Task};
+use warpath_shared::view::{View, ViewMut};
+
+use super::memory::Downloads;
+use super::{Accelerator, Slot, launch};
+use warpath_core::error::Error;
+use crate::twig::encode::Compiled;
+use crate::twig::seed::SeedQueries;
+
+/// Matches for which there is room at first.
+const MATCHED: usize = 1 << 20;
+/// Warps that keep a device busy, about: a task is a warp's where there are no more for each group.
+const WARPS: usize = 1 << 14;
+/// Tasks of a warp at most: those of one group's warps are even then.
+const TASKS_A_WARP: usize = 64;
+
+/// With so many groups or fewer each is asked every document.
+const FEW_GROUPS: usize = 4;
+
+/// Programs of documents, as [`crate::twig::encode::Programs`] has them.
+#[derive(Clone, Copy, Debug)]
+pub struct TwigTasks<'a> {
+    /// All operations.
+    pub ops: &'a [Op],
+    /// What runs first.
+    pub tasks: &'a [Task],
+    /// What runs then.
+    pub merges: &'a [Task],
+    /// Numbers under which something is kept.
+    pub kept: u32,
+}
+
+/// Twigs on a device, and what matches them.
+pub(super) struct GroupStage<A: Accelerator> {
+    groups: usize,
+    rows: usize,
+    /// How many elements the other arrays have: masks, moves, far moves, places of rows, words.
+    lens: [usize; 5],
+    places: Slot<A, GroupPlace>,
+    masks: Slot<A, u64>,
+    moves: Slot<A, u64>,
+    far: Slot<A, FarBit>,
+    leaves: Slot<A, u16>,
+    inner: Slot<A, u16>,
+    words: Slot<A, u64>,
+    kept: Slot<A, u64>,
+    matched: Slot<A, Matched>,
+    count: Slot<A, u32>,
+    room: usize,
+}
+
+impl<A: Accelerator> GroupStage<A> {
+    pub fn new(device: &A, twigs: &Compiled) -> Result<Self, Error> {
+        let mut stage = Self {
+            groups: twigs.places.len(),
+            rows: twigs.rows,
+            lens: [
+                twigs.masks.len(),
+                twigs.moves.len(),
+                twigs.far.len(),
+                twigs.leaves.len(),
+                twigs.words.len(),
+            ],
+            places: Slot::default(),
+            masks: Slot::default(),
+            moves: Slot::default(),
+            far: Slot::default(),
+            leaves: Slot::default(),
+            inner: Slot::default(),
+            words: Slot::default(),
+            kept: Slot::default(),
+            matched: Slot::default(),
+            count: Slot::default(),
+            room: 0,
+        };
+        device.upload(stage.places.room(device, twigs.places.len())?, 0, &twigs.places)?;
+        device.upload(stage.masks.room(device, twigs.masks.len())?, 0, &twigs.masks)?;
+        device.upload(stage.moves.room(device, twigs.moves.len())?, 0, &twigs.moves)?;
+        device.upload(stage.far.room(device, twigs.far.len())?, 0, &twigs.far)?;
+        device.upload(stage.leaves.room(device, twigs.leaves.len())?, 0, &twigs.leaves)?;
+        device.upload(stage.inner.room(device, twigs.inner.len())?, 0, &twigs.inner)?;
+        device.upload(stage.words.room(device, twigs.words.len())?, 0, &twigs.words)?;
+        Ok(stage)
+    }
+
+    /// Whether there are no twigs.
+    pub fn is_empty(&self) -> bool {
+        self.groups == 0
+    }
+
+    /// Makes room for so many matches, and forgets those of before.
+    fn start(&mut self, device: &A, room: usize) -> Result<(), Error> {
+        self.room = room;
+        self.matched.room(device, room)?;
+        device.zero(self.count.room(device, 1)?, 0, 1)
+    }
+
+    /// Runs what `launches` does, with room for so many matches, and copies these, and numbers of other arrays. Where there are more matches, it runs again, and there is more room from then on. Waits.
+    pub fn ask(
+        &mut self,
+        device: &A,
+        room: &mut usize,
+        found: &mut Vec<Matched>,
+        numbers: &mut [(&Slot<A, u32>, &mut [u32])],
+        mut launches: impl FnMut(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        loop {
+            self.start(device, *room)?;
+            launches(self)?;
+            let mut count = [0];
+            let mut downloads = Downloads::new(device);
+            downloads.add(&self.count, 0, &mut count)?;
+            for (from, to) in &mut *numbers {
+                downloads.add(from, 0, to)?;
+            }
+            downloads.run()?;
+            let count = count[0] as usize;
+            if count <= *room {
+                found.resize(count, Matched::default());
+                let mut downloads = Downloads::new(device);
+                downloads.add(&self.matched, 0, found)?;
+                return downloads.run();
+            }
+            *room = count + count / 4;
+        }
+    }
+
+    /// The arguments of a launch over tasks that keep something under so many numbers.
+    pub fn args<'a>(
+        &'a mut self,
+        device: &'a A,
+        ops: View<'a, Op>,
+        tasks: View<'a, Task>,
+        kept: u32,
+    ) -> Result<TwigMatchArgs<'a>, Error> {
+        let [masks, moves, far, at, words] = self.lens;
+        let tasks_a_warp = (tasks.len() * self.groups / WARPS).clamp(1, TASKS_A_WARP) as u64;
+        let kept = kept as usize * self.groups * GROUP_WORDS;
+        Ok(TwigMatchArgs {
+            groups: TwigGroups {
+                places: device.view(self.places.get()?, self.groups),
+                masks: device.view(self.masks.get()?, masks),
+                moves: device.view(self.moves.get()?, moves),
+                far: device.view(self.far.get()?, far),
+                leaves: device.view(self.leaves.get()?, at),
+                inner: device.view(self.inner.get()?, at),
+                words: device.view(self.words.get()?, words),
+                rows: self.rows as u64,
+            },
+            ops,
+            tasks,
+            kept: device.view_mut(self.kept.room(device, kept)?, kept),
+            matched: device.view_mut(self.matched.get_mut()?, self.room),
+            count: device.view_mut(self.count.get_mut()?, 1),
+            tasks_a_warp,
+            // Parts of documents do not tell which keys the others pass.
+            by_keys: u64::from(kept == 0 && self.groups > FEW_GROUPS),
+        })
+    }
+}
+
+/// What asks twigs of documents on a device, in arrays that are kept from batch to batch.
+pub struct TwigStage<A: Accelerator> {
+    device: A,
+    groups: GroupStage<A>,
+    ops: Slot<A, Op>,
+    tasks: Slot<A, Task>,
+    merges: Slot<A, Task>,
+    room: usize,
+}
+
+impl<A: Accelerator> TwigStage<A> {
+    /// On a queue, with these twigs.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn new(device: A, twigs: &Compiled) -> Result<Self, Error> {
+        let groups = GroupStage::new(&device, twigs)?;
+        let (ops, tasks, merges) = (Slot::default(), Slot::default(), Slot::default());
+        Ok(Self { device, groups, ops, tasks, merges, room: MATCHED })
+    }
+
+    /// With room for so many matches at first. Where there are more, the tasks run again.
+    #[must_use]
+    pub fn with_room(mut self, matches: usize) -> Self {
+        self.room = matches.max(1);
+        self
+    }
+
+    /// The queue.
+    pub fn device(&self) -> &A {
+        &self.device
+    }
+
+    /// Runs programs, and says what matches, in no order. Waits.
+    ///
+    /// # Errors
+    /// [`Error::Device`], where memory is short too.
+    pub fn run(&mut self, programs: TwigTasks<'_>) -> Result<Vec<Matched>, Error> {
+        let mut found = Vec::new();
+        self.run_into(programs, &mut found)?;
+        Ok(found)
+    }
+
+    /// The same, into memory that is there.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn run_into(&mut self, programs: TwigTasks<'_>, found: &mut Vec<Matched>) -> Result<(), Error> {
+        found.clear();
+        if self.groups.is_empty() || programs.tasks.is_empty() {
+            return Ok(());
+        }
+        let device = &self.device;
+        self.ops.room(device, programs.ops.len())?;
+        self.tasks.room(device, programs.tasks.len())?;
+        self.merges.room(device, programs.merges.len())?;
+        // SAFETY: what is copied is borrowed until this returns, and the device is waited for before, also where something fails.
+        let done = unsafe {
+            device
+                .upload_later(self.ops.get_mut()?, 0, programs.ops)
+                .and_then(|()| device.upload_later(self.tasks.get_mut()?, 0, programs.tasks))
+                .and_then(|()| device.upload_later(self.merges.get_mut()?, 0, programs.merges))
+        };
+        let done = done.and_then(|()| self.ask(&programs, found));
+        if done.is_err() {
+            self.device.wait()?;
+        }
+        done
+    }
+
+    fn ask(&mut self, programs: &TwigTasks<'_>, found: &mut Vec<Matched>) -> Result<(), Error> {
+        let Self { device, groups, ops, tasks, merges, room } = self;
+        groups.ask(device, room, found, &mut [], |groups| {
+            for (tasks, count) in [(&*tasks, programs.tasks.len()), (&*merges, programs.merges.len())] {
+                if count > 0 {
+                    let ops = device.view(ops.get()?, programs.ops.len());
+                    let args = groups.args(device, ops, device.view(tasks.get()?, count), programs.kept)?;
+                    launch::<A, TwigMatch>(device, &args)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The paper's kernel over documents: a rival. Documents are given to queues in turn, a launch each, as the paper does with streams; or all to one launch.
+pub struct TwigSeedStage<A: Accelerator> {
+    lanes: Vec<Lane<A>>,
+    queries: usize,
+}
+
+struct Lane<A: Accelerator> {
+    device: A,
+    personalities: Slot<A, Personality>,
+    events: Slot<A, u8>,
+    documents: Slot<A, u32>,
+    matches: Slot<A, u8>,
+    /// Those of the last batch that are this lane's.
+    offsets: Vec<u32>,
+}
+
+impl<A: Accelerator> TwigSeedStage<A> {
+    /// On so many queues of a device. The queries' last block is full.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn new(device: &A, queries: &SeedQueries, queues: usize) -> Result<Self, Error> {
+        let mut lanes = Vec::new();
+        for _ in 0..queues.max(1) {
+            let (device, mut personalities) = (device.queue()?, Slot::default());
+            let nodes = &queries.personalities;
+            device.upload(personalities.room(&device, nodes.len())?, 0, nodes)?;
+            lanes.push(Lane {
+                device,
+                personalities,
+                events: Slot::default(),
+                documents: Slot::default(),
+                matches: Slot::default(),
+                offsets: Vec::new(),
+            });
+        }
+        Ok(Self { lanes, queries: queries.personalities.len() })
+    }
+
+    /// Asks documents, whose events begin where `documents` says: for each and each query node a byte, which is 1 for the root of a twig that matches. With `one` all documents of a queue are a launch.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn run(&mut self, events: &[u8], documents: &[u32], one: bool) -> Result<Vec<u8>, Error> {
+        let (queries, lanes) = (self.queries, self.lanes.len());
+        let count = documents.len().saturating_sub(1);
+        if queries == 0 || count == 0 {
+            return Ok(Vec::new());
+        }
+        for (number, lane) in self.lanes.iter_mut().enumerate() {
+            let (begin, end) = (number * count / lanes, (number + 1) * count / lanes);
+            let first = documents[begin];
+            lane.offsets = documents[begin..=end].iter().map(|at| at - first).collect();
+            let device = &lane.device;
+            lane.events.room(device, (documents[end] - first) as usize)?;
+            lane.documents.room(device, lane.offsets.len())?;
+            lane.matches.room(device, (end - begin) * queries)?;
+            // SAFETY: what is copied is kept or borrowed until this returns, and the downloads below wait for it.
+            unsafe {
+                device.upload_later(lane.documents.get_mut()?, 0, &lane.offsets)?;
+                if one {
+                    let all = &events[first as usize..documents[end] as usize];
+                    device.upload_later(lane.events.get_mut()?, 0, all)?;
+                }
+            }
+        }
+        // Queues take turns, so that copies and kernels of several run at the same time.
+        let most = count.div_ceil(lanes);
+        for turn in 0..if one { 1 } else { most } {
+            for (number, lane) in self.lanes.iter_mut().enumerate() {
+                let begin = number * count / lanes;
+                let here = lane.offsets.len() - 1;
+                let range = if one { 0..here } else { turn..(turn + 1).min(here) };
+                if range.is_empty() {
+                    continue;
+                }
+                if !one {
+                    let (from, to) = (documents[begin + turn] as usize, documents[begin + turn + 1] as usize);
+                    let at = lane.offsets[turn] as usize;
+                    // SAFETY: as above.
+                    unsafe { lane.device.upload_later(lane.events.get_mut()?, at, &events[from..to])? };
+                }
+                lane.launch(range, queries)?;
+            }
+        }
+        let mut matches = vec![0; count * queries];
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let (begin, end) = (number * count / lanes, (number + 1) * count / lanes);
+            if begin < end {
+                let to = &mut matches[begin * queries..end * queries];
+                lane.device.download(lane.matches.get()?, 0, to)?;
+            }
+        }
+        Ok(matches)
+    }
+}
+
+impl<A: Accelerator> Lane<A> {
+    fn launch(&mut self, range: std::ops::Range<usize>, queries: usize) -> Result<(), Error> {
+        let Self { device, personalities, events, documents, matches, offsets } = self;
+        let all = offsets.len() - 1;
+        debug_assert!(queries.is_multiple_of(BLOCK));
+        let documents = device.view(documents.get()?, all + 1);
+        let matches = device.view_mut(matches.get_mut()?, all * queries);
+        // SAFETY: parts of these views, of this launch alone.
+        let (documents, matches) = unsafe {
+            let (len, count) = (range.len() + 1, range.len() * queries);
+            (
+                View::from_raw(documents.at(range.start, len), len),
+                ViewMut::from_raw(matches.at(range.start * queries, count), count),
+            )
+        };
+        let args = TwigSeedArgs {
+            personalities: device.view(personalities.get()?, queries),
+            events: device.view(events.get()?, offsets[all] as usize),
+            documents,
+            matches,
+        };
+        launch::<A, TwigSeed>(device, &args)
+    }
+}

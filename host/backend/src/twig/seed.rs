@@ -1,0 +1,168 @@
+//! Twigs and documents as the paper's kernel has them ([`warpath_shared::twig::seed`]): a rival, for structure alone.
+
+use std::collections::HashMap;
+
+use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, TAGS};
+
+use warpath_lang::twig::{Axis, NameTest, Twig};
+use super::{Events, Name};
+use warpath_lang::twig::value::Value;
+
+/// Twigs as query nodes, a thread each, in blocks.
+#[derive(Clone, Debug, Default)]
+pub struct SeedQueries {
+    /// The nodes.
+    pub personalities: Vec<Personality>,
+    /// Where each twig's root is.
+    pub roots: Vec<usize>,
+    tags: HashMap<String, u8>,
+}
+
+/// Why a twig cannot be asked so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SeedError {
+    /// It asks for attributes or values.
+    #[error("it asks for attributes or values")]
+    Kind,
+    /// A node has more children than there are slots.
+    #[error("a node has more than {CHILDREN} others right below it")]
+    Children,
+    /// It has more nodes than a block has threads.
+    #[error("it has {BLOCK} nodes or more")]
+    Nodes,
+    /// There are more names than tags.
+    #[error("there are more than {TAGS} names")]
+    Tags,
+}
+
+impl SeedQueries {
+    /// Adds a twig, behind the last in its block, or, where there is no room, in a new one.
+    ///
+    /// # Errors
+    /// [`SeedError`].
+    pub fn add(&mut self, twig: &Twig) -> Result<(), SeedError> {
+        let nodes = twig.nodes();
+        if nodes.len() >= BLOCK {
+            return Err(SeedError::Nodes);
+        }
+        let mut children = vec![0_u32; nodes.len() + 1];
+        let mut flags = vec![0_u32; nodes.len() + 1];
+        let mut slots = Vec::new();
+        for node in nodes {
+            let of = node.parent.map_or(0, |parent| parent + 1);
+            slots.push(children[of]);
+            children[of] += 1;
+            flags[of] |= match node.axis {
+                Axis::Child => Personality::HAS_CHILDREN,
+                Axis::Descendant => Personality::HAS_DESCENDANTS,
+            };
+            if !node.values.is_empty() {
+                return Err(SeedError::Kind);
+            }
+        }
+        if children.iter().any(|children| *children as usize > CHILDREN) {
+            return Err(SeedError::Children);
+        }
+        let mut tags = Vec::new();
+        for (node, flags) in nodes.iter().zip(&mut flags[1..]) {
+            *flags |= if node.axis == Axis::Descendant { Personality::DESCENDANT } else { 0 };
+            tags.push(match &node.name {
+                NameTest::Name(name) => {
+                    let next = self.tags.len();
+                    match self.tags.get(name) {
+                        Some(tag) => *tag,
+                        None if next == TAGS => return Err(SeedError::Tags),
+                        None => *self.tags.entry(name.clone()).or_insert(next as u8),
+                    }
+                }
+                NameTest::Any => {
+                    *flags |= Personality::ANY;
+                    0
+                }
+                NameTest::Attribute(_) | NameTest::AnyAttribute => return Err(SeedError::Kind),
+            });
+        }
+        let used = self.personalities.len() % BLOCK;
+        if used > 0 && used + nodes.len() + 1 > BLOCK {
+            self.fill();
+        }
+        let root = self.personalities.len();
+        self.roots.push(root);
+        let thread = (root % BLOCK) as u32;
+        let of_root = flags[0] | Personality::ROOT;
+        self.personalities.push(Personality::new(of_root, thread, children[0], 0, 0));
+        for (at, node) in nodes.iter().enumerate() {
+            let leaf = if children[at + 1] == 0 { Personality::LEAF } else { 0 };
+            let prefix = thread + node.parent.map_or(0, |parent| parent as u32 + 1);
+            let flags = flags[at + 1] | leaf;
+            let tag = u32::from(tags[at]);
+            self.personalities.push(Personality::new(flags, prefix, children[at + 1], slots[at], tag));
+        }
+        Ok(())
+    }
+
+    /// Fills the last block with threads that match nothing anyone asks for.
+    pub fn fill(&mut self) {
+        while !self.personalities.len().is_multiple_of(BLOCK) {
+            let thread = (self.personalities.len() % BLOCK) as u32;
+            self.personalities.push(Personality::new(Personality::ROOT, thread, 0, 0, 0));
+        }
+    }
+
+    /// Makes events of documents.
+    #[must_use]
+    pub fn encoder(&self) -> SeedEncoder<'_> {
+        SeedEncoder { queries: self, events: Vec::new(), documents: vec![0], open: Vec::new(), deepest: 0 }
+    }
+}
+
+/// Documents as events of a byte.
+#[derive(Clone, Debug)]
+pub struct SeedEncoder<'a> {
+    queries: &'a SeedQueries,
+    /// The events of all documents.
+    pub events: Vec<u8>,
+    /// Where each begins; and where the last one ends.
+    pub documents: Vec<u32>,
+    /// The tags of nodes that are open; `None` of attributes.
+    open: Vec<Option<u8>>,
+    deepest: usize,
+}
+
+impl SeedEncoder<'_> {
+    /// The document, of which all was told, ends. Whether the kernel's stacks are deep enough for it: it has no events else.
+    ///
+    /// # Panics
+    /// If there are 2³² events or more.
+    pub fn finish(&mut self) -> bool {
+        self.open.clear();
+        let is_fit = std::mem::take(&mut self.deepest) < LEVELS;
+        if !is_fit {
+            self.events.truncate(self.documents[self.documents.len() - 1] as usize);
+        }
+        self.documents.push(u32::try_from(self.events.len()).expect("less than 2³² events"));
+        is_fit
+    }
+}
+
+impl Events for SeedEncoder<'_> {
+    fn open(&mut self, name: Name<'_>) -> bool {
+        let tag = |name: &[u8]| {
+            let known = str::from_utf8(name).ok().and_then(|name| self.queries.tags.get(name));
+            known.copied().unwrap_or(TAGS as u8)
+        };
+        let tag = match name {
+            Name::Element(name) => Some(tag(name)),
+            Name::Attribute(_) => None,
+            Name::Item => Some(TAGS as u8),
+        };
+        self.events.extend(tag);
+        self.open.push(tag);
+        self.deepest = self.deepest.max(self.open.len());
+        false
+    }
+
+    fn close(&mut self, _value: Value<'_>) {
+        self.events.extend(self.open.pop().flatten().map(|tag| tag | 0x80));
+    }
+}

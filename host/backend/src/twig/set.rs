@@ -1,0 +1,329 @@
+//! Many twigs asked of a document at once: a bit for each node of each, and words of bits for each level of the document.
+//!
+//! Bit *q* of level *l* says that a node of the document, below the one that is open at level *l*, matches node *q* of a twig with all that is below it: a child, where *q*'s axis is `/`, and any below where it is `//`.
+//! When a node ends, what matches it is told to the level above:
+//!
+//! ```text
+//! m        = (leaf | satisfied(S[l])) & passed              whose name and value it has, and all of whose children were found
+//! S[l - 1] |= m | (S[l] & descendant)                       `//` is told upwards again and again
+//! S[l]     = 0
+//! ```
+//!
+//! So a boolean answer needs neither the seed's push stack nor slots: a twig matches if what is below its root was told to the document itself. *Satisfied* is a node all of whose children's bits are set
+//! (`layout.rs`). *Passed* are the nodes of some rows (`rows.rs`): that of `*`, that of the name, and those of tests that the value passes. A node of the document with nothing below it satisfies
+//! only nodes of twigs that have nothing below them, so all that it takes are its rows, and these once a level.
+//!
+//! A document that passes none of the rows of a twig's leaves does not match it; the one that the fewest may pass is its *key*. Twigs that are added together are put beside those of like keys, so that most documents pass the keys of few
+//! groups, and the others need not be asked (`matcher.rs`, and the kernel).
+//!
+//! Twigs are in groups of 32 words (`group.rs`), and a row has words of those groups only where it has bits. What no row touched need not be looked at: a document's work is not that of all twigs, but of
+//! the groups that know its names and values. Twigs share no bits, so they are added and removed without a look at others.
+
+use std::collections::{BTreeSet, HashMap};
+
+use foldhash::fast::FixedState;
+
+use super::group::{Group, Taken};
+use super::layout::{Layout, MAX_BITS, MAX_CHILDREN};
+use super::matcher::TwigMatcher;
+use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx, RowSet};
+use super::values::Values;
+use super::Name;
+use warpath_lang::twig::{NameTest, Twig, TwigNode};
+use warpath_lang::twig::value::{Operator, ValueTest};
+
+/// Why a twig cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "it takes {bits} bits, one for each node and one for each that has others below it, of {MAX_BITS}; and one of its nodes has {children} right below it, where {MAX_CHILDREN} can be"
+)]
+pub struct TooLarge {
+    /// How many it would take.
+    pub bits: usize,
+    /// Nodes right below one other, at most.
+    pub children: usize,
+}
+
+/// A twig of a set, by its number: that of one that was removed is given to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TwigIx(pub(super) u32);
+
+impl TwigIx {
+    /// The number: less than the most twigs that there were at a time.
+    #[must_use]
+    pub fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How much there is of a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SetSize {
+    /// Twigs.
+    pub twigs: usize,
+    /// Bits of all of them.
+    pub bits: usize,
+    /// Groups of 2,048 bits, each the state of a warp, or of four of the widest vectors, a level.
+    pub groups: usize,
+    /// Names that are asked for, of elements and of attributes.
+    pub names: usize,
+    /// Rows, of names and of values that pass the same tests.
+    pub rows: usize,
+}
+
+/// Where a twig is.
+#[derive(Clone, Debug)]
+struct Place {
+    group: u32,
+    taken: Taken,
+    /// The rows that have its bits.
+    rows: Vec<RowIx>,
+    /// Those of nodes with nothing below them, and the key among them, if there are any.
+    leaves: Vec<RowIx>,
+    key: Option<RowIx>,
+}
+
+/// How many documents may pass the test of a node, about: values that are equal to one are fewer than those beyond one, and there may be more of a name, and most of any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Breadth {
+    OneValue,
+    Values,
+    Name,
+    Any,
+}
+
+impl Breadth {
+    fn of(TwigNode { name, values, .. }: &TwigNode) -> Self {
+        let is_one = |test: &ValueTest| test.operator == Operator::Equal;
+        match name {
+            _ if values.iter().any(is_one) => Self::OneValue,
+            _ if !values.is_empty() => Self::Values,
+            NameTest::Name(_) | NameTest::Attribute(_) => Self::Name,
+            NameTest::Any | NameTest::AnyAttribute => Self::Any,
+        }
+    }
+}
+
+/// What all nodes of documents are called that pass the same tests.
+pub type TagIx = u32;
+
+/// Elements that no twig names, with those of arrays.
+pub const OTHER: TagIx = 0;
+/// Attributes that none names.
+pub const OTHER_ATTRIBUTE: TagIx = 1;
+
+/// A name that twigs ask for.
+#[derive(Clone, Debug, Default)]
+pub struct Tag {
+    /// Whether attributes have it, and not elements.
+    pub is_attribute: bool,
+    /// The nodes of this name without a test of their value.
+    pub row: Option<RowIx>,
+    /// The tests of the others.
+    pub values: Option<Box<Values>>,
+}
+
+/// Twigs, by bits.
+#[derive(Clone, Debug)]
+pub struct TwigSet {
+    elements: HashMap<Box<[u8]>, TagIx, FixedState>,
+    attributes: HashMap<Box<[u8]>, TagIx, FixedState>,
+    pub(super) tags: Vec<Tag>,
+    /// The tests of nodes `*` and `@*`.
+    pub(super) any: [Option<Box<Values>>; 2],
+    pub(super) rows: RowSet,
+    pub(super) groups: Vec<Group>,
+    /// Groups of which bits were given back.
+    holes: BTreeSet<usize>,
+    places: Vec<Option<Place>>,
+    /// Numbers that are free.
+    free: Vec<u32>,
+}
+
+impl Default for TwigSet {
+    fn default() -> Self {
+        Self {
+            elements: HashMap::default(),
+            attributes: HashMap::default(),
+            tags: vec![Tag::default(), Tag { is_attribute: true, ..Tag::default() }],
+            any: [None, None],
+            rows: RowSet::default(),
+            groups: Vec::new(),
+            holes: BTreeSet::new(),
+            places: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl TwigSet {
+    /// Adds a twig.
+    ///
+    /// # Errors
+    /// [`TooLarge`].
+    pub fn add(&mut self, twig: &Twig) -> Result<TwigIx, TooLarge> {
+        let layout = Layout::of(twig)?;
+        let leaves = self.use_leaves(twig);
+        Ok(self.place(twig, &layout, leaves))
+    }
+
+    /// Adds twigs, those of like keys beside one another, and says of each what [`add`](Self::add) does.
+    pub fn add_all(&mut self, twigs: &[Twig]) -> Vec<Result<TwigIx, TooLarge>> {
+        // What is used by few is known when all are.
+        let mut added: Vec<_> =
+            twigs.iter().map(|twig| Layout::of(twig).map(|layout| (layout, self.use_leaves(twig)))).collect();
+        let key = |number: usize| Some(self.key(&added[number].as_ref().ok()?.1));
+        let mut order: Vec<(Option<(Breadth, RowIx)>, usize)> =
+            (0..twigs.len()).filter_map(|number| Some((key(number)?, number))).collect();
+        order.sort_unstable();
+        let mut numbers: Vec<Option<TwigIx>> = vec![None; twigs.len()];
+        for (_, number) in order {
+            if let Ok((layout, leaves)) = &mut added[number] {
+                numbers[number] = Some(self.place(&twigs[number], layout, std::mem::take(leaves)));
+            }
+        }
+        let told = added.into_iter().zip(numbers).map(|(added, number)| {
+            added.map(|_| number.unwrap_or_else(|| unreachable!("what was laid out was placed")))
+        });
+        told.collect()
+    }
+
+    /// The rows of a twig's nodes with nothing below them, which it will use.
+    fn use_leaves(&mut self, twig: &Twig) -> Vec<(Breadth, RowIx)> {
+        let nodes = twig.nodes();
+        let mut is_leaf = vec![true; nodes.len()];
+        nodes.iter().filter_map(|node| node.parent).for_each(|parent| is_leaf[parent] = false);
+        let leaves = nodes.iter().zip(is_leaf).filter(|(_, is_leaf)| *is_leaf);
+        let leaves: Vec<_> = leaves.map(|(node, _)| (Breadth::of(node), self.row(node))).collect();
+        leaves.iter().for_each(|(_, row)| self.rows.get_mut(*row).uses += 1);
+        leaves
+    }
+
+    /// The key among the rows of leaves: of the narrowest, the one that the fewest twigs use.
+    fn key(&self, leaves: &[(Breadth, RowIx)]) -> Option<(Breadth, RowIx)> {
+        leaves.iter().copied().min_by_key(|(breadth, row)| (*breadth, self.rows.get(*row).uses, *row))
+    }
+
+    /// Gives a twig bits.
+    fn place(&mut self, twig: &Twig, layout: &Layout, leaves: Vec<(Breadth, RowIx)>) -> TwigIx {
+        // What was given back is used again, then the last group's rest.
+        let last = self.groups.len().checked_sub(1);
+        let mut open = self.holes.iter().copied().chain(last);
+        let found = open.find_map(|group| Some((group, self.groups[group].room(layout)?)));
+        let (group, room) = found.unwrap_or_else(|| {
+            self.groups.push(Group::default());
+            (self.groups.len() - 1, Default::default())
+        });
+        let number = self.free.pop().unwrap_or(self.places.len() as u32);
+        if number as usize == self.places.len() {
+            self.places.push(None);
+        }
+        let taken = self.groups[group].add(twig, layout, room, number);
+        let nodes = twig.nodes();
+        let mut is_leaf = vec![true; nodes.len()];
+        nodes.iter().filter_map(|node| node.parent).for_each(|parent| is_leaf[parent] = false);
+        let rows: Vec<RowIx> = nodes.iter().map(|node| self.row(node)).collect();
+        for ((row, report), is_leaf) in rows.iter().zip(&layout.reports).zip(is_leaf) {
+            let bit = 1 << (report.at + room.at);
+            self.rows.set(*row, group as u32, (report.word + room.word, bit), is_leaf);
+        }
+        let key = self.key(&leaves).map(|(_, row)| row);
+        if let Some(key) = key {
+            self.rows.get_mut(key).add_key(group as u32);
+        }
+        let leaves = leaves.into_iter().map(|(_, row)| row).collect();
+        self.places[number as usize] = Some(Place { group: group as u32, taken, rows, leaves, key });
+        TwigIx(number)
+    }
+
+    /// The row of those that pass a node's tests.
+    fn row(&mut self, TwigNode { name, values, .. }: &TwigNode) -> RowIx {
+        let tag = match name {
+            NameTest::Name(name) => self.named(name, false),
+            NameTest::Attribute(name) => self.named(name, true),
+            NameTest::Any | NameTest::AnyAttribute => {
+                let is_attribute = *name == NameTest::AnyAttribute;
+                if values.is_empty() {
+                    return if is_attribute { ANY_ATTRIBUTE } else { ANY_ELEMENT };
+                }
+                let Self { any, rows, .. } = self;
+                let of_any = any[usize::from(is_attribute)].get_or_insert_default();
+                return of_any.row(values, || rows.push());
+            }
+        };
+        let Self { tags, rows, .. } = self;
+        let Tag { row, values: of_tag, .. } = &mut tags[tag as usize];
+        if values.is_empty() {
+            return *row.get_or_insert_with(|| rows.push());
+        }
+        of_tag.get_or_insert_default().row(values, || rows.push())
+    }
+
+    fn named(&mut self, name: &str, is_attribute: bool) -> TagIx {
+        let Self { elements, attributes, tags, .. } = self;
+        let known = if is_attribute { attributes } else { elements };
+        *known.entry(name.as_bytes().into()).or_insert_with(|| {
+            tags.push(Tag { is_attribute, ..Tag::default() });
+            (tags.len() - 1) as TagIx
+        })
+    }
+
+    /// Removes a twig: its bits and its number are free for others. The names and values that it alone asked for stay known.
+    ///
+    /// # Panics
+    /// If there is no such twig.
+    pub fn remove(&mut self, twig: TwigIx) {
+        let place = self.places[twig.0 as usize].take();
+        let Place { group, taken, mut rows, leaves, key } =
+            place.unwrap_or_else(|| panic!("{twig:?} was removed before"));
+        if let Some(key) = key {
+            self.rows.get_mut(key).remove_key(group);
+        }
+        leaves.into_iter().for_each(|row| self.rows.get_mut(row).uses -= 1);
+        self.free.push(twig.0);
+        self.holes.insert(group as usize);
+        self.groups[group as usize].remove(&taken);
+        rows.sort_unstable();
+        rows.dedup();
+        rows.into_iter().for_each(|row| self.rows.clear(row, group, taken.words()));
+    }
+
+    /// How much there is of it.
+    #[must_use]
+    pub fn size(&self) -> SetSize {
+        SetSize {
+            twigs: self.places.iter().flatten().count(),
+            bits: self.groups.iter().map(Group::bits).sum(),
+            groups: self.groups.len(),
+            names: self.elements.len() + self.attributes.len(),
+            rows: self.rows.len(),
+        }
+    }
+
+    /// A matcher for documents.
+    #[must_use]
+    pub fn matcher(&self) -> TwigMatcher<'_> {
+        TwigMatcher::new(self)
+    }
+
+    /// The names that elements, or members, are asked for, and what these are called.
+    pub(super) fn elements(&self) -> impl Iterator<Item = (&[u8], TagIx)> {
+        self.elements.iter().map(|(name, tag)| (&**name, *tag))
+    }
+
+    /// The same of attributes.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (&[u8], TagIx)> {
+        self.attributes.iter().map(|(name, tag)| (&**name, *tag))
+    }
+
+    /// What nodes of this name are called, for [`TwigMatcher::open_tag`]. As long as no twig is added.
+    #[inline]
+    #[must_use]
+    pub fn tag(&self, name: Name<'_>) -> TagIx {
+        match name {
+            Name::Element(name) => self.elements.get(name).copied().unwrap_or(OTHER),
+            Name::Attribute(name) => self.attributes.get(name).copied().unwrap_or(OTHER_ATTRIBUTE),
+            Name::Item => OTHER,
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Subscriptions: twigs with ids, from files and one by one.
+//!
+//! ```text
+//! # id <tab> query
+//! theses    /dblp/phdthesis[author][year >= 2010]/title
+//! dutch     $[?@.lang == 'nl']
+//! ```
+//!
+//! Subscriptions that ask the same are asked once.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::FixedState;
+
+use super::set::{TooLarge, TwigIx, TwigSet};
+use warpath_lang::twig::xpath::column;
+use super::{Events, Name, TwigMatcher};
+use warpath_lang::twig::Twig;
+use warpath_lang::twig::value::Value;
+
+/// Subscriptions, in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub struct Subscriptions {
+    set: TwigSet,
+    /// Those that there are, in order.
+    all: Vec<Subscription>,
+    by_id: HashMap<String, usize>,
+    /// The twigs that are asked. Subscriptions that are the same twig share it.
+    twigs: HashMap<Twig, TwigIx, FixedState>,
+    /// Where in `all` a twig's subscriptions are, ascending.
+    by_twig: Vec<Vec<u32>>,
+}
+
+/// A subscription.
+#[derive(Clone, Debug)]
+struct Subscription {
+    id: String,
+    query: String,
+    twig: TwigIx,
+}
+
+/// Why there is no such subscription.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SubscriptionError {
+    /// The line of the file, from 1 on; 0 for one that was added without a file.
+    pub line: usize,
+    /// The column of that line, in characters from 1 on; of the query, without a file.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// What became of subscriptions when their file was read again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileChange {
+    /// What is wrong with lines of it, as [`Subscriptions::add_file`] tells it.
+    pub errors: Vec<SubscriptionError>,
+    /// How many were added, those that say something else now among them.
+    pub added: usize,
+    /// How many were removed, likewise.
+    pub removed: usize,
+}
+
+/// The lines of a file that mean something, with their numbers from 0 on.
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate().map(|(number, line)| {
+        (number, line.strip_prefix('\u{feff}').filter(|_| number == 0).unwrap_or(line))
+    });
+    lines.filter(|(_, line)| !line.trim_ascii().is_empty() && !line.starts_with('#'))
+}
+
+impl Subscriptions {
+    /// Adds the subscriptions of a file: a line an id, a tab and a query. Blank lines and those that begin with `#` are passed over. What is wrong in one line is told, and does not concern the others.
+    pub fn add_file(&mut self, text: &str) -> Vec<SubscriptionError> {
+        self.add_lines(text, &HashSet::new())
+    }
+
+    /// Makes the subscriptions those of a file. Those that are there and say the same stay, and are not compiled anew; where more than half are others, all are put together anew, so that those that are alike are beside one another.
+    pub fn update_file(&mut self, text: &str) -> FileChange {
+        let (mut kept, mut lines, mut seen) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for (number, line) in numbered(text) {
+            let Some((id, query)) = line.split_once('\t').filter(|(id, _)| seen.insert(*id)) else {
+                continue;
+            };
+            if self.by_id.get(id).is_some_and(|at| self.all[*at].query == query) {
+                kept.insert(id);
+                lines.insert(number);
+            }
+        }
+        let before = self.len();
+        self.remove_all(|id| !kept.contains(id));
+        let removed = before - self.len();
+        let errors = self.add_lines(text, &lines);
+        let added = self.len() - (before - removed);
+        if 2 * (added + removed) > self.len() {
+            self.rebuild();
+        }
+        FileChange { errors, added, removed }
+    }
+
+    /// Adds those of a file but for some lines.
+    fn add_lines(&mut self, text: &str, without: &HashSet<usize>) -> Vec<SubscriptionError> {
+        let (mut errors, mut added) = (Vec::new(), Vec::new());
+        for (number, line) in numbered(text).filter(|(number, _)| !without.contains(number)) {
+            let failed =
+                |column: usize, message: String| SubscriptionError { line: number + 1, column, message };
+            let Some((id, query)) = line.split_once('\t') else {
+                let message = "a line is an id, a tab, and a query; there is no tab".to_owned();
+                errors.push(failed(line.chars().count() + 1, message));
+                continue;
+            };
+            let before = id.chars().count() + 1;
+            let column = |column: usize| if column == 0 { 1 } else { before + column };
+            match self.check(id, query) {
+                Ok(twig) => {
+                    // So that it is there for the lines that follow; where its twig is comes later.
+                    self.by_id.insert(id.to_owned(), usize::MAX);
+                    added.push((number + 1, column(1), id, query, twig));
+                }
+                Err(error) => errors.push(failed(column(error.column), error.message)),
+            }
+        }
+        // All at once, since those that are alike are put together.
+        let (mut new, mut seen) = (Vec::new(), HashSet::with_hasher(FixedState::default()));
+        for (.., twig) in &added {
+            if !self.twigs.contains_key(twig) && seen.insert(twig) {
+                new.push(twig.clone());
+            }
+        }
+        let placed = self.set.add_all(&new);
+        let mut too_large = HashMap::new();
+        for (twig, placed) in new.into_iter().zip(placed) {
+            match placed {
+                Ok(number) => drop(self.twigs.insert(twig, number)),
+                Err(error) => drop(too_large.insert(twig, error)),
+            }
+        }
+        for (line, column, id, query, twig) in added {
+            self.by_id.remove(id);
+            if let Some(number) = self.twigs.get(&twig) {
+                self.put(id, query, *number);
+            } else if let Some(error) = too_large.get(&twig) {
+                errors.push(SubscriptionError { line, column, message: too_large_message(error) });
+            }
+        }
+        errors.sort_by_key(|error| error.line);
+        errors
+    }
+
+    /// Adds a subscription. The others need not be compiled anew.
+    ///
+    /// # Errors
+    /// [`SubscriptionError`] if the id is empty, has white space within, or is there already (then its column is 0); or if the query is none, or too large.
+    pub fn add(&mut self, id: &str, query: &str) -> Result<(), SubscriptionError> {
+        let twig = self.check(id, query)?;
+        let number = match self.twigs.get(&twig) {
+            Some(known) => *known,
+            None => {
+                let placed = self.set.add(&twig);
+                let number = placed.map_err(|error| SubscriptionError {
+                    line: 0,
+                    column: 1,
+                    message: too_large_message(&error),
+                })?;
+                self.twigs.insert(twig, number);
+                number
+            }
+        };
+        self.put(id, query, number);
+        Ok(())
+    }
+
+    /// What a subscription that may be added asks.
+    fn check(&self, id: &str, query: &str) -> Result<Twig, SubscriptionError> {
+        let failed = |column: usize, message: String| SubscriptionError { line: 0, column, message };
+        if id.is_empty() || id.contains(char::is_whitespace) {
+            return Err(failed(
+                0,
+                format!("`{id}` is no id: it has one character at least, and no white space"),
+            ));
+        }
+        if self.by_id.contains_key(id) {
+            return Err(failed(0, format!("the id `{id}` is there already")));
+        }
+        Twig::parse(query).map_err(|error| failed(column(query, error.at), error.message))
+    }
+
+    /// Adds a subscription whose twig is there.
+    fn put(&mut self, id: &str, query: &str, twig: TwigIx) {
+        self.by_id.insert(id.to_owned(), self.all.len());
+        if self.by_twig.len() <= twig.number() {
+            self.by_twig.resize(twig.number() + 1, Vec::new());
+        }
+        self.by_twig[twig.number()].push(self.all.len() as u32);
+        self.all.push(Subscription { id: id.to_owned(), query: query.to_owned(), twig });
+    }
+
+    /// Removes a subscription. Whether there was one. The others are moved up, and need not be compiled anew.
+    pub fn remove(&mut self, id: &str) -> bool {
+        let Some(at) = self.by_id.remove(id) else { return false };
+        let Subscription { twig, query, .. } = self.all.remove(at);
+        self.by_twig[twig.number()].retain(|number| *number as usize != at);
+        if self.by_twig[twig.number()].is_empty() {
+            self.set.remove(twig);
+            // It is what the query said when it was added.
+            if let Ok(twig) = Twig::parse(&query) {
+                self.twigs.remove(&twig);
+            }
+        }
+        let behind = self.by_twig.iter_mut().flatten().filter(|number| **number as usize > at);
+        behind.for_each(|number| *number -= 1);
+        self.by_id.values_mut().filter(|place| **place > at).for_each(|place| *place -= 1);
+        true
+    }
+
+    /// Removes those with such ids.
+    fn remove_all(&mut self, is_gone: impl Fn(&str) -> bool) {
+        let all = std::mem::take(&mut self.all);
+        self.by_id.clear();
+        self.by_twig.iter_mut().for_each(Vec::clear);
+        let (gone, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| is_gone(&one.id));
+        kept.into_iter().for_each(|Subscription { id, query, twig }| self.put(&id, &query, twig));
+        let mut removed = HashSet::new();
+        for Subscription { query, twig, .. } in gone {
+            if self.by_twig[twig.number()].is_empty() && removed.insert(twig) {
+                self.set.remove(twig);
+                // It is what the query said when it was added.
+                if let Ok(twig) = Twig::parse(&query) {
+                    self.twigs.remove(&twig);
+                }
+            }
+        }
+    }
+
+    /// Puts all together anew: what no subscription asks for any more is forgotten, and those that are alike are beside one another.
+    fn rebuild(&mut self) {
+        let mut twigs: Vec<(Twig, TwigIx)> = self.twigs.drain().collect();
+        twigs.sort_unstable_by_key(|(_, number)| *number);
+        let (twigs, before): (Vec<Twig>, Vec<TwigIx>) = twigs.into_iter().unzip();
+        let mut set = TwigSet::default();
+        // They were not too large before.
+        let placed: Vec<TwigIx> = set.add_all(&twigs).into_iter().flatten().collect();
+        let now: HashMap<TwigIx, TwigIx> = before.into_iter().zip(placed.iter().copied()).collect();
+        self.set = set;
+        self.twigs = twigs.into_iter().zip(placed).collect();
+        let all = std::mem::take(&mut self.all);
+        self.by_twig.clear();
+        for Subscription { id, query, twig } in all {
+            if let Some(twig) = now.get(&twig) {
+                self.put(&id, &query, *twig);
+            }
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// Their twigs.
+    #[must_use]
+    pub fn set(&self) -> &TwigSet {
+        &self.set
+    }
+
+    /// The numbers of a twig's subscriptions among [`ids`](Self::ids).
+    pub(crate) fn numbers_of(&self, twig: TwigIx) -> &[u32] {
+        &self.by_twig[twig.number()]
+    }
+
+    /// The id of this number, from 0 on.
+    #[must_use]
+    pub fn id(&self, number: usize) -> Option<&str> {
+        self.all.get(number).map(|subscription| subscription.id.as_str())
+    }
+
+    /// What the subscription of this number asks, as it was written.
+    #[must_use]
+    pub fn query(&self, number: usize) -> Option<&str> {
+        self.all.get(number).map(|subscription| subscription.query.as_str())
+    }
+
+    /// Their ids, in the order in which they were added.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|subscription| subscription.id.as_str())
+    }
+
+    /// What asks all of them of one document after the other.
+    #[must_use]
+    pub fn matcher(&self) -> Matcher<'_> {
+        Matcher { subscriptions: self, matcher: self.set.matcher() }
+    }
+}
+
+fn too_large_message(error: &TooLarge) -> String {
+    format!("the subscription is too large: {error}")
+}
+
+/// Asks subscriptions of one document after the other.
+#[derive(Clone, Debug)]
+pub struct Matcher<'a> {
+    subscriptions: &'a Subscriptions,
+    matcher: TwigMatcher<'a>,
+}
+
+impl<'a> Matcher<'a> {
+    /// Forgets the document, to be told of another.
+    pub fn reset(&mut self) {
+        self.matcher.reset();
+    }
+
+    /// Those that match the document, once it has ended: their numbers among [`Subscriptions::ids`], ascending.
+    pub fn found(&mut self) -> impl Iterator<Item = usize> + use<> {
+        let numbers = self.matcher.matches().flat_map(|twig| self.subscriptions.numbers_of(twig));
+        let mut found: Vec<usize> = numbers.map(|number| *number as usize).collect();
+        found.sort_unstable();
+        found.into_iter()
+    }
+
+    /// The same, by their ids.
+    pub fn matches(&mut self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let all = &self.subscriptions.all;
+        self.found().map(|at| all[at].id.as_str())
+    }
+}
+
+impl Events for Matcher<'_> {
+    fn open(&mut self, name: Name<'_>) -> bool {
+        self.matcher.open(name)
+    }
+
+    fn close(&mut self, value: Value<'_>) {
+        self.matcher.close(value);
+    }
+}

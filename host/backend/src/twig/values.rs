@@ -1,0 +1,114 @@
+//! The tests of values that nodes of one name have, and the rows of those that pass.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+use super::rows::RowIx;
+use warpath_lang::twig::value::{decode, number_key};
+use warpath_lang::twig::value::{Literal, Operator, Value, ValueTest};
+
+type ByKey = HashMap<Box<[u8]>, RowIx, FixedState>;
+
+/// Tests of values: those that ask for one value are looked up, others are tried one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    strings: ByKey,
+    numbers: ByKey,
+    /// `false`, `true` and `null`.
+    literals: [Option<RowIx>; 3],
+    others: Vec<(Box<[ValueTest]>, RowIx)>,
+}
+
+/// What is reused from value to value.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    key: Vec<u8>,
+}
+
+impl Values {
+    /// The row of nodes whose value has to pass these tests, of which there is one at least: a new one, if there is none.
+    pub fn row(&mut self, tests: &[ValueTest], new: impl FnOnce() -> RowIx) -> RowIx {
+        let equal = match tests {
+            [ValueTest { operator: Operator::Equal, literal }] => Some(literal),
+            _ => None,
+        };
+        match equal {
+            Some(Literal::String(string)) => {
+                *self.strings.entry(string.as_bytes().into()).or_insert_with(new)
+            }
+            Some(Literal::Number(number)) => {
+                let mut key = Vec::new();
+                number_key(number.as_bytes(), &mut key);
+                *self.numbers.entry(key.into()).or_insert_with(new)
+            }
+            Some(Literal::Bool(value)) => *self.literals[usize::from(*value)].get_or_insert_with(new),
+            Some(Literal::Null) => *self.literals[2].get_or_insert_with(new),
+            None => match self.others.iter().find(|(others, _)| **others == *tests) {
+                Some((_, row)) => *row,
+                None => {
+                    let row = new();
+                    self.others.push((tests.into(), row));
+                    row
+                }
+            },
+        }
+    }
+
+    /// The strings that are looked up, and their rows.
+    pub fn strings(&self) -> impl Iterator<Item = (&[u8], RowIx)> {
+        self.strings.iter().map(|(key, row)| (&**key, *row))
+    }
+
+    /// The keys of numbers that are looked up, and their rows.
+    pub fn numbers(&self) -> impl Iterator<Item = (&[u8], RowIx)> {
+        self.numbers.iter().map(|(key, row)| (&**key, *row))
+    }
+
+    /// The rows of `false`, `true` and `null`.
+    pub fn literals(&self) -> [Option<RowIx>; 3] {
+        self.literals
+    }
+
+    /// Tests that are tried, and their rows.
+    pub fn others(&self) -> impl Iterator<Item = (&[ValueTest], RowIx)> {
+        self.others.iter().map(|(tests, row)| (&**tests, *row))
+    }
+
+    /// Tells the rows of nodes whose tests a value passes.
+    #[inline]
+    pub fn passed(&self, value: Value<'_>, Scratch { key }: &mut Scratch, mut row: impl FnMut(RowIx)) {
+        let mut looked_up = |rows: &ByKey, key: &[u8]| {
+            if let Some(found) = rows.get(key) {
+                row(*found);
+            }
+        };
+        match value {
+            Value::None => return,
+            Value::String(_) if self.strings.is_empty() => {}
+            Value::String(spelt) if spelt.contains(&b'\\') => {
+                decode(spelt, key);
+                looked_up(&self.strings, key);
+            }
+            Value::String(spelt) => looked_up(&self.strings, spelt),
+            Value::Number(_) if self.numbers.is_empty() => {}
+            Value::Number(spelt) => {
+                number_key(spelt, key);
+                looked_up(&self.numbers, key);
+            }
+            Value::Text(text) => {
+                looked_up(&self.strings, text);
+                if !self.numbers.is_empty() && number_key(text.trim_ascii(), key) {
+                    looked_up(&self.numbers, key);
+                }
+            }
+            Value::Bool(value) => self.literals[usize::from(value)].into_iter().for_each(&mut row),
+            Value::Null => self.literals[2].into_iter().for_each(&mut row),
+        }
+        for (tests, passed) in &self.others {
+            if tests.iter().all(|test| test.passes(value)) {
+                row(*passed);
+            }
+        }
+    }
+}

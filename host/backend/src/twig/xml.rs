@@ -1,0 +1,130 @@
+//! XML as events: an element is a node, and so is each of its attributes, below it and before what is in it.
+//!
+//! Names are those of the text, with their prefixes; what prefixes stand for is not asked. The value of an element is its own text, CDATA included, without that of elements in it. Of entities those that XML itself has
+//! and numbers of characters are known; others are errors, and a document type is passed over: so nothing is ever expanded to more than stands there.
+
+use std::borrow::Cow;
+
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::attributes::Attribute;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+use super::{Events, Name};
+use warpath_lang::twig::value::Value;
+
+/// Why a text is no XML document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct XmlError {
+    /// The byte of the text where it was found, from 0 on, or one behind it.
+    pub at: u64,
+    /// What it is.
+    pub message: String,
+}
+
+/// Tells of an XML document.
+///
+/// # Errors
+/// [`XmlError`]. What is before it was told then.
+pub fn read(text: &str, events: &mut impl Events) -> Result<(), XmlError> {
+    let mut reader = Reader::from_str(text);
+    let mut open = Open { text: Vec::new(), elements: Vec::new(), has_root: false };
+    loop {
+        let before = reader.buffer_position();
+        let event = reader
+            .read_event()
+            .map_err(|error| XmlError { at: reader.error_position(), message: error.to_string() })?;
+        let failed = |message: String| XmlError { at: before, message };
+        match event {
+            Event::Start(start) => open.begin(&start, events).map_err(failed)?,
+            Event::Empty(start) => {
+                open.begin(&start, events).map_err(failed)?;
+                open.end(events);
+            }
+            Event::End(_) => open.end(events),
+            Event::Text(text) => open.add(text.as_bytes()).map_err(failed)?,
+            Event::CData(text) => open.add(text.as_bytes()).map_err(failed)?,
+            Event::GeneralRef(reference) => open.refer(&reference).map_err(failed)?,
+            Event::Comment(_) | Event::PI(_) | Event::Decl(_) | Event::DocType(_) => {}
+            Event::Eof => break,
+        }
+    }
+    let at = text.len() as u64;
+    match open {
+        Open { elements, .. } if !elements.is_empty() => {
+            let count = elements.len();
+            let what = if count == 1 { "an element is".to_owned() } else { format!("{count} elements are") };
+            Err(XmlError { at, message: format!("{what} not closed at the end") })
+        }
+        Open { has_root: false, .. } => Err(XmlError { at, message: "there is no element".to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+/// The elements that are open.
+struct Open {
+    /// Their texts, one behind the other.
+    text: Vec<u8>,
+    /// Where each one's text begins, and whether anybody wants to know it.
+    elements: Vec<(usize, bool)>,
+    has_root: bool,
+}
+
+impl Open {
+    fn begin(&mut self, start: &BytesStart<'_>, events: &mut impl Events) -> Result<(), String> {
+        if self.elements.is_empty() && self.has_root {
+            return Err("there is a second root element".to_owned());
+        }
+        self.has_root = true;
+        let wants = events.open(Name::Element(start.name().as_ref().as_bytes()));
+        self.elements.push((self.text.len(), wants));
+        for attribute in start.attributes() {
+            let attribute = attribute.map_err(|error| error.to_string())?;
+            let name = attribute.key.as_ref().as_bytes();
+            if events.open(Name::Attribute(name)) {
+                let value = value_of(&attribute)?;
+                events.close(Value::Text(value.as_bytes()));
+            } else {
+                // What is malformed does not depend on who asks.
+                if attribute.value.as_bytes().contains(&b'&') {
+                    value_of(&attribute)?;
+                }
+                events.close(Value::None);
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, events: &mut impl Events) {
+        let Some((from, wants)) = self.elements.pop() else { return };
+        events.close(if wants { Value::Text(&self.text[from..]) } else { Value::None });
+        self.text.truncate(from);
+    }
+
+    fn add(&mut self, text: &[u8]) -> Result<(), String> {
+        match self.elements.last() {
+            Some((_, true)) => self.text.extend_from_slice(text),
+            Some((_, false)) => {}
+            None if text.trim_ascii().is_empty() => {}
+            None => return Err("there is text outside the root element".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn refer(&mut self, reference: &BytesRef<'_>) -> Result<(), String> {
+        let name: &str = reference;
+        let unknown = || format!("the entity `&{name};` is not known");
+        match reference.resolve_char_ref() {
+            Ok(Some(char)) => self.add(char.encode_utf8(&mut [0; 4]).as_bytes()),
+            Ok(None) => self.add(resolve_xml_entity(name).ok_or_else(unknown)?.as_bytes()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// What an attribute says.
+fn value_of(attribute: &Attribute<'_>) -> Result<String, String> {
+    let value = attribute.normalized_value(XmlVersion::Implicit1_0);
+    value.map(Cow::into_owned).map_err(|error| error.to_string())
+}

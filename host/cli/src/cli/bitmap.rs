@@ -1,0 +1,393 @@
+//! `warpath bitmap build`, `info` and `range`.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use indicatif::BinaryBytes;
+use warpath::bitmap::ask::{Answer, BitmapEngine};
+use warpath::bitmap::bins::BinSpec;
+use warpath::bitmap::build::{self, BitmapMaker, ColumnSpec};
+use warpath::bitmap::column::{Bin, Column, Holds, Kind};
+use warpath::bitmap::plan::Plan;
+use warpath::bitmap::{BitmapIndex, BitmapInfo};
+
+use super::args::{
+    BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, OnErrorArg, QueryArgs,
+    ReportArgs, RunArgs, SelectArgs, When,
+};
+use super::failure::Failure;
+use super::out::Out;
+use super::ui::Ui;
+use super::{files, index, query, run, select};
+
+/// Makes a bitmap index.
+pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let mut specs: Vec<ColumnSpec> = args.columns.iter().map(|column| spec(column)).collect();
+    files::refuse_index_to_stdout(&args.output)?;
+    let mut typed = HashSet::new();
+    for kind in &args.types {
+        let Some((name, kind)) = kind.split_once('=') else {
+            return Err(Failure::usage(format!("`--type {kind}` names no column"))
+                .with_help(format!("write `--type NAME={kind}`")));
+        };
+        column(&mut specs, name, "--type")?.kind = Some(kind.parse::<Kind>()?);
+        if !typed.insert(name) {
+            let message = format!("`--type {name}={kind}`: it is said twice of which type `{name}` is");
+            return Err(Failure::usage(message));
+        }
+    }
+    // What is said of one column goes before what is said of all.
+    let of_column =
+        |bins: &str| specs.iter().any(|spec| bins.split_once('=').is_some_and(|(name, _)| name == spec.name));
+    let (one, all): (Vec<&str>, Vec<&str>) =
+        args.bins.iter().map(String::as_str).partition(|bins| of_column(bins));
+    match all[..] {
+        [] => {}
+        [bins] => {
+            let bins = bins_of(bins, &specs)?;
+            specs.iter_mut().for_each(|spec| spec.bins = bins.clone());
+        }
+        [_, second, ..] => {
+            return Err(Failure::usage(format!(
+                "`--bins {second}`: it is said twice how all columns are cut"
+            ))
+            .with_help(format!("for one column, write `--bins NAME={second}`")));
+        }
+    }
+    let mut cut = HashSet::new();
+    for bins in one {
+        if let Some((name, bins)) = bins.split_once('=') {
+            column(&mut specs, name, "--bins")?.bins = bins.parse()?;
+            if !cut.insert(name) {
+                let message = format!("`--bins {name}={bins}`: it is said twice how `{name}` is cut");
+                return Err(Failure::usage(message));
+            }
+        }
+    }
+    files::refuse_writing_to_what_is_read([&args.file], [], Some(&args.output))?;
+    let engine = run::engine(&args.engine, args.on_error, args.strict)?;
+    let mut maker = bitmap_maker(&engine, &args.file).map_err(Failure::of_bitmap)?;
+    let built = build::build_by(&mut maker, &engine, &args.file, &specs).map_err(Failure::of_bitmap)?;
+    let ((built, left_out), read) = (built, started.elapsed());
+    if let Some(first) = &left_out.first {
+        let records = if left_out.count == 1 { "record" } else { "records" };
+        ui.warning(format_args!("{} malformed {records} skipped; first: {first}", left_out.count));
+    }
+    let index = BitmapIndex::from_built(built)?;
+    warn_of_no_values(&index, &specs, ui);
+    index.write(&args.output).map_err(Failure::of_bitmap)?;
+    if args.stats {
+        let table = building_statistics(&maker, &index, read, started.elapsed());
+        let _ = io::stderr().lock().write_all(table.as_bytes());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A path with a typing error finds nothing anywhere, and its column takes any expression all the same.
+fn warn_of_no_values(index: &BitmapIndex, specs: &[ColumnSpec], ui: &Ui) {
+    for (column, spec) in index.columns().iter().zip(specs) {
+        let has_values = |bin: &Bin| matches!(bin.holds, Holds::Values { .. } | Holds::NaN);
+        if index.rows() == 0 || column.bins.iter().any(has_values) {
+            continue;
+        }
+        let others: Vec<String> = column.bins.iter().map(|bin| format!("{} {bin}", bin.rows)).collect();
+        let of_type = spec.kind.map(|kind| format!(" of type {kind}")).unwrap_or_default();
+        ui.warning(format_args!(
+            "column `{}`: no line has a value{of_type} at `{}` ({})",
+            column.name,
+            column.source,
+            others.join(", ")
+        ));
+    }
+}
+
+/// `read` is when columns were built, and `all` when the index was written.
+fn building_statistics(maker: &BitmapMaker, index: &BitmapIndex, read: Duration, all: Duration) -> String {
+    let made = maker.made();
+    let mut by = vec![(made.by_cpu, "cpu".to_owned())];
+    if made.by_device > 0 {
+        by.insert(0, (made.by_device, maker.name()));
+    }
+    by.retain(|(bitmaps, _)| *bitmaps > 0);
+    let by: Vec<String> = by.into_iter().map(|(bitmaps, name)| format!("{bitmaps} by {name}")).collect();
+    named(&[
+        ("lines", index.rows().to_string()),
+        ("columns", index.columns().len().to_string()),
+        ("bitmaps", if by.is_empty() { "none".to_owned() } else { by.join(", ") }),
+        ("making them", seconds(made.took)),
+        ("the rest", seconds(read.saturating_sub(made.took))),
+        ("writing", seconds(all.saturating_sub(read))),
+    ])
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.6} s", time.as_secs_f64())
+}
+
+/// Lines of a name and what belongs to it.
+fn named(rows: &[(&str, String)]) -> String {
+    let mut table = String::new();
+    for (name, value) in rows {
+        // A string takes everything.
+        let _ = writeln!(table, "{name:<11} {value}");
+    }
+    table
+}
+
+/// A column as it is asked for: `NAME=PATH`, or the name of a table's column.
+fn spec(column: &str) -> ColumnSpec {
+    match column.split_once('=') {
+        // A path may hold `=`, too, in a filter.
+        Some((name, source)) if !column.starts_with('$') => ColumnSpec::new(name, source),
+        _ => ColumnSpec::new(column, column),
+    }
+}
+
+/// The column of a name.
+fn column<'a>(specs: &'a mut [ColumnSpec], name: &str, flag: &str) -> Result<&'a mut ColumnSpec, Failure> {
+    let known: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
+    specs.iter_mut().find(|spec| spec.name == name).ok_or_else(|| unknown(name, flag, &known))
+}
+
+fn unknown(name: &str, flag: &str, known: &[String]) -> Failure {
+    Failure::usage(format!("`{flag}` is of a column `{name}`, which no `--column` makes"))
+        .with_help(format!("`--column` makes {}", known.join(", ")))
+}
+
+/// Bins for all columns.
+fn bins_of(bins: &str, specs: &[ColumnSpec]) -> Result<BinSpec, Failure> {
+    match (bins.parse(), bins.split_once('=')) {
+        (Ok(bins), _) => Ok(bins),
+        // It was meant for a column that is not there.
+        (Err(_), Some((name, rest))) if rest.parse::<BinSpec>().is_ok() => {
+            let known: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
+            Err(unknown(name, "--bins", &known))
+        }
+        (Err(error), _) => Err(error.into()),
+    }
+}
+
+/// Says what a bitmap index has.
+pub fn info(args: &BitmapInfoArgs) -> Result<ExitCode, Failure> {
+    files::refuse_writing_to_what_is_read([], [&args.file], None)?;
+    let index = BitmapIndex::open(&args.file).map_err(Failure::of_bitmap)?;
+    index.verify().map_err(Failure::of_bitmap)?;
+    let records = index.records().map_err(Failure::of_bitmap)?.map(|records| records.wah.count());
+    let mut text = described(&index.info(), records);
+    if args.bins {
+        bins(&index, &mut text);
+    }
+    let mut out = Out::new(None);
+    out.buffer.extend_from_slice(text.as_bytes());
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `records` says how many lines are records, if not all are.
+fn described(info: &BitmapInfo, records: Option<u64>) -> String {
+    let per_input = |bytes: u64| match info.input {
+        Some((input, _)) => {
+            format!("{bytes} bytes ({:.1} % of the input)", 100.0 * bytes as f64 / input.max(1) as f64)
+        }
+        None => format!("{bytes} bytes"),
+    };
+    let mut rows = vec![("version", info.version.to_string())];
+    match &info.input {
+        Some((bytes, modified)) => {
+            rows.push(("input", format!("{bytes} bytes")));
+            rows.push(("modified", format!("{} s since 1970", index::since_1970(*modified))));
+        }
+        None => rows.push(("input", "no file".to_owned())),
+    }
+    rows.push(("lines", info.rows.to_string()));
+    rows.push(("records", records.map_or_else(|| "all of them".to_owned(), |count| count.to_string())));
+    rows.push((
+        "line starts",
+        info.line_bytes.map_or_else(|| "none: not of a plain file".to_owned(), per_input),
+    ));
+    rows.push(("all", per_input(info.bytes)));
+    rows.push(("checksums", "all of them hold".to_owned()));
+    let mut text = String::new();
+    for (name, value) in rows {
+        // A string takes everything.
+        let _ = writeln!(text, "{name:<11} {value}");
+    }
+    let head = ["column", "type", "bins", "cut", "bitmaps", "shorter", "values", "source"].map(str::to_owned);
+    let columns = info.columns.iter().map(|column| {
+        [
+            printable(&column.name),
+            column.kind.to_string(),
+            column.bins.to_string(),
+            column.binning.clone(),
+            (column.atom_bytes + column.tile_bytes).to_string(),
+            format!("{:.1}x", column.ratio()),
+            column.value_bytes.to_string(),
+            printable(&column.source),
+        ]
+    });
+    let rows: Vec<[String; 8]> = std::iter::once(head).chain(columns).collect();
+    text.push('\n');
+    aligned(&mut text, &rows, &[2, 4, 5, 6]);
+    text
+}
+
+/// A text from an input or an index, without what a terminal would obey.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
+/// Rows with columns as wide as they need to be; those of numbers end at the right.
+fn aligned<const N: usize>(text: &mut String, rows: &[[String; N]], numbers: &[usize]) {
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
+    for row in rows {
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let _ = if numbers.contains(&at) {
+                write!(line, "{cell:>width$}  ")
+            } else {
+                write!(line, "{cell:<width$}  ")
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+/// The bins of all columns.
+fn bins(index: &BitmapIndex, text: &mut String) {
+    for (column, described) in index.columns().iter().enumerate() {
+        let _ = write!(text, "\n{}\n", printable(&described.name));
+        let head = ["  bin", "lines", "atoms", "values"].map(str::to_owned);
+        let bins = described.bins.iter().enumerate().map(|(bin, described)| {
+            [
+                format!("  {bin}"),
+                described.rows.to_string(),
+                index.atoms(column, bin).to_string(),
+                printable(&described.to_string()),
+            ]
+        });
+        let rows: Vec<[String; 4]> = std::iter::once(head).chain(bins).collect();
+        aligned(text, &rows, &[1, 2]);
+    }
+}
+
+/// Says which lines have such values.
+pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    if args.records || !args.select.is_empty() {
+        return records(args, ui, started);
+    }
+    files::refuse_writing_to_what_is_read(&args.file, [&args.index], args.output.as_deref())?;
+    let index = BitmapIndex::open(&args.index).map_err(Failure::of_bitmap)?;
+    if let Some(file) = &args.file {
+        index.check(file).map_err(Failure::of_bitmap)?;
+    }
+    let opened = started.elapsed();
+    let plan = Plan::of(&index, &args.expression, args.approximate)?;
+    let mut out = Out::new(args.output.as_deref());
+    if args.explain {
+        out.buffer.extend_from_slice(explained(plan, index.columns()).as_bytes());
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut engine = BitmapEngine::new(&args.device)?;
+    if let Some(threads) = args.threads {
+        engine = engine.with_threads(threads);
+    }
+    let planned = started.elapsed();
+    let answer = engine.answer(&index, &plan, !args.count).map_err(Failure::of_bitmap)?;
+    let answered = started.elapsed();
+    if args.count {
+        let _ = writeln!(out.buffer, "{}", answer.rows);
+    } else {
+        let most = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        for row in answer.ones().take(most) {
+            push_decimal(row + 1, &mut out.buffer);
+            out.buffer.push(b'\n');
+            out.line_end()?;
+        }
+    }
+    out.finish()?;
+    if args.stats {
+        let times = [opened, planned - opened, answered - planned, started.elapsed() - answered];
+        let table = statistics(&engine, &index, &plan, &answer, times);
+        let _ = io::stderr().lock().write_all(table.as_bytes());
+    }
+    Ok(if args.exit_status && answer.rows == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// A plan as text, in which names of columns take one line each.
+fn explained(mut plan: Plan, columns: &[Column]) -> String {
+    plan.tests.iter_mut().for_each(|test| test.test = printable(&test.test));
+    let named = |column: &Column| Column { name: printable(&column.name), ..column.clone() };
+    let columns: Vec<Column> = columns.iter().map(named).collect();
+    // Strings are encoded as JSON, which leaves some control characters as they are.
+    plan.explain(&columns).replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+}
+
+/// A number in digits.
+fn push_decimal(mut number: u64, to: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return to.extend_from_slice(&digits[at..]);
+        }
+    }
+}
+
+fn statistics(
+    engine: &BitmapEngine,
+    index: &BitmapIndex,
+    plan: &Plan,
+    answer: &Answer,
+    [opening, planning, answering, printing]: [Duration; 4],
+) -> String {
+    let bytes: u64 = plan.operands(index, 1).map_or(0, |operands| {
+        operands.iter().map(|bitmap| 8 * (bitmap.wah.words().len() + bitmap.tiles.len()) as u64).sum()
+    });
+    named(&[
+        ("backend", engine.name()),
+        ("lines", index.rows().to_string()),
+        ("found", answer.rows.to_string()),
+        ("checked", format!("{} lines, by their values", answer.checked)),
+        ("bitmaps", format!("{} of {} bytes ({})", plan.bitmaps.len(), bytes, BinaryBytes(bytes))),
+        ("opening", seconds(opening)),
+        ("planning", seconds(planning)),
+        ("answering", seconds(answering)),
+        ("printing", seconds(printing)),
+    ])
+}
+
+/// Prints the records, or columns of them: what `query` and `select` do with `--where`.
+fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let BitmapRangeArgs { index, expression, file, select, format, approximate, limit, .. } = args;
+    let files: Vec<PathBuf> = file.into_iter().collect();
+    let (only, bitmap) = (Some(expression), Some(index));
+    let report = ReportArgs { stats: args.stats, progress: When::Auto };
+    let run = RunArgs { only, bitmap, approximate, ..RunArgs::new(OnErrorArg::Fail, args.output, report) };
+    let engine = EngineArgs::default();
+    if !select.is_empty() {
+        return select::run(SelectArgs { columns: select, files, format, limit, run, engine }, ui, started);
+    }
+    let args = QueryArgs {
+        path: "$".to_owned(),
+        files: FileArgs { files },
+        exit_status: args.exit_status,
+        raw_output: false,
+        count: false,
+        offsets: false,
+        with_path: false,
+        limit,
+        run,
+        engine,
+    };
+    query::run(args, ui, started)
+}

@@ -1,0 +1,351 @@
+//! How answers are consumed, whatever is printed of them.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use indicatif::BinaryBytes;
+use warpath::answer::Want;
+use warpath::bitmap::BitmapIndex;
+use warpath::bitmap::ask::{Answer, BitmapEngine};
+use warpath::{
+    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, Plan, Program, RecordError, Setup,
+    Source, Stats,
+};
+use warpath_shared::units::LineIx;
+
+use super::args::{BackendArgs, EngineArgs, OnErrorArg, RunArgs};
+use super::failure::Failure;
+use super::files;
+use super::out::Out;
+use super::progress::Progress;
+use super::ui::Ui;
+
+/// What is made of the answers.
+pub trait Consumer {
+    /// What is needed of the backend.
+    fn want(&self) -> Want;
+
+    /// Whether it has had enough, before it has seen anything.
+    fn is_done(&self) -> bool;
+
+    /// Before everything else, once the first input could be read.
+    fn start(&mut self, _out: &mut Out) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Whether it shows malformed records itself.
+    fn shows_faults(&self) -> bool {
+        false
+    }
+
+    /// The next partition's answers.
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure>;
+
+    /// After everything that could be answered.
+    fn end(&mut self, _out: &mut Out) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    Continue,
+    /// Enough. What was used last: a piece of the batch, and a line of it.
+    Stop {
+        piece: usize,
+        line: LineIx,
+    },
+}
+
+/// An engine as the flags ask for it.
+pub fn engine(args: &EngineArgs, on_error: OnErrorArg, strict: bool) -> Result<Engine, Failure> {
+    Ok(builder(&args.backend, on_error).strict(strict).format(args.input.into()).build()?)
+}
+
+/// The settings of one.
+pub fn builder(args: &BackendArgs, on_error: OnErrorArg) -> EngineBuilder {
+    let mut builder = Engine::builder().device(args.device.clone()).on_error(on_error.into());
+    if let Some(bytes) = args.partition_size {
+        builder = builder.partition_size(bytes);
+    }
+    if let Some(workers) = args.workers {
+        builder = builder.workers(workers);
+    }
+    builder
+}
+
+/// Runs a program over inputs and gives the answers to `consumer`; says what was left out, and the statistics.
+pub fn consume(
+    engine: &Engine,
+    sources: Vec<Source>,
+    program: Program,
+    consumer: &mut impl Consumer,
+    args: &RunArgs,
+    ui: &Ui,
+    started: Instant,
+) -> Result<(), Failure> {
+    let indexes = [&args.index, &args.bitmap].into_iter().flatten();
+    files::refuse_writing_to_what_is_read([], indexes, args.output.as_deref())?;
+    if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
+        return Err(Failure::usage(format!("a bitmap index is for one plain file, and there are {count}")));
+    }
+    let mut out = Out::new(args.output.as_deref());
+    if consumer.is_done() {
+        consumer.start(&mut out)?;
+        consumer.end(&mut out)?;
+        return out.finish();
+    }
+    let mut progress = Progress::new(
+        args.report.progress,
+        &sources,
+        out.is_terminal() && consumer.want() != Want::default(),
+    );
+    let mut input = engine.input(sources);
+    let mut found = None;
+    if let (Some(expression), Some(file)) = (&args.only, &args.bitmap) {
+        let (index, answer, took) = only(expression, file, args.approximate)?;
+        found = Some(format!(
+            "{} lines found, after {} were checked by their values, in {:.3} s",
+            answer.rows,
+            answer.checked,
+            took.as_secs_f64()
+        ));
+        input = input.only(&index, answer.chunks).map_err(Failure::of_bitmap)?;
+    }
+    if let Some(index) = &args.index {
+        input = input.with_index(&IndexFile::open(index)?, args.verify)?;
+    }
+    let mut answers = input.answers(program, consumer.want());
+    let started_reading = started.elapsed();
+    let mut skipped = Skipped::default();
+    let mut done = consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut progress);
+    if args.bitmap.is_some() {
+        done = done.map_err(Failure::with_bitmap_index);
+    }
+    progress.finish(answers.bytes_read());
+    if matches!(done, Err(Failure::BrokenPipe)) {
+        return done;
+    }
+    if let Some(first) = skipped.first.as_ref().filter(|_| !consumer.shows_faults()) {
+        let records = if skipped.count == 1 { "record" } else { "records" };
+        ui.warning(format_args!("{} malformed {records} skipped; first: {first}", skipped.count));
+    }
+    if args.report.stats {
+        let total = started.elapsed();
+        let made = answers.setup();
+        // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
+        let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
+        let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
+        let table = table(answers.plan(), &answers.stats(), (setup, &made), total, found);
+        let _ = io::stderr().lock().write_all(table.as_bytes());
+    }
+    done
+}
+
+fn consume_all(
+    answers: &mut Answers,
+    consumer: &mut impl Consumer,
+    out: &mut Out,
+    skipped: &mut Skipped,
+    progress: &mut Progress,
+) -> Result<(), Failure> {
+    let mut open = false;
+    // The last record that was answered may be followed by one that could not be: where it stands.
+    let mut excerpt = None;
+    let failure = loop {
+        match answers.next() {
+            None => break None,
+            Some(Err(error)) => {
+                let bad_record = matches!(error, Error::Input(InputError::Record(_)));
+                break Some(Failure::Library(Box::new(error), excerpt.filter(|_| bad_record)));
+            }
+            Some(Ok(mut batch)) => {
+                if !open {
+                    out.open()?;
+                    consumer.start(out)?;
+                    open = true;
+                }
+                let flow = consumer.batch(&mut batch, out)?;
+                skipped.add(&batch, flow);
+                if flow != Flow::Continue {
+                    break None;
+                }
+                excerpt =
+                    batch.fault().map(|fault| self::excerpt(batch.line_of(fault), fault.byte as usize - 1));
+                if !answers.is_ready() {
+                    out.pause()?;
+                }
+                progress.update(answers.bytes_read());
+            }
+        }
+    };
+    if !open && failure.is_none() {
+        consumer.start(out)?;
+        open = true;
+    }
+    if open {
+        consumer.end(out)?;
+        out.finish()?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// The malformed records that were left out.
+#[derive(Default)]
+struct Skipped {
+    count: u64,
+    first: Option<RecordError>,
+}
+
+impl Skipped {
+    fn add(&mut self, batch: &Batch, flow: Flow) {
+        let before = self.count;
+        for (at, (_, piece)) in batch.pieces().enumerate() {
+            self.count += match flow {
+                Flow::Stop { piece: last, .. } if at > last => 0,
+                Flow::Stop { piece: last, line } if at == last => {
+                    piece.faults.partition_point(|fault| fault.line < line) as u64
+                }
+                _ => piece.faults.len() as u64,
+            };
+        }
+        if before == 0 && self.count > 0 {
+            self.first = batch.skipped().next();
+        }
+    }
+}
+
+/// Bytes of a malformed record that are shown on either side of its fault.
+const CONTEXT: usize = 50;
+
+/// The surroundings of a fault at a byte of a line, counted from 0, and a caret under it.
+pub fn excerpt(line: &[u8], at: usize) -> String {
+    let at = at.min(line.len());
+    // Not in the middle of a character, where the line is UTF-8.
+    let boundary = |at: &usize| line.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    let from = at.saturating_sub(CONTEXT);
+    let from = (from..=at).find(boundary).unwrap_or(at);
+    let to = (at + CONTEXT).min(line.len());
+    let to = (to..=line.len()).find(boundary).unwrap_or(to);
+    let show = |bytes: &[u8]| -> String {
+        String::from_utf8_lossy(bytes).chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    };
+    let (before, after) = (show(&line[from..at]), show(&line[at..to]));
+    let start = if from > 0 { "…" } else { "" };
+    let end = if to < line.len() { "…" } else { "" };
+    let indent = start.chars().count() + before.chars().count();
+    format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
+}
+
+/// The answer that a bitmap index has to an expression, and how long it took.
+fn only(
+    expression: &str,
+    file: &Path,
+    approximate: bool,
+) -> Result<(BitmapIndex, Answer, Duration), Failure> {
+    let started = Instant::now();
+    let index = BitmapIndex::open(file).map_err(Failure::of_bitmap)?;
+    let plan = Plan::of(&index, expression, approximate)?;
+    let answer = BitmapEngine::cpu().answer(&index, &plan, true).map_err(Failure::of_bitmap)?;
+    Ok((index, answer, started.elapsed()))
+}
+
+/// What there is to say of a run, as lines of a name and what belongs to it.
+pub fn table(
+    plan: &Plan,
+    stats: &Stats,
+    (setup, made): (Duration, &Setup),
+    total: Duration,
+    found: Option<String>,
+) -> String {
+    let running = total.saturating_sub(setup);
+    let rate = stats.bytes as f64 / running.as_secs_f64().max(1e-9) / 1e9;
+    let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
+    let part = |(part, time): &(&str, Duration)| format!("{part} {}", seconds(*time));
+    let parts: Vec<String> = made.parts.iter().map(part).collect();
+    let workers = match stats.workers {
+        1 => "1".to_owned(),
+        workers => format!("{workers} at the same time"),
+    };
+    let all = if stats.workers == 1 { "" } else { ", all workers together" };
+    let partitions = format!("{} of {}", stats.partitions, BinaryBytes(plan.partition_size as u64));
+    let mut rows = vec![
+        ("backend", plan.backend.clone()),
+        ("chosen", plan.reason.clone().unwrap_or_else(|| "as asked for".to_owned())),
+        ("workers", workers),
+        ("partitions", partitions),
+        ("bytes", format!("{} ({})", stats.bytes, BinaryBytes(stats.bytes))),
+        ("lines", stats.lines.to_string()),
+        ("matches", stats.matches.to_string()),
+        ("skipped", stats.skipped.to_string()),
+        (
+            "setup",
+            if parts.is_empty() {
+                seconds(setup)
+            } else {
+                format!("{} ({})", seconds(setup), parts.join(", "))
+            },
+        ),
+        ("reading", seconds(stats.reading) + all),
+        ("answering", seconds(stats.answering) + all),
+        ("total", seconds(total)),
+        ("speed", format!("{rate:.2} GB/s without setup")),
+    ];
+    if let Some(index) = &plan.index {
+        rows.insert(2, ("index", index.clone()));
+    }
+    if let Some(found) = found {
+        rows.insert(3, ("where", found));
+    }
+    if plan.strict {
+        let place = if plan.strict_on_device { "the device" } else { "the host" };
+        rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, a part of answering")));
+    }
+    rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
+    let mut table = String::new();
+    for (name, value) in rows {
+        let _ = writeln!(table, "{name:<11} {value}");
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caret_stands_under_the_byte() {
+        assert_eq!(excerpt(b"[1,2", 0), "  [1,2\n  ^");
+        assert_eq!(excerpt("{\"☺\": \"x}".as_bytes(), 8), "  {\"☺\": \"x}\n        ^");
+        assert_eq!(excerpt(b"\t\0\xff]", 3), "  \u{fffd}\u{fffd}\u{fffd}]\n     ^");
+        assert_eq!(excerpt(b"", 0), "  \n  ^");
+    }
+
+    #[test]
+    fn notes_are_shown_if_there_are_any() {
+        let shown = |notes: Vec<String>| {
+            let made = Setup { notes, ..Setup::default() };
+            table(&Plan::default(), &Stats::default(), (Duration::ZERO, &made), Duration::ZERO, None)
+        };
+        assert!(!shown(Vec::new()).contains("note"));
+        assert!(shown(vec!["slower".into()]).ends_with("\nnote        slower\n"));
+    }
+
+    #[test]
+    fn long_lines_are_cut_at_characters() {
+        for at in 1..400 {
+            let line = "☺é".repeat(80);
+            if !line.is_char_boundary(at - 1) {
+                continue;
+            }
+            let text = excerpt(line.as_bytes(), at - 1);
+            assert!(!text.contains('\u{fffd}'), "{text}");
+            let (first, second) = text.split_once('\n').unwrap();
+            let caret = second.chars().count() - 1;
+            assert_eq!(first.chars().nth(caret), line[at - 1..].chars().next(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Numbers that the rule of [`warpath_shared::column`] leaves to be rounded.
+
+/// A JSON number as the nearest `f64`: infinite beyond the range.
+///
+/// `str::parse` rounds any number of digits; but an exponent it takes for what it is up to 655,359 only, and digits may make
+/// good a larger one. So there the decimal point is put to where the exponent says.
+pub fn finish(number: &[u8]) -> Option<f64> {
+    /// Exponents of so many digits are taken for what they are.
+    const SMALL: usize = 5;
+    let text = std::str::from_utf8(number).ok()?;
+    match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) if exponent.len() > SMALL => normalised(mantissa, exponent).parse().ok(),
+        _ => text.parse().ok(),
+    }
+}
+
+/// The same number without leading zeros, and with an exponent that says all of its magnitude.
+fn normalised(mantissa: &str, exponent: &str) -> String {
+    /// No text is so long that it makes good so much; and what is beyond is infinite, or nothing, by far.
+    const FAR: i64 = 1 << 40;
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let (down, digits) = match exponent.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, exponent.strip_prefix('+').unwrap_or(exponent)),
+    };
+    // What does not fit is too large.
+    let exponent = down * digits.parse::<i64>().map_or(FAR, |exponent| exponent.min(FAR));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut digits = format!("{whole}{fraction}");
+    let zeros = digits.len() - digits.trim_start_matches('0').len();
+    digits.drain(..zeros);
+    if digits.is_empty() {
+        return format!("{sign}0");
+    }
+    let magnitude = (whole.len() as i64 - zeros as i64 + exponent).clamp(-1000, 1000);
+    format!("{sign}0.{digits}e{magnitude}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_the_standard_library_where_it_is_right() {
+        for number in ["1", "-0", "123456789012345678901234567890", "1.5e300", "-2.5E-308", "1e999", "5e-324"]
+        {
+            let want = number.parse::<f64>().unwrap();
+            assert_eq!(finish(number.as_bytes()).map(f64::to_bits), Some(want.to_bits()), "{number}");
+            for exponent in ["e000000", "e+000000", "E-000000"] {
+                let (mantissa, own) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+                let long = match own.strip_prefix('-') {
+                    Some(digits) => format!("{mantissa}e-000000{digits}"),
+                    None if own == "0" => format!("{mantissa}{exponent}"),
+                    None => format!("{mantissa}e+000000{own}"),
+                };
+                assert_eq!(finish(long.as_bytes()).map(f64::to_bits), Some(want.to_bits()), "{long}");
+            }
+        }
+    }
+
+    #[test]
+    fn digits_make_exponents_good() {
+        for zeros in [10, 600_000, 700_000, 3_000_000] {
+            let zero = "0".repeat(zeros);
+            for (number, want) in [
+                (format!("0.{zero}1e{}", zeros + 1), 1.0),
+                (format!("-0.{zero}15e{}", zeros + 3), -150.0),
+                (format!("1{zero}e-{zeros}"), 1.0),
+                (format!("-25{zero}.0e-{zeros:07}"), -25.0),
+                (format!("0.{zero}1e{zeros}00"), f64::INFINITY),
+                (format!("1{zero}e-{zeros}00000000000000000000"), 0.0),
+                (format!("0.{zero}e999999999999999999999"), 0.0),
+            ] {
+                assert_eq!(finish(number.as_bytes()), Some(want), "{}…, {zeros} zeros", &number[..5]);
+            }
+        }
+    }
+}

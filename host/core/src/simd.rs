@@ -1,0 +1,541 @@
+//! Byte classes by SIMD: the fastest form that this processor has, each equal to [`Classes::of`].
+
+#[cfg(target_arch = "aarch64")]
+mod neon;
+pub mod outline;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::sync::LazyLock;
+
+use warpath_shared::index::class::Classes;
+use warpath_shared::index::string::prefix_xor;
+use warpath_shared::units::WORD_BYTES;
+
+use self::outline::{Outline, Planes, Stretch, escaped};
+
+/// What one word of text goes through on this processor.
+///
+/// # Safety
+/// Implementations may need instructions beyond the target's baseline: their functions are called only
+/// within [`Isa::run`]'s arm for the set of features that they name.
+pub unsafe trait Simd: Copy {
+    /// Outlines a stretch of text, for `names` or not. It is compiled apart from what calls it, so that either has the registers
+    /// for itself.
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline);
+    /// [`Outline::words_with_ends`].
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64;
+    /// The classes of a word.
+    fn classify(self, word: &[u8; WORD_BYTES]) -> Classes;
+    /// The places of one byte in a word.
+    fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64;
+    /// The places of bytes below a bound of at most 0x80.
+    fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64;
+    /// The places of brackets and line feeds in a word, and perhaps of other bytes.
+    fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64;
+    /// Bit *i* of the result is the exclusive or of bits 0 to *i*.
+    fn prefix_xor(self, bits: u64) -> u64;
+    /// The bits of `bits` at the places of `mask`, side by side from bit 0.
+    fn gather(self, bits: u64, mask: u64) -> u64;
+    /// The lowest bits of `bits`, from bit 0 on, at the places of `mask`: the other way round.
+    fn scatter(self, bits: u64, mask: u64) -> u64;
+    /// Which of four words are equal to `word` in the bits of their mask, of which none may be `hidden`: bit *i* for the word *i*.
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8;
+    /// Whether it has [`expand`](Self::expand).
+    const EXPANDS: bool = false;
+    /// Writes the words of 64 codes, as many bytes of each as its mask has bits, side by side: those of a code from the first 256 words, or, if it is one of `others`, from the rest, and one byte then. Says how many
+    /// bytes they are, behind which others are written, and for which codes there are none.
+    ///
+    /// # Panics
+    /// Where [`EXPANDS`](Self::EXPANDS) says that it is not there.
+    fn expand(
+        self,
+        _codes: &[u8; 64],
+        _others: u64,
+        _words: &[u64; 512],
+        _masks: &[u8; 256],
+        _room: &mut [u8; EXPANDED],
+    ) -> (usize, u64) {
+        unreachable!("EXPANDS says that it is not there")
+    }
+}
+
+/// Bytes that [`Simd::expand`] may write to: 8 a code, and as many as it writes too much.
+pub const EXPANDED: usize = 64 * 8 + 64;
+
+/// [`Simd::outline`], a word after the other: three classes of each or four, and others where there may be brackets.
+#[inline(always)]
+fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outline: &mut Outline) {
+    let Outline { string, quote, backslash, busy, colon, odd, odd_words, carry, .. } = &mut *outline;
+    let (mut open, mut told, mut matter) = ((string[0] as i64) >> 63, *carry, 0);
+    *odd_words = 0;
+    for (at, word) in words.iter().enumerate() {
+        let backslashes = simd.equal(word, b'\\');
+        let quotes = simd.equal(word, b'"') & !escaped(backslashes, &mut told.escape);
+        let inside = simd.prefix_xor(quotes) ^ open as u64;
+        (string[at + 1], quote[at + 1], backslash[at + 1]) = (inside, quotes, backslashes);
+        open = (inside as i64) >> 63;
+        matter |= ((simd.may_matter(word) != 0) as u64) << at;
+        if names {
+            colon[at] = simd.equal(word, b':') & !inside;
+            odd[at] = told.odd(colon[at], inside, backslashes, quotes, quote[at]);
+            *odd_words |= ((odd[at] != 0) as u64) << at;
+        }
+    }
+    (*busy, *carry) = (matter, told);
+    classify_busy(simd, words, outline);
+}
+
+/// Finds the classes of the busy words.
+#[inline(always)]
+fn classify_busy<S: Simd>(simd: S, words: &Stretch, outline: &mut Outline) {
+    let mut left = outline.busy;
+    while left != 0 {
+        let at = left.trailing_zeros() as usize;
+        left &= left - 1;
+        let Classes { open, close, brace, newline, .. } = simd.classify(&words[at]);
+        outline.planes[at] = Planes { open, close, brace, newline, ..Planes::default() };
+    }
+}
+
+/// Work that is compiled once for each instruction set.
+pub trait Work {
+    /// Its result.
+    type Output;
+    /// Does it. Implementations are `#[inline(always)]`, so that they are compiled for the caller's features.
+    fn run<S: Simd>(self, simd: S) -> Self::Output;
+}
+
+/// The instruction sets that are distinguished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    #[cfg(target_arch = "x86_64")]
+    Avx512Gfni,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+    Portable,
+}
+
+/// The best that this processor has.
+static BEST: LazyLock<Isa> = LazyLock::new(|| Isa::all()[0]);
+
+/// The name of the instruction set that the CPU backend uses here: `avx512 with gfni`, `avx512`, `avx2`, `neon` or `portable`.
+#[must_use]
+pub fn simd_name() -> &'static str {
+    BEST.name()
+}
+
+impl Isa {
+    /// The best one here.
+    pub fn best() -> Self {
+        *BEST
+    }
+
+    /// All that this processor has, best first.
+    pub(crate) fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512cd")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt")
+                && is_x86_feature_detected!("pclmulqdq")
+            {
+                if is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
+                    && is_x86_feature_detected!("gfni")
+                    && is_x86_feature_detected!("vpclmulqdq")
+                {
+                    all.push(Self::Avx512Gfni);
+                }
+                all.push(Self::Avx512);
+            }
+            if is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt")
+                && is_x86_feature_detected!("pclmulqdq")
+            {
+                all.push(Self::Avx2);
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            all.push(Self::Neon);
+        }
+        all.push(Self::Portable);
+        all
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Gfni => "avx512 with gfni",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "avx2",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => "neon",
+            Self::Portable => "portable",
+        }
+    }
+
+    /// Does the work with this instruction set. It must be one of [`Isa::all`].
+    pub fn run<W: Work>(self, work: W) -> W::Output {
+        match self {
+            // SAFETY: the set is one of `Isa::all`, which lists it only where its features were detected.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Gfni => unsafe { x86::run_avx512_gfni(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { x86::run_avx512(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { x86::run_avx2(work) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => unsafe { neon::run_neon(work) },
+            Self::Portable => work.run(Portable),
+        }
+    }
+}
+
+/// Eight bytes at a time in general registers.
+#[derive(Clone, Copy)]
+struct Portable;
+
+impl Portable {
+    /// Bit *i* is set where byte *i* of `lane` equals `byte`.
+    ///
+    /// ```text
+    /// x = lane ^ byte…        00 in the bytes sought
+    /// (x & 7f…) + 7f…         80 set where the low seven bits are not all zero
+    /// | x                     80 set where any bit is
+    /// !…  & 80…               80 where the byte is sought
+    /// >> 7, × 0x0102040810204080   gathers the eight bits in the top byte
+    /// ```
+    #[inline(always)]
+    fn equal(lane: u64, byte: u8) -> u64 {
+        const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+        let x = lane ^ u64::from_le_bytes([byte; 8]);
+        let found = !(((x & LOW) + LOW) | x) & !LOW;
+        (found >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    }
+
+    /// Bit *i* is set where byte *i* of `lane` is below `bound`, at most 0x80: where its low seven bits and 0x80 less the bound do
+    /// not reach 0x80 together, and its highest bit is not set.
+    #[inline(always)]
+    fn below(lane: u64, bound: u8) -> u64 {
+        const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+        let found = !(((lane & LOW) + u64::from_le_bytes([0x80 - bound; 8])) | lane) & !LOW;
+        (found >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    }
+}
+
+// SAFETY: needs no instructions beyond the baseline.
+unsafe impl Simd for Portable {
+    #[inline(never)]
+    fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
+        outline_each(self, words, names, outline);
+    }
+
+    #[inline(never)]
+    fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
+        outline.words_with_ends(lengths)
+    }
+
+    #[inline(always)]
+    fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
+        let mut c = Classes::default();
+        let (lanes, _) = word.as_chunks::<8>();
+        for (i, lane) in lanes.iter().enumerate() {
+            let lane = u64::from_le_bytes(*lane);
+            let shift = 8 * i;
+            let find = |byte| Self::equal(lane, byte) << shift;
+            let brace_open = find(b'{');
+            let brace_close = find(b'}');
+            c.quote |= find(b'"');
+            c.backslash |= find(b'\\');
+            c.newline |= find(b'\n');
+            c.open |= brace_open | find(b'[');
+            c.close |= brace_close | find(b']');
+            c.brace |= brace_open | brace_close;
+            c.separator |= find(b':') | find(b',');
+        }
+        c
+    }
+
+    #[inline(always)]
+    fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64 {
+        let (lanes, _) = word.as_chunks::<8>();
+        lanes
+            .iter()
+            .enumerate()
+            .fold(0, |found, (i, lane)| found | Self::equal(u64::from_le_bytes(*lane), byte) << (8 * i))
+    }
+
+    #[inline(always)]
+    fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64 {
+        let (lanes, _) = word.as_chunks::<8>();
+        lanes
+            .iter()
+            .enumerate()
+            .fold(0, |found, (i, lane)| found | Self::below(u64::from_le_bytes(*lane), bound) << (8 * i))
+    }
+
+    #[inline(always)]
+    fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
+        let c = self.classify(word);
+        c.open | c.close | c.newline
+    }
+
+    #[inline(always)]
+    fn prefix_xor(self, bits: u64) -> u64 {
+        prefix_xor(bits)
+    }
+
+    #[inline(always)]
+    fn gather(self, bits: u64, mask: u64) -> u64 {
+        gather_each(bits, mask)
+    }
+
+    #[inline(always)]
+    fn scatter(self, bits: u64, mask: u64) -> u64 {
+        scatter_each(bits, mask)
+    }
+
+    #[inline(always)]
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+        matches_each(word, hidden, words, masks)
+    }
+}
+
+/// [`Simd::gather`], a bit after the other.
+#[inline(always)]
+fn gather_each(bits: u64, mut mask: u64) -> u64 {
+    let (mut gathered, mut to) = (0, 0);
+    while mask != 0 {
+        gathered |= (bits >> mask.trailing_zeros() & 1) << to;
+        to += 1;
+        mask &= mask - 1;
+    }
+    gathered
+}
+
+/// [`Simd::matches`], a word after the other.
+#[inline(always)]
+fn matches_each(word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+    let each = words.iter().zip(masks).enumerate();
+    each.fold(0, |found, (at, (other, mask))| found | u8::from(((word ^ other) | hidden) & mask == 0) << at)
+}
+
+/// [`Simd::scatter`], a bit after the other.
+#[inline(always)]
+fn scatter_each(mut bits: u64, mut mask: u64) -> u64 {
+    let mut scattered = 0;
+    while mask != 0 {
+        scattered |= (bits & 1) << mask.trailing_zeros();
+        bits >>= 1;
+        mask &= mask - 1;
+    }
+    scattered
+}
+
+#[cfg(test)]
+mod tests {
+    use warpath_shared::index::escape;
+
+    use crate::simd::outline::{Carry, WORDS};
+    use super::*;
+
+    struct Check([u8; WORD_BYTES], u64);
+
+    impl Work for Check {
+        type Output = (Classes, u64, u64, [u64; 3], u64, [u64; 2]);
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> Self::Output {
+            let Self(word, bits) = self;
+            let classes = simd.classify(&word).normalised();
+            let equal = simd.equal(&word, word[bits as usize % WORD_BYTES]);
+            // It may find too much: here, asterisks.
+            let may_matter = simd.may_matter(&word) & !simd.equal(&word, b'*');
+            let gathered = simd.gather(bits, classes.quote | classes.open);
+            let below = bounds(bits).map(|bound| simd.below(&word, bound));
+            let scattered = simd.scatter(bits, classes.quote | classes.open);
+            (classes, simd.prefix_xor(bits), equal, below, may_matter, [gathered, scattered])
+        }
+    }
+
+    /// Bounds to try.
+    fn bounds(bits: u64) -> [u8; 3] {
+        [0x20, 0x80, (bits % 0x81) as u8]
+    }
+
+    fn naive(word: &[u8; WORD_BYTES], bits: u64) -> <Check as Work>::Output {
+        let classes = Classes::of(word).normalised();
+        let byte = word[bits as usize % WORD_BYTES];
+        let equal = (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] == byte) as u64) << i);
+        let places = (0..WORD_BYTES).filter(|i| (classes.quote | classes.open) >> i & 1 == 1);
+        let gathered = places.clone().enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to);
+        let scattered = places.enumerate().fold(0, |all, (from, to)| all | (bits >> from & 1) << to);
+        let below = bounds(bits)
+            .map(|bound| (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] < bound) as u64) << i));
+        let matter = classes.open | classes.close | classes.newline;
+        (classes, prefix_xor(bits), equal, below, matter, [gathered, scattered])
+    }
+
+    /// Otherwise the tests hold only portable code to anything there.
+    #[cfg(target_arch = "aarch64")]
+    #[test]
+    fn neon_is_used() {
+        assert_eq!(simd_name(), "neon");
+    }
+
+    /// Stretches, one behind the other.
+    struct Outlines<'a>(&'a [Stretch]);
+
+    impl Work for Outlines<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            let mut outline = Outline::default();
+            outline.begin();
+            let (mut pending, mut open) = (false, 0u64);
+            let mut before = (0, 0, 0);
+            let mut odd_carry = Carry::default();
+            for stretch in self.0 {
+                simd.outline(stretch, true, &mut outline);
+                let Outline { string, quote, backslash, busy, planes, colon, odd, odd_words, carry } =
+                    &outline;
+                assert_eq!((string[0], quote[0], backslash[0]), before);
+                for lengths in [[1, 2], [6, 6], [2, 63]] {
+                    let want = outline.words_with_ends(lengths);
+                    assert_eq!(simd.words_with_ends(&outline, lengths), want);
+                }
+                for (i, word) in stretch.iter().enumerate() {
+                    let c = Classes::of(word);
+                    let quotes = c.quote & !escape::escaped(c.backslash, &mut pending);
+                    let inside = prefix_xor(quotes) ^ open.wrapping_neg();
+                    open = inside >> 63;
+                    before = (inside, quotes, c.backslash);
+                    assert_eq!((string[i + 1], quote[i + 1], backslash[i + 1]), before, "word {i}");
+                    let of =
+                        |byte| (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] == byte) as u64) << i);
+                    if busy >> i & 1 == 0 {
+                        assert_eq!(c.open | c.close | c.newline, 0, "word {i}");
+                    } else {
+                        let Planes { open, close, brace, newline, .. } = planes[i];
+                        let got = Classes { open, close, brace, newline, ..c }.normalised();
+                        assert_eq!(got, c.normalised(), "word {i}");
+                    }
+                    assert_eq!(colon[i], of(b':') & !inside, "word {i}");
+                    let odds = odd_carry.odd(colon[i], inside, c.backslash, quotes, quote[i]);
+                    assert_eq!((odd[i], odd_words >> i & 1), (odds, (odds != 0) as u64), "word {i}");
+                }
+                assert_eq!(carry.escape, pending as u64);
+                outline.advance();
+            }
+        }
+    }
+
+    #[test]
+    fn outlines_equal_the_rule() {
+        let mut seed = 5u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed >> 24
+        };
+        for round in 0..400 {
+            let mut stretches = vec![[[0u8; WORD_BYTES]; WORDS]; 3];
+            let mut left = 0;
+            let mut byte = b' ';
+            for each in stretches.as_flattened_mut().as_flattened_mut() {
+                // Runs of a byte, among them of backslashes over several words; or none.
+                if left == 0 {
+                    byte = b"\"\\\\\n{}[]:, ab\xff*;"[next() as usize % 16];
+                    left = if round % 4 == 0 && next() % 8 == 0 { next() % 300 } else { next() % 3 };
+                } else {
+                    left -= 1;
+                }
+                *each = byte;
+            }
+            for isa in Isa::all() {
+                isa.run(Outlines(&stretches));
+            }
+        }
+    }
+
+    struct Matches([u64; 2], [u64; 4], [u64; 4]);
+
+    impl Work for Matches {
+        type Output = u8;
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> u8 {
+            let Self([word, hidden], words, masks) = self;
+            simd.matches(word, hidden, &words, &masks)
+        }
+    }
+
+    #[test]
+    fn words_match_where_their_masks_say_so() {
+        let mut seed = 3u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed >> 32
+        };
+        for _ in 0..4096 {
+            let word = next() << 32 | next();
+            let hidden = [0, u64::MAX << (next() % 64)][next() as usize % 2];
+            let masks = [0; 4].map(|_| u64::MAX >> (next() % 64));
+            // Equal under the mask, and beyond it not; or else a bit of it differs, too.
+            let words =
+                masks.map(|mask| (word ^ next() << 31 & !mask) ^ (next() & 1) << (next() % 64) & mask);
+            let want = (0..4).fold(0, |found, at| {
+                let equal = (0..64).all(|bit| {
+                    let of = |word: u64| word >> bit & 1;
+                    of(masks[at]) == 0 || of(hidden) == 0 && of(word) == of(words[at])
+                });
+                found | u8::from(equal) << at
+            });
+            for isa in Isa::all() {
+                assert_eq!(isa.run(Matches([word, hidden], words, masks)), want, "{}", isa.name());
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_equals_the_rule() {
+        let mut seed = 9u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed >> 24
+        };
+        for round in 0..4096 {
+            let mut word = [0u8; WORD_BYTES];
+            for (i, byte) in word.iter_mut().enumerate() {
+                // Every byte value at every place, then words dense in structure.
+                *byte = if round < 256 {
+                    (round + i) as u8
+                } else {
+                    b"\"\\\n{}[]:, ;[{|~\x1b\xdb*"[next() as usize % 18]
+                };
+            }
+            let bits = next() ^ next() << 32;
+            for isa in Isa::all() {
+                let got = isa.run(Check(word, bits));
+                assert_eq!(got, naive(&word, bits), "{} {}", isa.name(), word.escape_ascii());
+            }
+        }
+    }
+}

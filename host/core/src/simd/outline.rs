@@ -1,0 +1,177 @@
+//! What is found of many words ahead, without a branch that depends on the text: strings, and where there may be more.
+
+use warpath_shared::units::WORD_BYTES;
+
+/// Words of a stretch.
+pub const WORDS: usize = 64;
+
+/// So much text is outlined at once.
+pub type Stretch = [[u8; WORD_BYTES]; WORDS];
+
+/// The classes of a word as bits transposed give them, like [`Classes`](warpath_shared::index::class::Classes), but separators
+/// are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Planes {
+    pub quote: u64,
+    pub backslash: u64,
+    pub colon: u64,
+    pub comma: u64,
+    pub open: u64,
+    pub close: u64,
+    /// Of the brackets those that are braces. Elsewhere the bits mean nothing.
+    pub brace: u64,
+    pub newline: u64,
+}
+
+/// The outline of a stretch, which goes on where the one before ended.
+pub struct Outline {
+    /// The bytes of each word that are in strings, an opening quote included: first those of the word before.
+    pub string: [u64; 1 + WORDS],
+    /// Quotes that open and close strings, likewise.
+    pub quote: [u64; 1 + WORDS],
+    /// Backslashes, likewise.
+    pub backslash: [u64; 1 + WORDS],
+    /// The words in which there may be brackets or line feeds, a bit each.
+    pub busy: u64,
+    /// The classes of the busy words: their brackets and line feeds, and perhaps others. What stands here of other words means
+    /// nothing.
+    pub planes: [Planes; WORDS],
+    /// The colons of each word outside strings. This and what follows only where names are looked for.
+    pub colon: [u64; WORDS],
+    /// Those of them that follow no quote, or a string in which there is a backslash.
+    pub odd: [u64; WORDS],
+    /// The words that have such, a bit each.
+    pub odd_words: u64,
+    /// What one stretch tells the next.
+    pub carry: Carry,
+}
+
+/// What a word tells the next, beside what stands in the arrays.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Carry {
+    /// 1 where an escape is pending.
+    pub escape: u64,
+    /// 1 where a string is open in which there is a backslash.
+    pub spelt: u64,
+    /// The quotes that close strings in which there is one.
+    pub spelt_end: u64,
+}
+
+impl Default for Outline {
+    fn default() -> Self {
+        let none = [0; 1 + WORDS];
+        Self {
+            string: none,
+            quote: none,
+            backslash: none,
+            busy: 0,
+            planes: [Planes::default(); WORDS],
+            colon: [0; WORDS],
+            odd: [0; WORDS],
+            odd_words: 0,
+            carry: Carry::default(),
+        }
+    }
+}
+
+impl Outline {
+    /// What follows begins where a line does.
+    pub fn begin(&mut self) {
+        (self.string[0], self.quote[0], self.backslash[0], self.carry) = (0, 0, 0, Carry::default());
+    }
+
+    /// What follows comes behind the whole stretch.
+    pub fn advance(&mut self) {
+        for array in [&mut self.string, &mut self.quote, &mut self.backslash] {
+            array[0] = array[WORDS];
+        }
+    }
+
+    /// Where a word has a colon before which a name between its quotes may have one of these lengths, up to 63.
+    #[inline(always)]
+    pub fn ends(&self, word: usize, lengths: [u32; 2]) -> u64 {
+        let quote = &self.quote;
+        let end = |length| quote[word + 1] << (length & 63) | quote[word] >> ((64 - length) & 63);
+        self.colon[word] & (end(lengths[0]) | end(lengths[1]))
+    }
+
+    /// The words that have such, a bit each.
+    #[inline(always)]
+    pub fn words_with_ends(&self, lengths: [u32; 2]) -> u64 {
+        (0..WORDS).fold(0, |words, at| words | ((self.ends(at, lengths) != 0) as u64) << at)
+    }
+}
+
+impl Carry {
+    /// The odd ones of a word's colons. The word before has the quotes `before`.
+    ///
+    /// A backslash, added to the bits of the string that it is in, carries out of them at the closing quote, once:
+    ///
+    /// ```text
+    /// text         "a\\/b":1
+    /// string       ■■■■■■.        bits of the text's bytes, the first at the left
+    /// + backslash  ■■.■■■■        however many there are
+    /// ```
+    #[inline(always)]
+    pub fn odd(&mut self, colon: u64, string: u64, backslash: u64, quote: u64, before: u64) -> u64 {
+        let (sum, carry_1) = string.overflowing_add(backslash & string);
+        let (sum, carry_2) = sum.overflowing_add(self.spelt);
+        self.spelt = (carry_1 | carry_2) as u64;
+        let spelt_end = sum & !string & quote;
+        let odd = colon & (!(quote << 1 | before >> 63) | spelt_end << 1 | self.spelt_end >> 63);
+        self.spelt_end = spelt_end;
+        odd
+    }
+}
+
+/// The bytes that are escaped: a faster equal of [`warpath_shared::index::escape::escaped`], but for backslashes.
+///
+/// ```text
+/// text           a \ " b \ \ " \ \ \ " c      (bit 0 at the left)
+/// may escape     . 1 . . 1 1 . 1 1 1 . .
+/// << 1, | odd    . 1 1 1 . 1 1 1 1 1 1 1      (bits 1, 3, 5, …)
+/// - may escape   . . 1 1 . . 1 . . . 1 1 *    borrows run from the start of a run on
+/// ```
+///
+/// What is pending at the end is told by the run at the end alone, unless that is the whole word.
+#[inline(always)]
+pub fn escaped(backslash: u64, pending: &mut u64) -> u64 {
+    const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+    let may_escape = backslash & !*pending;
+    let codes = (may_escape << 1 | ODD).wrapping_sub(may_escape) ^ ODD;
+    let escaped = codes ^ (backslash | *pending);
+    let run = (!backslash).leading_zeros() as u64;
+    *pending = run & 1 | run >> 6 & *pending;
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpath_shared::index::escape;
+
+    #[test]
+    fn escaped_bytes_are_those_of_the_rule() {
+        let mut seed = 11u64;
+        for round in 0..100_000 {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            // Few backslashes, many, and runs of every length.
+            let backslash = match round % 3 {
+                0 => seed & seed.rotate_left(17),
+                1 => seed | seed.rotate_left(23),
+                _ => u64::MAX.checked_shr((seed >> 40) as u32 % 65).unwrap_or(0) << ((seed >> 50) % 64),
+            };
+            for pending in [0, 1] {
+                let (mut got, mut want) = (pending, pending == 1);
+                let bytes = escaped(backslash, &mut got) & !backslash;
+                assert_eq!(
+                    bytes,
+                    escape::escaped(backslash, &mut want) & !backslash,
+                    "{backslash:b} {pending}"
+                );
+                assert_eq!(got, want as u64, "{backslash:b} {pending}");
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! How an input is known again: its size, the time of its last change, and samples of its bytes.
+
+use std::fs::File;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::file::read_exact_at;
+
+/// Blocks that are sampled.
+const BLOCKS: u64 = 64;
+/// Bytes of each.
+const BLOCK_BYTES: u64 = 4 << 10;
+
+/// The hash of all checksums: XXH3 of 64 bits, with no seed. It finds accidents, not attacks.
+pub fn hash(bytes: &[u8]) -> u64 {
+    xxh3_64(bytes)
+}
+
+/// An input at one time: what an index remembers of the file that it was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Its bytes.
+    pub size: u64,
+    /// When it was last written to: seconds since 1970, rounded down, and nanoseconds.
+    pub seconds: i64,
+    pub nanoseconds: u32,
+    /// The hash of its samples.
+    pub samples: u64,
+}
+
+/// Where samples of a file begin: blocks at equal distances, the first one at the start and the last one at the end. A file that is no
+/// longer than they are together is read whole.
+fn samples(size: u64) -> impl Iterator<Item = (u64, u64)> {
+    let whole = size <= BLOCKS * BLOCK_BYTES;
+    let last = size.saturating_sub(BLOCK_BYTES);
+    (0..if whole { 1 } else { BLOCKS }).map(move |block| {
+        if whole {
+            (0, size)
+        } else {
+            // Less than 2⁶⁴ for all files of less than 2⁵⁸ bytes, which is more than file systems hold.
+            (last.saturating_mul(block) / (BLOCKS - 1), BLOCK_BYTES)
+        }
+    })
+}
+
+impl Stamp {
+    /// The stamp of a file as it is.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let size = metadata.len();
+        let (seconds, nanoseconds) = since_1970(metadata.modified()?);
+        let mut bytes = Vec::new();
+        for (at, len) in samples(size) {
+            let from = bytes.len();
+            bytes.resize(from + len as usize, 0);
+            read_exact_at(file, &mut bytes[from..], at)?;
+        }
+        Ok(Self { size, seconds, nanoseconds, samples: hash(&bytes) })
+    }
+
+    /// Bytes of the input.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// When the input was last written to.
+    #[must_use]
+    pub fn modified(&self) -> SystemTime {
+        let seconds = Duration::from_secs(self.seconds.unsigned_abs());
+        let whole = if self.seconds < 0 {
+            SystemTime::UNIX_EPOCH.checked_sub(seconds)
+        } else {
+            SystemTime::UNIX_EPOCH.checked_add(seconds)
+        };
+        let nanoseconds = Duration::from_nanos(self.nanoseconds.into());
+        whole.and_then(|whole| whole.checked_add(nanoseconds)).unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    /// In what it differs from what was seen before.
+    #[must_use]
+    pub fn differs_from(&self, before: &Self) -> Option<String> {
+        if self.size != before.size {
+            return Some(format!("it has {} bytes in place of {}", self.size, before.size));
+        }
+        if (self.seconds, self.nanoseconds) != (before.seconds, before.nanoseconds) {
+            return Some("it has been written to since".into());
+        }
+        (self.samples != before.samples).then(|| "its bytes have changed".into())
+    }
+}
+
+/// Seconds, rounded down, and nanoseconds.
+fn since_1970(time: SystemTime) -> (i64, u32) {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => (after.as_secs() as i64, after.subsec_nanos()),
+        Err(before) => {
+            let before = before.duration();
+            let seconds = -(before.as_secs() as i64);
+            match before.subsec_nanos() {
+                0 => (seconds, 0),
+                nanoseconds => (seconds - 1, 1_000_000_000 - nanoseconds),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_reach_from_the_start_to_the_end() {
+        for size in [0, 1, 4096, 64 * 4096, 64 * 4096 + 1, 1 << 30, (1 << 40) + 12345] {
+            let all: Vec<_> = samples(size).collect();
+            assert_eq!(all[0].0, 0);
+            assert!(all.last().is_some_and(|(at, len)| at + len == size), "{size}: {all:?}");
+            assert!(all.is_sorted() && all.iter().all(|(at, len)| at + len <= size));
+        }
+    }
+
+    #[test]
+    fn times_come_back() {
+        let nanoseconds = [0, 1, 999_999_999, 1_000_000_000, 1_234_567_890_123_456_789];
+        for nanoseconds in nanoseconds.map(Duration::from_nanos) {
+            for time in [SystemTime::UNIX_EPOCH + nanoseconds, SystemTime::UNIX_EPOCH - nanoseconds] {
+                let (seconds, nanoseconds) = since_1970(time);
+                let stamp = Stamp { size: 0, seconds, nanoseconds, samples: 0 };
+                assert_eq!(stamp.modified(), time);
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Which backend is the faster one for an input: `--device auto`.
+//!
+//! A device has to be set up, which takes as long as the CPU takes for gigabytes; then it is faster, if it is fed fast enough.
+//! That only plain files can do. What must be decompressed, or comes through a pipe, comes slower than the CPU answers.
+
+use std::fmt;
+
+// The figures are of docs/performance.md.
+/// Seconds to set a device up, and to be done with it. Seen on an H200's host: 0.23 for driver and context, 0.04 more for
+/// memory, some of it page-locked, and 0.1 at the process's end.
+const DEVICE_SETUP: f64 = 0.37;
+/// Bytes a second from the page cache through a device. Seen on an H200: 38e9 for counts, 33e9 for matches; before, 43e9
+/// and 38e9.
+const DEVICE_RATE: f64 = 38e9;
+/// Bytes a second from the page cache through one core. Seen: 5.4e9 to 6.4e9 on two.
+const CORE_RATE: f64 = 2.9e9;
+/// Bytes a second from the page cache through all cores, however many. Seen on 16 when one took 2.1e9, and not since.
+const CPU_RATE: f64 = 34e9;
+
+/// What is answered by, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// The CPU: there are fewer bytes of plain files than the number that makes a device worth it.
+    Cpu { bytes: u64, least: u64 },
+    /// A device.
+    Device { bytes: u64, least: u64 },
+}
+
+/// From how many bytes of plain files on a device is faster than so many cores.
+fn least_bytes(cores: usize) -> u64 {
+    let cpu_rate = (cores as f64 * CORE_RATE).min(CPU_RATE);
+    // bytes / cpu_rate = DEVICE_SETUP + bytes / DEVICE_RATE
+    (DEVICE_SETUP / (1.0 / cpu_rate - 1.0 / DEVICE_RATE)) as u64
+}
+
+/// What should answer inputs that have so many bytes of plain files, if there is a device.
+pub(crate) fn choose(bytes: u64, cores: usize) -> Choice {
+    let least = least_bytes(cores);
+    if bytes < least { Choice::Cpu { bytes, least } } else { Choice::Device { bytes, least } }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, least, side) = match self {
+            Self::Cpu { bytes, least } => (*bytes, *least, "below"),
+            Self::Device { bytes, least } => (*bytes, *least, "not below"),
+        };
+        if bytes == 0 {
+            return f.write_str("no plain file to feed a device fast enough");
+        }
+        let (bytes, least) = (bytes as f64 / 1e6, least as f64 / 1e6);
+        write!(f, "{bytes:.0} MB of plain files are {side} {least:.0} MB")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_for_large_files() {
+        for cores in [1, 2, 16, 1000] {
+            let least = least_bytes(cores);
+            assert!(matches!(choose(0, cores), Choice::Cpu { .. }));
+            assert!(matches!(choose(least - 1, cores), Choice::Cpu { .. }));
+            assert!(matches!(choose(least, cores), Choice::Device { .. }));
+            assert!(matches!(choose(u64::MAX, cores), Choice::Device { .. }));
+            // At the edge, both take the same time.
+            let cpu = least as f64 / (cores as f64 * CORE_RATE).min(CPU_RATE);
+            let device = DEVICE_SETUP + least as f64 / DEVICE_RATE;
+            assert!((cpu - device).abs() < 1e-6, "{cores} cores: {cpu} s, {device} s");
+        }
+        assert!(least_bytes(2) < least_bytes(4));
+        assert_eq!(least_bytes(16), least_bytes(17));
+    }
+
+    #[test]
+    fn the_reason_is_said() {
+        let said = choose(420_000_000, 2).to_string();
+        assert!(said.starts_with("420 MB of plain files are below "), "{said}");
+        assert!(choose(1 << 40, 2).to_string().contains(" are not below "));
+        assert_eq!(choose(0, 2).to_string(), "no plain file to feed a device fast enough");
+    }
+}

@@ -1,0 +1,4 @@
+//! TODO
+
+pub mod ask;
+pub mod build;

@@ -1,0 +1,426 @@
+//! Building: from lines and tables to columns with bitmaps.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | `ndjson` | how do the lines of a file become columns, in one pass? |
+//! | `table` | and the rows of Arrow's and Parquet's tables? |
+//! | `matches` | and what subscriptions find in documents? |
+//! | `bitmaps` | how do bins of rows become bitmaps of bins? |
+//! | `maker` | and on a device? |
+//! | `values` | and what is stored of the values of each? |
+//!
+//! ```
+//! use warpath::bitmap::build::{ColumnSpec, build_column};
+//! use warpath::bitmap::value::ColumnValues;
+//!
+//! # fn main() -> Result<(), warpath::Error> {
+//! let values = ColumnValues::ints(vec![7, 3, 7, 9]);
+//! let built = build_column("n", "n", values, &"distinct".parse()?)?;
+//! let rows: Vec<u64> = built.bitmaps[1].as_wah().ones().collect();
+//! assert_eq!(rows, [0, 2]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod matches;
+mod ndjson;
+#[cfg(feature = "arrow")]
+mod table;
+mod values;
+
+use std::fs::File;
+use std::path::Path;
+
+use warpath_store::bitmap::bins::{cut, BinSpec};
+use warpath_store::bitmap::bins::texts::Dictionary;
+use warpath_store::bitmap::bins::sorted::{sort_keys, Sorted, Value};
+use warpath_store::bitmap::built::{Built, BuiltColumn};
+use warpath_store::bitmap::column::{Bin, Column, Holds, Kind};
+use warpath_core::pool;
+use warpath_store::bitmap::value::{ColumnValues, Data};
+use warpath_store::bitmap::value::raw::{finish, Raw};
+use warpath_lang::expr::ast::State;
+use warpath_core::wah::WahBuf;
+use crate::engine::Engine;
+use warpath_core::error::{Error, IndexError, InputError, RecordError};
+use crate::input::PlainFile;
+use warpath_core::stamp::Stamp;
+
+use warpath_store::bitmap::bitmaps::BinNumbers;
+pub use warpath_store::bitmap::bitmaps::{bitmaps_of, BinNumber};
+pub use warpath_backend::bitmap::maker::{BitmapMaker, Made};
+pub use matches::{DocumentsLeftOut, build_matches};
+pub use ndjson::{build_ndjson, build_ndjson_by};
+#[cfg(feature = "arrow")]
+pub use table::{build_arrow, build_arrow_by};
+#[cfg(feature = "arrow-ipc")]
+pub use table::{build_table, build_table_by};
+
+/// What makes the bitmaps of a file that is to be indexed: the device by which the engine answers, or the CPU. An engine that chooses
+/// ([`DeviceChoice::Auto`](crate::DeviceChoice::Auto)) chooses as for a query of the file, and for a table the CPU.
+///
+/// # Errors
+/// [`Error::Input`] for a file that cannot be read; [`Error::Device`] where a device is to be opened and cannot be.
+pub fn bitmap_maker(engine: &Engine, path: &Path) -> Result<BitmapMaker, Error> {
+    match Opened::new(path)?.table()? {
+        None => engine.bitmap_maker_for(path),
+        Some(_) => engine.bitmap_maker(),
+    }
+}
+
+/// A column that is to be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSpec {
+    /// The name that expressions use.
+    pub name: String,
+    /// Where its values are: a singular JSONPath of each record, or the name of a column of a table.
+    pub source: String,
+    /// Of which kind its values are; if it is not said, what [`value`](super::value) says.
+    pub kind: Option<Kind>,
+    /// How it is cut into bins.
+    pub bins: BinSpec,
+}
+
+impl ColumnSpec {
+    /// A column of whatever kind its values are, cut by [`BinSpec::Auto`].
+    #[must_use]
+    pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
+        Self { name: name.into(), source: source.into(), kind: None, bins: BinSpec::Auto }
+    }
+
+    /// The same, of a kind.
+    #[must_use]
+    pub fn with_kind(self, kind: Kind) -> Self {
+        Self { kind: Some(kind), ..self }
+    }
+
+    /// The same, cut so.
+    #[must_use]
+    pub fn with_bins(self, bins: BinSpec) -> Self {
+        Self { bins, ..self }
+    }
+}
+
+/// The malformed records that were left out, as [`OnError::Skip`](crate::OnError::Skip) has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// How many.
+    pub count: u64,
+    /// The first one.
+    pub first: Option<RecordError>,
+}
+
+/// Builds columns of a file, which its first bytes tell to be a table, of Parquet, or of Arrow's as a file or a stream; any other is lines of
+/// JSON, plain or compressed.
+///
+/// Bitmaps are made by what suits the engine and the file ([`bitmap_maker`]).
+///
+/// # Errors
+/// As for [`build_ndjson`] and for `build_table`; [`Error::Usage`] for a table that this build of Warpath does not read.
+pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
+    build_by(&mut bitmap_maker(engine, path)?, engine, path, specs)
+}
+
+/// The same, with bitmaps by a maker.
+///
+/// # Errors
+/// As for [`build`]; [`Error::Device`] where the maker's device fails, or has no room.
+pub fn build_by(
+    maker: &mut BitmapMaker,
+    engine: &Engine,
+    path: &Path,
+    specs: &[ColumnSpec],
+) -> Result<(Built, LeftOut), Error> {
+    let opened = Opened::new(path)?;
+    match opened.table()? {
+        None => build_ndjson_by(maker, engine, path, specs),
+        #[cfg(feature = "arrow-ipc")]
+        Some(_) => Ok((build_table_by(maker, path, specs)?, LeftOut::default())),
+        #[cfg(not(feature = "arrow-ipc"))]
+        Some(table) => Err(Error::Usage(format!(
+            "{}: is {table}, which this build of Warpath does not read",
+            opened.name
+        ))),
+    }
+}
+
+/// What a table is stored as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TableForm {
+    Parquet,
+    ArrowFile,
+    ArrowStream,
+}
+
+impl std::fmt::Display for TableForm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Parquet => "a Parquet file",
+            Self::ArrowFile => "an Arrow file",
+            Self::ArrowStream => "an Arrow stream",
+        })
+    }
+}
+
+/// A regular file, open, as it was when it was opened.
+struct Opened {
+    name: String,
+    file: File,
+    stamp: Stamp,
+    /// Its first bytes.
+    head: Vec<u8>,
+}
+
+impl Opened {
+    fn new(path: &Path) -> Result<Self, Error> {
+        let name = path.display().to_string();
+        let failed = |source| InputError::Io { name: name.clone(), source };
+        let metadata = path.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(InputError::Directory(path.to_owned()).into());
+        }
+        if !metadata.is_file() {
+            return Err(IndexError::NotPlain { input: name, why: "is no regular file" }.into());
+        }
+        let file = File::open(path).map_err(failed)?;
+        let stamp = Stamp::of(&file).map_err(failed)?;
+        let mut head = vec![0; stamp.size().min(8) as usize];
+        warpath_core::file::read_exact_at(&file, &mut head, 0).map_err(failed)?;
+        Ok(Self { name, file, stamp, head })
+    }
+
+    /// Bytes of its text, if any part of that can be read: it is a plain file, or a packed one.
+    fn text_bytes(&self) -> Result<Option<u64>, Error> {
+        let file =
+            self.file.try_clone().map_err(|source| InputError::Io { name: self.name.clone(), source })?;
+        Ok(PlainFile::of(file, &self.name)?.map(|file| file.len()))
+    }
+
+    /// As what it holds a table, if it does.
+    fn table(&self) -> Result<Option<TableForm>, Error> {
+        Ok(match &self.head[..] {
+            [b'P', b'A', b'R', b'1', ..] => Some(TableForm::Parquet),
+            [b'P', b'A', b'R', b'E', ..] => {
+                return Err(Error::Usage(format!("{}: is an encrypted Parquet file", self.name)));
+            }
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(TableForm::ArrowFile),
+            [0xff, 0xff, 0xff, 0xff, ..] => Some(TableForm::ArrowStream),
+            _ => None,
+        })
+    }
+
+    /// Its stamp, if it is as it was.
+    fn settled(&self) -> Result<Stamp, Error> {
+        let now =
+            Stamp::of(&self.file).map_err(|source| InputError::Io { name: self.name.clone(), source })?;
+        if now == self.stamp {
+            Ok(now)
+        } else {
+            Err(IndexError::Unsettled { input: self.name.clone() }.into())
+        }
+    }
+}
+
+/// Refuses columns that no expression could tell apart, and none at all.
+fn check_names(specs: &[ColumnSpec]) -> Result<(), Error> {
+    if specs.is_empty() {
+        return Err(Error::Usage("a bitmap index has at least one column".into()));
+    }
+    for (at, ColumnSpec { name, source, .. }) in specs.iter().enumerate() {
+        if name.is_empty() {
+            return Err(Error::Usage(format!("the column of `{source}` has no name")));
+        }
+        if specs[..at].iter().any(|other| other.name == *name) {
+            return Err(Error::Usage(format!("two columns have the name `{name}`")));
+        }
+    }
+    Ok(())
+}
+
+/// Builds each column of its parts, one after the other: each takes all cores, and memory of its own.
+fn build_parts(
+    maker: &mut BitmapMaker,
+    specs: &[ColumnSpec],
+    sources: Vec<String>,
+    without: &[Kind],
+    parts: Vec<Vec<Raw>>,
+) -> Result<Vec<BuiltColumn>, Error> {
+    let mut columns: Vec<Vec<Raw>> = specs.iter().map(|_| Vec::with_capacity(parts.len())).collect();
+    for part in parts {
+        columns.iter_mut().zip(part).for_each(|(column, raw)| column.push(raw));
+    }
+    let all = specs.iter().zip(sources).zip(without).zip(columns);
+    all.map(|(((spec, source), without), raw)| {
+        build_column_by(maker, &spec.name, &source, finish(raw, spec.kind, *without), &spec.bins)
+    })
+    .collect()
+}
+
+/// Cuts values into bins, and makes the bitmap of each.
+///
+/// Work is shared by as many threads as there are cores. What is stored of the values is what bins do not tell: how far each is from the least of its bin.
+///
+/// # Errors
+/// [`Error::Usage`] where the values cannot be cut so.
+pub fn build_column(
+    name: &str,
+    source: &str,
+    values: ColumnValues,
+    spec: &BinSpec,
+) -> Result<BuiltColumn, Error> {
+    build_column_by(&mut BitmapMaker::cpu(), name, source, values, spec)
+}
+
+/// The same, with bitmaps by a maker.
+///
+/// # Errors
+/// As for [`build_column`]; [`Error::Device`] where the maker's device fails, or has no room.
+pub fn build_column_by(
+    maker: &mut BitmapMaker,
+    name: &str,
+    source: &str,
+    values: ColumnValues,
+    spec: &BinSpec,
+) -> Result<BuiltColumn, Error> {
+    let (kind, (states, data)) = (values.kind(), values.into_parts());
+    let failed = |what| Error::Usage(format!("column `{name}`: {what}"));
+    let keyed = |runs| {
+        let sorted = Sorted::of_keys(kind, runs);
+        cut(&sorted, spec).map(|cut| (sorted, cut)).map_err(failed)
+    };
+    let made = match &data {
+        Data::Int(values) | Data::Time(values) => {
+            let (sorted, (starts, spec)) = keyed(sort_keys(values, &states))?;
+            Numbered::by_keys(&sorted, &starts, spec, values, &states)
+        }
+        Data::Float(values) => {
+            let (sorted, (starts, spec)) = keyed(sort_keys(values, &states))?;
+            Numbered::by_keys(&sorted, &starts, spec, values, &states)
+        }
+        Data::Bool(values) => {
+            let (sorted, (starts, spec)) = keyed(sort_keys(values, &states))?;
+            Numbered::by_keys(&sorted, &starts, spec, values, &states)
+        }
+        Data::Text { offsets, bytes } => {
+            let (dictionary, runs) = Dictionary::of(&states, offsets, bytes);
+            let sorted = Sorted::of_texts(runs);
+            let (starts, spec) = cut(&sorted, spec).map_err(failed)?;
+            let bins = dictionary.cut(&sorted.texts_at(&starts));
+            Numbered::of(&sorted, &starts, spec, &states, |row| bins.get(row))
+        }
+    };
+    let Numbered { bins, numbers, spec } = made;
+    let bitmaps = maker.make(&numbers, bins.len())?;
+    let values = values::of_bins(&bins, &numbers, &data);
+    let (name, source) = (name.to_owned(), source.to_owned());
+    Ok(BuiltColumn {
+        column: Column { name, source, kind, binning: spec.to_string(), bins },
+        bitmaps,
+        values,
+    })
+}
+
+/// The bins of a column, and the number of the one that each row is in.
+struct Numbered {
+    bins: Vec<Bin>,
+    numbers: BinNumbers,
+    /// As what it was cut.
+    spec: BinSpec,
+}
+
+impl Numbered {
+    fn by_keys<T: Value>(
+        sorted: &Sorted<'_>,
+        starts: &[usize],
+        spec: BinSpec,
+        values: &[T],
+        states: &[State],
+    ) -> Self {
+        let starts_at = sorted.keys_at(starts);
+        Self::of(sorted, starts, spec, states, |row| {
+            let key = values[row].key();
+            (starts_at.partition_point(|start| *start <= key) as u32).saturating_sub(1)
+        })
+    }
+
+    /// `bin_of` is asked of rows that have a value.
+    fn of(
+        sorted: &Sorted<'_>,
+        starts: &[usize],
+        spec: BinSpec,
+        states: &[State],
+        bin_of: impl Fn(usize) -> u32 + Sync,
+    ) -> Self {
+        let ends = starts.iter().skip(1).copied().chain([sorted.len()]);
+        let mut bins: Vec<Bin> = starts
+            .iter()
+            .zip(ends)
+            .map(|(&start, end)| Bin {
+                holds: Holds::Values { least: sorted.scalar(start), greatest: sorted.scalar(end - 1) },
+                rows: sorted.before(end) - sorted.before(start),
+            })
+            .collect();
+        // What has no value, in the order of bins.
+        let others = [
+            (State::Missing, Holds::Missing),
+            (State::Null, Holds::Null),
+            (State::Other, Holds::Other),
+            (State::NaN, Holds::NaN),
+        ];
+        let counts = count_states(states);
+        let mut numbers = [0_u32; STATES];
+        for (state, holds) in others {
+            let rows = counts[state as usize];
+            if rows > 0 {
+                numbers[state as usize] = bins.len() as u32;
+                bins.push(Bin { holds, rows });
+            }
+        }
+        let number = |row: usize| match states[row] {
+            State::Value => bin_of(row),
+            state => numbers[state as usize],
+        };
+        let numbers = match bins.len() {
+            0..=0x100 => BinNumbers::U8(fill(states.len(), |row| number(row) as u8)),
+            0x101..=0x1_0000 => BinNumbers::U16(fill(states.len(), |row| number(row) as u16)),
+            _ => BinNumbers::U32(fill(states.len(), number)),
+        };
+        Self { bins, numbers, spec }
+    }
+}
+
+/// States that there are.
+const STATES: usize = State::NaN as usize + 1;
+
+/// How many rows have each state.
+fn count_states(states: &[State]) -> [u64; STATES] {
+    let count = |range: std::ops::Range<usize>| {
+        let mut counts = [0_u64; STATES];
+        states[range].iter().for_each(|state| counts[*state as usize] += 1);
+        counts
+    };
+    let mut sum = [0; STATES];
+    for counts in pool::map(pool::ranges(states.len(), 1), count) {
+        sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    sum
+}
+
+/// Something for each row.
+fn fill<T: Copy + Default + Send>(rows: usize, of: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let mut all = vec![T::default(); rows];
+    let step = pool::range_rows(rows, 1);
+    pool::map(all.chunks_mut(step).enumerate().collect(), |(at, room)| {
+        for (row, place) in (at * step..).zip(room) {
+            *place = of(row);
+        }
+    });
+    all
+}
+
+/// Which of so many rows are records, where not all are.
+fn records_of(rows: u64, no_records: impl IntoIterator<Item = u64>) -> Option<WahBuf> {
+    let mut others = no_records.into_iter().peekable();
+    others.peek()?;
+    Some(WahBuf::not(WahBuf::from_ones(others, rows).as_wah()))
+}

@@ -1,0 +1,289 @@
+//! Index files: the index of a plain file, or a packed one, made once and read in place of being made. docs/index-file.md has the format.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | `layout` | what stands where in the file? |
+//! | `build` | how is one written? |
+//! | `store` | how are partitions answered by it? |
+//! | `sparse` | and if most of their text need not be read? |
+
+mod build;
+mod layout;
+mod sparse;
+mod store;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use warpath_shared::units::Level;
+
+use warpath_backend::cpu::kept::HostIndex;
+use crate::engine::{Chosen, Engine};
+use warpath_core::error::{Error, IndexError};
+use crate::input::{PlainFile, Source};
+use warpath_core::file::read_exact_at;
+use warpath_lang::program::Program;
+use warpath_core::stamp::{hash, Stamp};
+use crate::stream::Store;
+
+use layout::{Entry, HEADER_BYTES, Header, Section};
+use store::FileStore;
+
+pub use layout::VERSION;
+
+/// Levels of an index file, where nothing else is asked for: a path reads a level for each of its segments,
+/// those in its filters included; and deep bitmaps are mostly zeros, which are not stored.
+pub const DEFAULT_LEVELS: Level = 8;
+
+/// An index file that is open. Its header and its table have been checked; what they point at is checked when it is read. Cheap to
+/// clone.
+#[derive(Clone, Debug)]
+pub struct IndexFile(Arc<Opened>);
+
+#[derive(Debug)]
+struct Opened {
+    name: String,
+    file: File,
+    header: Header,
+    table: Vec<Entry>,
+}
+
+/// What an index file says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexInfo {
+    /// The version of its format.
+    pub version: u32,
+    /// Bytes of the input that it was made of, as it stands: packed, if it is.
+    pub input_bytes: u64,
+    /// Bytes of its text: as many, or, if it is packed, those that were packed. 0 where it has no line.
+    pub text_bytes: u64,
+    /// When that was last written to.
+    pub input_modified: SystemTime,
+    /// Lines, blank ones too.
+    pub lines: u64,
+    /// Malformed records.
+    pub faulty: u64,
+    /// Partitions that have lines.
+    pub partitions: u64,
+    /// Bytes of text of the longest one.
+    pub longest_partition: u64,
+    /// Bytes of the index file.
+    pub bytes: u64,
+    /// Bytes of line starts among them.
+    pub line_start_bytes: u64,
+    /// Level by level, bytes of the bitmap.
+    pub level_bytes: Vec<u64>,
+}
+
+/// An index file whose input has been found to be what it was.
+#[derive(Debug)]
+pub(crate) struct CheckedIndex {
+    index: IndexFile,
+    input: Arc<PlainFile>,
+    input_name: Arc<str>,
+}
+
+impl Opened {
+    fn failed(&self, source: io::Error) -> Error {
+        IndexError::Io { name: self.name.clone(), source }.into()
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> Error {
+        IndexError::Damaged { name: self.name.clone(), what: what.into() }.into()
+    }
+
+    /// Reads the index of a partition, with as many levels as are asked for. `bytes` is scratch.
+    fn read(
+        &self,
+        number: usize,
+        levels: Level,
+        bytes: &mut Vec<u8>,
+        to: &mut HostIndex,
+    ) -> Result<(), Error> {
+        let entry = &self.table[number];
+        let sections = &entry.sections[..2 + levels as usize];
+        bytes.clear();
+        bytes.resize(sections.iter().map(|section| section.len as usize).sum(), 0);
+        read_exact_at(&self.file, bytes, entry.place).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.damaged("it ends early"),
+            _ => self.failed(error),
+        })?;
+        let said = |what: &str| self.damaged(format!("partition {number}: {what}"));
+        let mut rest = &bytes[..];
+        to.levels.clear();
+        for (at, Section { len, checksum }) in sections.iter().enumerate() {
+            let (section, behind) = rest.split_at(*len as usize);
+            rest = behind;
+            if hash(section) != *checksum {
+                return Err(said(&format!("{} are not as they were written", layout::name(at))));
+            }
+            let decoded = match at {
+                0 => layout::decode_line_starts(section, entry, &mut to.line_starts),
+                1 => layout::decode_faults(section, entry, &mut to.faults),
+                _ => layout::decode_level(section, entry, &mut to.levels),
+            };
+            decoded.map_err(said)?;
+        }
+        Ok(())
+    }
+}
+
+impl IndexFile {
+    /// Makes the index file of a plain file, or a packed one, with so many levels, and opens it. It is written beside `output` and renamed when all of
+    /// it is there.
+    ///
+    /// # Errors
+    /// Those of the input, but for malformed records; [`Error::Index`] where the output cannot be written, or the input is
+    /// compressed, is no file, or has changed meanwhile.
+    pub fn build(
+        engine: &Engine,
+        input: impl AsRef<Path>,
+        output: impl AsRef<Path>,
+        levels: Level,
+    ) -> Result<Self, Error> {
+        build::build(engine, input.as_ref(), output.as_ref(), levels)?;
+        Self::open(output)
+    }
+
+    /// Opens an index file, and checks its header and its table.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if it cannot be read, is no index, is damaged, or is of another version.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let name = path.as_ref().display().to_string();
+        let failed = |source| IndexError::Io { name: name.clone(), source };
+        let damaged = |what: &str| IndexError::Damaged { name: name.clone(), what: what.to_owned() };
+        if path.as_ref().metadata().map_err(failed)?.is_dir() {
+            return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)).into());
+        }
+        let file = File::open(path.as_ref()).map_err(failed)?;
+        let len = file.metadata().map_err(failed)?.len();
+        let mut head = [0; HEADER_BYTES];
+        let there = HEADER_BYTES.min(usize::try_from(len).unwrap_or(HEADER_BYTES));
+        read_exact_at(&file, &mut head[..there], 0).map_err(failed)?;
+        if !layout::is_index(&head[..there]) {
+            return Err(IndexError::NotAnIndex { name }.into());
+        }
+        if there < HEADER_BYTES {
+            return Err(damaged("it ends in its header").into());
+        }
+        // Another version may have another header: its checksum is nothing to go by.
+        let found = layout::version(&head);
+        if found != VERSION {
+            return Err(IndexError::Version { name, found, known: VERSION }.into());
+        }
+        let header = Header::decode(&head).map_err(damaged)?;
+        if len != header.file_bytes {
+            return Err(damaged(&format!("it has {len} bytes in place of {}", header.file_bytes)).into());
+        }
+        let table_bytes = header.table_bytes().ok_or_else(|| damaged("its table has an impossible size"))?;
+        if len.checked_sub(header.table_place) != Some(table_bytes) {
+            return Err(damaged("its table is not where it should be").into());
+        }
+        let mut table = vec![0; usize::try_from(table_bytes).map_err(|_| damaged("its table is too large"))?];
+        read_exact_at(&file, &mut table, header.table_place).map_err(failed)?;
+        if hash(&table) != header.table_checksum {
+            return Err(damaged("its table is not as it was written").into());
+        }
+        let table = header.decode_table(&table).map_err(damaged)?;
+        Ok(Self(Arc::new(Opened { name, file, header, table })))
+    }
+
+    /// How many levels it has: programs that read more are refused.
+    #[must_use]
+    pub fn levels(&self) -> Level {
+        self.0.header.levels
+    }
+
+    /// Where its last partition ends in the text; `None` where it has none.
+    fn text_bytes(&self) -> Option<u64> {
+        self.0.table.last().map(Entry::end)
+    }
+
+    /// What it says of itself.
+    #[must_use]
+    pub fn info(&self) -> IndexInfo {
+        let Opened { header, table, .. } = &*self.0;
+        let total = |section: usize| table.iter().map(|entry| entry.sections[section].len).sum();
+        IndexInfo {
+            version: VERSION,
+            input_bytes: header.stamp.size,
+            text_bytes: self.text_bytes().unwrap_or(0),
+            input_modified: header.stamp.modified(),
+            lines: header.lines,
+            faulty: header.faulty,
+            partitions: table.len() as u64,
+            longest_partition: table.iter().map(|entry| u64::from(entry.len)).max().unwrap_or(0),
+            bytes: header.file_bytes,
+            line_start_bytes: total(0),
+            level_bytes: (0..header.levels as usize).map(|level| total(2 + level)).collect(),
+        }
+    }
+
+    /// Reads all of it, and checks every byte.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where something is not as it was written.
+    pub fn verify(&self) -> Result<(), Error> {
+        let (mut bytes, mut index) = (Vec::new(), HostIndex::default());
+        (0..self.0.table.len()).try_for_each(|at| self.0.read(at, self.levels(), &mut bytes, &mut index))
+    }
+
+    /// Checks that an input is the one that the index was made of, as it was.
+    pub(crate) fn check(&self, sources: &[Source], verify: bool) -> Result<CheckedIndex, Error> {
+        let [Source::File(path)] = sources else {
+            return Err(Error::Usage(
+                "an index file is for one file, plain or packed, and not for a pipe".into(),
+            ));
+        };
+        let name = path.display().to_string();
+        let failed = |source| warpath_core::error::InputError::Io { name: name.clone(), source };
+        if path.metadata().map_err(failed)?.is_dir() {
+            return Err(warpath_core::error::InputError::Directory(path.clone()).into());
+        }
+        let file = File::open(path).map_err(failed)?;
+        let other =
+            |what: String| IndexError::OtherInput { name: self.0.name.clone(), input: name.clone(), what };
+        let stamp = Stamp::of(&file).map_err(failed)?;
+        if let Some(what) = stamp.differs_from(&self.0.header.stamp) {
+            return Err(other(what).into());
+        }
+        let Some(file) = PlainFile::of(file, &name)? else {
+            return Err(other("it is compressed".into()).into());
+        };
+        let (indexed, len) = (self.text_bytes().unwrap_or(file.len().min(3)), file.len());
+        if indexed != len {
+            return Err(other(format!("it has {len} bytes of text in place of {indexed}")).into());
+        }
+        if verify && let Some(entry) = store::first_changed(&file, &self.0.table)? {
+            return Err(other(format!("bytes {}..{} have changed", entry.offset, entry.end())).into());
+        }
+        Ok(CheckedIndex { index: self.clone(), input: Arc::new(file), input_name: name.into() })
+    }
+}
+
+impl CheckedIndex {
+    /// What answers a program by this index, where the backend reads one; and what is to be said of it.
+    pub fn use_for(
+        &self,
+        chosen: &Chosen,
+        program: &Program,
+    ) -> Result<(Option<Arc<dyn Store>>, String), Error> {
+        let (kept, needed) = (self.index.levels(), program.levels());
+        if needed > kept {
+            return Err(IndexError::TooFewLevels { kept, needed }.into());
+        }
+        let name = &self.index.0.name;
+        if !chosen.backend.uses_index_files() {
+            return Ok((
+                None,
+                format!("{name}: checked; the device makes bitmaps faster than it would be sent them"),
+            ));
+        }
+        let read = format!("{name}: line starts and {needed} of {kept} levels read");
+        Ok((Some(Arc::new(FileStore::new(self, chosen))), read))
+    }
+}

@@ -1,0 +1,98 @@
+//! Making index files.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+use warpath_shared::units::Level;
+
+use super::layout::{self, Entry, HEADER_BYTES, Header};
+use warpath_backend::cpu::kept::HostIndex;
+use crate::engine::Engine;
+use warpath_core::error::{Error, IndexError, InputError};
+use crate::input::{PlainFile, Source, Text};
+use warpath_core::stamp::{hash, Stamp};
+use crate::stream::{each_part, Origin};
+use warpath_core::temporary::Temporary;
+
+/// A regular file, open.
+fn open(input: &Path) -> Result<File, Error> {
+    let name = input.display().to_string();
+    let failed = |source| InputError::Io { name: name.clone(), source };
+    let metadata = input.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(InputError::Directory(input.to_owned()).into());
+    }
+    if !metadata.is_file() {
+        return Err(IndexError::NotPlain { input: name, why: "is no regular file" }.into());
+    }
+    Ok(File::open(input).map_err(failed)?)
+}
+
+/// Bytes of the text of a file of which any part can be read.
+fn text_bytes(file: &File, input: &Path) -> Result<u64, Error> {
+    let name = input.display().to_string();
+    let file = file.try_clone().map_err(|source| InputError::Io { name: name.clone(), source })?;
+    match PlainFile::of(file, &name)? {
+        Some(file) => Ok(file.len()),
+        None => Err(IndexError::NotPlain { input: name, why: "is compressed" }.into()),
+    }
+}
+
+/// Makes the index file of an input.
+pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level) -> Result<(), Error> {
+    engine.wants_lines("an index file is")?;
+    let file = open(input)?;
+    let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
+    let failed = |source| Error::from(IndexError::Io { name: output.display().to_string(), source });
+    if let (Ok(from), Ok(to)) = (input.canonicalize(), output.canonicalize())
+        && from == to
+    {
+        return Err(Error::Usage(format!("{}: is the input, and the output too", input.display())));
+    }
+    let before = Stamp::of(&file).map_err(input_failed)?;
+    let len = text_bytes(&file, input)?;
+    let sources = vec![Source::File(input.to_owned())];
+    let chosen = engine.choose_to_store(&sources)?;
+    let make = |_, _: &Origin, text: &Text| {
+        let index = if chosen.backend.uses_index_files() {
+            HostIndex::build(text.bytes(), levels)
+        } else {
+            HostIndex::from(chosen.backend.index(text.bytes(), levels)?)
+        };
+        layout::encode(text.bytes(), text.offset(), &index, levels).map_err(Error::Internal)
+    };
+    let (temporary, mut out) = Temporary::beside(output).map_err(failed)?;
+    out.write_all(&[0; HEADER_BYTES]).map_err(failed)?;
+    let mut place = HEADER_BYTES as u64;
+    let mut table: Vec<Entry> = Vec::new();
+    each_part(sources, &chosen, &make, &mut |(bytes, mut entry): (Vec<u8>, Entry)| {
+        out.write_all(&bytes).map_err(failed)?;
+        entry.place = place;
+        place += bytes.len() as u64;
+        let lines = entry.lines.into();
+        table.push(entry);
+        Ok(lines)
+    })?;
+    // What was indexed is what is there: a last line that has become longer meanwhile was read to its end. Nothing but a byte
+    // order mark has no partition.
+    let read = table.last().map_or(len.min(3), Entry::end);
+    if Stamp::of(&file).map_err(input_failed)? != before || read != len {
+        return Err(IndexError::Unsettled { input: input.display().to_string() }.into());
+    }
+    let bytes = layout::encode_table(&table);
+    out.write_all(&bytes).map_err(failed)?;
+    let header = Header {
+        levels,
+        stamp: before,
+        partitions: u32::try_from(table.len())
+            .map_err(|_| Error::Usage("there are more partitions than 2³²; make them larger".into()))?,
+        lines: table.iter().map(|entry| u64::from(entry.lines)).sum(),
+        faulty: table.iter().map(|entry| u64::from(entry.faults)).sum(),
+        table_place: place,
+        file_bytes: place + bytes.len() as u64,
+        table_checksum: hash(&bytes),
+    };
+    let written = out.seek(SeekFrom::Start(0)).and_then(|_| out.write_all(&header.encode()));
+    written.and_then(|()| temporary.rename()).map_err(failed)
+}

@@ -1,0 +1,145 @@
+//! Partitions that are answered by an index file, on the CPU.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use super::layout::Entry;
+use super::sparse::{self, Sparse};
+use super::{CheckedIndex, IndexFile};
+use warpath_backend::answer::Want;
+use warpath_core::pool::cores;
+use warpath_backend::backend::{Backend, Kept};
+use warpath_backend::cpu::Cpu;
+use warpath_backend::cpu::kept::{finish, HostIndex};
+use crate::engine::Chosen;
+use warpath_core::error::{Error, InputError};
+use crate::input::{Buffers, PlainFile, Text};
+use warpath_lang::program::Program;
+use warpath_core::stamp::hash;
+use crate::stream::{Origin, Store, Stored};
+use warpath_backend::strict::Checked;
+
+/// An index file with its input.
+pub(super) struct FileStore {
+    index: IndexFile,
+    input: Arc<PlainFile>,
+    origin: Origin,
+    buffers: Arc<Buffers>,
+    /// Whether the text is checked, and not only its index.
+    strict: bool,
+    /// What nobody uses at the moment.
+    scratch: Mutex<Vec<Scratch>>,
+}
+
+/// What a partition's index is read into.
+#[derive(Default)]
+struct Scratch {
+    bytes: Vec<u8>,
+    index: HostIndex,
+}
+
+impl FileStore {
+    pub fn new(checked: &CheckedIndex, chosen: &Chosen) -> Self {
+        let CheckedIndex { index, input, input_name } = checked;
+        let origin = Origin { name: input_name.clone(), input: 1 };
+        let (index, input, buffers) = (index.clone(), input.clone(), chosen.buffers.clone());
+        Self { index, input, origin, buffers, strict: chosen.strict, scratch: Mutex::default() }
+    }
+
+    fn scratch(&self) -> Scratch {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, scratch: Scratch) {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+    }
+}
+
+impl Store for FileStore {
+    fn origin(&self, number: usize) -> Option<Origin> {
+        self.index.0.table.get(number).map(|_| self.origin.clone())
+    }
+
+    fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error> {
+        let since = Instant::now();
+        let entry = &self.index.0.table[number];
+        let mut scratch = self.scratch();
+        self.index.0.read(number, program.levels(), &mut scratch.bytes, &mut scratch.index)?;
+        let len = entry.len as usize;
+        let mut buffer = self.buffers.take(len)?;
+        let text = &mut buffer[..len];
+        // Whoever is given the text may look at all of it.
+        let mut is_given = want.matches || want.records || !scratch.index.faults.is_empty();
+        let (answer, reading);
+        if self.strict || is_given || program.needs_trees() || !sparse::pays(entry) {
+            self.input.read_exact(text, entry.offset)?;
+            reading = since.elapsed();
+            let checked = if self.strict { Checked::of(text) } else { Checked::default() };
+            if checked.first_fault().is_some() {
+                // Of a text with blank lines there is no index.
+                answer = checked.answer(text, program, want, |text| Cpu.answer(text, program, want))?;
+                is_given = true;
+            } else {
+                answer = scratch.index.answer(text, program, want)?;
+                // Trees may find what the index does not say.
+                is_given |= answer.pieces.iter().any(|piece| !piece.faults.is_empty());
+            }
+        } else {
+            reading = since.elapsed();
+            let doc = Sparse::new(&self.input, entry.offset, text, &scratch.index.levels);
+            let found = scratch.index.find(&doc, program, want);
+            doc.read_matches(&found)?;
+            answer = finish(found, text, program, want)?;
+        }
+        self.give_back(scratch);
+        let mut text = Text::lent(buffer, (0, len), entry.offset);
+        if !is_given {
+            // The next read goes where the bytes are in the cache.
+            text.forget();
+        }
+        Ok(Stored { text, answer, reading, answering: since.elapsed().saturating_sub(reading) })
+    }
+}
+
+/// The first partition whose text has changed.
+pub(super) fn first_changed<'a>(input: &PlainFile, table: &'a [Entry]) -> Result<Option<&'a Entry>, Error> {
+    let next = AtomicUsize::new(0);
+    let first = Mutex::new(usize::MAX);
+    let look = || -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(entry) = table.get(at) else { return Ok(()) };
+            bytes.resize(entry.len as usize, 0);
+            let same = match input.read_exact(&mut bytes, entry.offset) {
+                Ok(()) => hash(&bytes) == entry.text,
+                Err(Error::Input(InputError::Io { source, .. }))
+                    if source.kind() == io::ErrorKind::UnexpectedEof =>
+                {
+                    false
+                }
+                Err(error) => return Err(error),
+            };
+            if !same {
+                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+                *first = at.min(*first);
+                // Those before it are looked at by others.
+                return Ok(());
+            }
+        }
+    };
+    thread::scope(|scope| {
+        // With fewer threads than asked for, or none beside this one, it takes longer.
+        let threads: Vec<_> =
+            (1..cores()).map_while(|_| thread::Builder::new().spawn_scoped(scope, look).ok()).collect();
+        look()?;
+        threads.into_iter().try_for_each(|thread| {
+            let ended = thread.join();
+            ended.unwrap_or_else(|_| Err(Error::Internal("a thread that reads an input ended early".into())))
+        })
+    })?;
+    Ok(table.get(first.into_inner().unwrap_or_else(PoisonError::into_inner)))
+}

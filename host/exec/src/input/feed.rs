@@ -1,0 +1,166 @@
+//! How bytes come: as fast as they are asked for, or when somebody writes them.
+//!
+//! Where opening or reading may wait, a thread of its own does both. So the lines that a slow input has brought are not kept
+//! back until it brings more: they are given out once nothing has come for [`QUIET`], or when the first of them have waited as long as
+//! is wanted. And who waits for more can be told
+//! to stop: only that thread is left behind, and it has nothing but the input.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::source::Decoded;
+use warpath_core::error::InputError;
+
+/// How long nothing must have come before an input counts as slow.
+const QUIET: Duration = Duration::from_millis(2);
+/// How long a line waits for those behind it, if nothing else is asked for.
+pub(crate) const MAX_LATENCY: Duration = Duration::from_millis(100);
+/// How often one who waits for an input looks whether that is still wanted.
+const STOP: Duration = Duration::from_millis(10);
+/// Bytes that are read at once from an input that may wait: more than a pipe holds.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Chunks that may wait for whoever wants them.
+const CHUNKS: usize = 32;
+
+/// Where bytes come from.
+pub(super) enum Feed {
+    /// A file.
+    Direct(Decoded),
+    /// Anything that may wait.
+    Pumped(Pump),
+}
+
+/// What a thread has read: chunks, none of them empty; then an empty one, for the end, or an error.
+pub(super) struct Pump {
+    name: String,
+    chunks: Receiver<Result<Vec<u8>, InputError>>,
+    /// The chunk at hand, and how much of it has been used.
+    chunk: Vec<u8>,
+    used: usize,
+    /// How long a line waits for those behind it.
+    pub latency: Duration,
+}
+
+/// Why a buffer was not filled any further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// It is full.
+    Full,
+    /// The input has ended.
+    Ended,
+    /// Nothing more has come for a while, or what has come should not wait any longer.
+    Quiet,
+    /// Nobody wants more.
+    Stopped,
+}
+
+impl Feed {
+    /// Starts a thread that opens and reads an input.
+    pub fn pumped(
+        name: String,
+        open: impl FnOnce() -> Result<Decoded, InputError> + Send + 'static,
+    ) -> Result<Self, InputError> {
+        let (to_reader, chunks) = sync_channel(CHUNKS);
+        thread::Builder::new()
+            .name("warpath input".into())
+            .spawn(move || pump(open, &to_reader))
+            .map_err(|source| InputError::Io { name: name.clone(), source })?;
+        Ok(Self::Pumped(Pump { name, chunks, chunk: Vec::new(), used: 0, latency: MAX_LATENCY }))
+    }
+
+    /// Reads until `buffer` is full or the input ends; or, once it holds a whole line, until the input is quiet, or what came first has waited
+    /// long enough; or until `stop` is set.
+    pub fn fill(
+        &mut self,
+        buffer: &mut [u8],
+        filled: &mut usize,
+        stop: &AtomicBool,
+    ) -> Result<Filled, InputError> {
+        let mut line = false;
+        let mut since = (*filled > 0).then(Instant::now);
+        while *filled < buffer.len() {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(Filled::Stopped);
+            }
+            let room = &mut buffer[*filled..];
+            let count = match self {
+                Self::Direct(decoded) => decoded.read(room)?,
+                Self::Pumped(pump) => match pump.read(room, line, stop)? {
+                    Ok(count) => count,
+                    Err(reason) => return Ok(reason),
+                },
+            };
+            if count == 0 {
+                return Ok(Filled::Ended);
+            }
+            line = line || matches!(self, Self::Pumped(_)) && memchr::memchr(b'\n', &room[..count]).is_some();
+            *filled += count;
+            if let Self::Pumped(Pump { latency, .. }) = self
+                && since.get_or_insert_with(Instant::now).elapsed() >= *latency
+                && line
+            {
+                return Ok(Filled::Quiet);
+            }
+        }
+        Ok(Filled::Full)
+    }
+}
+
+impl Pump {
+    /// Some bytes; none at the end; or why there are none yet: the caller has a line that should not wait, or is to stop.
+    fn read(
+        &mut self,
+        room: &mut [u8],
+        line: bool,
+        stop: &AtomicBool,
+    ) -> Result<Result<usize, Filled>, InputError> {
+        while self.used == self.chunk.len() {
+            self.chunk = match self.chunks.recv_timeout(if line { QUIET } else { STOP }) {
+                Ok(chunk) => chunk?,
+                Err(RecvTimeoutError::Timeout) if line => return Ok(Err(Filled::Quiet)),
+                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                    return Ok(Err(Filled::Stopped));
+                }
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => {
+                    let source = io::Error::other("the thread that reads it ended before the input did");
+                    return Err(InputError::Io { name: self.name.clone(), source });
+                }
+            };
+            self.used = 0;
+            if self.chunk.is_empty() {
+                return Ok(Ok(0));
+            }
+        }
+        let count = room.len().min(self.chunk.len() - self.used);
+        room[..count].copy_from_slice(&self.chunk[self.used..self.used + count]);
+        self.used += count;
+        Ok(Ok(count))
+    }
+}
+
+/// The thread that reads.
+fn pump(
+    open: impl FnOnce() -> Result<Decoded, InputError>,
+    to_reader: &SyncSender<Result<Vec<u8>, InputError>>,
+) {
+    let mut decoded = match open() {
+        Ok(decoded) => decoded,
+        Err(error) => {
+            let _ = to_reader.send(Err(error));
+            return;
+        }
+    };
+    let mut buffer = vec![0; CHUNK_BYTES];
+    loop {
+        let read = decoded.read(&mut buffer);
+        let ended = !matches!(read, Ok(1..));
+        // Where nobody listens any more, the caller has seen enough.
+        if to_reader.send(read.map(|count| buffer[..count].to_vec())).is_err() || ended {
+            return;
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Some lines of a plain file, or a packed one, read without the others.
+//!
+//! An index says where each block of 64 lines begins. Blocks with lines that are wanted are read, neighbours together, and these lines are
+//! moved together, so that they are a text as any other. What is known of it besides is which lines of the file they are:
+//!
+//! ```text
+//! file      ...|{"id":0}\n{"id":1}\n{"id":2}\n...\n{"id":63}\n|{"id":64}\n...\n{"id":127}\n|...        blocks
+//! wanted                    x         x                           x
+//! text          {"id":1}\n{"id":2}\n{"id":64}\n
+//! runs          line 1, byte 9 of the file  line 64, byte 582
+//! ```
+//!
+//! Lines that are not wanted are dropped step by step, however long they are. Those that are wanted of one block are in memory together.
+//!
+//! That the file is the one of the index is checked once, before. If blocks do not fit each other it is told; a block that begins at the wrong
+//! line, and has no neighbour that is read, is not found out: that is a file that was written to since.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use memchr::memchr;
+use warpath_shared::units::ByteOffset;
+use warpath_shared::wah::{ALL, CHUNK_ROWS, chunks_for};
+
+use super::buffers::{Buffers, Lent};
+use super::plain::{Cut, PlainFile};
+use super::{Source, Text};
+use warpath_store::bitmap::layout::BLOCK_LINES;
+use warpath_store::bitmap::index::BitmapIndex;
+use crate::document::Extract;
+use warpath_core::error::{Error, IndexError, InputError};
+
+/// The most bytes that are read at once: a few blocks, which stay in a cache while their lines are found.
+const MOST_STEP: usize = 256 << 10;
+/// The fewest, where partitions are shorter.
+const LEAST_STEP: usize = 64;
+
+/// Some lines of a plain file, or a packed one.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    index: BitmapIndex,
+    /// Which lines, 63 in each.
+    chunks: Arc<[u64]>,
+    file: PlainFile,
+    name: Arc<str>,
+    lines: u64,
+    blocks: u64,
+    bytes: u64,
+}
+
+/// Which lines of a file a text consists of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selected {
+    runs: Vec<Run>,
+}
+
+/// Lines that follow each other in the file, too.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// The first line, and where it begins, in the text.
+    line: u64,
+    at: u64,
+    /// The same in the file.
+    file_line: u64,
+    file_at: ByteOffset,
+}
+
+impl Selected {
+    /// The line of the file, of a line of the text; both count from 0.
+    pub fn line(&self, line: u64) -> u64 {
+        let before = self.runs.partition_point(|run| run.line <= line).saturating_sub(1);
+        self.runs.get(before).map_or(line, |run| run.file_line + (line - run.line))
+    }
+
+    /// The byte of the file, of a byte of the text.
+    pub fn offset(&self, at: u64) -> ByteOffset {
+        let before = self.runs.partition_point(|run| run.at <= at).saturating_sub(1);
+        self.runs.get(before).map_or(at, |run| run.file_at + (at - run.at))
+    }
+
+    /// The line of the text, of a line of the file that it has.
+    pub fn line_in_text(&self, line: u64) -> u64 {
+        let before = self.runs.partition_point(|run| run.file_line <= line).saturating_sub(1);
+        self.runs.get(before).map_or(line, |run| run.line + (line - run.file_line))
+    }
+}
+
+impl Selection {
+    /// These lines of an input, which has to be the file, plain or packed, that the index was made of.
+    pub fn new(index: &BitmapIndex, chunks: Arc<[u64]>, sources: &[Source]) -> Result<Self, Error> {
+        let file = source_of(index, sources)?;
+        let Some(offsets) = index.line_offsets()? else {
+            return Err(index.has_no_lines());
+        };
+        let wanted = chunks_for(index.rows());
+        if chunks.len() as u64 != wanted {
+            let found = chunks.len();
+            return Err(Error::Usage(format!(
+                "lines are selected by {found} chunks of 63, and there are {wanted}"
+            )));
+        }
+        // A byte order mark is no part of the text.
+        if offsets.first() != Some(&file.text_begin()?) {
+            return Err(index.damaged("its lines do not begin where the text does"));
+        }
+        if offsets.last().is_none_or(|last| *last > file.len()) {
+            return Err(index.damaged("its lines do not end where the text does"));
+        }
+        let name = sources.first().map(Source::name).unwrap_or_default().into();
+        let mut this = Self { index: index.clone(), chunks, file, name, lines: 0, blocks: 0, bytes: 0 };
+        let (mut lines, mut blocks, mut bytes) = (0, 0, 0);
+        for block in 0..offsets.len() as u64 - 1 {
+            let mask = this.mask(block);
+            if mask != 0 {
+                lines += u64::from(mask.count_ones());
+                blocks += 1;
+                bytes += offsets[block as usize + 1] - offsets[block as usize];
+            }
+        }
+        (this.lines, this.blocks, this.bytes) = (lines, blocks, bytes);
+        Ok(this)
+    }
+
+    /// The input's name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Bytes of all blocks that are read.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What is read, in words.
+    pub fn describe(&self) -> String {
+        let (all, of_all) = (self.index.rows(), self.block_count());
+        let Self { lines, blocks, .. } = self;
+        format!("{}: {lines} of {all} lines, in {blocks} of {of_all} blocks", self.index.name())
+    }
+
+    fn block_count(&self) -> u64 {
+        self.index.rows().div_ceil(BLOCK_LINES)
+    }
+
+    /// Which lines of a block are wanted.
+    fn mask(&self, block: u64) -> u64 {
+        let first = block * BLOCK_LINES;
+        let (chunk, bit) = ((first / u64::from(CHUNK_ROWS)) as usize, first % u64::from(CHUNK_ROWS));
+        let of = |chunk: usize| self.chunks.get(chunk).map_or(0, |chunk| chunk & ALL);
+        // 64 lines, the first of them at any bit, are those of two chunks at most.
+        let mask = of(chunk) >> bit | of(chunk + 1) << (u64::from(CHUNK_ROWS) - bit);
+        match self.index.rows().saturating_sub(first) {
+            rows @ 0..64 => mask & ((1 << rows) - 1),
+            _ => mask,
+        }
+    }
+
+    /// The first block from `from` on that has lines that are wanted.
+    fn next_block(&self, from: u64) -> Option<u64> {
+        (from..self.block_count()).find(|block| self.mask(*block) != 0)
+    }
+
+    /// The next part, from a block on: blocks of which about `size` bytes are read.
+    pub fn part(&self, from: u64, size: usize) -> Result<Option<Range<u64>>, Error> {
+        let offsets = self.index.line_offsets()?.unwrap_or_default();
+        let Some(first) = self.next_block(from) else { return Ok(None) };
+        let (mut block, mut bytes) = (first, 0);
+        loop {
+            bytes += offsets[block as usize + 1] - offsets[block as usize];
+            match self.next_block(block + 1) {
+                Some(next) if bytes < size as u64 => block = next,
+                _ => return Ok(Some(first..block + 1)),
+            }
+        }
+    }
+
+    /// Reads the lines of a part of about `size` bytes. No text gets more than `limit` bytes.
+    ///
+    /// A read that fails loses nothing before it: whole lines come first, then the error.
+    pub fn read(&self, blocks: Range<u64>, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut {
+        let mut packer = match Packer::new(self, size, limit, buffers) {
+            Ok(packer) => packer,
+            Err(error) => return Cut { error: Some(error), ..Cut::default() },
+        };
+        let error = packer.read(blocks).err();
+        Cut { texts: packer.finish(), error, ..Cut::default() }
+    }
+}
+
+/// The text of lines that a buffer begins with, if there are any.
+fn text_of(buffer: Lent, len: usize, selected: Selected) -> Option<Text> {
+    let first = selected.runs.first()?.file_at;
+    Some(Text::lent(buffer, (0, len), first).with_extract(Extract::Lines(Arc::new(selected))))
+}
+
+/// Moves lines together.
+///
+/// ```text
+/// buffer   whole lines, to be given │ what is there of a line that is wanted │ what was read last
+///          0                        kept                                     base
+/// ```
+struct Packer<'a> {
+    of: &'a Selection,
+    offsets: &'a [u64],
+    buffers: &'a Arc<Buffers>,
+    /// Bytes that are read at once.
+    step: usize,
+    /// The most bytes of a text.
+    limit: usize,
+    buffer: Lent,
+    /// Bytes of whole lines, how many these are, and which.
+    kept: usize,
+    lines: u64,
+    selected: Selected,
+    /// What was full before.
+    texts: Vec<Text>,
+}
+
+impl<'a> Packer<'a> {
+    fn new(of: &'a Selection, size: usize, limit: usize, buffers: &'a Arc<Buffers>) -> Result<Self, Error> {
+        let step = size.clamp(LEAST_STEP, MOST_STEP);
+        Ok(Self {
+            of,
+            offsets: of.index.line_offsets()?.unwrap_or_default(),
+            buffers,
+            step,
+            limit,
+            // As long as usual partitions, so that it serves others, too.
+            buffer: buffers.take(size + step)?,
+            kept: 0,
+            lines: 0,
+            selected: Selected::default(),
+            texts: Vec::new(),
+        })
+    }
+
+    /// Reads all blocks of a part that have lines that are wanted.
+    fn read(&mut self, blocks: Range<u64>) -> Result<(), Error> {
+        let mut from = blocks.start;
+        while let Some(first) = self.of.next_block(from).filter(|block| *block < blocks.end) {
+            let mut end = first + 1;
+            while end < blocks.end && self.of.mask(end) != 0 {
+                end += 1;
+            }
+            self.read_run(first, end)?;
+            from = end;
+        }
+        Ok(())
+    }
+
+    /// Reads blocks that follow each other.
+    fn read_run(&mut self, first: u64, end_block: u64) -> Result<(), Error> {
+        let (mut at, end) = (self.offsets[first as usize], self.offsets[end_block as usize]);
+        let mut line = first * BLOCK_LINES;
+        let last =
+            (end_block - 1) * BLOCK_LINES + u64::from(63 - self.of.mask(end_block - 1).leading_zeros());
+        // What is there of the line, if it is wanted.
+        let mut part = 0;
+        while at < end && line <= last {
+            if self.kept > 0 && self.kept + part + self.step > self.limit {
+                let mut next = self.buffers.take(part + self.step)?;
+                next[..part].copy_from_slice(&self.buffer[self.kept..self.kept + part]);
+                let full = std::mem::replace(&mut self.buffer, next);
+                let selected = std::mem::take(&mut self.selected);
+                self.texts.extend(text_of(full, self.kept, selected));
+                (self.kept, self.lines) = (0, 0);
+            }
+            // So no lines together are longer than a text may be.
+            let room = self.limit - self.kept - part;
+            if room == 0 {
+                return Err(self.too_long(line));
+            }
+            let base = self.kept + part;
+            let len = self.step.min(room).min(usize::try_from(end - at).unwrap_or(self.step));
+            self.buffer.grow(base + len, base)?;
+            let (len, read) = self.of.file.fill(&mut self.buffer[base..base + len], at);
+            let (mut begin, mut from) = (self.kept, base);
+            while line <= last
+                && let Some(found) = memchr(b'\n', &self.buffer[from..base + len])
+            {
+                from += found + 1;
+                let behind = at + (from - base) as u64;
+                self.keep(line, begin..from, behind);
+                (begin, line) = (from, line + 1);
+                if line.is_multiple_of(BLOCK_LINES) && self.offsets[(line / BLOCK_LINES) as usize] != behind {
+                    return Err(self.other(line, (line / BLOCK_LINES) as usize));
+                }
+            }
+            read?;
+            at += len as u64;
+            part = 0;
+            if line <= last && self.is_wanted(line) {
+                part = base + len - begin;
+                self.buffer.copy_within(begin..base + len, self.kept);
+            }
+        }
+        // The last line of all may have no newline.
+        if part > 0 && line == last && line + 1 == self.of.index.rows() {
+            self.keep(line, self.kept..self.kept + part, end);
+            line += 1;
+        }
+        if line <= last { Err(self.other(line, end_block as usize)) } else { Ok(()) }
+    }
+
+    fn is_wanted(&self, line: u64) -> bool {
+        self.of.mask(line / BLOCK_LINES) >> (line % BLOCK_LINES) & 1 != 0
+    }
+
+    /// Keeps a line that stands in the buffer, if it is wanted. `behind` is where it ends in the file.
+    fn keep(&mut self, line: u64, place: Range<usize>, behind: ByteOffset) {
+        if !self.is_wanted(line) {
+            return;
+        }
+        let len = place.len();
+        if place.start != self.kept {
+            self.buffer.copy_within(place, self.kept);
+        }
+        let follows =
+            self.selected.runs.last().is_some_and(|run| run.file_line + (self.lines - run.line) == line);
+        if !follows {
+            let file_at = behind - len as u64;
+            self.selected.runs.push(Run { line: self.lines, at: self.kept as u64, file_line: line, file_at });
+        }
+        self.kept += len;
+        self.lines += 1;
+    }
+
+    /// All texts.
+    fn finish(self) -> Vec<Text> {
+        let Self { mut texts, buffer, kept, selected, .. } = self;
+        texts.extend(text_of(buffer, kept, selected));
+        texts
+    }
+
+    /// A line that does not fit any text.
+    fn too_long(&self, line: u64) -> Error {
+        InputError::RecordTooLong { name: self.of.name.to_string(), line: line + 1, limit: self.limit }.into()
+    }
+
+    /// Lines do not begin where the index says.
+    fn other(&self, line: u64, block: usize) -> Error {
+        let what = format!("line {} does not begin at byte {}", line + 1, self.offsets[block]);
+        let (name, input) = (self.of.index.name().to_owned(), self.of.name.to_string());
+        IndexError::OtherInput { name, input, what }.into()
+    }
+}
+
+/// The input of a bitmap index, if it is one file, the one that the index was made of, and any part of it can be read.
+fn source_of(index: &BitmapIndex, sources: &[Source]) -> Result<PlainFile, Error> {
+    let [Source::File(path)] = sources else {
+        return Err(Error::Usage("a bitmap index is for one plain file, and not for a pipe".into()));
+    };
+    let (file, name) = (index.check_file(path)?, path.display().to_string());
+    PlainFile::of(file, &name)?.ok_or_else(|| index.has_no_lines())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use warpath_backend::cpu::Cpu;
+    use warpath_store::bitmap::built::Built;
+    use warpath_core::stamp::Stamp;
+
+    /// The lines, and the selection of those whose bits are set.
+    fn selection(file: &mut tempfile::NamedTempFile, lines: &[Vec<u8>], which: &[bool]) -> Selection {
+        let (mut offsets, mut at) = (Vec::new(), 0);
+        for (number, line) in lines.iter().enumerate() {
+            if (number as u64).is_multiple_of(BLOCK_LINES) {
+                offsets.push(at);
+            }
+            file.write_all(line).unwrap();
+            at += line.len() as u64;
+        }
+        offsets.push(at);
+        let stamp = Some(Stamp::of(file.as_file()).unwrap());
+        let built = Built { rows: lines.len() as u64, lines: offsets, stamp, ..Built::default() };
+        let index = BitmapIndex::from_built(built).unwrap();
+        let chunk = |bits: &[bool]| (0..).zip(bits).fold(0, |chunk, (at, bit)| chunk | u64::from(*bit) << at);
+        let chunks: Vec<u64> = which.chunks(63).map(chunk).collect();
+        Selection::new(&index, chunks.into(), &[Source::File(file.path().to_owned())]).unwrap()
+    }
+
+    /// Lines of many lengths, parts of many sizes, and texts of as few bytes as may be: all lines come, as far as one does not fit, and each
+    /// is told from where it is.
+    #[test]
+    fn no_text_is_longer_than_the_limit() {
+        let buffers = Buffers::new(Arc::new(Cpu));
+        let lens = [1, 2, 3, 70, 5, 1, 200, 40, 63, 64, 65, 9];
+        for count in [1, 63, 64, 65, 150] {
+            let line = |number: usize| {
+                let mut line = format!("{number}").into_bytes();
+                line.resize(lens[number % lens.len()].max(line.len()), b'.');
+                if number + 1 < count || count % 2 == 0 {
+                    line.push(b'\n');
+                }
+                line
+            };
+            let lines: Vec<Vec<u8>> = (0..count).map(line).collect();
+            for pattern in [1_u64, 0b10, !0, 0b110110, 1 << 40 | 1] {
+                let which: Vec<bool> = (0..count).map(|line| pattern >> (line % 60) & 1 != 0).collect();
+                let mut file = tempfile::NamedTempFile::new().unwrap();
+                let selection = selection(&mut file, &lines, &which);
+                let wanted: Vec<usize> = (0..count).filter(|line| which[*line]).collect();
+                for (size, limit) in
+                    [(1, 1 << 20), (500, 1 << 20), (100_000, 1 << 20), (1000, 201), (64, 100), (1, 4)]
+                {
+                    let mut parts = Vec::new();
+                    let mut from = 0;
+                    while let Some(part) = selection.part(from, size).unwrap() {
+                        from = part.end;
+                        parts.push(part);
+                    }
+                    let (mut found, mut error) = (0, None);
+                    for part in parts {
+                        let cut = selection.read(part, size, limit, &buffers);
+                        for text in cut.texts {
+                            assert!(text.len() <= limit && text.len() > 0);
+                            let Some(Extract::Lines(selected)) = text.extract() else { panic!("{text:?}") };
+                            let mut at = 0;
+                            for (number, line) in
+                                text.bytes().split_inclusive(|byte| *byte == b'\n').enumerate()
+                            {
+                                let want = wanted[found];
+                                assert_eq!(
+                                    line, lines[want],
+                                    "line {want} of {count}, {size} bytes, limit {limit}"
+                                );
+                                let before: usize = lines[..want].iter().map(Vec::len).sum();
+                                assert_eq!(selected.line(number as u64), want as u64);
+                                assert_eq!(selected.line_in_text(want as u64), number as u64);
+                                for byte in [at, at + line.len() - 1] {
+                                    assert_eq!(selected.offset(byte as u64), (before + byte - at) as u64);
+                                }
+                                (found, at) = (found + 1, at + line.len());
+                            }
+                        }
+                        error = cut.error;
+                        if error.is_some() {
+                            break;
+                        }
+                    }
+                    let too_long = wanted.iter().position(|line| lines[*line].len() > limit);
+                    assert_eq!(
+                        found,
+                        too_long.unwrap_or(wanted.len()),
+                        "{count} lines, {size} bytes, limit {limit}"
+                    );
+                    match (error, too_long) {
+                        (None, None) => {}
+                        (Some(Error::Input(InputError::RecordTooLong { line, .. })), Some(at)) => {
+                            assert_eq!(line, wanted[at] as u64 + 1);
+                        }
+                        (error, _) => panic!("{error:?}"),
+                    }
+                }
+            }
+        }
+    }
+}

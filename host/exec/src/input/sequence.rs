@@ -1,0 +1,247 @@
+//! Inputs that are read from their start to their end, cut into partitions of whole lines.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use memchr::memrchr;
+use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
+
+use super::buffers::Buffers;
+use super::feed::{Feed, Filled};
+use super::{BYTE_ORDER_MARK, Text};
+use warpath_core::error::{Error, InputError};
+
+/// Reads one input, partition by partition.
+pub(crate) struct Sequence {
+    name: Arc<str>,
+    feed: Feed,
+    /// What was read beyond the last partition's end: less than a line, but for a line that grows.
+    carry: Vec<u8>,
+    /// Where the next partition begins.
+    offset: ByteOffset,
+    state: State,
+}
+
+enum State {
+    Reading,
+    /// To be reported once the lines before it have been.
+    Failed(InputError),
+    Done,
+}
+
+impl Sequence {
+    pub(super) fn new(name: Arc<str>, feed: Feed) -> Self {
+        Self { name, feed, carry: Vec::new(), offset: 0, state: State::Reading }
+    }
+
+    /// With lines that wait so long for those behind them, where the input may wait.
+    pub fn with_latency(mut self, latency: Duration) -> Self {
+        if let Feed::Pumped(pump) = &mut self.feed {
+            pump.latency = latency;
+        }
+        self
+    }
+
+    /// All that there is as one text, or `None` where that is nothing, or once `stop` is set. Nothing may have been read before.
+    pub fn read_all(
+        &mut self,
+        size: usize,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Text>, Error> {
+        self.state = State::Done;
+        let (mut target, mut filled) = (size, 0);
+        let mut buffer = buffers.take(target)?;
+        loop {
+            match self.feed.fill(&mut buffer[..target], &mut filled, stop)? {
+                Filled::Stopped => return Ok(None),
+                Filled::Ended => break,
+                Filled::Full if target == MAX_PARTITION_BYTES => {
+                    match self.feed.fill(&mut [0], &mut 0, stop)? {
+                        Filled::Ended => break,
+                        Filled::Stopped => return Ok(None),
+                        Filled::Full | Filled::Quiet => {
+                            let (name, limit) = (self.name.to_string(), MAX_PARTITION_BYTES);
+                            return Err(InputError::RecordTooLong { name, line: 0, limit }.into());
+                        }
+                    }
+                }
+                Filled::Full => {
+                    target = (2 * target).min(MAX_PARTITION_BYTES);
+                    buffer.grow(target, filled)?;
+                }
+                Filled::Quiet => {}
+            }
+        }
+        let marked = buffer[..filled].starts_with(BYTE_ORDER_MARK);
+        let start = if marked { BYTE_ORDER_MARK.len() } else { 0 };
+        Ok((start < filled).then(|| Text::lent(buffer, (start, filled), start as ByteOffset)))
+    }
+
+    /// The next partition, or `None` at the end, or once `stop` is set. It has about `size` bytes; more only where one line has;
+    /// and fewer where an input that may wait has brought whole lines and then nothing for a while, or has brought them slowly.
+    ///
+    /// A read that fails loses nothing before it: the whole lines that were read come first, then the error.
+    pub fn next(
+        &mut self,
+        size: usize,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Text>, Error> {
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Reading => {}
+            State::Failed(error) => return Err(error.into()),
+            State::Done => return Ok(None),
+        }
+        let mut filled = self.carry.len();
+        let mut target = size.max(filled);
+        // Bytes of the buffer that are known to hold no newline.
+        let mut searched = 0;
+        let mut buffer = buffers.take(target)?;
+        buffer[..filled].copy_from_slice(&self.carry);
+        self.carry.clear();
+        let end = loop {
+            let ended = match self.feed.fill(&mut buffer[..target], &mut filled, stop) {
+                Ok(Filled::Stopped) => return Ok(None),
+                Ok(reason) => reason == Filled::Ended,
+                Err(error) => {
+                    self.state = State::Failed(error);
+                    // The last line may be cut anywhere: only what a newline ended is answered.
+                    break memrchr(b'\n', &buffer[..filled]).map_or(0, |at| at + 1);
+                }
+            };
+            if ended {
+                break filled;
+            }
+            if let Some(at) = memrchr(b'\n', &buffer[searched..filled]) {
+                let end = searched + at + 1;
+                self.carry.extend_from_slice(&buffer[end..filled]);
+                self.state = State::Reading;
+                break end;
+            }
+            // One line is longer than a partition: the partition grows to hold it.
+            if filled < target {
+                continue;
+            }
+            if target == MAX_PARTITION_BYTES {
+                match self.feed.fill(&mut [0], &mut 0, stop)? {
+                    Filled::Ended => break filled,
+                    Filled::Stopped => return Ok(None),
+                    Filled::Full | Filled::Quiet => {}
+                }
+                // Who counts lines fills in this one's number.
+                let name = self.name.to_string();
+                return Err(InputError::RecordTooLong { name, line: 0, limit: MAX_PARTITION_BYTES }.into());
+            }
+            searched = filled;
+            target = (2 * target).min(MAX_PARTITION_BYTES);
+            buffer.grow(target, filled)?;
+        };
+        let marked = self.offset == 0 && buffer[..end].starts_with(BYTE_ORDER_MARK);
+        let start = if marked { BYTE_ORDER_MARK.len() } else { 0 };
+        let offset = self.offset + start as u64;
+        self.offset += end as u64;
+        if start < end {
+            return Ok(Some(Text::lent(buffer, (start, end), offset)));
+        }
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Failed(error) => Err(error.into()),
+            _ => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read};
+
+    use super::super::source::Opened;
+    use super::*;
+    use warpath_backend::cpu::Cpu;
+    use crate::input::source::Source;
+
+    fn open(reader: Box<dyn Read + Send>) -> Sequence {
+        match Source::Reader("test".into(), reader).open().unwrap() {
+            Opened::Sequence(sequence) => sequence,
+            Opened::Plain(_) => panic!("a reader is no file"),
+        }
+    }
+
+    fn partitions(text: &[u8], size: usize) -> Vec<Vec<u8>> {
+        let mut sequence = open(Box::new(io::Cursor::new(text.to_vec())));
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
+        let mut all = Vec::new();
+        while let Some(text) = sequence.next(size, &buffers, &stop).unwrap() {
+            assert_eq!(text.offset(), all.iter().map(|part: &Vec<u8>| part.len() as u64).sum::<u64>());
+            all.push(text.bytes().to_vec());
+        }
+        all
+    }
+
+    #[test]
+    fn every_size_keeps_every_line_whole() {
+        let text = b"one\ntwo\n\nthree is longer\nx\nlast without newline";
+        for size in 1..=text.len() + 2 {
+            let all = partitions(text, size);
+            assert_eq!(all.concat(), text, "size {size}");
+            let (last, before) = all.split_last().unwrap();
+            assert!(!last.is_empty());
+            assert!(before.iter().all(|part| part.ends_with(b"\n")), "size {size}");
+        }
+        assert!(partitions(b"", 4).is_empty());
+    }
+
+    /// What never ends and is never quiet is given out all the same.
+    #[test]
+    fn a_line_does_not_wait_for_ever() {
+        struct Endless;
+        impl Read for Endless {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                buffer[..2].copy_from_slice(b"1\n");
+                Ok(2)
+            }
+        }
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
+        for latency in [Duration::ZERO, Duration::from_millis(5)] {
+            let mut sequence = open(Box::new(Endless)).with_latency(latency);
+            let since = std::time::Instant::now();
+            let text = sequence.next(1 << 30, &buffers, &stop).unwrap().unwrap();
+            assert!(text.bytes().starts_with(b"1\n") && text.len() < 1 << 30);
+            assert!(since.elapsed() >= latency);
+        }
+    }
+
+    #[test]
+    fn what_came_before_a_failing_read_is_given_out() {
+        struct Failing(io::Cursor<Vec<u8>>);
+        impl Read for Failing {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                match self.0.read(buffer)? {
+                    0 => Err(io::Error::other("gone")),
+                    count => Ok(count),
+                }
+            }
+        }
+        let mut sequence = open(Box::new(Failing(io::Cursor::new(b"1\n22\n333".to_vec()))));
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
+        assert_eq!(sequence.next(100, &buffers, &stop).unwrap().unwrap().bytes(), b"1\n22\n");
+        assert!(matches!(sequence.next(100, &buffers, &stop), Err(Error::Input(InputError::Io { .. }))));
+        assert!(sequence.next(100, &buffers, &stop).unwrap().is_none());
+    }
+
+    #[test]
+    fn an_input_that_nobody_wants_is_not_waited_for() {
+        struct Silent;
+        impl Read for Silent {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                loop {
+                    std::thread::park();
+                }
+            }
+        }
+        let mut sequence = open(Box::new(Silent));
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(true));
+        assert!(sequence.next(100, &buffers, &stop).unwrap().is_none());
+    }
+}

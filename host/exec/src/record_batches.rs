@@ -1,0 +1,45 @@
+//! Typed columns of inputs as Arrow's record batches.
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+
+use warpath_backend::columns::Schema;
+use crate::stream::Columns;
+
+/// Typed columns of inputs as Arrow's record batches, in order, all of one schema. See
+/// [`Input::record_batches`](crate::Input::record_batches).
+///
+/// An [`Error`](crate::Error) comes as [`ArrowError::ExternalError`], from which it can be had by `downcast`.
+pub struct RecordBatches {
+    columns: Columns,
+    schema: SchemaRef,
+}
+
+impl RecordBatches {
+    pub(crate) fn new(columns: Columns, schema: &Schema) -> Self {
+        Self { columns, schema: schema.to_arrow() }
+    }
+
+    /// The iterator beneath, for what it says of the run.
+    #[must_use]
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+}
+
+impl Iterator for RecordBatches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(match self.columns.next()? {
+            Ok(batch) => batch.into_arrow(&self.schema),
+            Err(error) => Err(ArrowError::ExternalError(Box::new(error))),
+        })
+    }
+}
+
+impl RecordBatchReader for RecordBatches {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

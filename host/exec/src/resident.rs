@@ -1,0 +1,189 @@
+//! An index that is kept, to be asked again and again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use warpath_shared::units::{ByteOffset, Level};
+
+use warpath_backend::answer::Want;
+use warpath_backend::backend::Kept;
+use crate::engine::{Chosen, Input, OnError};
+use warpath_core::error::{DeviceError, Error, IndexError};
+use crate::input::{Source, Text};
+use warpath_lang::program::{Program, Query};
+use crate::stream::{each_part, Answers, Hits, Origin, Store, Stored};
+use warpath_backend::strict::Checked;
+
+/// Inputs that have been read and indexed, and stay in memory: the text in that of the host, so that matches can be shown; what
+/// queries read where the backend reads it best, on a device with a copy of the text. See [`Input::index`].
+///
+/// Answers are those of the inputs as they were read: what happens to a file afterwards changes nothing. Cheap to clone, and may be
+/// asked by several threads at once.
+#[derive(Clone)]
+pub struct ResidentIndex {
+    partitions: Arc<Partitions>,
+    chosen: Chosen,
+    on_error: OnError,
+    levels: Level,
+}
+
+/// A partition with its index.
+struct Partition {
+    text: Arc<[u8]>,
+    offset: ByteOffset,
+    origin: Origin,
+    kept: Box<dyn Kept>,
+    /// Where it was checked strictly and has faulty lines, of which the first is its first: these, and what was indexed in place of
+    /// its text.
+    faulty: Option<(Checked, Vec<u8>)>,
+}
+
+struct Partitions(Vec<Partition>);
+
+impl Store for Partitions {
+    fn origin(&self, number: usize) -> Option<Origin> {
+        self.0.get(number).map(|partition| partition.origin.clone())
+    }
+
+    fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error> {
+        let Some(Partition { text, offset, kept, faulty, .. }) = self.0.get(number) else {
+            return Err(Error::Internal(format!("no partition {number} is kept")));
+        };
+        let since = Instant::now();
+        let answer = match faulty {
+            None => kept.answer(text, program, want)?,
+            Some((checked, blanked)) => {
+                let mut answer = kept.answer(blanked, program, want)?;
+                checked.add_faults(&mut answer, program, want);
+                answer
+            }
+        };
+        let text = Text::kept(text.clone(), *offset);
+        Ok(Stored { text, answer, reading: Duration::ZERO, answering: since.elapsed() })
+    }
+}
+
+/// What a device lacks, told of the whole index.
+fn too_large(error: Error, kept: u64) -> Error {
+    match error {
+        Error::Device(DeviceError::OutOfMemory { wanted, free }) => DeviceError::IndexTooLarge {
+            needed: kept.saturating_add(wanted),
+            free: kept.saturating_add(free),
+        }
+        .into(),
+        other => other,
+    }
+}
+
+impl ResidentIndex {
+    pub(crate) fn build(input: Input, levels: Level) -> Result<Self, Error> {
+        input.wants_all_lines("an index that is kept is")?;
+        let Input { engine, sources, .. } = input;
+        engine.wants_lines("an index that is kept is")?;
+        let on_error = engine.on_error();
+        let chosen = engine.choose_to_keep(&sources)?;
+        let backend = &chosen.backend;
+        // What is no plain file is as long as it turns out to be.
+        let plain: u64 = sources.iter().map(Source::plain_bytes).sum();
+        if let Some(room) = backend.room_to_keep(plain, chosen.partition_size, levels)?
+            && plain > 0
+            && room.needed > room.free
+        {
+            return Err(DeviceError::IndexTooLarge { needed: room.needed, free: room.free }.into());
+        }
+        let mut partitions = Vec::new();
+        let kept_bytes = Mutex::new(0);
+        let kept_so_far = || kept_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let keep = |number: usize, text: &[u8]| {
+            let kept = backend.keep(number, text, levels);
+            let kept = kept.map_err(|error| too_large(error, *kept_so_far()))?;
+            *kept_so_far() += kept.memory();
+            Ok::<_, Error>(kept)
+        };
+        let make = |number: usize, origin: &Origin, text: &Text| {
+            let (bytes, offset) = (text.bytes(), text.offset());
+            let partition = |kept, bytes: &[u8], offset, faulty| Partition {
+                text: bytes.into(),
+                offset,
+                origin: origin.clone(),
+                kept,
+                faulty,
+            };
+            let checked = if chosen.strict { Checked::of(bytes) } else { Checked::default() };
+            let Some(begin) = checked.first_fault() else {
+                return Ok(vec![partition(keep(number, bytes)?, bytes, offset, None)]);
+            };
+            // What stands before the first faulty line is a partition of its own, so that its answer can be told apart.
+            let (good, rest) = bytes.split_at(begin);
+            let mut made = Vec::new();
+            if begin > 0 {
+                made.push(partition(keep(number, good)?, good, offset, None));
+            }
+            let blanked = checked.blanked(bytes);
+            let kept = keep(number, &blanked)?;
+            made.push(partition(kept, rest, offset + begin as ByteOffset, Some((checked, blanked))));
+            Ok(made)
+        };
+        each_part(sources, &chosen, &make, &mut |made| {
+            let lines = made.iter().map(|partition| partition.kept.lines() as u64).sum();
+            partitions.extend(made);
+            Ok(lines)
+        })?;
+        Ok(Self { partitions: Arc::new(Partitions(partitions)), chosen, on_error, levels })
+    }
+
+    /// How many levels are kept: programs that read more are refused.
+    #[must_use]
+    pub fn levels(&self) -> Level {
+        self.levels
+    }
+
+    /// Bytes of text, in the memory of the host.
+    #[must_use]
+    pub fn text_bytes(&self) -> u64 {
+        self.partitions.0.iter().map(|partition| partition.text.len() as u64).sum()
+    }
+
+    /// Bytes that the index takes where the backend keeps it; on a device, with its copy of the text.
+    #[must_use]
+    pub fn index_bytes(&self) -> u64 {
+        self.partitions.0.iter().map(|partition| partition.kept.memory()).sum()
+    }
+
+    /// The matches of a query, as [`Input::query`] gives them.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a query that cannot be run, [`IndexError::TooFewLevels`] for one that reads more levels than are
+    /// kept; errors of records come from the iterator.
+    pub fn query(&self, query: &Query) -> Result<Hits, Error> {
+        let program = Program::new(std::slice::from_ref(query))?;
+        Ok(Hits::new(self.answers(program, Want { matches: true, ..Want::default() })?))
+    }
+
+    /// How many matches a query has.
+    ///
+    /// # Errors
+    /// As for [`query`](Self::query), and those of records.
+    pub fn count(&self, query: &Query) -> Result<u64, Error> {
+        let program = Program::new(std::slice::from_ref(query))?;
+        let mut count = 0;
+        for batch in self.answers(program, Want::default())? {
+            count += batch?.count(0);
+        }
+        Ok(count)
+    }
+
+    /// The answers of a program, a partition at a time, as [`Input::answers`] gives them.
+    ///
+    /// # Errors
+    /// [`IndexError::TooFewLevels`] for a program that reads more levels than are kept.
+    pub fn answers(&self, program: Program, want: Want) -> Result<Answers, Error> {
+        let (kept, needed) = (self.levels, program.levels());
+        if needed > kept {
+            return Err(IndexError::TooFewLevels { kept, needed }.into());
+        }
+        let said = format!("resident, {needed} of {kept} levels read");
+        let settings = (self.chosen.clone(), self.on_error);
+        Ok(Answers::over(settings, self.partitions.clone(), said, program, want))
+    }
+}

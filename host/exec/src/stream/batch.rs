@@ -1,0 +1,219 @@
+//! What is answered of one partition.
+
+use std::sync::Arc;
+
+use warpath_shared::check::Fault;
+use warpath_shared::kernel::Match;
+use warpath_shared::units::{ByteOffset, LineIx};
+
+use warpath_backend::answer::{Answer, LineFault, Piece};
+use warpath_backend::answer::path::Paths;
+use warpath_backend::columns::ColumnBatch;
+use crate::document::Extract;
+use warpath_core::error::RecordError;
+use crate::input::Text;
+
+/// The answers for one partition.
+pub struct Batch {
+    text: Text,
+    source: Arc<str>,
+    answer: Answer,
+    first_line: u64,
+    fault: Option<RecordError>,
+}
+
+impl Batch {
+    pub(super) fn new(
+        text: Text,
+        source: Arc<str>,
+        answer: Answer,
+        first_line: u64,
+        fault: Option<RecordError>,
+    ) -> Self {
+        Self { text, source, answer, first_line, fault }
+    }
+
+    /// The number of its first line in its input, counted from 0.
+    pub(super) fn first_line(&self) -> u64 {
+        self.first_line
+    }
+
+    /// A piece by its number.
+    #[must_use]
+    pub fn piece(&self, number: usize) -> Option<&Piece> {
+        self.answer.pieces.get(number)
+    }
+
+    /// The input's name: a file's path, or `<stdin>`.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The partition's text, in which documents have no newlines outside strings ([`Format::Json`](crate::Format::Json)); empty where neither matches nor records were asked for and no record is malformed: the worker
+    /// has read the next partition into its place.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        self.text.bytes()
+    }
+
+    /// Bytes of the partition's text, whether it is there or not.
+    #[must_use]
+    pub fn text_bytes(&self) -> u64 {
+        self.text.len() as u64
+    }
+
+    /// Where the partition begins in its input, in decompressed bytes.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.text.offset()
+    }
+
+    /// Where a byte of the partition's text stands in its input, in decompressed bytes: that many behind [`offset`](Self::offset), but
+    /// for lines that were selected ([`Input::only`](crate::Input::only)), which may stand apart.
+    #[must_use]
+    pub fn offset_of(&self, at: u64) -> ByteOffset {
+        match self.text.extract() {
+            Some(Extract::Lines(selected)) => selected.offset(at),
+            _ => self.text.offset() + at,
+        }
+    }
+
+    /// The line of the input, counted from 0, of one that [`pieces`](Self::pieces) count: the same, but for lines that were selected.
+    #[must_use]
+    pub fn line(&self, line: u64) -> u64 {
+        match self.text.extract() {
+            Some(Extract::Lines(selected)) => selected.line(line),
+            _ => line,
+        }
+    }
+
+    /// The pieces of the answer, with the number of each piece's first line in its input, counted from 0. Of a document that is
+    /// answered by the elements of an array, these are its lines. Lines that were selected ([`Input::only`](crate::Input::only)) count in their batch
+    /// alone: [`line`](Self::line) says which they are.
+    pub fn pieces(&self) -> impl Iterator<Item = (u64, &Piece)> {
+        let mut line = self.first_line;
+        self.answer.pieces.iter().map(move |piece| {
+            let this = line;
+            line += piece.lines as u64;
+            (this, piece)
+        })
+    }
+
+    /// How many matches a path has here; 0 for a path that there is not.
+    #[must_use]
+    pub fn count(&self, path: usize) -> u64 {
+        self.answer.pieces.iter().filter_map(|piece| piece.counts.get(path)).sum()
+    }
+
+    /// Takes the columns out, where they were asked for: a batch for each piece, some perhaps without a row. They are there once.
+    pub fn take_columns(&mut self) -> Vec<ColumnBatch> {
+        self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.columns)).collect()
+    }
+
+    /// The malformed records that were left out.
+    pub fn skipped(&self) -> impl Iterator<Item = RecordError> {
+        let name = self.source();
+        self.pieces().flat_map(move |(line, piece)| {
+            let error = move |fault| located(record_error(name, line, fault), self.text.extract());
+            piece.faults.iter().map(error)
+        })
+    }
+
+    /// The malformed record at which the answers end, under [`OnError::Fail`](crate::OnError::Fail). The error follows this batch.
+    #[must_use]
+    pub fn fault(&self) -> Option<&RecordError> {
+        self.fault.as_ref()
+    }
+
+    /// The line that an error of this batch speaks of, without its newline. Counts lines to find it.
+    #[must_use]
+    pub fn line_of(&self, error: &RecordError) -> &[u8] {
+        if let Some(Extract::Whole(whole)) = self.text.extract() {
+            return self.text().get(whole.line(error.line, self.text().len())).unwrap_or_default();
+        }
+        // Lines count from 1 in errors.
+        let mut line = error.line.saturating_sub(1);
+        if let Some(Extract::Lines(selected)) = self.text.extract() {
+            line = selected.line_in_text(line);
+        }
+        let (first, base) = self
+            .pieces()
+            .take_while(|(first, _)| *first <= line)
+            .last()
+            .map_or((self.first_line, 0), |(first, piece)| (first, piece.base as usize));
+        let text = self.text().get(base..).unwrap_or_default();
+        text.split(|byte| *byte == b'\n').nth((line.saturating_sub(first)) as usize).unwrap_or_default()
+    }
+
+    /// Finds the normalised paths of values of this batch, by where they start in [`text`](Self::text).
+    #[must_use]
+    pub fn paths(&self) -> Paths<'_> {
+        let paths = Paths::new(self.text());
+        match self.text.extract() {
+            Some(Extract::Elements(array)) => paths.of_elements(array, self.first_line),
+            Some(Extract::Whole(_) | Extract::Lines(_)) | None => paths,
+        }
+    }
+
+    /// The number of a record of this batch in its input, counted from 1: that of its line, blank lines counted. A document is one
+    /// record.
+    pub(super) fn record(&self, line: u64) -> u64 {
+        match self.text.extract() {
+            Some(Extract::Whole(_) | Extract::Elements(_)) => 1,
+            Some(Extract::Lines(_)) | None => self.line(line) + 1,
+        }
+    }
+
+    /// The bytes of a match of a piece.
+    #[must_use]
+    pub fn match_text(&self, piece: &Piece, found: &Match) -> &[u8] {
+        let base = piece.base as usize;
+        self.text().get(base + found.start as usize..base + found.end as usize).unwrap_or_default()
+    }
+}
+
+pub(super) fn record_error(name: &str, first_line: u64, fault: &LineFault) -> RecordError {
+    let Fault { kind, at } = fault.fault;
+    RecordError { name: name.to_owned(), line: first_line + fault.line as u64 + 1, byte: at as u64 + 1, kind }
+}
+
+/// An error with the line and the byte that the input has there.
+pub(super) fn located(error: RecordError, extract: Option<&Extract>) -> RecordError {
+    match extract {
+        Some(Extract::Whole(whole)) => {
+            let (line, before) = whole.place(error.byte as usize - 1);
+            RecordError { line, byte: before as u64 + 1, ..error }
+        }
+        Some(Extract::Lines(selected)) => RecordError { line: selected.line(error.line - 1) + 1, ..error },
+        Some(Extract::Elements(_)) | None => error,
+    }
+}
+
+/// Cuts an answer off before its first faulty record, which it returns.
+pub(super) fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64) -> Option<RecordError> {
+    let at = answer.pieces.iter().position(|piece| !piece.faults.is_empty())?;
+    first_line += answer.pieces[..at].iter().map(|piece| piece.lines as u64).sum::<u64>();
+    answer.pieces.truncate(at + 1);
+    let piece = answer.pieces.last_mut()?;
+    let fault = std::mem::take(&mut piece.faults).into_iter().next()?;
+    let before = |line: &LineIx| *line < fault.line;
+    piece.lines = fault.line;
+    piece.records.truncate(piece.records.partition_point(before));
+    for list in &mut piece.matches {
+        list.truncate(list.partition_point(|found| before(&found.line)));
+    }
+    if let Some(counts) = piece.counts_before_fault.take() {
+        piece.counts = counts;
+    }
+    for (text, len) in piece.texts.iter_mut().zip(piece.texts_before_fault.take().unwrap_or_default()) {
+        text.truncate(len);
+    }
+    if let Some(len) = piece.rows_before_fault.take() {
+        piece.rows.truncate(len);
+    }
+    if let Some(rows) = piece.columns_before_fault.take() {
+        piece.columns.truncate(rows);
+    }
+    Some(record_error(name, first_line, &fault))
+}

@@ -1,0 +1,293 @@
+//! Which documents are answered as one record, which by their elements, and when those answers may be given out.
+//!
+//! A document that is answered by its elements is surveyed first: its parts are answered, and what they say is held back, until
+//! the array has ended and nothing was wrong with it or around it. What is held back is not much; beyond that, parts are only gone
+//! through, and when all is well those are answered once more:
+//!
+//! ```text
+//! parts        0   1   2   3   4   5   6   7
+//! survey       ■   ■   ■   ·   ·   ·   ·   ·      ■ answered and held   · gone through
+//! given out    0   1   2   then answered again:  3   4   5   6   7
+//! ```
+//!
+//! So memory is bounded, a malformed document has no answers, and what finds little, or counts, reads once.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::ask::ProgramTask;
+use super::jobs::{Document, Documents, Feed, Form, Origin};
+use super::workers::{Done, Workers};
+use warpath_backend::answer::{Answer, Limit, Piece, Want};
+use crate::document::{Around, Head, Parts};
+use warpath_lang::elements::Split;
+use crate::engine::Chosen;
+use warpath_core::error::{Error, InputError};
+use crate::input::{Opened, Source, Text};
+use warpath_lang::program::Program;
+
+/// How many partitions' worth of answers are held back, and how many bytes at most.
+const HELD_PARTITIONS: usize = 16;
+const MOST_HELD: usize = 256 << 20;
+
+/// Goes through documents, one after the other.
+pub(super) struct Conductor {
+    sources: std::vec::IntoIter<Source>,
+    chosen: Chosen,
+    program: Program,
+    want: Want,
+    /// How the program is asked of elements, where it can be.
+    split: Option<Arc<Split>>,
+    /// The origin of the document at work, or of the last one that is handed out.
+    origin: Origin,
+    stage: Stage,
+    /// What is to be answered behind the documents at work.
+    next: Option<Upcoming>,
+    /// Why documents were answered as one record.
+    notes: Vec<String>,
+}
+
+enum Upcoming {
+    Elements(Arc<Parts>, Arc<str>),
+    Error(Error),
+}
+
+enum Stage {
+    /// Documents as one record each.
+    Whole,
+    Survey(Survey),
+    /// The elements of a document that has been surveyed.
+    Elements,
+}
+
+struct Survey {
+    parts: Arc<Parts>,
+    /// The number of the part that is taken next.
+    number: u64,
+    held: VecDeque<(Text, Answer)>,
+    held_bytes: usize,
+    /// The first part that is to be answered once more.
+    again: Option<u64>,
+}
+
+/// What becomes of what the workers have done.
+pub(super) enum Step {
+    /// It is held back, and more is to come.
+    Held,
+    /// These may be given out.
+    Given(VecDeque<(Text, Answer)>),
+    /// A document is known to be good: these may be given out, and these workers go on, or the next.
+    Surveyed(VecDeque<(Text, Answer)>, Option<Workers<ProgramTask>>),
+    /// These workers go on.
+    Instead(Workers<ProgramTask>),
+}
+
+/// Bytes that an answer and its text take while they are held.
+fn held_bytes((text, answer): &(Text, Answer)) -> usize {
+    let of_piece = |piece: &Piece| {
+        let matches: usize = piece.matches.iter().map(|list| size_of_val(&list[..])).sum();
+        matches + piece.texts.iter().map(Vec::len).sum::<usize>()
+    };
+    text.bytes().len() + answer.pieces.iter().map(of_piece).sum::<usize>()
+}
+
+/// Whether an answer has so many lines, none of them faulty.
+fn is_regular(texts: &VecDeque<(Text, Answer)>, elements: u64) -> bool {
+    let mut pieces = texts.iter().flat_map(|(_, answer)| &answer.pieces);
+    let lines: u64 = pieces.clone().map(|piece| u64::from(piece.lines)).sum();
+    lines == elements && pieces.all(|piece| piece.faults.is_empty())
+}
+
+fn changed(name: &Arc<str>) -> Error {
+    let source = std::io::Error::other("the file has changed while it was read");
+    InputError::Io { name: name.to_string(), source }.into()
+}
+
+impl Conductor {
+    pub fn new(sources: Vec<Source>, chosen: Chosen, program: Program, want: Want) -> Self {
+        // Rows and columns have a cell for all that a document has.
+        let by_matches = want.rows.is_none()
+            && want.columns.is_none()
+            && !want.records
+            && !matches!(want.limit, Some(Limit::Records(_)));
+        let split = if by_matches { Split::of(program.queries()).ok().map(Arc::new) } else { None };
+        let (origin, next, notes) = (Origin::default(), None, Vec::new());
+        let sources = sources.into_iter();
+        Self { sources, chosen, program, want, split, origin, stage: Stage::Whole, next, notes }
+    }
+
+    /// Why documents that might have been answered by their elements were not.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The workers on what comes next; `None` at the end.
+    pub fn advance(&mut self) -> Option<Result<Workers<ProgramTask>, Error>> {
+        if let Stage::Survey(survey) = &self.stage {
+            // The file ends before the array.
+            let parts = survey.parts.clone();
+            return Some(self.as_one(&parts, "its array is not closed"));
+        }
+        self.stage = Stage::Whole;
+        if self.next.is_none() {
+            let mut sources = VecDeque::new();
+            while let Some(source) = self.sources.next() {
+                match self.prepare(source) {
+                    Ok(Prepared::Whole(document)) => {
+                        let open = matches!(document, Document::Plain(..));
+                        sources.push_back(document);
+                        // No more files are kept open than one.
+                        if open {
+                            break;
+                        }
+                    }
+                    Ok(Prepared::Elements(parts, name)) => {
+                        self.next = Some(Upcoming::Elements(parts, name));
+                        break;
+                    }
+                    Err(error) => {
+                        self.next = Some(Upcoming::Error(error));
+                        break;
+                    }
+                }
+            }
+            if !sources.is_empty() {
+                return Some(self.whole(sources));
+            }
+        }
+        match self.next.take()? {
+            Upcoming::Error(error) => {
+                self.sources = Vec::new().into_iter();
+                Some(Err(error))
+            }
+            Upcoming::Elements(parts, name) => {
+                self.origin = Origin { name, input: self.origin.input + 1 };
+                let workers = self.elements(&parts, 0);
+                let held = VecDeque::new();
+                self.stage = Stage::Survey(Survey { parts, number: 0, held, held_bytes: 0, again: None });
+                Some(workers)
+            }
+        }
+    }
+
+    /// Opens a document that is to be answered by its elements, if it may be one.
+    fn prepare(&mut self, source: Source) -> Result<Prepared, Error> {
+        let Some(split) = &self.split else { return Ok(Prepared::Whole(Document::Source(source))) };
+        if source.plain_bytes() <= self.chosen.partition_size as u64 {
+            return Ok(Prepared::Whole(Document::Source(source)));
+        }
+        let name: Arc<str> = source.name().into();
+        let file = match source.open()? {
+            Opened::Plain(file) => Arc::new(file),
+            Opened::Sequence(_) => return Err(changed(&name)),
+        };
+        Ok(match Head::find(&file, split)? {
+            Some(head) => {
+                let parts = Parts::new(file, head, split.clone(), self.chosen.partition_size);
+                Prepared::Elements(Arc::new(parts), name)
+            }
+            None => {
+                self.notes.push(note(&name, &format!("{} is no array near its begin", split.path)));
+                Prepared::Whole(Document::Plain(file, name))
+            }
+        })
+    }
+
+    fn task(&self, program: &Program, want: Want) -> ProgramTask {
+        let Chosen { backend, buffers, strict, .. } = self.chosen.clone();
+        ProgramTask { backend, buffers, program: program.clone(), want, strict }
+    }
+
+    /// Workers on documents as one record each.
+    fn whole(&mut self, sources: VecDeque<Document>) -> Result<Workers<ProgramTask>, Error> {
+        self.stage = Stage::Whole;
+        let (origin, count) = (self.origin.clone(), sources.len());
+        self.origin.input += count;
+        let documents = Documents {
+            origin,
+            sources,
+            size: self.chosen.partition_size,
+            form: Form::Line,
+            together: false,
+            failed: false,
+        };
+        Workers::start(self.task(&self.program, self.want), Feed::Documents(documents), self.chosen.workers)
+    }
+
+    /// Workers on the elements of a document, from a part on.
+    fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers<ProgramTask>, Error> {
+        let feed = Feed::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
+        // Every part is gone through to its end.
+        let want = Want { limit: None, ..self.want };
+        Workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
+    }
+
+    /// Workers on a document that cannot be answered by its elements.
+    fn as_one(&mut self, parts: &Parts, why: &str) -> Result<Workers<ProgramTask>, Error> {
+        let name = self.origin.name.clone();
+        self.notes.push(note(&name, why));
+        self.origin.input -= 1;
+        self.whole(VecDeque::from([Document::Plain(parts.file().clone(), name)]))
+    }
+
+    /// Looks at what workers have done, of whose answer nothing is taken where there is an error.
+    pub fn take(&mut self, done: &mut Done<Answer>) -> Result<Step, Error> {
+        let texts = std::mem::take(&mut done.answered.texts);
+        let note = done.answered.note.unwrap_or_default();
+        let survey = match &mut self.stage {
+            Stage::Whole => return Ok(Step::Given(texts)),
+            Stage::Elements => {
+                if note.irregular.is_some() || !is_regular(&texts, note.elements) {
+                    return Err(done.answered.error.take().unwrap_or_else(|| changed(&self.origin.name)));
+                }
+                return Ok(Step::Given(texts));
+            }
+            Stage::Survey(survey) => survey,
+        };
+        if let Some(error) = done.answered.error.take() {
+            return Err(error);
+        }
+        let parts = survey.parts.clone();
+        survey.number += 1;
+        if let Some(irregular) = note.irregular {
+            return Ok(Step::Instead(self.as_one(&parts, &irregular.to_string())?));
+        }
+        if !is_regular(&texts, note.elements) {
+            return Ok(Step::Instead(self.as_one(&parts, "an element is malformed by itself")?));
+        }
+        if survey.again.is_none() {
+            survey.held_bytes += texts.iter().map(held_bytes).sum::<usize>();
+            survey.held.extend(texts);
+            if survey.held_bytes > MOST_HELD.min(HELD_PARTITIONS * self.chosen.partition_size) {
+                survey.again = Some(survey.number);
+                parts.survey(true);
+            }
+        }
+        let Some(closed) = note.closed else { return Ok(Step::Held) };
+        let (held, again) = (std::mem::take(&mut survey.held), survey.again);
+        let Some(around) = Around::read(parts.file(), &parts.head, closed)? else {
+            return Ok(Step::Instead(self.as_one(&parts, "much stands behind its array")?));
+        };
+        if !around.judge(&parts.split, self.chosen.strict)? {
+            let why = "what stands around its array is malformed or decides what is found";
+            return Ok(Step::Instead(self.as_one(&parts, why)?));
+        }
+        parts.survey(false);
+        let workers = match again.filter(|next| parts.has(*next)) {
+            Some(next) => Some(self.elements(&parts, next)?),
+            None => None,
+        };
+        self.stage = Stage::Elements;
+        Ok(Step::Surveyed(held, workers))
+    }
+}
+
+/// What is to be done with a document.
+enum Prepared {
+    Whole(Document),
+    Elements(Arc<Parts>, Arc<str>),
+}
+
+fn note(name: &Arc<str>, why: &str) -> String {
+    format!("{name}: answered as one record, since {why}")
+}

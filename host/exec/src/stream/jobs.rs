@@ -1,0 +1,463 @@
+//! Which part of which input comes next.
+
+use std::collections::VecDeque;
+use std::fs::Metadata;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use warpath_shared::units::MAX_PARTITION_BYTES;
+
+use super::Store;
+use crate::document::{Extract, Parts, Whole};
+use warpath_core::error::Error;
+use crate::input::{BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, Opened, PlainFile, Selection, Source, Text};
+use warpath_store::packed::file::PackedFile;
+
+/// Which input something is of.
+#[derive(Clone, Default)]
+pub(crate) struct Origin {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its number, from 1 on.
+    pub input: usize,
+}
+
+/// Files that are answered together, at most.
+const MOST_FILES: usize = 1024;
+
+/// How documents are handed on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Each as one line. What has no text has no document.
+    Line,
+    /// As they stand in their inputs, also where nothing stands there.
+    Text,
+}
+
+impl Form {
+    fn of(self, text: Text) -> Text {
+        match self {
+            Self::Line => text.flattened(),
+            Self::Text => text,
+        }
+    }
+}
+
+/// A part of an input.
+pub(super) enum Job {
+    /// To be read: so many bytes from there on.
+    Part { file: Arc<PlainFile>, begin: u64, size: usize },
+    /// To be read: a group of packed lines, by its number.
+    Group { file: Arc<PlainFile>, packed: PackedFile, number: usize },
+    /// Read already: of an input that is read in order.
+    Text(Text),
+    /// A document, to be read.
+    Document(Arc<PlainFile>, Form),
+    /// A document that has been read.
+    DocumentText(Text, Form),
+    /// Files that are a document each, to be opened and read.
+    Files(Vec<PathBuf>, Form),
+    /// A part of the elements of a document, by its number.
+    Elements(Arc<Parts>, u64),
+    /// Some lines, to be read: those that are wanted of some blocks, of about so many bytes.
+    Selected(Arc<Selection>, Range<u64>, usize),
+}
+
+impl Job {
+    /// Its lines.
+    pub fn read(self, buffers: &Arc<Buffers>) -> Cut {
+        match self {
+            Self::Part { file, begin, size } => file.read(begin, size, MAX_PARTITION_BYTES, buffers),
+            Self::Group { file, packed, number } => file.read_packed(&packed, number, buffers),
+            Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
+            Self::Document(file, form) => match file.read_all(buffers) {
+                Ok(text) => Cut { texts: vec![form.of(text)], ..Cut::default() },
+                Err(error) => Cut { error: Some(error), ..Cut::default() },
+            },
+            Self::DocumentText(text, form) => Cut { texts: vec![form.of(text)], ..Cut::default() },
+            Self::Files(paths, form) => read_files(paths, form),
+            Self::Elements(parts, number) => parts.read(number, buffers),
+            Self::Selected(selection, blocks, size) => {
+                selection.read(blocks, size, MAX_PARTITION_BYTES, buffers)
+            }
+        }
+    }
+}
+
+/// The texts of files, up to one that cannot be read.
+fn read_files(paths: Vec<PathBuf>, form: Form) -> Cut {
+    let mut cut = Cut::default();
+    for path in paths {
+        let source = Source::File(path);
+        let name = source.name().into();
+        match source.read_whole() {
+            Ok(mut bytes) => {
+                let begin = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+                let whole = (form == Form::Line).then(|| Whole::of(&mut bytes[begin..]));
+                let end = whole.as_ref().map_or(bytes.len(), |(_, len)| begin + len);
+                let text = Text::kept(bytes[begin..end].into(), begin as u64);
+                cut.texts.push(match whole {
+                    Some((whole, _)) => text.with_extract(Extract::Whole(Arc::new(whole))),
+                    None => text,
+                });
+                cut.names.push(name);
+            }
+            Err(error) => {
+                cut.error = Some(error.into());
+                break;
+            }
+        }
+    }
+    cut
+}
+
+/// What is to be answered next.
+pub(super) enum Next {
+    /// To be read, indexed and answered.
+    Job(Job),
+    /// Indexed already: a partition of a store, by its number.
+    Stored(Arc<dyn Store>, usize),
+}
+
+/// Where partitions to answer come from.
+pub(super) enum Feed {
+    /// Inputs.
+    Jobs(Box<Jobs>),
+    /// A store, from this partition on.
+    Store(Arc<dyn Store>, usize),
+    /// Documents, each one record.
+    Documents(Documents),
+    /// The elements of one document, from this part on.
+    Elements { parts: Arc<Parts>, origin: Origin, next: u64 },
+    /// Some lines of a file.
+    Selected(Box<SelectedParts>),
+}
+
+/// Documents that are each one record, one after the other. Each is opened when its turn comes.
+pub(super) struct Documents {
+    /// Whose origins follow each other, from this one on.
+    pub origin: Origin,
+    pub sources: VecDeque<Document>,
+    /// Bytes that are read at first of what is no plain file.
+    pub size: usize,
+    pub form: Form,
+    /// Whether small files are handed on together.
+    pub together: bool,
+    pub failed: bool,
+}
+
+/// A document.
+pub(super) enum Document {
+    Source(Source),
+    /// One that has been opened already.
+    Plain(Arc<PlainFile>, Arc<str>),
+}
+
+impl Document {
+    fn name(&self) -> Arc<str> {
+        match self {
+            Self::Source(source) => source.name().into(),
+            Self::Plain(_, name) => name.clone(),
+        }
+    }
+}
+
+impl Documents {
+    /// Inputs that are a document each, small files together.
+    pub fn together(sources: VecDeque<Document>, size: usize, form: Form) -> Self {
+        Self { origin: Origin::default(), sources, size, form, together: true, failed: false }
+    }
+
+    /// The next files, if they are small, so that they are answered together; and the name of the first.
+    fn small_files(&mut self) -> Option<(Vec<PathBuf>, Arc<str>)> {
+        let (mut files, mut bytes, mut first) = (Vec::new(), 0, None);
+        while files.len() < MOST_FILES
+            && let Some(Document::Source(source @ Source::File(path))) = self.sources.front()
+        {
+            // What is compressed is longer than it says.
+            if path
+                .extension()
+                .is_some_and(|end| ["gz", "zst", "zstd", "wpk"].iter().any(|known| end == *known))
+            {
+                break;
+            }
+            let len = path.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+            match len {
+                Some(len) if len <= (self.size as u64).saturating_sub(bytes) => bytes += len,
+                _ => break,
+            }
+            first.get_or_insert_with(|| source.name().into());
+            files.push(path.clone());
+            self.sources.pop_front();
+        }
+        Some((files, first?))
+    }
+
+    /// As for [`Jobs::next`].
+    fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Option<(Origin, Result<Job, Error>)> {
+        while !self.failed && !stop.load(Ordering::Relaxed) {
+            if self.together
+                && let Some((files, name)) = self.small_files()
+            {
+                self.origin = Origin { name, input: self.origin.input + files.len() };
+                return Some((self.origin.clone(), Ok(Job::Files(files, self.form))));
+            }
+            let document = self.sources.pop_front()?;
+            self.origin = Origin { name: document.name(), input: self.origin.input + 1 };
+            let form = self.form;
+            let job = match document {
+                Document::Plain(file, _) => Ok(Some(Job::Document(file, form))),
+                Document::Source(source) => {
+                    source.open().map_err(Error::from).and_then(|opened| match opened {
+                        Opened::Plain(file) => Ok(Some(Job::Document(Arc::new(file), form))),
+                        Opened::Sequence(mut sequence) => {
+                            let text = sequence.read_all(self.size, buffers, stop)?;
+                            let is_there = form == Form::Text && !stop.load(Ordering::Relaxed);
+                            let text = text.or_else(|| is_there.then(|| Text::kept(Arc::new([]), 0)));
+                            Ok(text.map(|text| Job::DocumentText(text, form)))
+                        }
+                    })
+                }
+            };
+            self.failed = job.is_err();
+            if let Some(job) = job.transpose() {
+                return Some((self.origin.clone(), job));
+            }
+        }
+        None
+    }
+}
+
+impl Feed {
+    /// As for [`Jobs::next`].
+    pub fn next(
+        &mut self,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Option<(Origin, Result<Next, Error>)> {
+        match self {
+            Self::Jobs(jobs) => {
+                let (origin, job) = jobs.next(buffers, stop)?;
+                Some((origin, job.map(Next::Job)))
+            }
+            Self::Store(store, next) => {
+                let origin = store.origin(*next).filter(|_| !stop.load(Ordering::Relaxed))?;
+                *next += 1;
+                Some((origin, Ok(Next::Stored(store.clone(), *next - 1))))
+            }
+            Self::Documents(documents) => {
+                let (origin, job) = documents.next(buffers, stop)?;
+                Some((origin, job.map(Next::Job)))
+            }
+            Self::Elements { parts, origin, next } => {
+                if stop.load(Ordering::Relaxed) || !parts.has(*next) {
+                    return None;
+                }
+                *next += 1;
+                Some((origin.clone(), Ok(Next::Job(Job::Elements(parts.clone(), *next - 1)))))
+            }
+            Self::Selected(parts) => {
+                let job = parts.next().filter(|_| !stop.load(Ordering::Relaxed))?;
+                Some((parts.origin.clone(), job.map(Next::Job)))
+            }
+        }
+    }
+
+    /// As for [`Jobs::growing`]. The partitions of a store are as they are, and so are documents.
+    pub fn growing(self) -> Self {
+        match self {
+            Self::Jobs(jobs) => Self::Jobs(Box::new(jobs.growing())),
+            Self::Selected(parts) => Self::Selected(Box::new(parts.growing())),
+            other => other,
+        }
+    }
+
+    /// As for [`Jobs::may_go_on`].
+    pub fn may_go_on(&self) -> bool {
+        match self {
+            Self::Jobs(jobs) => jobs.may_go_on(),
+            Self::Store(store, next) => store.origin(*next).is_some(),
+            Self::Documents(documents) => !documents.failed && !documents.sources.is_empty(),
+            Self::Elements { parts, next, .. } => parts.has(*next),
+            Self::Selected(parts) => parts.next.is_some(),
+        }
+    }
+}
+
+/// Goes through some lines of a file.
+pub(super) struct SelectedParts {
+    selection: Arc<Selection>,
+    origin: Origin,
+    /// The block from which on the next part is looked for; `None` behind the last.
+    next: Option<u64>,
+    /// Bytes of the next part, and how many they may become.
+    size: usize,
+    most: usize,
+}
+
+impl SelectedParts {
+    /// Parts for which about `size` bytes are read.
+    pub fn new(selection: Arc<Selection>, size: usize) -> Self {
+        let origin = Origin { name: selection.name().clone(), input: 1 };
+        Self { selection, origin, next: Some(0), size, most: size }
+    }
+
+    /// As for [`Jobs::growing`].
+    fn growing(self) -> Self {
+        Self { size: (self.most / GROWTH).max(1), ..self }
+    }
+
+    /// The next part, or why there is none.
+    fn next(&mut self) -> Option<Result<Job, Error>> {
+        let part = self.selection.part(self.next.take()?, self.size).transpose()?;
+        Some(part.map(|blocks| {
+            let size = self.size;
+            self.next = Some(blocks.end);
+            self.size = (2 * size).min(self.most);
+            Job::Selected(self.selection.clone(), blocks, size)
+        }))
+    }
+}
+
+/// How many times shorter the first part is where parts grow, a power of two: 64 KiB where they become 1 MiB, which are read
+/// and answered while a thread starts.
+pub(super) const GROWTH: usize = 16;
+
+/// The longest group of packed lines that any device is given as it is: twice as long as groups are where nothing else is asked for.
+const LONGEST_GROUP: usize = 32 << 20;
+
+/// Goes through inputs, one after the other. Each is opened when its turn comes.
+pub(super) struct Jobs {
+    sources: std::vec::IntoIter<Source>,
+    open: Option<Open>,
+    origin: Origin,
+    /// Bytes of the next part, and how many they may become.
+    size: usize,
+    most: usize,
+    /// Whether packed lines are handed on as they are.
+    as_packed: bool,
+    /// How long a line waits for those behind it where an input may wait.
+    latency: Duration,
+    failed: bool,
+}
+
+enum Open {
+    Plain { file: Arc<PlainFile>, next: u64 },
+    Packed { file: Arc<PlainFile>, packed: PackedFile, next: usize },
+    Sequence(crate::input::Sequence),
+}
+
+impl Jobs {
+    /// Parts of about `size` bytes.
+    pub fn new(sources: Vec<Source>, size: usize) -> Self {
+        let sources = sources.into_iter();
+        let (open, origin) = (None, Origin::default());
+        Self {
+            sources,
+            open,
+            origin,
+            size,
+            most: size,
+            as_packed: false,
+            latency: MAX_LATENCY,
+            failed: false,
+        }
+    }
+
+    /// Packed lines are handed on as they are, a group each, if `yes`, and if its groups are not too long for who wants partitions of that size.
+    pub fn with_packed(self, yes: bool) -> Self {
+        Self { as_packed: yes, ..self }
+    }
+
+    /// With lines that wait so long for those behind them.
+    pub fn with_latency(self, latency: Duration) -> Self {
+        Self { latency, ..self }
+    }
+
+    /// The first part is [`GROWTH`] times shorter than the others, and each is twice as long as the one before until they are as
+    /// long as those.
+    pub fn growing(self) -> Self {
+        Self { size: (self.most / GROWTH).max(1), as_packed: false, ..self }
+    }
+
+    /// The next part, or why there is none; `None` at the end, behind an error, and once `stop` is set.
+    ///
+    /// What is no plain file is read here, so that one reads while others answer.
+    pub fn next(
+        &mut self,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Option<(Origin, Result<Job, Error>)> {
+        // A sequence that was stopped looks as if it had ended: nothing behind it is to be opened.
+        while !self.failed && !stop.load(Ordering::Relaxed) {
+            let next = match &mut self.open {
+                None => {
+                    let source = self.sources.next()?;
+                    self.origin = Origin { name: source.name().into(), input: self.origin.input + 1 };
+                    match source.open() {
+                        Ok(Opened::Plain(file)) => {
+                            let (file, longest) = (Arc::new(file), LONGEST_GROUP.max(2 * self.most) as u64);
+                            let packed = file.as_packed().filter(|_| self.as_packed).cloned();
+                            self.open =
+                                Some(match packed.filter(|packed| packed.longest_group() <= longest) {
+                                    Some(packed) => Open::Packed { file, packed, next: 0 },
+                                    None => Open::Plain { file, next: 0 },
+                                });
+                            continue;
+                        }
+                        Ok(Opened::Sequence(sequence)) => {
+                            self.open = Some(Open::Sequence(sequence.with_latency(self.latency)));
+                            continue;
+                        }
+                        Err(error) => Err(error.into()),
+                    }
+                }
+                Some(Open::Plain { file, next }) if *next < file.len() => {
+                    let (begin, size) = (*next, self.size);
+                    *next += size as u64;
+                    Ok(Some(Job::Part { file: file.clone(), begin, size }))
+                }
+                Some(Open::Plain { .. }) => Ok(None),
+                Some(Open::Packed { file, packed, next }) if *next < packed.info().groups as usize => {
+                    *next += 1;
+                    let (file, packed) = (file.clone(), packed.clone());
+                    Ok(Some(Job::Group { file, packed, number: *next - 1 }))
+                }
+                Some(Open::Packed { .. }) => Ok(None),
+                Some(Open::Sequence(sequence)) => {
+                    sequence.next(self.size, buffers, stop).map(|text| text.map(Job::Text))
+                }
+            };
+            let job = match next {
+                Ok(None) => {
+                    self.open = None;
+                    continue;
+                }
+                Ok(Some(job)) => {
+                    self.size = (2 * self.size).min(self.most);
+                    Ok(job)
+                }
+                Err(error) => {
+                    self.failed = true;
+                    Err(error)
+                }
+            };
+            return Some((self.origin.clone(), job));
+        }
+        None
+    }
+
+    /// Whether there may be another part.
+    pub fn may_go_on(&self) -> bool {
+        let open = match &self.open {
+            Some(Open::Plain { file, next }) => *next < file.len(),
+            Some(Open::Packed { packed, next, .. }) => *next < packed.info().groups as usize,
+            Some(Open::Sequence(_)) => true,
+            None => false,
+        };
+        !self.failed && (open || self.sources.len() > 0)
+    }
+}

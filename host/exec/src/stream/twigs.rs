@@ -1,0 +1,455 @@
+//! Which subscriptions documents match, a partition of lines or a document at a time.
+
+#[cfg(feature = "arrow")]
+mod arrow;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use warpath_shared::check::Fault;
+use warpath_shared::units::ByteOffset;
+
+use super::ask::Ask;
+use super::jobs::{Document, Documents as Queue, Feed, Form, Jobs, Origin};
+use super::workers::{Answered, Next, Workers};
+use super::{LineCounter, Plan, Setup, Stats, Store, Stored};
+use warpath_backend::answer::LineFault;
+use warpath_backend::backend::Backend;
+use crate::document::Extract;
+use crate::engine::{Input, OnError};
+use warpath_core::error::{Error, InputError};
+use crate::input::{Buffers, Text};
+use warpath_backend::strict;
+use warpath_backend::twig::standing::{fault_of, DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker};
+
+/// Subscriptions that are asked of all texts of some inputs.
+struct TwigTask {
+    backend: Arc<dyn Backend>,
+    buffers: Arc<Buffers>,
+    standing: Standing,
+    documents: Documents,
+    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    strict: bool,
+}
+
+/// What a text matches.
+struct Asked {
+    /// The subscriptions that were asked.
+    subscriptions: Arc<Snapshot>,
+    found: Result<Found, DocumentFault>,
+}
+
+impl Ask for TwigTask {
+    type Answer = Asked;
+    type Worker<'a> = Box<dyn TwigWorker + 'a>;
+
+    fn buffers(&self) -> &Arc<Buffers> {
+        &self.buffers
+    }
+
+    fn ask<'a>(
+        &'a self,
+        worker: (usize, &mut Option<Self::Worker<'a>>),
+        text: &mut Text,
+        _surveyed: bool,
+    ) -> Result<Asked, Error> {
+        let subscriptions = self.standing.current();
+        let mut found = self.worker(worker)?.lines(&subscriptions, text.bytes())?;
+        if self.strict {
+            check_strictly(text.bytes(), &mut found);
+        }
+        Ok(Asked { subscriptions, found: Ok(found) })
+    }
+
+    /// Documents are asked together.
+    fn ask_all<'a>(
+        &'a self,
+        (number, worker): (usize, &mut Option<Self::Worker<'a>>),
+        texts: &mut [Text],
+        surveyed: bool,
+        answers: &mut Vec<Asked>,
+    ) -> Result<(), Error> {
+        if self.documents == Documents::Ndjson {
+            for text in texts {
+                answers.push(self.ask((number, worker), text, surveyed)?);
+            }
+            return Ok(());
+        }
+        let subscriptions = self.standing.current();
+        // What did not become one line is known to be faulty.
+        let broken = |text: &Text| text.extract().and_then(Extract::fault);
+        let good: Vec<&[u8]> = texts.iter().filter(|text| broken(text).is_none()).map(Text::bytes).collect();
+        let found = self.worker((number, worker))?.documents(&subscriptions, &good, self.documents)?;
+        let mut found = found.into_iter();
+        for text in texts {
+            let found = match broken(text) {
+                Some(fault) => Err(DocumentFault::Json(fault)),
+                None => found.next().unwrap_or_else(|| Ok(Found::of_document([].into_iter()))),
+            };
+            answers.push(Asked { subscriptions: subscriptions.clone(), found });
+        }
+        Ok(())
+    }
+
+    fn ask_stored(&self, _: &dyn Store, _: usize) -> Result<Stored<Asked>, Error> {
+        Err(Error::Internal("subscriptions are asked of what is read".into()))
+    }
+}
+
+impl TwigTask {
+    /// A thread's worker, which is made when it is first needed.
+    fn worker<'a, 'b>(
+        &'a self,
+        (number, worker): (usize, &'b mut Option<Box<dyn TwigWorker + 'a>>),
+    ) -> Result<&'b mut Box<dyn TwigWorker + 'a>, Error> {
+        let made = match worker.take() {
+            Some(worker) => worker,
+            None => self.backend.twig_worker(number)?,
+        };
+        Ok(worker.insert(made))
+    }
+}
+
+/// Takes what is no JSON by all of RFC 8259, in UTF-8, for faulty.
+fn check_strictly(text: &[u8], found: &mut Found) {
+    found.faults = strict::faults(text);
+    let mut faulty = found.faults.iter().map(|fault| fault.line).peekable();
+    found.pairs.retain(|(line, _)| {
+        while faulty.next_if(|faulty| faulty < line).is_some() {}
+        faulty.peek() != Some(line)
+    });
+}
+
+/// The error of an input that is one document.
+fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
+    match (fault, text.extract()) {
+        (DocumentFault::Json(fault), Some(Extract::Whole(whole))) => {
+            let (line, at) = whole.place(fault.at);
+            InputError::of_fault(name, line, Fault { at, ..fault })
+        }
+        (DocumentFault::Json(fault), _) => InputError::of_fault(name, 1, fault),
+        (DocumentFault::Xml(error), _) => {
+            InputError::of_xml(name, &String::from_utf8_lossy(text.bytes()), error)
+        }
+    }
+}
+
+/// Which subscriptions the documents of inputs match, in their order. See [`Input::filter`].
+///
+/// Workers read and ask in threads of their own, as for [`Answers`](super::Answers).
+pub struct Filtering {
+    /// `None` where there is no backend.
+    workers: Option<Workers<TwigTask>>,
+    plan: Plan,
+    documents: Documents,
+    on_error: OnError,
+    lines: LineCounter,
+    stats: Stats,
+    texts: VecDeque<(Text, Asked)>,
+    /// Of which inputs these are, if each is one of its own.
+    names: VecDeque<Arc<str>>,
+    origin: Origin,
+    /// What comes after those.
+    error: Option<Error>,
+    finished: bool,
+}
+
+impl Filtering {
+    pub(crate) fn start(input: Input, standing: &Standing, documents: Documents) -> Self {
+        let on_error = input.engine.on_error();
+        let started = Self::workers(input, standing, documents);
+        let (workers, plan, error) = match started {
+            Ok((workers, plan)) => (Some(workers), plan, None),
+            Err(error) => (None, Plan::default(), Some(error)),
+        };
+        Self {
+            workers,
+            plan,
+            documents,
+            on_error,
+            lines: LineCounter::default(),
+            stats: Stats::default(),
+            texts: VecDeque::new(),
+            names: VecDeque::new(),
+            origin: Origin::default(),
+            error,
+            finished: false,
+        }
+    }
+
+    fn workers(
+        input: Input,
+        standing: &Standing,
+        documents: Documents,
+    ) -> Result<(Workers<TwigTask>, Plan), Error> {
+        input.wants_all_lines("subscriptions are")?;
+        let Input { engine, sources, index, .. } = input;
+        if index.is_some() {
+            return Err(Error::Usage("subscriptions are asked of what is read, and not of an index".into()));
+        }
+        let chosen = engine.choose(&sources)?;
+        if chosen.strict && documents != Documents::Ndjson {
+            return Err(Error::Usage("strict checks are of lines, and the input is a document".into()));
+        }
+        let mut plan = chosen.plan();
+        // The host checks, before lines are asked.
+        plan.strict_on_device = false;
+        let size = chosen.partition_size;
+        let feed = if documents == Documents::Ndjson {
+            Feed::Jobs(Box::new(Jobs::new(sources, size).with_latency(chosen.max_latency)))
+        } else {
+            let sources = sources.into_iter().map(Document::Source).collect();
+            let form = if documents == Documents::Xml { Form::Text } else { Form::Line };
+            Feed::Documents(Queue::together(sources, size, form))
+        };
+        let task = TwigTask {
+            backend: chosen.backend,
+            buffers: chosen.buffers,
+            standing: standing.clone(),
+            documents,
+            strict: chosen.strict,
+        };
+        Ok((Workers::start(task, feed, chosen.workers)?, plan))
+    }
+
+    /// What asks, and why.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What has been done of what has been given out, as [`Answers::stats`](super::Answers::stats) has it; matches are pairs of a document and a subscription.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let Some(workers) = &self.workers else { return self.stats };
+        let (reading, answering) = workers.times();
+        Stats { workers: workers.started(), reading, answering, ..self.stats }
+    }
+
+    /// How the backend was made, as far as it is; complete when the iterator has ended.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
+        let Some(workers) = &self.workers else { return Setup::default() };
+        let backend = &workers.task().backend;
+        Setup { parts: backend.setup(), ready: backend.ready(), notes: backend.notes() }
+    }
+
+    /// Decompressed bytes read so far.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.workers.as_ref().map_or(0, Workers::bytes_read)
+    }
+
+    /// Whether the next documents, or the end, are there without waiting.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.finished
+            || !self.texts.is_empty()
+            || self.error.is_some()
+            || self.workers.as_ref().is_none_or(Workers::is_ready)
+    }
+
+    /// What was found in a text, up to a faulty document if that is what is asked for.
+    fn filtered(&mut self, text: Text, Asked { subscriptions, found }: Asked) -> Filtered {
+        let first_line = self.lines.of(&self.origin);
+        let name = self.names.pop_front().unwrap_or_else(|| self.origin.name.clone());
+        let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
+        let (mut lines, mut pairs, mut is_blank) = (1, Vec::new(), false);
+        match found {
+            Err(fault) => faults.push(located(&name, &text, fault)),
+            Ok(found) => {
+                (lines, pairs, is_blank) = (found.lines, found.pairs, found.is_blank);
+                let of_line = |fault: LineFault| fault_of(&name, first_line, fault.line, fault.fault);
+                faulty = found.faults.iter().map(|fault| fault.line).collect();
+                fault_at = found.faults.first().map(|fault| (fault.line, fault.fault.at));
+                faults.extend(found.faults.into_iter().map(of_line));
+            }
+        }
+        if self.on_error == OnError::Fail && !faults.is_empty() {
+            lines = fault_at.map_or(0, |(line, _)| line);
+            pairs.truncate(pairs.partition_point(|(line, _)| *line < lines));
+            faulty.clear();
+            self.texts.clear();
+            self.error = faults.drain(..).next().map(Error::from);
+        }
+        self.stats.skipped += faults.len() as u64;
+        self.lines.line += u64::from(lines);
+        self.stats.bytes += text.len() as u64;
+        self.stats.lines += u64::from(lines);
+        self.stats.matches += pairs.len() as u64;
+        self.stats.partitions += 1;
+        let is_lines = self.documents == Documents::Ndjson;
+        Filtered {
+            text,
+            source: name,
+            first_line,
+            is_lines,
+            lines,
+            pairs,
+            faults,
+            is_blank,
+            faulty,
+            fault_at,
+            subscriptions,
+        }
+    }
+}
+
+impl Iterator for Filtering {
+    type Item = Result<Filtered, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.finished {
+            if let Some((text, asked)) = self.texts.pop_front() {
+                return Some(Ok(self.filtered(text, asked)));
+            }
+            if let Some(error) = self.error.take() {
+                self.finished = true;
+                if let Some(workers) = &self.workers {
+                    workers.stop();
+                }
+                return Some(Err(self.lines.locate(&self.origin, error)));
+            }
+            match self.workers.as_ref().map_or(Next::End, Workers::next) {
+                Next::Done(done) => {
+                    let Answered { texts, names, error, .. } = done.answered;
+                    (self.texts, self.names, self.error) = (texts, names.into(), error);
+                    self.origin = done.origin;
+                }
+                Next::End => self.finished = true,
+                Next::Died => {
+                    self.error = Some(Error::Internal("a worker thread ended before its work did".into()));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Which subscriptions the documents of a partition match; or an input, that is one document.
+pub struct Filtered {
+    text: Text,
+    source: Arc<str>,
+    first_line: u64,
+    is_lines: bool,
+    lines: u32,
+    pairs: Vec<(u32, u32)>,
+    /// Why documents were left out.
+    faults: Vec<InputError>,
+    is_blank: bool,
+    /// The faulty lines.
+    faulty: Vec<u32>,
+    /// The first of them, and the byte of it where that was found.
+    fault_at: Option<(u32, usize)>,
+    subscriptions: Arc<Snapshot>,
+}
+
+impl Filtered {
+    /// The input's name: a file's path, or `<stdin>`.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        self.text.bytes()
+    }
+
+    /// Where it stands in its input, in decompressed bytes.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.text.offset()
+    }
+
+    /// The number of its first line in its input, counted from 0.
+    #[must_use]
+    pub fn first_line(&self) -> u64 {
+        self.first_line
+    }
+
+    /// How many lines it has up to a faulty one at which the answers end, blank and faulty ones too; 1 where it is one document.
+    #[must_use]
+    pub fn lines(&self) -> u32 {
+        self.lines
+    }
+
+    /// The subscriptions that were asked.
+    #[must_use]
+    pub fn subscriptions(&self) -> &Arc<Snapshot> {
+        &self.subscriptions
+    }
+
+    /// Lines, from 0 on, and subscriptions that their documents match, by their numbers, ascending.
+    #[must_use]
+    pub fn pairs(&self) -> &[(u32, u32)] {
+        &self.pairs
+    }
+
+    /// The documents that match any.
+    pub fn documents(&self) -> impl Iterator<Item = FoundDocument<'_>> {
+        self.pairs.chunk_by(|a, b| a.0 == b.0).map(|pairs| FoundDocument { filtered: self, pairs })
+    }
+
+    /// The lines, from 0 on, whose documents were malformed and left out, ascending.
+    #[must_use]
+    pub fn faulty_lines(&self) -> &[u32] {
+        &self.faulty
+    }
+
+    /// Whether it should be one document of JSON, and is white space.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.is_blank
+    }
+
+    /// Whether the documents are lines.
+    #[must_use]
+    pub fn is_lines(&self) -> bool {
+        self.is_lines
+    }
+
+    /// The malformed documents that were left out.
+    pub fn skipped(&self) -> impl Iterator<Item = &InputError> {
+        self.faults.iter()
+    }
+
+    /// The same, taken out.
+    pub fn take_skipped(&mut self) -> Vec<InputError> {
+        std::mem::take(&mut self.faults)
+    }
+
+    /// The first malformed line, without its newline, and the byte of it where it was found to be: under [`OnError::Fail`] that of the error that follows. Counts lines to find it.
+    #[must_use]
+    pub fn faulty_line(&self) -> Option<(&[u8], usize)> {
+        let (line, at) = self.fault_at?;
+        Some((self.text().split(|byte| *byte == b'\n').nth(line as usize)?, at))
+    }
+}
+
+/// A document that matches at least one subscription.
+#[derive(Clone, Copy)]
+pub struct FoundDocument<'a> {
+    filtered: &'a Filtered,
+    pairs: &'a [(u32, u32)],
+}
+
+impl<'a> FoundDocument<'a> {
+    /// Its line in its input, from 1 on; `None` if it is all of it.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        self.filtered.is_lines.then(|| self.filtered.first_line + u64::from(self.pairs[0].0) + 1)
+    }
+
+    /// The numbers of the subscriptions that it matches, ascending.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + use<'a> {
+        self.pairs.iter().map(|(_, number)| *number as usize)
+    }
+
+    /// Their ids.
+    pub fn ids(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let subscriptions = &self.filtered.subscriptions;
+        self.numbers().filter_map(|number| subscriptions.id(number))
+    }
+}

@@ -1,0 +1,46 @@
+//! Packed files, and packed data that comes through a pipe, given back as text.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+
+use rayon::prelude::*;
+
+use warpath_core::error::{Error, InputError};
+use crate::input::Source;
+use warpath_store::packed::file::PackedFile;
+use warpath_store::packed::stream::Unpacker;
+
+/// Gives back what was packed, group by group. A file is decoded on all cores.
+///
+/// # Errors
+/// [`InputError::NotPacked`] and [`InputError::PackedVersion`] if it is none that can be read; [`InputError::Packed`] if it is damaged: what is before the
+/// damage was given out, where that is no part of the table of a file. [`InputError::Io`] if it cannot be read, or where `write` fails.
+pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), Error> {
+    let name = input.name();
+    let failed = |source: io::Error| match source.downcast::<InputError>() {
+        Ok(error) => Error::from(error),
+        Err(source) => InputError::Io { name: name.clone(), source }.into(),
+    };
+    let raw: Box<dyn Read> = match input {
+        Source::File(path) if path.is_dir() => return Err(InputError::Directory(path).into()),
+        Source::File(path) if path.is_file() => {
+            let packed = PackedFile::open(&path)?;
+            let groups = packed.info().groups as usize;
+            let together = rayon::current_num_threads().max(1);
+            for first in (0..groups).step_by(together) {
+                let numbers = first..groups.min(first + together);
+                let texts: Vec<_> = numbers.into_par_iter().map(|number| packed.group_text(number)).collect();
+                texts.into_iter().try_for_each(|text| write(&text?).map_err(failed))?;
+            }
+            return Ok(());
+        }
+        Source::File(path) => Box::new(File::open(path).map_err(failed)?),
+        Source::Stdin => Box::new(io::stdin()),
+        Source::Reader(_, reader) => reader,
+    };
+    let mut unpacker = Unpacker::new(BufReader::new(raw), name.clone());
+    while unpacker.next().map_err(failed)? {
+        write(unpacker.text()).map_err(failed)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Paths that all go on from the elements of one array.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::jsonpath::{Comparable, ComparableKind, FilterQuery, FunctionKind, LogicalExpr, LogicalExprKind, Query as Ast, QueryRoot, Segment, SegmentKind, SelectorKind};
+use crate::program::{Program, Query};
+
+/// A program over documents, taken apart at the elements of an array.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// What leads to the array: names and indexes.
+    pub array: Program,
+    /// Its steps, from the root on.
+    pub steps: Vec<Step>,
+    /// The normalised path of the array.
+    pub path: Arc<str>,
+    /// What is asked of each element.
+    pub elements: Program,
+}
+
+/// A step towards the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    Name(String),
+    Index(u64),
+}
+
+/// Why a program is asked of a document as of one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AsOne {
+    /// A path, by its number, does not reach `[*]` or `..name` by names and indexes alone.
+    NoWildcard(usize),
+    /// An index that leads to the array counts from its end.
+    NegativeIndex(usize),
+    /// A path, by its number, goes through the elements of another array than the first path does.
+    OtherArray(usize),
+    /// A filter of a path asks for something of the whole document.
+    WholeDocument(usize),
+    /// The paths could not be taken apart.
+    Refused,
+}
+
+impl fmt::Display for AsOne {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoWildcard(path) => {
+                write!(f, "path {path} has neither `[*]` nor `..name` behind names and indexes alone")
+            }
+            Self::NegativeIndex(path) => write!(f, "path {path} counts from the end of an array on its way"),
+            Self::OtherArray(path) => write!(f, "path {path} goes through another array than path 0"),
+            Self::WholeDocument(path) => write!(f, "a filter of path {path} asks the whole document (`$`)"),
+            Self::Refused => f.write_str("the paths could not be taken apart"),
+        }
+    }
+}
+
+impl Split {
+    /// Takes a program apart, or says why that cannot be done.
+    pub fn of(queries: &[Query]) -> Result<Self, AsOne> {
+        let mut array: Option<(String, &[Segment])> = None;
+        let mut rest = Vec::with_capacity(queries.len());
+        for (number, query) in queries.iter().enumerate() {
+            let segments = &query.ast().segments;
+            let at = segments.iter().position(|segment| !segment.is_singular());
+            let at = at.ok_or(AsOne::NoWildcard(number))?;
+            let (before, after) = segments.split_at(at);
+            // An array has no member of a name: its descendants of that name are its elements', in their order.
+            let after = match &after[0] {
+                segment if is_wildcard(segment) => &after[1..],
+                segment if is_descendant_names(segment) => after,
+                _ => return Err(AsOne::NoWildcard(number)),
+            };
+            let text: String = before.iter().map(Segment::to_string).collect();
+            match &array {
+                None => array = Some((text, before)),
+                Some((first, _)) if *first == text => {}
+                Some(_) => return Err(AsOne::OtherArray(number)),
+            }
+            if after.iter().any(asks_the_root) {
+                return Err(AsOne::WholeDocument(number));
+            }
+            rest.push(after);
+        }
+        let (_, before) = array.ok_or(AsOne::Refused)?;
+        let steps = steps(before).ok_or(AsOne::NegativeIndex(0))?;
+        let part = |segments: &[Segment]| Query::of_segments(segments.to_vec()).map_err(|_| AsOne::Refused);
+        let array = part(before)?;
+        let elements = rest.into_iter().map(part).collect::<Result<Vec<_>, _>>()?;
+        let program = |queries: &[Query]| Program::new(queries).map_err(|_| AsOne::Refused);
+        let elements = program(&elements)?;
+        // Trees find more faults than bitmaps, and the document is one record.
+        if program(queries)?.needs_trees() != elements.needs_trees() {
+            return Err(AsOne::Refused);
+        }
+        Ok(Self { path: array.text().into(), array: program(&[array])?, steps, elements })
+    }
+}
+
+/// Whether it is `[*]` and nothing else.
+fn is_wildcard(segment: &Segment) -> bool {
+    segment.kind == SegmentKind::Child
+        && matches!(segment.selectors.as_slice(), [selector] if selector.kind == SelectorKind::Wildcard)
+}
+
+/// Whether it asks for the descendants of names and nothing else.
+fn is_descendant_names(segment: &Segment) -> bool {
+    segment.kind == SegmentKind::Descendant
+        && segment.selectors.iter().all(|selector| matches!(selector.kind, SelectorKind::Name(_)))
+}
+
+fn steps(segments: &[Segment]) -> Option<Vec<Step>> {
+    let step = |segment: &Segment| match &segment.selectors.first()?.kind {
+        SelectorKind::Name(name) => Some(Step::Name(name.clone())),
+        SelectorKind::Index(index) => u64::try_from(*index).ok().map(Step::Index),
+        _ => None,
+    };
+    segments.iter().map(step).collect()
+}
+
+/// Whether a filter in a segment asks for something of the record (`$`).
+fn asks_the_root(segment: &Segment) -> bool {
+    segment.selectors.iter().any(|selector| match &selector.kind {
+        SelectorKind::Filter(expr) => expr_asks(expr),
+        _ => false,
+    })
+}
+
+fn expr_asks(expr: &LogicalExpr) -> bool {
+    match &expr.kind {
+        LogicalExprKind::Or(exprs) | LogicalExprKind::And(exprs) => exprs.iter().any(expr_asks),
+        LogicalExprKind::Not(expr) => expr_asks(expr),
+        LogicalExprKind::Comparison(test) => comparable_asks(&test.left) || comparable_asks(&test.right),
+        LogicalExprKind::Exists(query) => query_asks(query),
+        LogicalExprKind::Pattern(test) => comparable_asks(&test.subject) || comparable_asks(&test.pattern),
+    }
+}
+
+fn query_asks(query: &FilterQuery) -> bool {
+    query.root == QueryRoot::Record || query.segments.iter().any(asks_the_root)
+}
+
+fn comparable_asks(value: &Comparable) -> bool {
+    match &value.kind {
+        ComparableKind::Literal(_) => false,
+        ComparableKind::Query(query) => query.root == QueryRoot::Record,
+        ComparableKind::Function(call) => match &call.kind {
+            FunctionKind::Length(value) => comparable_asks(value),
+            FunctionKind::Count(query) | FunctionKind::Value(query) => query_asks(query),
+        },
+    }
+}
+
+impl Query {
+    /// The query of some segments, written in canonical form.
+    fn of_segments(segments: Vec<Segment>) -> Result<Self, warpath_core::error::Error> {
+        let span = segments.first().map_or_else(Default::default, |segment| segment.span);
+        Self::compile(&Ast { segments, span }.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(paths: &[&str]) -> Result<(String, Vec<String>), AsOne> {
+        let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path).unwrap()).collect();
+        let split = Split::of(&queries)?;
+        let rest = split.elements.columns().iter().map(|column| column.name.clone()).collect();
+        Ok((split.path.to_string(), rest))
+    }
+
+    #[test]
+    fn paths_are_taken_apart_at_an_array() {
+        let of = |array: &str, rest: &[&str]| {
+            Ok((array.to_owned(), rest.iter().map(|path| (*path).to_owned()).collect()))
+        };
+        assert_eq!(split(&["$[*].user.lang"]), of("$", &["$['user']['lang']"]));
+        assert_eq!(split(&["$.*"]), of("$", &["$"]));
+        assert_eq!(split(&["$.a[2]['it\\'s'][*][*].b"]), of("$['a'][2]['it\\'s']", &["$[*]['b']"]));
+        assert_eq!(split(&["$.a[*].b", "$['a'].*[0,1]"]), of("$['a']", &["$['b']", "$[0, 1]"]));
+        assert_eq!(split(&["$[*][?@.a == 1]"]), of("$", &["$[?@['a'] == 1]"]));
+        assert_eq!(split(&["$..a"]), of("$", &["$..['a']"]));
+        assert_eq!(split(&["$.a..['b', 'c'][0]", "$.a[*].b"]), of("$['a']", &["$..['b', 'c'][0]", "$['b']"]));
+    }
+
+    #[test]
+    fn others_are_asked_of_one_record() {
+        assert_eq!(split(&["$.user.lang"]), Err(AsOne::NoWildcard(0)));
+        assert_eq!(split(&["$..*"]), Err(AsOne::NoWildcard(0)));
+        assert_eq!(split(&["$..['a', 0]"]), Err(AsOne::NoWildcard(0)));
+        assert_eq!(split(&["$[0:2].a"]), Err(AsOne::NoWildcard(0)));
+        assert_eq!(split(&["$[*, 0].a"]), Err(AsOne::NoWildcard(0)));
+        assert_eq!(split(&["$[*].a", "$"]), Err(AsOne::NoWildcard(1)));
+        assert_eq!(split(&["$[*].a", "$.a[*]"]), Err(AsOne::OtherArray(1)));
+        assert_eq!(split(&["$[-1][*]"]), Err(AsOne::NegativeIndex(0)));
+    }
+
+    #[test]
+    fn what_asks_the_whole_document_is_seen() {
+        let asks = |path: &str| crate::jsonpath::parse(path).unwrap().segments.iter().any(asks_the_root);
+        for path in [
+            "$[?$.a]",
+            "$[?@.a == $.b]",
+            "$[?!(@.a && $.b)]",
+            "$[?length($.a) > 1]",
+            "$[?count(@[?$.a]) > 1 || @.b]",
+            "$[?value($..a) == 1]",
+            "$[?match(@.a, $.b)]",
+            "$[?@[?@ == $.a]]",
+        ] {
+            assert!(asks(path), "{path}");
+        }
+        for path in ["$[?@.a]", "$['$']", "$[?@.a == '$']", "$[?count(@..a) == 1 && search(@.b, '$')]"] {
+            assert!(!asks(path), "{path}");
+        }
+    }
+}

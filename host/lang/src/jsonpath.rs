@@ -1,0 +1,30 @@
+//! The JSONPath front end: query text to syntax tree, for all of [RFC 9535].
+//!
+//! ```text
+//! query text ──lexer──► tokens ──parse──► Query (ast) ──► lowering, explain, Display
+//!                          └────────────► Diagnostic, with the span of the mistake
+//! ```
+//!
+//! The parser accepts what RFC 9535 calls well-formed and valid, and nothing else: the grammar of its
+//! appendix A, the integer range of section 2.1, the singular queries of section 2.3.5.1 and the
+//! well-typedness of function calls of section 2.4.3. Whether a query is too large is not decided
+//! here: the stage that compiles the tree refuses with [`Diagnostic::too_large`] and the span of the part.
+//!
+//! Time and memory are linear in the length of the query, and the stack is bounded: expressions nested
+//! deeper than [`MAX_DEPTH`] are refused with [`DiagnosticKind::TooDeep`].
+//!
+//! [RFC 9535]: https://www.rfc-editor.org/rfc/rfc9535
+
+pub mod ast;
+pub mod hint;
+pub mod lexer;
+mod parse;
+
+pub(crate) use ast::Quoted;
+pub use ast::{
+    Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall, FunctionKind, Literal,
+    LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query, QueryRoot, Segment,
+    SegmentKind, Selector, SelectorKind, SingularQuery, SingularStep, SingularStepKind,
+};
+pub use lexer::MAX_INT;
+pub use parse::{MAX_DEPTH, parse};

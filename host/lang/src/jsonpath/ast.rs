@@ -1,0 +1,566 @@
+//! The syntax tree of a JSONPath query.
+//!
+//! Every node carries the [`Span`] of the query text that it was read from. The tree holds well-typed
+//! queries only: where RFC 9535 wants a value there is a [`Comparable`], where it wants a node list a
+//! [`FilterQuery`], so that a reader of the tree has no typing mistake left to handle.
+//!
+//! `Display` writes the canonical form: every segment in brackets, names as in a normalised path (RFC 9535
+//! section 2.7), no white space but single spaces around operators, no parentheses that change nothing.
+//! Parsing the canonical form gives the same tree with other spans.
+
+use std::fmt::{self, Display, Formatter, Write as _};
+
+use warpath_core::diagnostic::Span;
+
+/// A whole query: `$` and its segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// The segments, applied from left to right. None: the query selects the record itself.
+    pub segments: Vec<Segment>,
+    /// The whole text.
+    pub span: Span,
+}
+
+impl Query {
+    /// Whether the query selects at most one node of any record: every segment is a child segment with one
+    /// selector, a name or an index (RFC 9535, section 2.3.5.1).
+    #[must_use]
+    pub fn is_singular(&self) -> bool {
+        self.segments.iter().all(Segment::is_singular)
+    }
+}
+
+/// One step from a list of nodes to the next list: `.a`, `[0, 'b']`, `..*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Whether it looks at children or at all descendants.
+    pub kind: SegmentKind,
+    /// What it selects, in the order written; never empty.
+    pub selectors: Vec<Selector>,
+    /// From the first dot or the `[` to the end of the name or the `]`.
+    pub span: Span,
+}
+
+impl Segment {
+    /// Whether the segment selects at most one node of any node: a child segment with one selector, a name
+    /// or an index.
+    #[must_use]
+    pub fn is_singular(&self) -> bool {
+        self.kind == SegmentKind::Child
+            && matches!(
+                self.selectors.as_slice(),
+                [Selector { kind: SelectorKind::Name(_) | SelectorKind::Index(_), .. }]
+            )
+    }
+}
+
+/// Where a segment's selectors look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SegmentKind {
+    /// `.a`, `[…]`: the children of each node.
+    Child,
+    /// `..a`, `..[…]`: the children of each node and of all its descendants.
+    Descendant,
+}
+
+/// One selector of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector {
+    /// What it selects.
+    pub kind: SelectorKind,
+    /// The selector alone: without brackets and commas, with its quotes or `?`.
+    pub span: Span,
+}
+
+/// What a selector selects of a node's children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectorKind {
+    /// `'a'` or `.a`: the member of this name, escapes decoded.
+    Name(String),
+    /// `*`: every child.
+    Wildcard,
+    /// `0`, `-1`: the element at this index; negative ones count from the end. At most [`super::MAX_INT`]
+    /// in magnitude, as are the three numbers of a slice.
+    Index(i64),
+    /// `start:end:step`: a range of elements (RFC 9535, section 2.3.4). A missing step is 1; a step of 0
+    /// selects nothing.
+    Slice {
+        /// First index, if written.
+        start: Option<i64>,
+        /// Index to stop before, if written.
+        end: Option<i64>,
+        /// Step, if written; may be negative or 0.
+        step: Option<i64>,
+    },
+    /// `?expr`: the children for which the expression holds.
+    Filter(LogicalExpr),
+}
+
+/// An expression that is true or false of the current node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogicalExpr {
+    /// What it says.
+    pub kind: LogicalExprKind,
+    /// The expression, with its parentheses if it has any.
+    pub span: Span,
+}
+
+/// The forms of a [`LogicalExpr`]. Parentheses are kept by the shape of the tree alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogicalExprKind {
+    /// `a || b || …`, at least two.
+    Or(Vec<LogicalExpr>),
+    /// `a && b && …`, at least two.
+    And(Vec<LogicalExpr>),
+    /// `!a`.
+    Not(Box<LogicalExpr>),
+    /// `a == b` and the like.
+    Comparison(Box<Comparison>),
+    /// `@.a`: whether the query selects any node.
+    Exists(FilterQuery),
+    /// `match(…)` or `search(…)`.
+    Pattern(Box<PatternTest>),
+}
+
+/// A comparison of two values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// The left operand.
+    pub left: Comparable,
+    /// The operator.
+    pub op: ComparisonOp,
+    /// The operator's place.
+    pub op_span: Span,
+    /// The right operand.
+    pub right: Comparable,
+    /// From the left operand to the right one.
+    pub span: Span,
+}
+
+/// A comparison operator (RFC 9535, section 2.3.5.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ComparisonOp {
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl ComparisonOp {
+    /// The operator as it is written.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Eq => "==",
+            Self::Ne => "!=",
+            Self::Lt => "<",
+            Self::Le => "<=",
+            Self::Gt => ">",
+            Self::Ge => ">=",
+        }
+    }
+}
+
+/// What has a value or nothing: an operand of a comparison, or an argument of `ValueType` (RFC 9535, section
+/// 2.4.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparable {
+    /// Where the value comes from.
+    pub kind: ComparableKind,
+    /// The operand alone.
+    pub span: Span,
+}
+
+/// Where the value of a [`Comparable`] comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ComparableKind {
+    /// A constant.
+    Literal(Literal),
+    /// The value of the one node that a query selects, or nothing.
+    Query(SingularQuery),
+    /// The result of a function.
+    Function(FunctionCall),
+}
+
+/// A constant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Literal {
+    /// Its value.
+    pub kind: LiteralKind,
+    /// The literal, with its quotes.
+    pub span: Span,
+}
+
+/// The value of a [`Literal`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LiteralKind {
+    /// A number, exactly as written: `1`, `-0`, `1.50`, `2E+3`. It is also a JSON number.
+    Number(String),
+    /// A string, escapes decoded.
+    String(String),
+    /// `true` or `false`.
+    Bool(bool),
+    /// `null`.
+    Null,
+}
+
+/// A query inside a filter, of any number of nodes: `@.a[*]`, `$..b`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterQuery {
+    /// Where it starts.
+    pub root: QueryRoot,
+    /// Its segments.
+    pub segments: Vec<Segment>,
+    /// From the `@` or `$` to the end of the last segment.
+    pub span: Span,
+}
+
+impl FilterQuery {
+    /// As [`Query::is_singular`].
+    #[must_use]
+    pub fn is_singular(&self) -> bool {
+        self.segments.iter().all(Segment::is_singular)
+    }
+}
+
+/// The node from which a query inside a filter starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QueryRoot {
+    /// `@`: the child that the filter looks at.
+    Current,
+    /// `$`: the record.
+    Record,
+}
+
+/// A query inside a filter that selects at most one node: `@.a[0]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SingularQuery {
+    /// Where it starts.
+    pub root: QueryRoot,
+    /// Names and indexes, from left to right.
+    pub steps: Vec<SingularStep>,
+    /// From the `@` or `$` to the end of the last step.
+    pub span: Span,
+}
+
+/// One step of a [`SingularQuery`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SingularStep {
+    /// Where it goes.
+    pub kind: SingularStepKind,
+    /// The whole segment, with its dot or brackets.
+    pub span: Span,
+}
+
+/// Where a [`SingularStep`] goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SingularStepKind {
+    /// To the member of this name, escapes decoded.
+    Name(String),
+    /// To the element at this index; negative ones count from the end.
+    Index(i64),
+}
+
+/// A call of a function whose result is a value. (The functions whose result is true or false are
+/// [`PatternTest`]s.)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionCall {
+    /// The function and its argument.
+    pub kind: FunctionKind,
+    /// From the name to the `)`.
+    pub span: Span,
+}
+
+/// The function of a [`FunctionCall`] and its argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// `length(value)`: the number of characters, elements or members; nothing for any other value (RFC 9535,
+    /// section 2.4.4).
+    Length(Box<Comparable>),
+    /// `count(query)`: the number of nodes (section 2.4.5).
+    Count(FilterQuery),
+    /// `value(query)`: the value of the only node; nothing if there are none or several (section 2.4.8).
+    Value(FilterQuery),
+}
+
+/// `match(subject, pattern)` or `search(subject, pattern)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternTest {
+    /// Which of the two.
+    pub kind: PatternKind,
+    /// The string to look at; the test is false of anything else.
+    pub subject: Comparable,
+    /// An I-Regexp (RFC 9485). The test is false if it is no string or no I-Regexp; neither is an error.
+    pub pattern: Comparable,
+    /// From the name to the `)`.
+    pub span: Span,
+}
+
+/// How much of the subject a pattern must cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PatternKind {
+    /// `match`: all of it (RFC 9535, section 2.4.6).
+    Match,
+    /// `search`: any part of it (section 2.4.7).
+    Search,
+}
+
+impl Display for Query {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char('$')?;
+        write_segments(f, &self.segments)
+    }
+}
+
+impl Display for Segment {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.kind == SegmentKind::Descendant {
+            f.write_str("..")?;
+        }
+        f.write_char('[')?;
+        write_joined(f, &self.selectors, ", ")?;
+        f.write_char(']')
+    }
+}
+
+impl Display for Selector {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            SelectorKind::Name(name) => Quoted(name).fmt(f),
+            SelectorKind::Wildcard => f.write_char('*'),
+            SelectorKind::Index(index) => index.fmt(f),
+            SelectorKind::Slice { start, end, step } => {
+                write_optional(f, *start)?;
+                f.write_char(':')?;
+                write_optional(f, *end)?;
+                if step.is_some() {
+                    f.write_char(':')?;
+                }
+                write_optional(f, *step)
+            }
+            SelectorKind::Filter(expr) => write!(f, "?{expr}"),
+        }
+    }
+}
+
+impl Display for LogicalExpr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            LogicalExprKind::Or(exprs) => write_operands(f, exprs, " || "),
+            LogicalExprKind::And(exprs) => write_operands(f, exprs, " && "),
+            LogicalExprKind::Not(expr) => match expr.kind {
+                LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) => write!(f, "!{expr}"),
+                _ => write!(f, "!({expr})"),
+            },
+            LogicalExprKind::Comparison(comparison) => comparison.fmt(f),
+            LogicalExprKind::Exists(query) => query.fmt(f),
+            LogicalExprKind::Pattern(test) => test.fmt(f),
+        }
+    }
+}
+
+impl Display for Comparison {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.left, self.op, self.right)
+    }
+}
+
+impl Display for ComparisonOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Display for Comparable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ComparableKind::Literal(literal) => literal.fmt(f),
+            ComparableKind::Query(query) => query.fmt(f),
+            ComparableKind::Function(call) => call.fmt(f),
+        }
+    }
+}
+
+impl Display for Literal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            LiteralKind::Number(text) => f.write_str(text),
+            LiteralKind::String(text) => Quoted(text).fmt(f),
+            LiteralKind::Bool(value) => value.fmt(f),
+            LiteralKind::Null => f.write_str("null"),
+        }
+    }
+}
+
+impl Display for FilterQuery {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.root.fmt(f)?;
+        write_segments(f, &self.segments)
+    }
+}
+
+impl Display for QueryRoot {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char(match self {
+            Self::Current => '@',
+            Self::Record => '$',
+        })
+    }
+}
+
+impl Display for SingularQuery {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.root.fmt(f)?;
+        self.steps.iter().try_for_each(|step| step.fmt(f))
+    }
+}
+
+impl Display for SingularStep {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            SingularStepKind::Name(name) => write!(f, "[{}]", Quoted(name)),
+            SingularStepKind::Index(index) => write!(f, "[{index}]"),
+        }
+    }
+}
+
+impl Display for FunctionCall {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            FunctionKind::Length(value) => write!(f, "length({value})"),
+            FunctionKind::Count(query) => write!(f, "count({query})"),
+            FunctionKind::Value(query) => write!(f, "value({query})"),
+        }
+    }
+}
+
+impl Display for PatternTest {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({}, {})", self.kind, self.subject, self.pattern)
+    }
+}
+
+impl Display for PatternKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Match => "match",
+            Self::Search => "search",
+        })
+    }
+}
+
+/// A string in single quotes, escaped as in a normalised path (RFC 9535, section 2.7).
+pub struct Quoted<'a>(pub &'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char('\'')?;
+        for c in self.0.chars() {
+            match c {
+                '\u{8}' => f.write_str("\\b")?,
+                '\t' => f.write_str("\\t")?,
+                '\n' => f.write_str("\\n")?,
+                '\u{c}' => f.write_str("\\f")?,
+                '\r' => f.write_str("\\r")?,
+                '\'' => f.write_str("\\'")?,
+                '\\' => f.write_str("\\\\")?,
+                '\0'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(c))?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_char('\'')
+    }
+}
+
+fn write_segments(f: &mut Formatter<'_>, segments: &[Segment]) -> fmt::Result {
+    segments.iter().try_for_each(|segment| segment.fmt(f))
+}
+
+fn write_optional(f: &mut Formatter<'_>, number: Option<i64>) -> fmt::Result {
+    number.map_or(Ok(()), |number| number.fmt(f))
+}
+
+fn write_joined<T: Display>(f: &mut Formatter<'_>, items: &[T], separator: &str) -> fmt::Result {
+    items.iter().enumerate().try_for_each(|(i, item)| {
+        if i > 0 {
+            f.write_str(separator)?;
+        }
+        item.fmt(f)
+    })
+}
+
+/// The operands of `||` or `&&`, with the parentheses that the tree needs to be read back the same. An `&&`
+/// under `||` needs none.
+fn write_operands(f: &mut Formatter<'_>, exprs: &[LogicalExpr], operator: &str) -> fmt::Result {
+    exprs.iter().enumerate().try_for_each(|(i, expr)| {
+        if i > 0 {
+            f.write_str(operator)?;
+        }
+        match expr.kind {
+            LogicalExprKind::Or(_) => write!(f, "({expr})"),
+            LogicalExprKind::And(_) if operator == " && " => write!(f, "({expr})"),
+            _ => expr.fmt(f),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+
+    fn canonical(query: &str) -> String {
+        parse(query).unwrap_or_else(|error| panic!("{}", error.render(query))).to_string()
+    }
+
+    #[test]
+    fn canonical_form() {
+        for (query, expected) in [
+            ("$", "$"),
+            ("$.a", "$['a']"),
+            ("$ .a [ 0 ]", "$['a'][0]"),
+            ("$.*..b..*", "$[*]..['b']..[*]"),
+            (r#"$["it's", "\u00e9\"\/\\\b\f\n\r\t\u0001"]"#, r#"$['it\'s', 'é"/\\\b\f\n\r\t\u0001']"#),
+            ("$[ : ]", "$[:]"),
+            ("$[1 : 2 : 3, ::-1, :7, 5::]", "$[1:2:3, ::-1, :7, 5:]"),
+            ("$..[?@.a]", "$..[?@['a']]"),
+            ("$[?(@=='x')]", "$[?@ == 'x']"),
+            ("$[?((@.a))&&(@.b||(@.c&&@.d))]", "$[?@['a'] && (@['b'] || @['c'] && @['d'])]"),
+            ("$[?@.a||(@.b||@.c)]", "$[?@['a'] || (@['b'] || @['c'])]"),
+            ("$[?@.a&&(@.b&&@.c)]", "$[?@['a'] && (@['b'] && @['c'])]"),
+            ("$[?!@.a,?!(@.a),?!(@.a==1),?!(!@.a)]", "$[?!@['a'], ?!@['a'], ?!(@['a'] == 1), ?!(!@['a'])]"),
+            ("$[?1.50E+2<@[-1].b]", "$[?1.50E+2 < @[-1]['b']]"),
+            (
+                "$[?length( @.a )>=count($..b)&&match(@,'x')]",
+                "$[?length(@['a']) >= count($..['b']) && match(@, 'x')]",
+            ),
+            ("$[?search(value(@.*),null)]", "$[?search(value(@[*]), null)]"),
+            ("$[?@==true||@!=false||@<=null]", "$[?@ == true || @ != false || @ <= null]"),
+        ] {
+            assert_eq!(canonical(query), expected, "{query}");
+            assert_eq!(canonical(expected), expected, "canonical form of {query}");
+        }
+    }
+
+    #[test]
+    fn singular() {
+        for (query, expected) in [
+            ("$", true),
+            ("$.a['b'][0][ -1 ]", true),
+            ("$.*", false),
+            ("$[0:1]", false),
+            ("$['a','b']", false),
+            ("$..a", false),
+            ("$[?@.a]", false),
+        ] {
+            assert_eq!(parse(query).map(|parsed| parsed.is_singular()), Ok(expected), "{query}");
+        }
+    }
+}

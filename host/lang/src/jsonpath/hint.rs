@@ -1,0 +1,576 @@
+//! How to mend common mistakes: what came from jq, JavaScript, Python or an older JSONPath.
+//!
+//! The parser says what it expected; this file guesses what was meant, from the place in the grammar and the
+//! text around it. A query that is proposed in full has been parsed first, so a hint never leads to the next
+//! error.
+
+use super::ast::Quoted;
+use warpath_core::diagnostic::{is_invisible, Diagnostic, DiagnosticKind, Span};
+use super::lexer::{Lexer, is_blank, is_name_char, is_name_first};
+use super::parse::attempt;
+
+/// The place in the grammar where the parser found something unexpected.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// Before the first character.
+    Root,
+    /// After the segments of the whole query.
+    Tail,
+    /// After the dot or dots of the segment that begins at `start`.
+    Dot { start: usize },
+    /// Where a selector begins.
+    Selector,
+    /// After a selector that is no filter.
+    AfterSelector,
+    /// Where an operand begins in a filter.
+    Operand,
+    /// Where an argument begins.
+    Argument,
+    /// After an expression in a filter, in parentheses or among arguments.
+    AfterExpr,
+    /// Anywhere else: the error needs no hint, or has it.
+    Elsewhere,
+}
+
+/// Longest text that a hint repeats, in bytes.
+const LONGEST: usize = 80;
+
+/// Adds help to an error of the parser, where there is any to give.
+pub(super) fn explain(query: &str, mut error: Diagnostic, place: Place) -> Diagnostic {
+    if error.help.is_none() {
+        error.help = help(query, error.span, place);
+    }
+    error
+}
+
+/// What stands at `at`, for "expected …, found …": the sort of error, its span, and the words.
+pub(super) fn found(query: &str, at: usize) -> (DiagnosticKind, Span, String) {
+    let rest = &query[at..];
+    let Some(first) = rest.chars().next() else {
+        return (DiagnosticKind::UnexpectedEnd, Span::point(at), "the end of the query".to_owned());
+    };
+    let run = |pred: fn(char) -> bool| rest.find(|c| !pred(c)).unwrap_or(rest.len());
+    let (kind, len, words) = if is_blank(first) {
+        (DiagnosticKind::WhiteSpace, run(is_blank), "white space".to_owned())
+    } else if is_name_char(first) {
+        let len = run(is_name_char);
+        (DiagnosticKind::UnexpectedToken, len, quote(&rest[..len]))
+    } else {
+        let len = first.len_utf8();
+        (DiagnosticKind::UnexpectedToken, len, quote(&rest[..len]))
+    };
+    (kind, Span::new(at, at + len), words)
+}
+
+/// `text` in backticks, cut if it is long; its code point if it is one character that would not be seen.
+pub fn quote(text: &str) -> String {
+    const SHOWN: usize = 24;
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some('`'), None) => return "a backtick".to_owned(),
+        (Some(c), None) if is_invisible(c) => return format!("U+{:04X}", u32::from(c)),
+        _ => {}
+    }
+    let mut shown: String =
+        text.chars().take(SHOWN).map(|c| if is_invisible(c) { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+/// Whether a message may repeat `text` as it is.
+pub fn quotable(text: &str) -> bool {
+    text.len() <= LONGEST && !text.chars().any(is_invisible)
+}
+
+/// What to say of a function that does not exist.
+pub(super) fn function_help(name: &str) -> String {
+    const ALL: [&str; 5] = ["length", "count", "match", "search", "value"];
+    let lower = name.to_lowercase();
+    let meant = match lower.as_str() {
+        "len" | "size" | "strlen" => Some("length"),
+        "regex" | "matches" | "fullmatch" | "full_match" => Some("match"),
+        "contains" | "find" | "test" | "like" => Some("search"),
+        _ if name.len() <= LONGEST => ALL.into_iter().find(|known| distance(known, &lower) <= 2),
+        _ => None,
+    };
+    match meant {
+        Some(known) => format!("did you mean `{known}`?"),
+        None => "the functions are `length`, `count`, `match`, `search` and `value`".to_owned(),
+    }
+}
+
+/// Edits (insert, delete, replace) from `a` to `b`.
+pub fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.chars().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[row.len() - 1]
+}
+
+fn help(query: &str, span: Span, place: Place) -> Option<String> {
+    let rest = &query[span.start..];
+    if rest.starts_with(['“', '”', '‘', '’', '„', '`']) && !matches!(place, Place::Root) {
+        return Some("strings stand in straight quotes, `'…'` or `\"…\"`".to_owned());
+    }
+    match place {
+        Place::Root => Some(root_help(query)),
+        Place::Tail => tail_help(query, span.start),
+        Place::Dot { start } => dot_help(query, span, start),
+        Place::Selector => selector_help(query, span),
+        Place::AfterSelector => after_selector_help(query, span.start),
+        Place::Operand | Place::Argument => operand_help(query, span),
+        Place::AfterExpr => after_expr_help(query, span.start),
+        Place::Elsewhere => None,
+    }
+}
+
+fn root_help(query: &str) -> String {
+    const RULE: &str = "a path starts with `$`";
+    let trimmed = query.trim_matches(is_blank);
+    if trimmed.is_empty() {
+        return format!("{RULE}; `$` alone is the whole record");
+    }
+    let plain = trimmed.strip_prefix('@').unwrap_or(trimmed);
+    let candidates = [trimmed.to_owned(), format!("${plain}"), format!("$.{plain}")];
+    match candidates.iter().find(|candidate| works(candidate)) {
+        Some(fixed) if *fixed == trimmed => format!("remove the white space: `{fixed}`"),
+        Some(fixed) if trimmed.starts_with('@') => {
+            format!("{RULE}, and `@` has a meaning in a filter only: `{fixed}`")
+        }
+        Some(fixed) => format!("{RULE}: `{fixed}`"),
+        None => RULE.to_owned(),
+    }
+}
+
+fn tail_help(query: &str, at: usize) -> Option<String> {
+    let rest = &query[at..];
+    let first = rest.chars().next()?;
+    if let Some(help) = bracket_name_help(query, at) {
+        return Some(help);
+    }
+    if is_name_first(first) && at == 1 {
+        let fixed = format!("$.{rest}");
+        return Some(proposed("a name is preceded by `.`", &fixed));
+    }
+    if matches!(first, '\'' | '"') {
+        let mut lexer = Lexer::new(query, at);
+        lexer.string().ok()?;
+        let name = Span::new(at, lexer.at());
+        let fixed = splice(query, name, &format!("[{}]", &query[at..name.end]));
+        return Some(proposed("a name in quotes stands in brackets", &fixed));
+    }
+    Some(
+        match first {
+            '(' => "a function stands inside a filter only: `[?length(@.a) > 1]`",
+            '=' | '!' | '<' | '>' => "a comparison stands inside a filter only: `[?@.a == 1]`",
+            '|' => "a path has no pipes; give several paths or combine the tests of a filter with `||`",
+            '&' => "tests are combined inside a filter only: `[?@.a && @.b]`",
+            ']' => "there is no `[` for this `]`",
+            ')' => "there is no `(` for this `)`",
+            '?' => "a filter stands in brackets: `[?@.a]`",
+            ',' => "several selectors stand in one pair of brackets: `['a', 'b']`",
+            '*' => "`*` stands after a dot or in brackets: `.*` or `[*]`",
+            '~' | '^' => "RFC 9535 has no selector for names or parents",
+            '0'..='9' => "an index stands in brackets: `[0]`",
+            _ => return None,
+        }
+        .to_owned(),
+    )
+}
+
+fn dot_help(query: &str, span: Span, start: usize) -> Option<String> {
+    let rest = &query[span.start..];
+    let dots = &query[start..span.start];
+    let descendant = if dots == ".." { ".." } else { "" };
+    let Some(first) = rest.chars().next() else {
+        return Some(if dots == ".." {
+            "`..*` selects every descendant; otherwise remove the dots".to_owned()
+        } else {
+            "remove the `.`".to_owned()
+        });
+    };
+    let spliced = |replacement: &str, end: usize| splice(query, Span::new(start, end), replacement);
+    match first {
+        '[' => Some(proposed("no `.` stands before `[`", &spliced("", span.start))),
+        '\'' | '"' => {
+            let mut lexer = Lexer::new(query, span.start);
+            lexer.string().ok()?;
+            let name = &query[span.start..lexer.at()];
+            Some(proposed(
+                "a name in quotes stands in brackets",
+                &spliced(&format!("{descendant}[{name}]"), lexer.at()),
+            ))
+        }
+        '0'..='9' => {
+            let token = &query[span.start..span.end];
+            if !quotable(token) {
+                return None;
+            }
+            let name = Quoted(token);
+            Some(if token.bytes().all(|b| b.is_ascii_digit()) {
+                format!(
+                    "write `{descendant}[{token}]` for the element of an array, \
+                     `{descendant}[{name}]` for the member of an object"
+                )
+            } else {
+                format!(
+                    "a name that starts with a digit stands in brackets and quotes: `{descendant}[{name}]`"
+                )
+            })
+        }
+        '.' => Some("descendants are selected by two dots: `..`".to_owned()),
+        '?' | '(' => Some("a filter stands in brackets: `[?@.a]`".to_owned()),
+        c if is_blank(c) => {
+            let fixed = splice(query, span, "");
+            Some(if works(&fixed) { format!("remove it: `{fixed}`") } else { "remove it".to_owned() })
+        }
+        _ => {
+            let name = name_like(rest);
+            (!name.is_empty() && quotable(name))
+                .then(|| format!("this name stands in brackets and quotes: `{descendant}[{}]`", Quoted(name)))
+        }
+    }
+}
+
+fn selector_help(query: &str, span: Span) -> Option<String> {
+    let rest = &query[span.start..];
+    let Some(first) = rest.chars().next() else {
+        return Some("a selector is `'name'`, `0`, `1:3`, `*` or `?@.a`".to_owned());
+    };
+    Some(match first {
+        c if is_name_first(c) => {
+            let name = name_like(rest);
+            if !quotable(name) {
+                return None;
+            }
+            format!("a name in brackets stands in quotes: `[{}]`", Quoted(name))
+        }
+        '@' => "a filter starts with `?`: `[?@.a]`".to_owned(),
+        '$' => "a query in brackets is a filter and starts with `?`: `[?$.a]`".to_owned(),
+        '(' => "RFC 9535 has no script expressions: a filter is `[?…]`, the last element `[-1]`".to_owned(),
+        '!' => "a filter starts with `?`: `[?!@.a]`".to_owned(),
+        ']' if query[..span.start].trim_end_matches(is_blank).ends_with(',') => "remove the `,`".to_owned(),
+        ']' => "`[*]` selects every child".to_owned(),
+        '+' => "a number has no `+`".to_owned(),
+        '.' => "no `.` stands inside brackets: `['a']`".to_owned(),
+        ',' => "remove the `,`".to_owned(),
+        '[' => "selectors stand side by side: `['a', 'b']`".to_owned(),
+        '=' | '<' | '>' => "a filter starts with `?`: `[?@.a == 1]`".to_owned(),
+        _ => return None,
+    })
+}
+
+fn after_selector_help(query: &str, at: usize) -> Option<String> {
+    let rest = &query[at..];
+    Some(
+        match rest.chars().next() {
+            None => "close the `[` with `]`",
+            Some(':') => "a slice has three parts at most: `[start:end:step]`",
+            Some(c) if query[..at].ends_with(['\'', '"']) && (is_name_char(c) || matches!(c, '\'' | '"')) => {
+                "a quote inside a string is written `\\'` or `\\\"`"
+            }
+            Some('=' | '!' | '<' | '>') => "a filter starts with `?`: `[?@.a == 1]`",
+            Some('.' | '[') => "close the brackets first: `]`",
+            Some('?') => "several selectors are separated by `,`",
+            Some(_) => return None,
+        }
+        .to_owned(),
+    )
+}
+
+fn operand_help(query: &str, span: Span) -> Option<String> {
+    let at = span.start;
+    let rest = &query[at..];
+    let first = rest.chars().next()?;
+    let before = &query[..at];
+    if is_name_first(first) {
+        let word = &query[span.start..span.end];
+        return Some(match word.to_lowercase().as_str() {
+            "true" | "false" | "null" => {
+                format!("literals are in lower case: `{}`", word.to_ascii_lowercase())
+            }
+            "none" | "nil" | "undefined" => "the JSON value is `null`; a missing member is `!@.a`".to_owned(),
+            "not" => "`not` is written `!`".to_owned(),
+            "nan" | "infinity" | "inf" => "JSON has no such number".to_owned(),
+            _ if !quotable(word) => return None,
+            _ => {
+                format!("write `@.{word}` for a member of the current node, `{}` for a string", Quoted(word))
+            }
+        });
+    }
+    Some(
+        match first {
+            '=' if before.ends_with("==") || before.ends_with("!=") => "equality is `==`, inequality `!=`",
+            '=' => "equality is written `==`, with a value on each side",
+            '~' => "patterns are matched by `match(@.a, '…')` and `search(@.a, '…')`",
+            '>' if before.ends_with('<') => "inequality is written `!=`",
+            '!' => "`!` cannot be repeated, and applies to a test or parentheses",
+            '.' if rest[1..].starts_with(|c: char| c.is_ascii_digit()) => {
+                "a number starts with a digit: `0.5`"
+            }
+            '.' | '[' => "a query in a filter starts with `@`, the current node, or `$`, the record",
+            '+' => "a number has no `+`",
+            '(' => "a value has no parentheses",
+            '{' => "objects and arrays cannot be written as literals",
+            '/' => "patterns are matched by `match(@.a, '…')` and `search(@.a, '…')`",
+            '&' if before.ends_with("&&") => "`and` is written `&&`",
+            '|' if before.ends_with("||") => "`or` is written `||`",
+            '*' => "`@.*` selects every child of the current node",
+            ',' | ')' | ']' if before.ends_with(',') => "remove the `,`",
+            _ => return None,
+        }
+        .to_owned(),
+    )
+}
+
+fn after_expr_help(query: &str, at: usize) -> Option<String> {
+    let rest = &query[at..];
+    let before = &query[..at];
+    let Some(first) = rest.chars().next() else {
+        return Some("close what is open: `(` with `)`, `[` with `]`".to_owned());
+    };
+    if let Some(help) = bracket_name_help(query, at) {
+        return Some(help);
+    }
+    let word: String = rest.chars().take_while(|c| is_name_char(*c)).take(16).collect();
+    Some(
+        match (first, word.to_lowercase().as_str()) {
+            ('=', _) if rest.starts_with("=~") => {
+                "patterns are matched by `match(@.a, '…')` and `search(@.a, '…')`"
+            }
+            ('=', _) => "equality is written `==`",
+            ('&', _) | (_, "and") => "`and` is written `&&`",
+            ('|', _) | (_, "or") => "`or` is written `||`",
+            (_, "in" | "anyof") => "compare with one value at a time: `@.a == 1 || @.a == 2`",
+            (_, "nin" | "noneof") => "compare with one value at a time: `@.a != 1 && @.a != 2`",
+            (_, "is" | "eq") => "equality is written `==`",
+            (_, "isnt" | "ne") => "inequality is written `!=`",
+            (_, "contains" | "like" | "matches" | "regex") | ('~', _) => {
+                "patterns are matched by `match(@.a, '…')` and `search(@.a, '…')`"
+            }
+            ('+' | '-' | '*' | '/' | '%', _) => "a filter has no arithmetic",
+            ('(', _) if before.ends_with(is_name_char) => {
+                "functions are no methods: `length(@.a)`, not `@.a.length()`"
+            }
+            (c, _) if before.ends_with(['\'', '"']) && (is_name_char(c) || matches!(c, '\'' | '"')) => {
+                "a quote inside a string is written `\\'` or `\\\"`"
+            }
+            (c, _) if is_name_first(c) && before.ends_with(['@', '$']) => {
+                "a name is preceded by `.`, as in `@.a`"
+            }
+            (']' | ',', _) => "close the `(` with `)` first",
+            (')', _) => "there is no `(` for this `)`",
+            _ => return None,
+        }
+        .to_owned(),
+    )
+}
+
+/// Help for `.a-b`: what stands at `at` follows a name after a dot, and looks like the rest of the name.
+fn bracket_name_help(query: &str, at: usize) -> Option<String> {
+    let before = &query[..at];
+    let dot = before.trim_end_matches(is_name_char).len().checked_sub(1)?;
+    let name_start = dot + 1;
+    let glued = query[at..].starts_with(|c: char| {
+        matches!(c, '-' | ':' | '/' | '#' | '@' | '$' | '%' | '+' | '\\' | '{') || is_name_first(c)
+    });
+    if query.as_bytes()[dot] != b'.' || name_start == at || !glued {
+        return None;
+    }
+    let name = name_like(&query[name_start..]);
+    let whole = Span::new(dot, name_start + name.len());
+    let descendant = query[..dot].ends_with('.');
+    // The dots of a descendant segment stay, the dot of a child segment goes.
+    let from = if descendant { name_start } else { dot };
+    let quoted = format!("[{}]", Quoted(name));
+    let fixed = splice(query, Span::new(from, whole.end), &quoted);
+    let odd = quote(&query[at..at + query[at..].chars().next().map_or(0, char::len_utf8)]);
+    if works(&fixed) {
+        Some(format!("a name with {odd} in it stands in brackets and quotes: `{fixed}`"))
+    } else if quotable(name) {
+        Some(format!("a name with {odd} in it stands in brackets and quotes: `{quoted}`"))
+    } else {
+        None
+    }
+}
+
+/// The longest start of `text` that someone may have meant as one name.
+fn name_like(text: &str) -> &str {
+    let end = text.find(|c| is_blank(c) || ".,[]()=<>!&|?*'\"`".contains(c)).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// `rule`, and the query mended as it says, if that is all that was wrong.
+fn proposed(rule: &str, fixed: &str) -> String {
+    if works(fixed) { format!("{rule}: `{fixed}`") } else { rule.to_owned() }
+}
+
+/// Whether `query` may be proposed: valid, and fit for a message.
+fn works(query: &str) -> bool {
+    quotable(query) && attempt(query).is_ok()
+}
+
+fn splice(query: &str, span: Span, replacement: &str) -> String {
+    [&query[..span.start], replacement, &query[span.end..]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+
+    #[test]
+    fn common_mistakes() {
+        for (query, hint) in [
+            ("", "a path starts with `$`; `$` alone is the whole record"),
+            (" ", "a path starts with `$`; `$` alone is the whole record"),
+            (".user.lang", "a path starts with `$`: `$.user.lang`"),
+            ("user.lang", "a path starts with `$`: `$.user.lang`"),
+            ("[0].a", "a path starts with `$`: `$[0].a`"),
+            ("..a", "a path starts with `$`: `$..a`"),
+            ("*", "a path starts with `$`: `$.*`"),
+            (".a[]", "a path starts with `$`"),
+            ("@.a", "a path starts with `$`, and `@` has a meaning in a filter only: `$.a`"),
+            (" $.a ", "remove the white space: `$.a`"),
+            ("$.a ", "remove it"),
+            ("$user", "a name is preceded by `.`: `$.user`"),
+            ("$'a'.b", "a name in quotes stands in brackets: `$['a'].b`"),
+            ("$.user.[0].x", "no `.` stands before `[`: `$.user[0].x`"),
+            ("$.'a b'.c", "a name in quotes stands in brackets: `$['a b'].c`"),
+            ("$..'a'", "a name in quotes stands in brackets: `$..['a']`"),
+            ("$. a", "remove it: `$.a`"),
+            ("$.a.", "remove the `.`"),
+            ("$..", "`..*` selects every descendant; otherwise remove the dots"),
+            ("$...a", "descendants are selected by two dots: `..`"),
+            ("$.0", "write `[0]` for the element of an array, `['0']` for the member of an object"),
+            ("$..0", "write `..[0]` for the element of an array, `..['0']` for the member of an object"),
+            ("$.2nd", "a name that starts with a digit stands in brackets and quotes: `['2nd']`"),
+            ("$.-a", "this name stands in brackets and quotes: `['-a']`"),
+            ("$.a-b", "a name with `-` in it stands in brackets and quotes: `$['a-b']`"),
+            ("$.x.a-b-2.c", "a name with `-` in it stands in brackets and quotes: `$.x['a-b-2'].c`"),
+            ("$..a-b", "a name with `-` in it stands in brackets and quotes: `$..['a-b']`"),
+            ("$[?@.a-b == 1]", "a name with `-` in it stands in brackets and quotes: `$[?@['a-b'] == 1]`"),
+            ("$.a:b[", "a name with `:` in it stands in brackets and quotes: `['a:b']`"),
+            ("$[user]", "a name in brackets stands in quotes: `['user']`"),
+            ("$[user-id]", "a name in brackets stands in quotes: `['user-id']`"),
+            ("$[\"user]", "add `\"` where the string ends"),
+            ("$[\"a\"b\"]", "a quote inside a string is written `\\'` or `\\\"`"),
+            ("$['it's']", "a quote inside a string is written `\\'` or `\\\"`"),
+            ("$[“a”]", "strings stand in straight quotes, `'…'` or `\"…\"`"),
+            ("$[]", "`[*]` selects every child"),
+            ("$[", "a selector is `'name'`, `0`, `1:3`, `*` or `?@.a`"),
+            ("$[0", "close the `[` with `]`"),
+            ("$[0,]", "remove the `,`"),
+            ("$[@.a]", "a filter starts with `?`: `[?@.a]`"),
+            (
+                "$[(@.length-1)]",
+                "RFC 9535 has no script expressions: a filter is `[?…]`, the last element `[-1]`",
+            ),
+            ("$[-0]", "write `0`"),
+            ("$.a == 1", "a comparison stands inside a filter only: `[?@.a == 1]`"),
+            ("$.a.length()", "a function stands inside a filter only: `[?length(@.a) > 1]`"),
+            (
+                "$.a | length",
+                "a path has no pipes; give several paths or combine the tests of a filter with `||`",
+            ),
+            ("$*", "`*` stands after a dot or in brackets: `.*` or `[*]`"),
+            ("$.a]", "there is no `[` for this `]`"),
+            ("$[?@.a = 1]", "equality is written `==`"),
+            ("$[?@.a === 1]", "equality is `==`, inequality `!=`"),
+            ("$[?@.a !== 1]", "equality is `==`, inequality `!=`"),
+            ("$[?@.a <> 1]", "inequality is written `!=`"),
+            ("$[?@.a =~ /x/]", "patterns are matched by `match(@.a, '…')` and `search(@.a, '…')`"),
+            ("$[?@.a & @.b]", "`and` is written `&&`"),
+            ("$[?@.a and @.b]", "`and` is written `&&`"),
+            ("$[?@.a OR @.b]", "`or` is written `||`"),
+            ("$[?@.a | @.b]", "`or` is written `||`"),
+            ("$[?not @.b]", "`not` is written `!`"),
+            ("$[?!@.a == 1]", "put the comparison in parentheses: `!(@.a …)`"),
+            ("$[?@.a in [1, 2]]", "compare with one value at a time: `@.a == 1 || @.a == 2`"),
+            ("$[?@.a + 1 == 2]", "a filter has no arithmetic"),
+            ("$[?@.length() == 1]", "functions are no methods: `length(@.a)`, not `@.a.length()`"),
+            ("$[?user == 'x']", "write `@.user` for a member of the current node, `'user'` for a string"),
+            ("$[?@user]", "a name is preceded by `.`, as in `@.a`"),
+            ("$[?@.a == True]", "literals are in lower case: `true`"),
+            ("$[?@.a == None]", "the JSON value is `null`; a missing member is `!@.a`"),
+            ("$[?.a == 1]", "a query in a filter starts with `@`, the current node, or `$`, the record"),
+            ("$[?@.a == .5]", "a number starts with a digit: `0.5`"),
+            ("$[?@.a == +5]", "a number has no `+`"),
+            ("$[?@.a == [1]]", "a query in a filter starts with `@`, the current node, or `$`, the record"),
+            ("$[?(@.a]", "close the `(` with `)` first"),
+            ("$[?@.a)]", "there is no `(` for this `)`"),
+            ("$[?true]", "compare it with something: `@ == true`"),
+            ("$[?length(@.a)]", "compare it with something: `length(@.a) > 0`"),
+            (
+                "$[?@.* == 1]",
+                "`value(@.*)` is the value of its only node, `count(@.*)` the number of its nodes",
+            ),
+            ("$[?match(@, 'a') == true]", "write `match(…)` or `!match(…)` alone"),
+            ("$[?len(@) > 1]", "did you mean `length`?"),
+            ("$[?lenght(@) > 1]", "did you mean `length`?"),
+            ("$[?Count(@.*) > 1]", "did you mean `count`?"),
+            ("$[?contains(@, 'a')]", "did you mean `search`?"),
+            ("$[?keys(@)]", "the functions are `length`, `count`, `match`, `search` and `value`"),
+            (r"$['\'", "add `'` where the string ends"),
+            ("$['a\tb']", "write it as `\\t`"),
+        ] {
+            let error = parse(query).expect_err(query);
+            assert_eq!(error.help.as_deref().unwrap_or_default(), hint, "{}", error.render(query));
+        }
+    }
+
+    #[test]
+    fn rendered() {
+        for (query, expected) in [
+            (
+                "$.user[",
+                "error: expected a selector after `[`, found the end of the query\n  $.user[\n         ^\n  \
+                 help: a selector is `'name'`, `0`, `1:3`, `*` or `?@.a`",
+            ),
+            (
+                "$[?@.name = 'x']",
+                "error: expected an operator, `,` or `]`, found `=`\n  $[?@.name = 'x']\n            ^\n  \
+                 help: equality is written `==`",
+            ),
+            (
+                "$\n  .a\n  .b c",
+                "error: expected `.`, `[` or the end of the path, found `c`\n    .b c\n       ^",
+            ),
+        ] {
+            assert_eq!(parse(query).expect_err(query).render(query), expected);
+        }
+    }
+
+    #[test]
+    fn messages_stay_short_and_clean() {
+        let long = "x".repeat(10_000);
+        for query in [long.clone(), format!("$[{long}]"), format!("$.{long}-y"), format!("$[?{long}(@)]")] {
+            let error = parse(&query).expect_err("invalid");
+            assert!(error.message.len() < 120, "{error}");
+            assert!(error.help.is_none_or(|help| help.len() < 120));
+        }
+        for query in ["$.\u{7}", "\u{202e}a\u{1b}", "$[\u{200b}a]", "$[?\u{202e}(@)]", "$.a-\u{7}\u{202e}"] {
+            let error = parse(query).expect_err(query);
+            assert!(!error.message.chars().any(is_invisible), "{error:?}");
+            assert!(!error.help.iter().any(|help| help.chars().any(is_invisible)), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn distances() {
+        for (a, b, edits) in
+            [("", "", 0), ("a", "", 1), ("", "ab", 2), ("length", "lenght", 2), ("kitten", "sitting", 3)]
+        {
+            assert_eq!(distance(a, b), edits);
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! The tokens of a query, read one at a time as the parser asks for them.
+//!
+//! There is no list of tokens made in advance, because RFC 9535's tokens depend on their place: `.1` is no
+//! number, `- 1` no integer, `count (` no call, and the white space that an operator may have around it is
+//! forbidden after a dot. So the parser, which knows the place, says what it wants.
+
+use super::ast::ComparisonOp;
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
+use super::hint;
+
+/// The largest magnitude of an index and of the parts of a slice: 2^53 - 1, the largest integer that I-JSON
+/// exchanges exactly (RFC 9535, section 2.1; RFC 7493, section 2.2).
+pub const MAX_INT: i64 = (1 << 53) - 1;
+
+/// A place in the query text, and how to read the token that starts there.
+#[derive(Clone)]
+pub struct Lexer<'q> {
+    text: &'q str,
+    /// The next byte to read; always on a character boundary.
+    at: usize,
+}
+
+impl<'q> Lexer<'q> {
+    pub fn new(text: &'q str, at: usize) -> Self {
+        Self { text, at }
+    }
+
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Goes back to `at`, a place where the lexer has been.
+    pub(crate) fn rewind(&mut self, at: usize) {
+        debug_assert!(at <= self.at && self.text.is_char_boundary(at));
+        self.at = at;
+    }
+
+    /// What is yet to be read.
+    pub fn rest(&self) -> &'q str {
+        &self.text[self.at..]
+    }
+
+    pub(crate) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// From `start` up to here.
+    pub(crate) fn span_from(&self, start: usize) -> Span {
+        Span::new(start, self.at)
+    }
+
+    /// Reads `token` if it comes next.
+    pub(crate) fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    /// Reads white space, if any: `S` of the grammar.
+    pub(crate) fn blank(&mut self) {
+        self.at += self.run(is_blank);
+    }
+
+    /// Reads a member name shorthand; the names of functions and `true`, `false` and `null` have this form
+    /// too. Nothing is read if none starts here.
+    pub(crate) fn word(&mut self) -> Option<&'q str> {
+        let rest = self.rest();
+        if !rest.starts_with(is_name_first) {
+            return None;
+        }
+        let word = &rest[..self.run(is_name_char)];
+        self.at += word.len();
+        Some(word)
+    }
+
+    /// Reads a comparison operator, if one starts here.
+    pub(crate) fn comparison_op(&mut self) -> Option<ComparisonOp> {
+        use ComparisonOp::{Eq, Ge, Gt, Le, Lt, Ne};
+        // `<=` and `>=` before their first characters alone.
+        [Eq, Ne, Le, Ge, Lt, Gt].into_iter().find(|op| self.eat(op.as_str()))
+    }
+
+    /// Reads an integer: `int` of the grammar, within [`MAX_INT`]. A `-` or a digit comes next.
+    pub(crate) fn int(&mut self) -> Result<i64, Diagnostic> {
+        let start = self.at;
+        self.int_part()?;
+        let text = &self.text[start..self.at];
+        if self.rest().starts_with(['.', 'e', 'E']) && self.rest()[1..].starts_with(is_digit) {
+            self.at += 1;
+            self.at += self.run(is_digit);
+            let found = hint::quote(&self.text[start..self.at]);
+            return Err(self.bad_number(start, format!("expected an integer, found {found}")));
+        }
+        if text == "-0" {
+            return Err(self.bad_number(start, "expected an integer, found `-0`").with_help("write `0`"));
+        }
+        match text.parse::<i64>() {
+            Ok(value) if (-MAX_INT..=MAX_INT).contains(&value) => Ok(value),
+            _ => Err(Diagnostic::new(
+                DiagnosticKind::Range,
+                self.span_from(start),
+                format!("expected an integer between -{MAX_INT} and {MAX_INT}, found {}", hint::quote(text)),
+            )),
+        }
+    }
+
+    /// Reads a number and returns its text: `number` of the grammar. A `-` or a digit comes next.
+    pub fn number(&mut self) -> Result<&'q str, Diagnostic> {
+        let start = self.at;
+        self.int_part()?;
+        if self.eat(".") {
+            self.digits(start, "after the decimal point")?;
+        }
+        if self.eat("e") || self.eat("E") {
+            let _signed = self.eat("-") || self.eat("+");
+            self.digits(start, "in the exponent")?;
+        }
+        Ok(&self.text[start..self.at])
+    }
+
+    /// Reads `["-"] 1*DIGIT` without a leading zero.
+    fn int_part(&mut self) -> Result<(), Diagnostic> {
+        let start = self.at;
+        let _negative = self.eat("-");
+        let first = self.at;
+        self.digits(start, "after `-`")?;
+        let digits = &self.text[first..self.at];
+        if digits.len() > 1 && digits.starts_with('0') {
+            let found = hint::quote(&self.text[start..self.at]);
+            return Err(
+                self.bad_number(start, format!("expected a number without leading zeros, found {found}"))
+            );
+        }
+        Ok(())
+    }
+
+    /// Reads at least one digit of the number that began at `start`.
+    fn digits(&mut self, start: usize, place: &str) -> Result<(), Diagnostic> {
+        match self.run(is_digit) {
+            0 => {
+                let (_, _, found) = hint::found(self.text, self.at);
+                Err(self.bad_number(start, format!("expected a digit {place}, found {found}")))
+            }
+            count => {
+                self.at += count;
+                Ok(())
+            }
+        }
+    }
+
+    fn bad_number(&self, start: usize, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(DiagnosticKind::InvalidNumber, self.span_from(start), message)
+    }
+
+    /// Reads a string and returns its value. A quote of either kind comes next.
+    pub(crate) fn string(&mut self) -> Result<String, Diagnostic> {
+        let open = self.at;
+        let quote = if self.rest().starts_with('"') { '"' } else { '\'' };
+        self.at += 1;
+        let mut value = String::new();
+        loop {
+            let plain = self.run(|c| c != quote && c != '\\' && c >= ' ');
+            value.push_str(&self.rest()[..plain]);
+            self.at += plain;
+            match self.peek() {
+                Some(c) if c == quote => {
+                    self.at += 1;
+                    return Ok(value);
+                }
+                Some('\\') if self.rest().len() > 1 => value.push(self.escape(quote)?),
+                Some(c) if c < ' ' => {
+                    return Err(Diagnostic::new(
+                        DiagnosticKind::ControlCharacter,
+                        Span::new(self.at, self.at + 1),
+                        format!("a string cannot hold the control character U+{:04X} itself", u32::from(c)),
+                    )
+                    .with_help(match c {
+                        '\t' => "write it as `\\t`".to_owned(),
+                        '\n' => "write it as `\\n`".to_owned(),
+                        '\r' => "write it as `\\r`".to_owned(),
+                        c => format!("write it as `\\u{:04x}`", u32::from(c)),
+                    }));
+                }
+                // The end, or a backslash at the end.
+                _ => {
+                    return Err(Diagnostic::new(
+                        DiagnosticKind::UnclosedString,
+                        Span::new(open, open + 1),
+                        format!("expected a closing `{quote}` for this string, found the end of the query"),
+                    )
+                    .with_help(format!("add `{quote}` where the string ends")));
+                }
+            }
+        }
+    }
+
+    /// Reads an escape of at least two characters in a string between `quote`s.
+    fn escape(&mut self, quote: char) -> Result<char, Diagnostic> {
+        let start = self.at;
+        self.at += 1;
+        let Some(c) = self.peek() else { return Err(self.bad_escape(start, quote)) };
+        self.at += c.len_utf8();
+        Ok(match c {
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            '/' | '\\' => c,
+            'u' => return self.unicode_escape(start),
+            c if c == quote => c,
+            _ => return Err(self.bad_escape(start, quote)),
+        })
+    }
+
+    /// An escape that does not exist; everything from `start` to here.
+    fn bad_escape(&self, start: usize, quote: char) -> Diagnostic {
+        let found = &self.text[start..self.at];
+        let error =
+            |message: String| Diagnostic::new(DiagnosticKind::InvalidEscape, self.span_from(start), message);
+        match found {
+            "\\'" => error("`'` is not escaped in a string in double quotes".into())
+                .with_help("write `'` without the backslash"),
+            "\\\"" => error("`\"` is not escaped in a string in single quotes".into())
+                .with_help("write `\"` without the backslash"),
+            _ if found.chars().any(char::is_control) => {
+                error("a backslash cannot stand before a control character".into())
+            }
+            _ => error(format!("`{found}` is no escape")).with_help(format!(
+                "the escapes are `\\b` `\\f` `\\n` `\\r` `\\t` `\\/` `\\\\` `\\{quote}` and `\\uXXXX`; \
+                 a backslash itself is written `\\\\`"
+            )),
+        }
+    }
+
+    /// Reads what follows `\u` of the escape at `start`: four hexadecimal digits, and a second escape if they
+    /// are a high surrogate.
+    fn unicode_escape(&mut self, start: usize) -> Result<char, Diagnostic> {
+        let first = self.hex4(start)?;
+        let code = match first {
+            0xd800..=0xdbff if self.eat("\\u") => match self.hex4(start)? {
+                low @ 0xdc00..=0xdfff => 0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00),
+                _ => first,
+            },
+            _ => first,
+        };
+        char::from_u32(code).ok_or_else(|| {
+            Diagnostic::new(
+                DiagnosticKind::InvalidEscape,
+                self.span_from(start),
+                "a surrogate stands for no character on its own",
+            )
+            .with_help("a character beyond U+FFFF is written as a pair, as `\\ud83d\\ude00`")
+        })
+    }
+
+    fn hex4(&mut self, start: usize) -> Result<u32, Diagnostic> {
+        let digits = self.run(|c| c.is_ascii_hexdigit()).min(4);
+        let value = u32::from_str_radix(&self.rest()[..digits], 16);
+        self.at += digits;
+        match value {
+            Ok(value) if digits == 4 => Ok(value),
+            _ => Err(Diagnostic::new(
+                DiagnosticKind::InvalidEscape,
+                self.span_from(start),
+                "expected four hexadecimal digits after `\\u`",
+            )),
+        }
+    }
+
+    /// The length in bytes of the characters from here on of which `pred` holds.
+    fn run(&self, pred: impl Fn(char) -> bool) -> usize {
+        let rest = self.rest();
+        rest.find(|c| !pred(c)).unwrap_or(rest.len())
+    }
+}
+
+/// `B` of the grammar.
+pub(crate) fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+/// `name-first` of the grammar.
+pub(crate) fn is_name_first(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
+}
+
+/// `name-char` of the grammar.
+pub(crate) fn is_name_char(c: char) -> bool {
+    is_name_first(c) || is_digit(c)
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words() {
+        for (text, expected) in [
+            ("a", Some("a")),
+            ("_", Some("_")),
+            ("a_1-b", Some("a_1")),
+            ("☺𝄞1.x", Some("☺𝄞1")),
+            ("\u{80} ", Some("\u{80}")),
+            ("1a", None),
+            ("-a", None),
+            ("", None),
+            (" a", None),
+            ("\u{7f}", None),
+        ] {
+            assert_eq!(Lexer::new(text, 0).word(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn blanks_are_four() {
+        let mut lexer = Lexer::new(" \t\r\n\u{b}", 0);
+        lexer.blank();
+        assert_eq!(lexer.rest(), "\u{b}");
+        assert!(!"\u{a0}\u{2003}\u{feff}\u{c}".chars().any(is_blank));
+    }
+
+    #[test]
+    fn operators() {
+        for (text, expected) in [
+            ("==", Some(ComparisonOp::Eq)),
+            ("!=", Some(ComparisonOp::Ne)),
+            ("<=", Some(ComparisonOp::Le)),
+            ("<1", Some(ComparisonOp::Lt)),
+            (">=", Some(ComparisonOp::Ge)),
+            ("> =", Some(ComparisonOp::Gt)),
+            ("= =", None),
+            ("!", None),
+        ] {
+            assert_eq!(Lexer::new(text, 0).comparison_op(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn integers() {
+        use DiagnosticKind::{InvalidNumber, Range};
+        for (text, expected) in [
+            ("0", Ok(0)),
+            ("10:", Ok(10)),
+            ("-1]", Ok(-1)),
+            ("9007199254740991", Ok(MAX_INT)),
+            ("-9007199254740991", Ok(-MAX_INT)),
+            ("9007199254740992", Err((Range, 16))),
+            ("-9007199254740992", Err((Range, 17))),
+            ("99999999999999999999999", Err((Range, 23))),
+            ("-0", Err((InvalidNumber, 2))),
+            ("00", Err((InvalidNumber, 2))),
+            ("01", Err((InvalidNumber, 2))),
+            ("-01", Err((InvalidNumber, 3))),
+            ("-", Err((InvalidNumber, 1))),
+            ("- 1", Err((InvalidNumber, 1))),
+            ("1.0]", Err((InvalidNumber, 3))),
+            ("1e2]", Err((InvalidNumber, 3))),
+        ] {
+            let found = Lexer::new(text, 0).int().map_err(|error| (error.kind, error.span.end));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        for text in
+            ["0", "-0", "12", "-0.0", "1.10", "1e2", "1E+2", "1e-02", "1.5e+00", "123456789012345678901"]
+        {
+            assert_eq!(Lexer::new(text, 0).number(), Ok(text));
+            assert_eq!(Lexer::new(&format!("{text}]"), 0).number(), Ok(text));
+        }
+        for text in
+            ["-", "--1", "-.1", "00", "-01", "1.", "1.-1", "1.e1", "1e", "1e-", "1eE1", "1e--1", "1e+-1"]
+        {
+            let error = Lexer::new(text, 0).number().expect_err(text);
+            assert_eq!(error.kind, DiagnosticKind::InvalidNumber, "{text}");
+        }
+    }
+
+    #[test]
+    fn strings() {
+        for (text, expected) in [
+            (r#""""#, ""),
+            ("''", ""),
+            (r#""a'b"x"#, "a'b"),
+            (r#"'a"b'"#, r#"a"b"#),
+            (r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+            (r"'\''", "'"),
+            (r"'\u0041\u00e9\u00E9\uFFFF'", "Aéé\u{ffff}"),
+            (r"'\uD834\uDD1E\ud83d\ude00'", "𝄞😀"),
+            (r"'\u0000'", "\0"),
+            ("'\u{7f}☺𝄞'", "\u{7f}☺𝄞"),
+        ] {
+            assert_eq!(Lexer::new(text, 0).string().as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_strings() {
+        use DiagnosticKind::{ControlCharacter, InvalidEscape, UnclosedString};
+        for (text, kind, start, end) in [
+            (r#"""#, UnclosedString, 0, 1),
+            ("'abc\"", UnclosedString, 0, 1),
+            (r"'abc\", UnclosedString, 0, 1),
+            (r"'abc\'", UnclosedString, 0, 1),
+            ("'a\tb'", ControlCharacter, 2, 3),
+            ("'\0'", ControlCharacter, 1, 2),
+            (r#""\'""#, InvalidEscape, 1, 3),
+            (r#"'\"'"#, InvalidEscape, 1, 3),
+            (r"'\x12'", InvalidEscape, 1, 3),
+            (r"'\0'", InvalidEscape, 1, 3),
+            (r"'\☺'", InvalidEscape, 1, 5),
+            ("'\\\n'", InvalidEscape, 1, 3),
+            (r"'\U0041'", InvalidEscape, 1, 3),
+            (r"'\u'", InvalidEscape, 1, 3),
+            (r"'\u12g4'", InvalidEscape, 1, 5),
+            (r"'\u+123'", InvalidEscape, 1, 3),
+            (r"'\uD800'", InvalidEscape, 1, 7),
+            (r"'\uDC00'", InvalidEscape, 1, 7),
+            (r"'\uD800\u0041'", InvalidEscape, 1, 13),
+            (r"'\uD800\uD800'", InvalidEscape, 1, 13),
+            (r"'\uD800\uDC0'", InvalidEscape, 1, 12),
+            (r"'\uD800\n'", InvalidEscape, 1, 7),
+            ("'\\uD800𝄞'", InvalidEscape, 1, 7),
+        ] {
+            let error = Lexer::new(text, 0).string().expect_err(text);
+            assert_eq!((error.kind, error.span), (kind, Span::new(start, end)), "{text}");
+        }
+    }
+}

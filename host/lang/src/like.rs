@@ -1,0 +1,295 @@
+//! What may be asked of a string: whether it is, begins with, ends with or contains some bytes, or is like a pattern of SQL.
+//!
+//! In a pattern of `LIKE` (ISO/IEC 9075-2, 8.5), `%` stands for any bytes, none at all among them, `_` for one character, and everything else for itself. An
+//! *escape character*, if one is said, makes a `%`, a `_` or another of its own behind it stand for itself. The whole string has to be like
+//! the pattern: the empty pattern is for the empty string alone.
+//!
+//! *Characters*: `_` is one character of UTF-8. Of bytes that are not UTF-8, it is one byte that is no continuation byte (`0x80` to `0xBF`), and all
+//! continuation bytes behind it that the rest of the pattern leaves to it. So a lone surrogate in three bytes is one character, as is each byte `0xFF`;
+//! and to continuation bytes that begin a string, nothing is like but `%`.
+
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Repetition};
+
+use crate::jsonpath::PatternKind;
+
+/// A question about a string.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Whether it is these bytes.
+    Equals(Vec<u8>),
+    /// Whether it begins with these bytes.
+    StartsWith(Vec<u8>),
+    /// Whether it ends with these bytes.
+    EndsWith(Vec<u8>),
+    /// Whether these bytes are somewhere in it.
+    Contains(Vec<u8>),
+    /// Whether it is like a pattern of SQL: [`Pattern::like`] makes one.
+    Like(Like),
+}
+
+/// A pattern of SQL's `LIKE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Like(Vec<Part>);
+
+/// What stands side by side in a pattern. No two literals do, nor two `%`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Literal(Vec<u8>),
+    /// `_`
+    Character,
+    /// `%`
+    Anything,
+}
+
+/// Why a text is no pattern of `LIKE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LikeError {
+    /// The escape character, at a byte of the pattern, is its last.
+    #[error("byte {0} of the pattern is an escape character, and nothing is behind it")]
+    EscapesNothing(usize),
+    /// The escape character, at a byte of the pattern, stands before one that stands for itself anyway.
+    #[error("the escape character at byte {0} of the pattern has to be before `%`, `_` or itself")]
+    EscapesOther(usize),
+}
+
+impl Pattern {
+    /// A pattern of `LIKE`, with or without an escape character. That may be `%` or `_`, which then is nothing else.
+    ///
+    /// # Errors
+    /// [`LikeError`], for an escape character that escapes nothing, or what needs none. Databases differ in that; it is what the standard says.
+    pub fn like(pattern: &str, escape: Option<char>) -> Result<Self, LikeError> {
+        let mut parts = Vec::new();
+        let mut chars = pattern.char_indices();
+        while let Some((at, char)) = chars.next() {
+            if Some(char) == escape {
+                let (_, escaped) = chars.next().ok_or(LikeError::EscapesNothing(at))?;
+                if !matches!(escaped, '%' | '_') && escaped != char {
+                    return Err(LikeError::EscapesOther(at));
+                }
+                push_literal(&mut parts, escaped);
+            } else if char == '_' {
+                parts.push(Part::Character);
+            } else if char != '%' {
+                push_literal(&mut parts, char);
+            } else if parts.last() != Some(&Part::Anything) {
+                parts.push(Part::Anything);
+            }
+        }
+        Ok(Self::Like(Like(parts)))
+    }
+
+    /// Whether a string matches: the rule that automata are held to. Its time is that of the pattern's length times the string's.
+    #[must_use]
+    pub fn matches(&self, string: &[u8]) -> bool {
+        match self {
+            Self::Equals(bytes) => string == bytes,
+            Self::StartsWith(bytes) => string.starts_with(bytes),
+            Self::EndsWith(bytes) => string.ends_with(bytes),
+            Self::Contains(bytes) => memchr::memmem::find(string, bytes).is_some(),
+            Self::Like(like) => like.matches(string),
+        }
+    }
+
+    /// The pattern as an expression that is read from a string's first byte on; and whether that has to be to its last one.
+    pub fn expression(&self) -> (Hir, PatternKind) {
+        let (parts, kind) = match self {
+            Self::Equals(bytes) => (vec![literal(bytes)], PatternKind::Match),
+            Self::StartsWith(bytes) => (vec![literal(bytes)], PatternKind::Search),
+            Self::EndsWith(bytes) => (vec![anything(), literal(bytes)], PatternKind::Match),
+            Self::Contains(bytes) => (vec![anything(), literal(bytes)], PatternKind::Search),
+            Self::Like(Like(parts)) => match parts.split_last() {
+                Some((Part::Anything, before)) => (expressions(before), PatternKind::Search),
+                _ => (expressions(parts), PatternKind::Match),
+            },
+        };
+        (Hir::concat(parts), kind)
+    }
+}
+
+impl Like {
+    /// Byte by byte: the places of the pattern that the string so far may reach.
+    fn matches(&self, string: &[u8]) -> bool {
+        let steps: Vec<Step> = self.0.iter().flat_map(Part::steps).collect();
+        let mut places = vec![false; steps.len() + 1];
+        let mut next = places.clone();
+        places[0] = true;
+        skip(&steps, &mut places);
+        for byte in string {
+            next.fill(false);
+            for (at, step) in steps.iter().enumerate().filter(|(at, _)| places[*at]) {
+                match step {
+                    Step::Byte(wanted) => next[at + 1] |= wanted == byte,
+                    Step::First => next[at + 1] |= !is_continuation(*byte),
+                    Step::Rest => next[at] |= is_continuation(*byte),
+                    Step::Anything => next[at] = true,
+                }
+            }
+            skip(&steps, &mut next);
+            std::mem::swap(&mut places, &mut next);
+        }
+        places[steps.len()]
+    }
+}
+
+/// A step of a pattern, which takes a byte; those that take any number of bytes may be skipped.
+#[derive(Clone, Copy)]
+enum Step {
+    Byte(u8),
+    /// The first byte of a character.
+    First,
+    /// The bytes of a character behind the first.
+    Rest,
+    Anything,
+}
+
+impl Part {
+    fn steps(&self) -> Vec<Step> {
+        match self {
+            Self::Literal(bytes) => bytes.iter().copied().map(Step::Byte).collect(),
+            Self::Character => vec![Step::First, Step::Rest],
+            Self::Anything => vec![Step::Anything],
+        }
+    }
+}
+
+/// Adds the places behind steps that may be skipped.
+fn skip(steps: &[Step], places: &mut [bool]) {
+    for (at, step) in steps.iter().enumerate() {
+        if places[at] && matches!(step, Step::Rest | Step::Anything) {
+            places[at + 1] = true;
+        }
+    }
+}
+
+fn is_continuation(byte: u8) -> bool {
+    (0x80..=0xbf).contains(&byte)
+}
+
+fn push_literal(parts: &mut Vec<Part>, char: char) {
+    let mut room = [0; 4];
+    let bytes = char.encode_utf8(&mut room).as_bytes();
+    match parts.last_mut() {
+        Some(Part::Literal(literal)) => literal.extend_from_slice(bytes),
+        _ => parts.push(Part::Literal(bytes.to_vec())),
+    }
+}
+
+fn literal(bytes: &[u8]) -> Hir {
+    Hir::literal(bytes)
+}
+
+fn bytes(ranges: &[(u8, u8)]) -> Hir {
+    let ranges = ranges.iter().map(|(first, last)| ClassBytesRange::new(*first, *last));
+    Hir::class(Class::Bytes(ClassBytes::new(ranges)))
+}
+
+fn any_number_of(hir: Hir) -> Hir {
+    Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub: Box::new(hir) })
+}
+
+fn anything() -> Hir {
+    any_number_of(bytes(&[(0, 0xff)]))
+}
+
+fn expressions(parts: &[Part]) -> Vec<Hir> {
+    let expression = |part: &Part| match part {
+        Part::Literal(bytes) => literal(bytes),
+        Part::Anything => anything(),
+        Part::Character => {
+            Hir::concat(vec![bytes(&[(0, 0x7f), (0xc0, 0xff)]), any_number_of(bytes(&[(0x80, 0xbf)]))])
+        }
+    };
+    parts.iter().map(expression).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn like(pattern: &str, string: impl AsRef<[u8]>) -> bool {
+        Pattern::like(pattern, Some('!')).unwrap().matches(string.as_ref())
+    }
+
+    #[test]
+    fn like_is_what_sql_says() {
+        for (pattern, matches, others) in [
+            ("", &[""][..], &["a", " ", "\0"][..]),
+            ("%", &["", "a", "\n\0é"], &[]),
+            ("%%%", &["", "a"], &[]),
+            ("_", &["a", "é", "\u{1f600}", "\0", "\n", "%"], &["", "ab", "éa"]),
+            ("__", &["ab", "aé", "é\u{10ffff}"], &["a", "é", "abc"]),
+            ("%_", &["a", "ab", "é"], &[""]),
+            ("_%_", &["ab", "é€", "abc"], &["", "a", "é"]),
+            ("ab", &["ab"], &["", "a", "abc", "AB"]),
+            ("a%", &["a", "ab", "a%"], &["", "ba"]),
+            ("%aab%", &["aab", "aaab", "aaaab", "xaabaab"], &["", "aa", "abab", "aaxb"]),
+            ("%aba", &["aba", "ababa", "aabaaba"], &["ab", "abab"]),
+            ("a_c%e", &["abce", "aéc.e", "accee"], &["ace", "abcef", "abde"]),
+            ("100!%", &["100%"], &["100", "100!", "100!%", "1000"]),
+            ("!_!!!%", &["_!%"], &["a!%", "_!"]),
+            ("%!%%", &["%", "a%b"], &["", "ab"]),
+        ] {
+            matches.iter().for_each(|string| assert!(like(pattern, string), "{pattern:?} {string:?}"));
+            others.iter().for_each(|string| assert!(!like(pattern, string), "{pattern:?} {string:?}"));
+        }
+    }
+
+    #[test]
+    fn what_is_not_utf8_has_characters_too() {
+        for (pattern, string, is) in [
+            ("_", &b"\xff"[..], true),
+            ("__", b"\xff\xfe", true),
+            ("_", b"\xed\xa0\x80", true),
+            ("_", b"\xc3", true),
+            ("_a", b"\xc3a", true),
+            ("_", b"\xc3\xa9\xa9", true),
+            ("_", b"\x80", false),
+            ("%", b"\x80", true),
+            ("_%", b"\x80a", false),
+            ("%_", b"\x80a", true),
+            ("__", b"\xc3\xa9", false),
+        ] {
+            assert_eq!(like(pattern, string), is, "{pattern:?} {string:x?}");
+        }
+    }
+
+    #[test]
+    fn an_escape_character_has_to_escape() {
+        let like = |pattern, escape| Pattern::like(pattern, Some(escape));
+        assert_eq!(like("ab!", '!'), Err(LikeError::EscapesNothing(2)));
+        assert_eq!(like("é!a", '!'), Err(LikeError::EscapesOther(2)));
+        assert_eq!(like("!", '\\'), Pattern::like("!", None));
+        assert!(like("%%a%_", '%').unwrap().matches(b"%a_"));
+        assert!(!like("%%a%_", '%').unwrap().matches(b"%%a_"));
+        assert_eq!(like("%a", '%'), Err(LikeError::EscapesOther(0)));
+        assert!(like("__%", '_').unwrap().matches(b"_xyz"));
+        assert!(like("éé%é%", 'é').unwrap().matches("é12%".as_bytes()));
+        assert!(Pattern::like("\\%", None).unwrap().matches(b"\\abc"), "there is no escape character");
+    }
+
+    #[test]
+    fn bytes_are_bytes() {
+        let (ab, none) = (|| b"ab".to_vec(), Vec::new);
+        for (string, want) in [
+            (&b"ab"[..], [true, true, true, true]),
+            (b"abc", [false, true, false, true]),
+            (b"cab", [false, false, true, true]),
+            (b"cabc", [false, false, false, true]),
+            (b"a", [false; 4]),
+            (b"", [false; 4]),
+        ] {
+            let patterns = [
+                Pattern::Equals(ab()),
+                Pattern::StartsWith(ab()),
+                Pattern::EndsWith(ab()),
+                Pattern::Contains(ab()),
+            ];
+            assert_eq!(patterns.map(|pattern| pattern.matches(string)), want, "{string:?}");
+        }
+        assert!(Pattern::Equals(none()).matches(b"") && !Pattern::Equals(none()).matches(b"a"));
+        for pattern in [Pattern::StartsWith(none()), Pattern::EndsWith(none()), Pattern::Contains(none())] {
+            assert!(pattern.matches(b"") && pattern.matches(b"a"));
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Sets of states of an NFA as states of a DFA: the subset construction (Rabin and Scott, 1959).
+//!
+//! `regex-automata` has its own, for searches that say where the leftmost match ends. There the order of the states in a set counts:
+//! for `a.*b|c.*d|e.*f|g.*h|i.*j|k.*l` it remembers in which order the letters came, and needs hundreds of times the states. Whether
+//! there is a match does not depend on that: here sets are sorted, and of one with a match in it there is no more to know.
+
+use std::rc::Rc;
+
+use regex_automata::nfa::thompson::{NFA, State};
+use regex_automata::util::look::Look;
+use regex_automata::util::primitives::StateID;
+use warpath_shared::query::automaton::{EVERYTHING, NOTHING, START};
+
+use super::TooLarge;
+use super::numbers::Numbers;
+
+/// A deterministic automaton over classes of bytes, whose first three states are those of a table: [`NOTHING`], [`EVERYTHING`] and
+/// [`START`].
+pub struct Automaton {
+    /// The class of each byte.
+    pub class_of: [u32; 256],
+    /// How many there are.
+    pub classes: usize,
+    /// For each state, and each class in it, the next state.
+    pub next: Vec<u32>,
+    /// For each state, whether a string may end there.
+    pub accepts: Vec<bool>,
+}
+
+/// How many next states there may be, of all states together. They take four bytes each.
+pub(super) const MAX_ENTRIES: usize = 1 << 20;
+
+/// How often states of the NFA may be visited. No set has more states than were visited for it, so this bounds the memory, too.
+pub(super) const MAX_VISITS: usize = 16 << 20;
+
+/// The automaton of what is reached from state `start` of the NFA. Some of its states may be the same.
+///
+/// If there is a match in a set of states, whatever begins so matches: where a match must be at the end, a `$` is before it.
+pub(super) fn determinise(nfa: &NFA, start: StateID) -> Result<Automaton, TooLarge> {
+    let class_of = std::array::from_fn(|byte| u32::from(nfa.byte_classes().get(byte as u8)));
+    // The end of the string, which is one more to the crate, is none here.
+    let classes = nfa.byte_classes().alphabet_len() - 1;
+    let mut next = vec![NOTHING; classes];
+    next.resize(2 * classes, EVERYTHING);
+    let mut accepts = vec![false, true];
+
+    let mut closure = Closure::new(nfa);
+    let mut sets = Numbers::default();
+    closure.find(&[start], Place { start: true, end: false });
+    // `^` is true at the start alone, so that is no other's next state, even if it is the same set.
+    sets.push(&closure.set);
+
+    // For each class of bytes, the states to which it leads.
+    let mut targets = vec![Vec::new(); classes];
+    let mut at = 0;
+    while let Some(from) = sets.things().get(at).cloned() {
+        accepts.push(closure.matches_at_end(&from, at == 0));
+        at += 1;
+        if has_match(nfa, &from) {
+            next.resize(next.len() + classes, EVERYTHING);
+            continue;
+        }
+        for state in from.iter() {
+            for_transitions(nfa.state(*state), |first, last, to| {
+                // Classes are numbered as their bytes are.
+                let classes = class_of[first as usize] as usize..=class_of[last as usize] as usize;
+                targets[classes].iter_mut().for_each(|targets| targets.push(to));
+            });
+        }
+        for class in 0..classes {
+            closure.visits += targets[class].len();
+            let is_as_before = class > 0 && targets[class] == targets[class - 1];
+            next.push(match next.last() {
+                Some(before) if is_as_before => *before,
+                _ => closure.next(&targets[class], &mut sets),
+            });
+            if next.len() > MAX_ENTRIES || closure.visits > MAX_VISITS {
+                return Err(TooLarge::States);
+            }
+        }
+        targets.iter_mut().for_each(Vec::clear);
+    }
+    Ok(Automaton { class_of, classes, next, accepts })
+}
+
+/// Each transition of a state: the first and the last byte, and where they lead.
+fn for_transitions(state: &State, mut each: impl FnMut(u8, u8, StateID)) {
+    match state {
+        State::ByteRange { trans } => each(trans.start, trans.end, trans.next),
+        State::Sparse(sparse) => sparse.transitions.iter().for_each(|t| each(t.start, t.end, t.next)),
+        State::Dense(dense) => {
+            let leads = (0..=255).filter_map(|byte| Some((byte, dense.matches_byte(byte)?)));
+            leads.for_each(|(byte, to)| each(byte, byte, to));
+        }
+        // What remains needs no byte.
+        _ => {}
+    }
+}
+
+fn has_match(nfa: &NFA, set: &[StateID]) -> bool {
+    set.iter().any(|state| matches!(nfa.state(*state), State::Match { .. }))
+}
+
+/// What is true of a place in a string.
+#[derive(Clone, Copy)]
+struct Place {
+    start: bool,
+    end: bool,
+}
+
+/// Finds the states that are reached without a byte.
+struct Closure<'n> {
+    nfa: &'n NFA,
+    /// What was found last: the states that need a byte or the end to go on, and matches, in order.
+    set: Vec<StateID>,
+    /// For each state, the last round in which it was visited.
+    seen: Vec<u32>,
+    round: u32,
+    stack: Vec<StateID>,
+    visits: usize,
+}
+
+impl<'n> Closure<'n> {
+    fn new(nfa: &'n NFA) -> Self {
+        let seen = vec![0; nfa.states().len()];
+        Self { nfa, set: Vec::new(), seen, round: 0, stack: Vec::new(), visits: 0 }
+    }
+
+    fn find(&mut self, from: &[StateID], place: Place) {
+        self.round += 1;
+        self.set.clear();
+        self.stack.extend_from_slice(from);
+        while let Some(id) = self.stack.pop() {
+            if std::mem::replace(&mut self.seen[id], self.round) == self.round {
+                continue;
+            }
+            self.visits += 1;
+            match self.nfa.state(id) {
+                State::Union { alternates } => self.stack.extend_from_slice(alternates),
+                State::BinaryUnion { alt1, alt2 } => self.stack.extend([*alt1, *alt2]),
+                State::Capture { next, .. } => self.stack.push(*next),
+                State::Look { look: Look::Start, next } if place.start => self.stack.push(*next),
+                State::Look { look: Look::End, next } if place.end => self.stack.push(*next),
+                State::Look { look: Look::End, .. }
+                | State::ByteRange { .. }
+                | State::Sparse(_)
+                | State::Dense(_)
+                | State::Match { .. } => self.set.push(id),
+                // Of all that looks around, a pattern has but `^` and `$`.
+                State::Look { .. } | State::Fail => {}
+            }
+        }
+        self.set.sort_unstable();
+    }
+
+    /// The number of the state that `targets` are.
+    fn next(&mut self, targets: &[StateID], sets: &mut Numbers<StateID>) -> u32 {
+        self.find(targets, Place { start: false, end: false });
+        match self.set.as_slice() {
+            [] => NOTHING,
+            set if has_match(self.nfa, set) => EVERYTHING,
+            set => START + sets.number(set),
+        }
+    }
+
+    /// Whether a string that ends here matches.
+    fn matches_at_end(&mut self, set: &Rc<[StateID]>, is_start: bool) -> bool {
+        self.find(set, Place { start: is_start, end: true });
+        has_match(self.nfa, &self.set)
+    }
+}

@@ -1,0 +1,350 @@
+//! From syntax trees to blocks of instructions.
+//!
+//! Paths are first merged into a tree of segments: a path that begins with the same segments as an
+//! earlier one shares them. Each tree node becomes a block, in breadth-first order, so block 0 is the root's. Behind these stand the
+//! blocks of descendant segments and of queries in filters, and then filters' singular paths. Until all are laid out, instructions
+//! and tests count blocks.
+
+mod filter;
+mod literals;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use warpath_shared::ir::{ABSENT, FAIL, Instr, MAX_FRAMES, MAX_PATHS, Op, PASS, Test, TestKind, relation};
+use warpath_shared::units::{Level, MAX_DEPTH};
+
+use super::{Column, Program, Query};
+use crate::column_type::ColumnType;
+use warpath_core::error::Error;
+use warpath_core::diagnostic::QueryError;
+use warpath_core::diagnostic::{Diagnostic, Span};
+use crate::jsonpath::{Segment, SegmentKind, Selector, SelectorKind};
+
+use literals::Literals;
+
+/// Leveled bitmaps that a program may read. One that looks deeper asks the records' trees, which are as deep as they are.
+const MOST_LEVELS: usize = 31;
+
+/// A point that paths reach by the same segments.
+#[derive(Default)]
+struct Trie<'a> {
+    /// The paths that end here.
+    ends: Vec<u32>,
+    /// The segments that lead on. Their order is free: it decides nothing within a path.
+    next: Vec<(&'a Segment, usize)>,
+    /// How many frames wait, at most, while this point's block and what it enters are at work; but for those of filters.
+    waiting: usize,
+}
+
+pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
+    if queries.is_empty() || queries.len() > MAX_PATHS {
+        return Err(Error::Usage(format!("a program has 1 to {MAX_PATHS} paths, not {}", queries.len())));
+    }
+    for query in queries {
+        check_length(&query.ast.segments).map_err(|error| refused(queries, error))?;
+    }
+    let trie = merge(queries);
+    let mut lowering = Lowering { blocks: vec![Vec::new(); trie.len()], ..Lowering::default() };
+    for (at, point) in trie.iter().enumerate() {
+        let mut block: Vec<Instr> = point.ends.iter().map(|path| instr(Op::Emit, *path)).collect();
+        let first = block.len();
+        for (segment, target) in &point.next {
+            let selectors = lowering.segment(segment, *target as u32);
+            block.extend(selectors.map_err(|error| refused(queries, error))?);
+        }
+        let strings = point.next.iter().take_while(|(segment, _)| filter::asks_for_a_string(segment)).count();
+        lowering.join_filters(&mut block, first..first + strings);
+        block.push(instr(Op::Return, 0));
+        lowering.blocks[at] = block;
+    }
+    let waiting = lowering.frames(&mut vec![None; lowering.blocks.len()], 0);
+    if waiting > MAX_FRAMES {
+        let query = &queries[queries.len() - 1];
+        let message = format!(
+            "{waiting} branches within one another, in one path or several: {MAX_FRAMES} are the most"
+        );
+        return Err(refused(queries, Diagnostic::too_large(query.ast.span, message)));
+    }
+    Ok(lowering.lay_out(queries))
+}
+
+/// Refuses what looks deeper than records are: no record has more levels.
+fn check_length(segments: &[Segment]) -> Result<(), Diagnostic> {
+    let (Some(first), Some(last)) = (segments.first(), segments.last()) else { return Ok(()) };
+    if segments.len() <= MAX_DEPTH {
+        return Ok(());
+    }
+    let span = Span { start: first.span.start, end: last.span.end };
+    let message = format!("{} segments: records nest {MAX_DEPTH} deep at most", segments.len());
+    Err(Diagnostic::too_large(span, message))
+}
+
+/// An error in one of some queries. Which one it is, its span does not say, so queries are lowered one by one before they are lowered
+/// together: then only what is of all together is wrong, which is told of the last.
+fn refused(queries: &[Query], error: Diagnostic) -> Error {
+    let text = queries.last().map_or("", Query::text);
+    Error::Unsupported(QueryError::new(text, error))
+}
+
+const fn instr(op: Op, target: u32) -> Instr {
+    Instr { op: op as u32, target, a: 0, b: 0, c: 0 }
+}
+
+fn merge(queries: &[Query]) -> Vec<Trie<'_>> {
+    let mut trie = vec![Trie::default()];
+    // Segments that select the same nodes in the same order have the same canonical form, however they were written.
+    let mut known: HashMap<(usize, String), usize> = HashMap::new();
+    for (path, query) in queries.iter().enumerate() {
+        let mut at = 0;
+        for segment in &query.ast.segments {
+            let new = trie.len();
+            let target = *known.entry((at, segment.to_string())).or_insert(new);
+            if target == new {
+                trie[at].next.push((segment, new));
+                trie.push(Trie::default());
+            }
+            at = target;
+        }
+        trie[at].ends.push(path as u32);
+    }
+    count_waiting(&mut trie);
+    trie
+}
+
+/// Orders each point's segments so that few frames of [`warpath_shared::query::machine`] wait at once: how many do is counted here as
+/// if filters had none, and exactly while the program is written (`Lowering::frames`).
+///
+/// A frame waits below the block it entered unless it took one node and had nothing left to do: so the segment below which
+/// most frames wait goes last. Filters that ask for strings, below which one always waits, come first, side by side, to be
+/// asked together. Points lead only to points behind them, so one walk from the back counts them all.
+fn count_waiting(trie: &mut [Trie<'_>]) {
+    for at in (0..trie.len()).rev() {
+        let mut next = std::mem::take(&mut trie[at].next);
+        next.sort_by_key(|(segment, target)| (!filter::asks_for_a_string(segment), trie[*target].waiting));
+        let last = next.len().saturating_sub(1);
+        let below = next.iter().enumerate().map(|(i, (segment, target))| {
+            let replaces = i == last && segment.is_singular();
+            trie[*target].waiting + !replaces as usize
+        });
+        trie[at].waiting = below.max().unwrap_or(0);
+        trie[at].next = next;
+    }
+}
+
+/// How many levels some segments read, from `depth` on: one for each container that they look into; `None` where bitmaps do not tell.
+fn levels(segments: &[Segment]) -> Option<Level> {
+    let mut levels = segments.len();
+    for (depth, segment) in segments.iter().enumerate() {
+        if segment.kind == SegmentKind::Descendant {
+            return None;
+        }
+        for selector in &segment.selectors {
+            if let SelectorKind::Filter(expr) = &selector.kind {
+                levels = levels.max(filter::levels(expr, depth + 1)?);
+            }
+        }
+    }
+    (levels <= MOST_LEVELS).then_some(levels as Level)
+}
+
+/// A program that is being made.
+#[derive(Default)]
+struct Lowering {
+    /// Those of the trie's points, and behind them others.
+    blocks: Vec<Vec<Instr>>,
+    /// The singular paths of filters.
+    paths: Vec<Instr>,
+    tests: Vec<Test>,
+    literals: Literals,
+    /// Some pattern is known only when the program runs.
+    patterns_at_run: bool,
+}
+
+impl Lowering {
+    /// Adds a block, and says which it is.
+    fn block(&mut self, block: Vec<Instr>) -> u32 {
+        self.blocks.push(block);
+        self.blocks.len() as u32 - 1
+    }
+
+    /// The instructions of a segment, which enter `target`.
+    fn segment(&mut self, segment: &Segment, target: u32) -> Result<Vec<Instr>, Diagnostic> {
+        let mut selectors = Vec::with_capacity(segment.selectors.len() + 1);
+        for selector in &segment.selectors {
+            selectors.push(self.selector(selector, target)?);
+        }
+        if segment.kind == SegmentKind::Child {
+            return Ok(selectors);
+        }
+        selectors.push(instr(Op::Return, 0));
+        let block = self.block(selectors);
+        Ok(vec![instr(Op::Descend, block)])
+    }
+
+    fn selector(&mut self, selector: &Selector, target: u32) -> Result<Instr, Diagnostic> {
+        Ok(match &selector.kind {
+            SelectorKind::Name(name) => self.literals.name(name, target),
+            SelectorKind::Wildcard => instr(Op::Wildcard, target),
+            SelectorKind::Index(index) => Instr { a: *index, ..instr(Op::Index, target) },
+            SelectorKind::Slice { start, end, step } => {
+                let (a, b) = (start.unwrap_or(ABSENT), end.unwrap_or(ABSENT));
+                Instr { a, b, c: step.unwrap_or(1), ..instr(Op::Slice, target) }
+            }
+            SelectorKind::Filter(expr) => {
+                let first = self.tests.len();
+                let test = self.filter(expr)?;
+                let runs_block =
+                    self.tests[first..].iter().any(|test| test.kind >= TestKind::FIRST_THAT_RUNS_BLOCK);
+                Instr { a: test as i64, b: 1, c: runs_block as i64, ..instr(Op::Filter, target) }
+            }
+        })
+    }
+
+    /// The block of a query within a filter: all that it selects is collected.
+    fn query(&mut self, segments: &[Segment]) -> Result<u32, Diagnostic> {
+        check_length(segments)?;
+        let Some((first, rest)) = segments.split_first() else {
+            return Ok(self.block(vec![instr(Op::Collect, 0), instr(Op::Return, 0)]));
+        };
+        let target = self.query(rest)?;
+        let mut block = self.segment(first, target)?;
+        block.push(instr(Op::Return, 0));
+        Ok(self.block(block))
+    }
+
+    /// Joins some filters, each of which asks for a string, where they can be: says of each how many may be asked at once. Their
+    /// strings differ, so a child is found by one of them at most. They are of different segments, so no path has two of them, and
+    /// no path's matches come in another order.
+    fn join_filters(&self, block: &mut [Instr], filters: Range<usize>) {
+        let filters = &mut block[filters];
+        for i in (0..filters.len().saturating_sub(1)).rev() {
+            let joined = filters[i + 1].b;
+            let (these, test) = (&filters[i + 1..=i + joined as usize], &self.tests[filters[i].a as usize]);
+            let joins = |other: &Instr| {
+                let asked = &self.tests[other.a as usize];
+                asked.gaps != 0 && (asked.offset, asked.len) != (test.offset, test.len)
+            };
+            if test.gaps != 0 && these.iter().all(joins) {
+                filters[i].b = joined + 1;
+            }
+        }
+    }
+
+    /// How many frames of [`warpath_shared::query::machine`] wait at once, at most, while a block and what it enters are at work.
+    fn frames(&self, known: &mut Vec<Option<usize>>, block: usize) -> usize {
+        if let Some(frames) = known[block] {
+            return frames;
+        }
+        let mut most = 0;
+        for pair in self.blocks[block].windows(2) {
+            let (instr, next) = (&pair[0], &pair[1]);
+            if instr.op == Op::Emit as u32 || instr.op == Op::Collect as u32 {
+                continue;
+            }
+            let below = self.frames(known, instr.target as usize);
+            let replaces =
+                next.op == Op::Return as u32 && (instr.op == Op::Name as u32 || instr.op == Op::Index as u32);
+            most = most.max(below + !replaces as usize);
+            if instr.op == Op::Filter as u32 && instr.c != 0 {
+                // The filter waits, and the test that runs a block.
+                for block in self.blocks_run_from(instr.a as u32) {
+                    most = most.max(2 + self.frames(known, block as usize));
+                }
+            }
+        }
+        known[block] = Some(most);
+        most
+    }
+
+    /// The blocks that a filter's tests run. Each test leads only to tests made before it.
+    fn blocks_run_from(&self, first: u32) -> Vec<u32> {
+        let mut reached = vec![false; first as usize + 1];
+        reached[first as usize] = true;
+        let mut blocks = Vec::new();
+        for at in (0..=first as usize).rev() {
+            let test = &self.tests[at];
+            if !reached[at] {
+                continue;
+            }
+            if test.kind >= TestKind::FIRST_THAT_RUNS_BLOCK {
+                blocks.push(test.path);
+            }
+            for next in [test.then, test.otherwise] {
+                if let Some(reached) = reached.get_mut(next as usize) {
+                    *reached = true;
+                }
+            }
+        }
+        blocks
+    }
+
+    /// Puts all blocks one behind the other.
+    fn lay_out(mut self, queries: &[Query]) -> Program {
+        let mut starts = Vec::with_capacity(self.blocks.len());
+        let mut end = 0;
+        for block in &self.blocks {
+            starts.push(end);
+            end += block.len() as u32;
+        }
+        let mut instrs: Vec<Instr> = self.blocks.concat();
+        for instr in &mut instrs {
+            let ends = [Op::Return, Op::Emit, Op::Collect].map(|op| op as u32);
+            if !ends.contains(&instr.op) {
+                instr.target = starts[instr.target as usize];
+            }
+        }
+        for test in &mut self.tests {
+            let runs_block = test.kind >= TestKind::FIRST_THAT_RUNS_BLOCK;
+            test.path = if runs_block { starts[test.path as usize] } else { end + test.path };
+        }
+        instrs.append(&mut self.paths);
+        let is_plain = |test: &Test| {
+            let asks = test.kind < TestKind::Exists as u32 && test.relation == relation::EQUAL;
+            asks && test.from_root == 0 && test.then == PASS && test.otherwise == FAIL
+        };
+        let plain_filters = self.tests.iter().all(is_plain);
+        let names = names_of(&instrs, queries.len());
+        let mut literals = self.literals.bytes;
+        literals.resize(literals.len().next_multiple_of(4), 0);
+        let levels: Option<Vec<Level>> = queries.iter().map(|query| levels(&query.ast.segments)).collect();
+        let column = |query: &Query| Column::new(query.text(), query.is_singular(), ColumnType::default());
+        Program {
+            instrs,
+            blocks: end,
+            tests: self.tests,
+            literals,
+            automata: self.literals.automata,
+            paths: queries.len() as u32,
+            singular: levels.is_some() && queries.iter().all(Query::is_singular),
+            needs_trees: levels.is_none(),
+            plain_filters,
+            names,
+            levels: levels.into_iter().flatten().max().unwrap_or(0),
+            patterns_at_run: self.patterns_at_run,
+            columns: queries.iter().map(column).collect(),
+            queries: queries.into(),
+        }
+    }
+}
+
+/// The instructions of a program that have the names of its paths, if each of these is `$..name`; else none.
+fn names_of(instrs: &[Instr], paths: usize) -> Vec<u32> {
+    let is = |at: usize, op: Op| instrs[at].op == op as u32;
+    let mut names = vec![None; paths];
+    for at in (0..instrs.len()).take_while(|at| !is(*at, Op::Return)) {
+        let name = instrs[at].target as usize;
+        if !is(at, Op::Descend) || !is(name, Op::Name) || !is(name + 1, Op::Return) {
+            return Vec::new();
+        }
+        let mut end = instrs[name].target as usize;
+        while is(end, Op::Emit) {
+            names[instrs[end].target as usize] = Some(name as u32);
+            end += 1;
+        }
+        if !is(end, Op::Return) {
+            return Vec::new();
+        }
+    }
+    names.into_iter().collect::<Option<_>>().unwrap_or_default()
+}

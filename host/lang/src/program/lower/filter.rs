@@ -1,0 +1,271 @@
+//! From filters' expressions to tests.
+//!
+//! An expression is made from its end: what is to be asked behind a test is there before the test is.
+
+use warpath_shared::ir::{FAIL, Instr, Op, PASS, Test, TestKind, relation};
+
+use warpath_shared::units::MAX_DEPTH;
+
+use super::literals::gaps_of;
+use super::{Lowering, instr};
+use crate::jsonpath::{Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionKind, Literal, LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector, SelectorKind, SingularQuery, SingularStep, SingularStepKind};
+use warpath_core::diagnostic::Diagnostic;
+
+/// A comparison of a singular path with a literal, the path on the left.
+struct WithLiteral<'a> {
+    path: &'a SingularQuery,
+    relation: u32,
+    literal: &'a Literal,
+}
+
+impl<'a> WithLiteral<'a> {
+    fn of(comparison: &'a Comparison) -> Option<Self> {
+        let relation = relation_of(comparison.op);
+        match (&comparison.left.kind, &comparison.right.kind) {
+            (ComparableKind::Query(path), ComparableKind::Literal(literal)) => {
+                Some(Self { path, relation, literal })
+            }
+            (ComparableKind::Literal(literal), ComparableKind::Query(path)) => {
+                let order = relation & (relation::LESS | relation::GREATER);
+                let turned = if order == relation::LESS || order == relation::GREATER {
+                    relation ^ (relation::LESS | relation::GREATER)
+                } else {
+                    relation
+                };
+                Some(Self { path, relation: turned, literal })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// When a comparison holds.
+fn relation_of(op: ComparisonOp) -> u32 {
+    match op {
+        ComparisonOp::Eq => relation::EQUAL,
+        ComparisonOp::Ne => relation::UNEQUAL,
+        ComparisonOp::Lt => relation::LESS,
+        ComparisonOp::Le => relation::LESS | relation::EQUAL,
+        ComparisonOp::Gt => relation::GREATER,
+        ComparisonOp::Ge => relation::GREATER | relation::EQUAL,
+    }
+}
+
+/// The string that a filter asks the child itself for, if that is all that it asks.
+fn string_asked_for(expr: &LogicalExpr) -> Option<&str> {
+    let LogicalExprKind::Comparison(comparison) = &expr.kind else { return None };
+    let WithLiteral { path, relation, literal } = WithLiteral::of(comparison)?;
+    match &literal.kind {
+        LiteralKind::String(text)
+            if relation == relation::EQUAL && path.steps.is_empty() && path.root == QueryRoot::Current =>
+        {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+/// Whether all that a segment selects is the children that equal a string.
+pub(super) fn asks_for_a_string(segment: &Segment) -> bool {
+    match segment.selectors.as_slice() {
+        [Selector { kind: SelectorKind::Filter(expr), .. }] => {
+            segment.kind == crate::jsonpath::SegmentKind::Child && string_asked_for(expr).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// How many levels an expression reads that is asked of nodes at `depth`; `None` where bitmaps do not tell.
+pub(super) fn levels(expr: &LogicalExpr, depth: usize) -> Option<usize> {
+    let path = |root: QueryRoot, steps: usize| match root {
+        QueryRoot::Current => depth + steps,
+        QueryRoot::Record => steps,
+    };
+    let comparable = |operand: &Comparable| match &operand.kind {
+        ComparableKind::Query(query) => Some(path(query.root, query.steps.len())),
+        _ => None,
+    };
+    match &expr.kind {
+        LogicalExprKind::Or(exprs) | LogicalExprKind::And(exprs) => {
+            exprs.iter().try_fold(0, |most, expr| Some(most.max(levels(expr, depth)?)))
+        }
+        LogicalExprKind::Not(expr) => levels(expr, depth),
+        LogicalExprKind::Comparison(comparison) => {
+            let WithLiteral { path: query, .. } = WithLiteral::of(comparison)?;
+            Some(path(query.root, query.steps.len()))
+        }
+        LogicalExprKind::Exists(query) => query.is_singular().then(|| path(query.root, query.segments.len())),
+        LogicalExprKind::Pattern(test) => match &test.pattern.kind {
+            ComparableKind::Literal(_) => comparable(&test.subject),
+            _ => None,
+        },
+    }
+}
+
+impl Lowering {
+    /// The tests of a filter's expression: the first of them.
+    pub(super) fn filter(&mut self, expr: &LogicalExpr) -> Result<u32, Diagnostic> {
+        let first = self.expression(expr, PASS, FAIL)?;
+        if let Some(text) = string_asked_for(expr) {
+            self.tests[first as usize].gaps = gaps_of(text);
+        }
+        if first < FAIL {
+            return Ok(first);
+        }
+        // A pattern that is none: what is asked is known already. The test that says so asks whether the child is there, which it is.
+        let test = Test { path: self.steps([]), then: first, otherwise: first, ..Test::default() };
+        Ok(self.test(TestKind::Exists as u32, test))
+    }
+
+    /// The first test of an expression, behind which comes `then` if it holds, and `otherwise` if not.
+    fn expression(&mut self, expr: &LogicalExpr, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
+        match &expr.kind {
+            LogicalExprKind::Or(exprs) => {
+                exprs.iter().rev().try_fold(otherwise, |rest, expr| self.expression(expr, then, rest))
+            }
+            LogicalExprKind::And(exprs) => {
+                exprs.iter().rev().try_fold(then, |rest, expr| self.expression(expr, rest, otherwise))
+            }
+            LogicalExprKind::Not(expr) => self.expression(expr, otherwise, then),
+            LogicalExprKind::Comparison(comparison) => self.comparison(comparison, then, otherwise),
+            LogicalExprKind::Exists(query) => self.exists(query, then, otherwise),
+            LogicalExprKind::Pattern(test) => self.pattern(test, then, otherwise),
+        }
+    }
+
+    fn test(&mut self, kind: u32, test: Test) -> u32 {
+        self.tests.push(Test { kind, ..test });
+        self.tests.len() as u32 - 1
+    }
+
+    /// A test that always holds, before `next`.
+    fn before(&mut self, kind: TestKind, next: u32, test: Test) -> u32 {
+        self.test(kind as u32, Test { then: next, otherwise: next, ..test })
+    }
+
+    /// Adds a singular path, of names and indices.
+    fn steps(&mut self, steps: impl IntoIterator<Item = Instr>) -> u32 {
+        let start = self.paths.len() as u32;
+        self.paths.extend(steps);
+        self.paths.push(instr(Op::Return, 0));
+        start
+    }
+
+    fn step(&mut self, step: &SingularStep) -> Instr {
+        match &step.kind {
+            SingularStepKind::Name(name) => self.literals.name(name, 0),
+            SingularStepKind::Index(index) => Instr { a: *index, ..instr(Op::Index, 0) },
+        }
+    }
+
+    fn singular(&mut self, query: &SingularQuery) -> Result<Test, Diagnostic> {
+        if query.steps.len() > MAX_DEPTH {
+            let message = format!("{} segments: records nest {MAX_DEPTH} deep at most", query.steps.len());
+            return Err(Diagnostic::too_large(query.span, message));
+        }
+        let steps: Vec<Instr> = query.steps.iter().map(|step| self.step(step)).collect();
+        Ok(Test { path: self.steps(steps), from_root: from_root(query.root), ..Test::default() })
+    }
+
+    fn comparison(&mut self, comparison: &Comparison, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
+        if let Some(WithLiteral { path, relation, literal }) = WithLiteral::of(comparison) {
+            let mut test = Test { relation, then, otherwise, ..self.singular(path)? };
+            let kind = self.literals.of_test(literal, &mut test);
+            if let LiteralKind::String(text) = &literal.kind {
+                self.literals.quote(text, &mut test);
+            }
+            return Ok(self.test(kind as u32, test));
+        }
+        let relation = relation_of(comparison.op);
+        let compare = Test { path: self.steps([]), relation, then, otherwise, ..Test::default() };
+        let compare = self.test(TestKind::Compare as u32, compare);
+        let right = self.operand(&comparison.right, 1, compare)?;
+        self.operand(&comparison.left, 0, right)
+    }
+
+    /// Loads an operand, before `next`.
+    fn operand(&mut self, operand: &Comparable, slot: u32, next: u32) -> Result<u32, Diagnostic> {
+        let mut test = Test { slot, ..Test::default() };
+        Ok(match &operand.kind {
+            ComparableKind::Literal(literal) => {
+                test.path = self.steps([]);
+                test.raw = self.literals.of_test(literal, &mut test) as u32;
+                self.before(TestKind::LoadLiteral, next, test)
+            }
+            ComparableKind::Query(query) => {
+                let test = Test { slot, ..self.singular(query)? };
+                self.before(TestKind::LoadPath, next, test)
+            }
+            ComparableKind::Function(call) => match &call.kind {
+                FunctionKind::Length(of) => {
+                    test.path = self.steps([]);
+                    let length = self.before(TestKind::Length, next, test);
+                    self.operand(of, slot, length)?
+                }
+                FunctionKind::Count(query) => self.run(TestKind::Count, query, slot, (next, next))?,
+                FunctionKind::Value(query) => self.run(TestKind::Value, query, slot, (next, next))?,
+            },
+        })
+    }
+
+    /// Runs a query within a filter.
+    fn run(
+        &mut self,
+        kind: TestKind,
+        query: &FilterQuery,
+        slot: u32,
+        (then, otherwise): (u32, u32),
+    ) -> Result<u32, Diagnostic> {
+        let path = self.query(&query.segments)?;
+        let test = Test { path, slot, then, otherwise, from_root: from_root(query.root), ..Test::default() };
+        Ok(self.test(kind as u32, test))
+    }
+
+    fn exists(&mut self, query: &FilterQuery, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
+        if !query.is_singular() {
+            return self.run(TestKind::ExistsAny, query, 0, (then, otherwise));
+        }
+        super::check_length(&query.segments)?;
+        let mut steps = Vec::new();
+        for selector in query.segments.iter().flat_map(|segment| &segment.selectors) {
+            steps.push(self.selector(selector, 0)?);
+        }
+        let test = Test {
+            path: self.steps(steps),
+            from_root: from_root(query.root),
+            then,
+            otherwise,
+            ..Test::default()
+        };
+        Ok(self.test(TestKind::Exists as u32, test))
+    }
+
+    fn pattern(&mut self, test: &PatternTest, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
+        let ComparableKind::Literal(pattern) = &test.pattern.kind else {
+            self.patterns_at_run = true;
+            let part = (test.kind == PatternKind::Search) as u32;
+            let at_run = Test { path: self.steps([]), negative: part, then, otherwise, ..Test::default() };
+            let at_run = self.test(TestKind::PatternAtRun as u32, at_run);
+            let pattern = self.operand(&test.pattern, 1, at_run)?;
+            return self.operand(&test.subject, 0, pattern);
+        };
+        // What is no string is no pattern.
+        let LiteralKind::String(text) = &pattern.kind else { return Ok(otherwise) };
+        let automaton = self
+            .literals
+            .pattern(test, text)
+            .map_err(|error| Diagnostic::too_large(pattern.span, format!("pattern is too large: {error}")))?;
+        let Some(offset) = automaton else { return Ok(otherwise) };
+        if let ComparableKind::Query(query) = &test.subject.kind {
+            let asked = Test { offset, then, otherwise, ..self.singular(query)? };
+            return Ok(self.test(TestKind::Pattern as u32, asked));
+        }
+        let asked = Test { path: self.steps([]), offset, then, otherwise, ..Test::default() };
+        let asked = self.test(TestKind::PatternOf as u32, asked);
+        self.operand(&test.subject, 0, asked)
+    }
+}
+
+fn from_root(root: QueryRoot) -> u32 {
+    (root == QueryRoot::Record) as u32
+}

@@ -1,0 +1,178 @@
+//! The constants of a program: names, strings, digits, and patterns.
+
+use std::collections::HashMap;
+
+use warpath_shared::ir::{Instr, LiteralKind, Op, Test};
+use warpath_shared::query::document::MAX_GAP;
+use warpath_shared::query::value::push_exponent_digit;
+
+use crate::jsonpath::{Literal, LiteralKind as AstLiteral, PatternKind, PatternTest};
+use crate::pattern::{compile, Compiled, TooLarge};
+
+/// All constants, each stored once.
+#[derive(Default)]
+pub(super) struct Literals {
+    pub bytes: Vec<u8>,
+    pub automata: Vec<u16>,
+    /// Where some bytes stand.
+    known: HashMap<Vec<u8>, usize>,
+    /// Where names and strings stand with quotes and what is behind them. These are read four bytes at a time.
+    quoted: HashMap<Vec<u8>, usize>,
+    /// Where each pattern's automaton stands; none for what is no pattern.
+    patterns: HashMap<(String, bool), Option<u32>>,
+}
+
+impl Literals {
+    /// Where some bytes stand, and how many they are.
+    fn bytes(&mut self, bytes: &[u8]) -> (u32, u32) {
+        let end = self.bytes.len();
+        let offset = *self.known.entry(bytes.to_vec()).or_insert(end);
+        if offset == end {
+            self.bytes.extend_from_slice(bytes);
+        }
+        (offset as u32, bytes.len() as u32)
+    }
+
+    /// Where a string stands with quotes and what is `behind` it, and how long that is; 0 if it cannot be written without an escape.
+    fn quoted(&mut self, string: &[u8], behind: &[u8]) -> (u32, u32) {
+        if string.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
+            return (0, 0);
+        }
+        let quoted = [b"\"", string, b"\"", behind].concat();
+        let len = quoted.len() as u32;
+        let aligned = self.bytes.len().next_multiple_of(4);
+        let bytes = &mut self.bytes;
+        let offset = *self.quoted.entry(quoted).or_insert_with_key(|quoted| {
+            bytes.resize(aligned, 0);
+            bytes.extend_from_slice(quoted);
+            aligned
+        });
+        (offset as u32, len)
+    }
+
+    /// Selects the member of a name, and enters `target` with it.
+    pub fn name(&mut self, name: &str, target: u32) -> Instr {
+        let (offset, len) = self.bytes(name.as_bytes());
+        let (quoted, quoted_len) = self.quoted(name.as_bytes(), b":");
+        let c = (quoted_len as i64) << 32 | quoted as i64;
+        Instr { op: Op::Name as u32, target, a: offset as i64, b: len as i64, c }
+    }
+
+    /// Makes a literal the one of a test, and says of what kind it is.
+    pub fn of_test(&mut self, literal: &Literal, test: &mut Test) -> LiteralKind {
+        match &literal.kind {
+            AstLiteral::Null => LiteralKind::Null,
+            AstLiteral::Bool(false) => LiteralKind::False,
+            AstLiteral::Bool(true) => LiteralKind::True,
+            AstLiteral::Number(text) => {
+                let number = Decimal::of(text);
+                (test.offset, test.len) = self.bytes(&number.digits);
+                (test.negative, test.exponent) = (number.negative as u32, number.exponent);
+                LiteralKind::Number
+            }
+            AstLiteral::String(text) => {
+                (test.offset, test.len) = self.bytes(text.as_bytes());
+                LiteralKind::String
+            }
+        }
+    }
+
+    /// Says of a test for a string where it stands as it is in most texts.
+    pub fn quote(&mut self, text: &str, test: &mut Test) {
+        (test.raw, test.raw_len) = self.quoted(text.as_bytes(), b"");
+    }
+
+    /// Where the automaton of a pattern stands; `None` if it is no I-Regexp.
+    pub fn pattern(&mut self, test: &PatternTest, pattern: &str) -> Result<Option<u32>, TooLarge> {
+        let key = (pattern.to_owned(), test.kind == PatternKind::Search);
+        if let Some(known) = self.patterns.get(&key) {
+            return Ok(*known);
+        }
+        let at = match compile(pattern, test.kind)? {
+            Compiled::Automaton(automaton) => {
+                let at = self.automata.len() as u32;
+                self.automata.extend(automaton);
+                Some(at)
+            }
+            Compiled::NotARegexp => None,
+        };
+        self.patterns.insert(key, at);
+        Ok(at)
+    }
+}
+
+/// How far apart two separators may be with a string between them, by all ways to spell it: bit *g* for *g* bytes. 0 if some
+/// way is too long.
+pub(super) fn gaps_of(text: &str) -> u64 {
+    // With both quotes, and to the next separator.
+    let mut gaps = 1u128 << 3;
+    for c in text.chars() {
+        let short = matches!(c, '"' | '\\' | '/' | '\x08' | '\x0c' | '\n' | '\r' | '\t');
+        let raw = gaps << c.len_utf8();
+        let escaped = gaps << (6 * c.len_utf16()) | if short { gaps << 2 } else { 0 };
+        gaps = raw | escaped;
+        if gaps >> (MAX_GAP + 1) != 0 {
+            return 0;
+        }
+    }
+    gaps as u64
+}
+
+/// A decimal number: ±0.*digits* × 10^*exponent*, with no zero at either end of the digits.
+#[derive(Debug, PartialEq)]
+struct Decimal {
+    negative: bool,
+    digits: Vec<u8>,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// The value of a JSON number. Exponents saturate as they do in the text.
+    fn of(text: &str) -> Self {
+        let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+        let leading = digits.iter().take_while(|digit| **digit == b'0').count();
+        digits.drain(..leading);
+        while digits.last() == Some(&b'0') {
+            digits.pop();
+        }
+        if digits.is_empty() {
+            return Self { negative: false, digits, exponent: 0 };
+        }
+        let magnitude = exponent.trim_start_matches(['+', '-']);
+        let magnitude = magnitude.bytes().fold(0, |e, digit| push_exponent_digit(e, digit - b'0'));
+        let written = if exponent.starts_with('-') { -magnitude } else { magnitude };
+        let exponent = written + whole.len() as i64 - leading as i64;
+        Self { negative, digits, exponent }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_may_be_spelt_in_several_lengths() {
+        assert_eq!(gaps_of(""), 1 << 3);
+        assert_eq!(gaps_of("nl"), 1 << 5 | 1 << 10 | 1 << 15);
+        assert_eq!(gaps_of("/"), 1 << 4 | 1 << 5 | 1 << 9);
+        assert_eq!(gaps_of("é"), 1 << 5 | 1 << 9);
+        assert_eq!(gaps_of("🙂"), 1 << 7 | 1 << 15);
+        assert_ne!(gaps_of("123456789"), 0);
+        assert_eq!(gaps_of("1234567890"), 0);
+    }
+
+    #[test]
+    fn decimals() {
+        let decimal =
+            |negative, digits: &str, exponent| Decimal { negative, digits: digits.into(), exponent };
+        assert_eq!(Decimal::of("1"), decimal(false, "1", 1));
+        assert_eq!(Decimal::of("10e-1"), decimal(false, "1", 1));
+        assert_eq!(Decimal::of("-0.0250"), decimal(true, "25", -1));
+        assert_eq!(Decimal::of("123.45E+2"), decimal(false, "12345", 5));
+        assert_eq!(Decimal::of("-0"), decimal(false, "", 0));
+        assert_eq!(Decimal::of("0e999999999999999999999"), decimal(false, "", 0));
+    }
+}

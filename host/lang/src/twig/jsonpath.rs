@@ -1,0 +1,122 @@
+//! Subscriptions as JSONPath: the same twigs.
+
+use crate::jsonpath::ast::{Comparable, ComparableKind, Comparison, ComparisonOp, LiteralKind, LogicalExpr, LogicalExprKind, QueryRoot, Segment, SegmentKind, SelectorKind, SingularStepKind};
+use crate::jsonpath;
+use warpath_core::diagnostic::Span;
+
+use super::value::{Literal, Operator, ValueTest};
+use super::{Axis, NameTest, Twig, TwigError};
+
+/// What a query says.
+pub(super) fn parse(text: &str) -> Result<Twig, TwigError> {
+    let query = jsonpath::parse(text).map_err(|error| TwigError::new(error.span.start, error.to_string()))?;
+    let mut twig = Twig { nodes: Vec::new() };
+    segments(&mut twig, None, &query.segments)?;
+    Ok(twig)
+}
+
+fn unsupported(span: Span, what: &str) -> TwigError {
+    TwigError::new(span.start, format!("a subscription cannot ask {what}"))
+}
+
+/// Adds the nodes of segments below another; the last of them.
+fn segments(
+    twig: &mut Twig,
+    mut parent: Option<usize>,
+    segments: &[Segment],
+) -> Result<Option<usize>, TwigError> {
+    for segment in segments {
+        let [selector] = &segment.selectors[..] else {
+            return Err(unsupported(segment.span, "for one of several selectors"));
+        };
+        let axis = match segment.kind {
+            SegmentKind::Child => Axis::Child,
+            SegmentKind::Descendant => Axis::Descendant,
+        };
+        let name = match &selector.kind {
+            SelectorKind::Name(name) => NameTest::Name(name.clone()),
+            SelectorKind::Wildcard | SelectorKind::Filter(_) => NameTest::Any,
+            SelectorKind::Index(_) | SelectorKind::Slice { .. } => {
+                return Err(unsupported(selector.span, "for places in arrays"));
+            }
+        };
+        let node = twig.add(parent, axis, name);
+        if let SelectorKind::Filter(filter) = &selector.kind {
+            holds(twig, node, filter)?;
+        }
+        parent = Some(node);
+    }
+    Ok(parent)
+}
+
+/// Adds what has to hold of a node.
+fn holds(twig: &mut Twig, node: usize, filter: &LogicalExpr) -> Result<(), TwigError> {
+    match &filter.kind {
+        LogicalExprKind::And(all) => all.iter().try_for_each(|filter| holds(twig, node, filter)),
+        LogicalExprKind::Exists(query) if query.root == QueryRoot::Current => {
+            segments(twig, Some(node), &query.segments).map(drop)
+        }
+        LogicalExprKind::Comparison(comparison) => compares(twig, node, comparison),
+        LogicalExprKind::Or(_) => Err(unsupported(filter.span, "for `||`: make two of it")),
+        LogicalExprKind::Not(_) => Err(unsupported(filter.span, "for `!`")),
+        LogicalExprKind::Pattern(_) => Err(unsupported(filter.span, "for patterns")),
+        LogicalExprKind::Exists(_) => Err(unsupported(filter.span, "for `$` within a filter")),
+    }
+}
+
+fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(), TwigError> {
+    let operator = match comparison.op {
+        ComparisonOp::Eq => Operator::Equal,
+        ComparisonOp::Lt => Operator::Less,
+        ComparisonOp::Le => Operator::LessOrEqual,
+        ComparisonOp::Gt => Operator::Greater,
+        ComparisonOp::Ge => Operator::GreaterOrEqual,
+        // It holds where there is no such value, too.
+        ComparisonOp::Ne => {
+            return Err(unsupported(comparison.op_span, "for `!=`, which holds of what is not there"));
+        }
+    };
+    let (query, operator, literal) = match (&comparison.left, &comparison.right) {
+        (
+            Comparable { kind: ComparableKind::Query(query), .. },
+            Comparable { kind: ComparableKind::Literal(literal), .. },
+        ) => (query, operator, literal),
+        (
+            Comparable { kind: ComparableKind::Literal(literal), .. },
+            Comparable { kind: ComparableKind::Query(query), .. },
+        ) => (query, operator.turned(), literal),
+        _ => {
+            return Err(unsupported(
+                comparison.span,
+                "how two values compare, unless one is a literal and one of the document",
+            ));
+        }
+    };
+    if query.root != QueryRoot::Current {
+        return Err(unsupported(query.span, "for `$` within a filter"));
+    }
+    let mut tested = node;
+    for step in &query.steps {
+        let SingularStepKind::Name(name) = &step.kind else {
+            return Err(unsupported(step.span, "for places in arrays"));
+        };
+        tested = twig.add(Some(tested), Axis::Child, NameTest::Name(name.clone()));
+    }
+    let literal_is_ordered = matches!(literal.kind, LiteralKind::Number(_) | LiteralKind::String(_));
+    let literal = match &literal.kind {
+        LiteralKind::Number(number) => Literal::Number(number.clone()),
+        LiteralKind::String(string) => Literal::String(string.clone()),
+        LiteralKind::Bool(value) => Literal::Bool(*value),
+        LiteralKind::Null => Literal::Null,
+    };
+    // `<=` and `>=` hold of equal values of any kind, `<` and `>` of none that has no order (RFC 9535, section 2.3.5.2.2).
+    let operator = match operator {
+        Operator::LessOrEqual | Operator::GreaterOrEqual if !literal_is_ordered => Operator::Equal,
+        Operator::Less | Operator::Greater if !literal_is_ordered => {
+            return Err(unsupported(comparison.span, "for what never holds"));
+        }
+        operator => operator,
+    };
+    twig.nodes[tested].values.push(ValueTest { operator, literal });
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! Where a column is cut: the numbers of the distinct values with which bins begin.
+
+use super::super::column::Kind;
+use super::super::value::{Number, ceiling, instant, number};
+use super::sorted::{Points, Sorted, Value, float, int};
+use super::{AUTO_DISTINCT, AUTO_QUANTILES, BinSpec, Edge, MAX_BINS, lloyd};
+
+/// Cuts the distinct values of a column: the numbers of those with which bins begin, the first of them 0, in order; and as what it was cut,
+/// where that is not what was asked for. None where there are no values.
+///
+/// # Errors
+/// What is wrong, in words, where the column cannot be cut so.
+pub(crate) fn cut(sorted: &Sorted<'_>, spec: &BinSpec) -> Result<(Vec<usize>, BinSpec), String> {
+    let distinct = sorted.len();
+    let starts = match spec {
+        BinSpec::Auto => {
+            let spec = if distinct <= AUTO_DISTINCT {
+                BinSpec::Distinct
+            } else {
+                BinSpec::Quantiles(AUTO_QUANTILES)
+            };
+            return cut(sorted, &spec);
+        }
+        // What is stored of booleans is their bins.
+        BinSpec::Quantiles(_) if sorted.kind == Kind::Bool => return cut(sorted, &BinSpec::Distinct),
+        BinSpec::Distinct if distinct > MAX_BINS as usize => {
+            return Err(format!(
+                "there are {distinct} distinct values, and {MAX_BINS} may have a bin each; `quantiles:{AUTO_QUANTILES}` cuts \
+                 any number of them"
+            ));
+        }
+        BinSpec::Distinct => (0..distinct).collect(),
+        BinSpec::Quantiles(bins) => quantiles(&sorted.ends, 0, *bins as usize),
+        BinSpec::Edges(edges) => at_edges(sorted, edges)?,
+        BinSpec::Width(bins) => {
+            let keys = numbers(sorted, spec)?;
+            match sorted.kind {
+                Kind::Float => float_widths(keys, *bins),
+                _ => int_widths(keys, *bins),
+            }
+        }
+        BinSpec::Lloyd(bins) => lloyd::cut(sorted.kind, numbers(sorted, spec)?, &sorted.ends, *bins as usize),
+    };
+    Ok((starts, spec.clone()))
+}
+
+/// Starts without those that are the same, or behind the last value; the first value is always one.
+pub(super) fn distinct_starts(starts: impl IntoIterator<Item = usize>, distinct: usize) -> Vec<usize> {
+    let mut all: Vec<usize> = std::iter::once(0).chain(starts).filter(|start| *start < distinct).collect();
+    all.dedup();
+    all
+}
+
+/// The keys of numbers and instants.
+fn numbers<'a>(sorted: &'a Sorted<'_>, spec: &BinSpec) -> Result<&'a [u64], String> {
+    match (&sorted.points, sorted.kind) {
+        (Points::Keys(keys), Kind::Int | Kind::Float | Kind::Time) => Ok(keys),
+        _ => {
+            let kind = sorted.kind;
+            Err(format!(
+                "`{spec}` cuts numbers and instants, and this is a column of kind {kind}; `distinct` and `quantiles:N` cut any"
+            ))
+        }
+    }
+}
+
+/// Cuts after as many rows as make the bins that are left the same, as nearly as whole values do: the end of the value that goes over
+/// that number, or of the one before it, whichever is nearer. Every bin has a value, and as many as were asked for are made while
+/// there are values. `ends` says how many rows there are up to each value, `offset` of which are before the first.
+pub(super) fn quantiles(ends: &[u64], offset: u64, bins: usize) -> Vec<usize> {
+    let (distinct, rows) = (ends.len(), ends.last().copied().unwrap_or(offset));
+    let bins = bins.min(distinct);
+    let mut starts = Vec::with_capacity(bins);
+    let mut start = 0_usize;
+    for left in (1..=bins).rev() {
+        starts.push(start);
+        if left == 1 {
+            break;
+        }
+        let before = start.checked_sub(1).map_or(offset, |last| ends[last]);
+        let wanted = before + (rows - before).div_ceil(left as u64);
+        // The last value of this bin that leaves one for each of the others.
+        let last = distinct - left;
+        let mut end = start + ends[start..=last].partition_point(|end| *end < wanted);
+        end = end.min(last);
+        if end > start && ends[end] > wanted && wanted - ends[end - 1] <= ends[end] - wanted {
+            end -= 1;
+        }
+        start = end + 1;
+    }
+    starts
+}
+
+/// Cuts before the first value that is not less than an edge, for each edge.
+fn at_edges(sorted: &Sorted<'_>, edges: &[Edge]) -> Result<Vec<usize>, String> {
+    let starts: Vec<usize> = match (&sorted.points, sorted.kind) {
+        (Points::Texts(texts), _) => {
+            let edges = read(edges, sorted.kind, "text", |edge| Some(edge.text()))?;
+            edges.iter().map(|edge| texts.partition_point(|text| *text < edge.as_bytes())).collect()
+        }
+        (Points::Keys(keys), Kind::Int) => {
+            // The least integer that is not less, or the side on which there is none; and what tells fractions.
+            let edges = read(edges, sorted.kind, "number", |edge| {
+                let least = match ceiling(bare(edge)?)? {
+                    Ok(least) => i128::from(least),
+                    Err(side) if side.is_lt() => i128::MIN,
+                    Err(_) => i128::MAX,
+                };
+                Some((least, double(number(bare(edge)?)?)))
+            })?;
+            let start = |(least, _): &(i128, f64)| keys.partition_point(|key| i128::from(int(*key)) < *least);
+            edges.iter().map(start).collect()
+        }
+        (Points::Keys(keys), Kind::Float) => {
+            let edges = read(edges, sorted.kind, "number", |edge| Some(double(number(bare(edge)?)?)))?;
+            edges.iter().map(|edge| keys.partition_point(|key| float(*key) < *edge)).collect()
+        }
+        (Points::Keys(keys), Kind::Time) => {
+            let what = "instant of RFC 3339 that 64 bits hold";
+            let edges = read(edges, sorted.kind, what, |edge| instant(edge.text()))?;
+            edges.iter().map(|edge| keys.partition_point(|key| *key < edge.key())).collect()
+        }
+        (Points::Keys(_), kind) => {
+            return Err(format!(
+                "edges cut numbers, instants and texts, and this is a column of kind {kind}; `distinct` cuts it"
+            ));
+        }
+    };
+    Ok(distinct_starts(starts, sorted.len()))
+}
+
+/// Edges as what they are, in order.
+fn read<'a, T: PartialOrd>(
+    edges: &'a [Edge],
+    kind: Kind,
+    what: &str,
+    as_it: impl Fn(&'a Edge) -> Option<T>,
+) -> Result<Vec<T>, String> {
+    let mut all: Vec<T> = Vec::with_capacity(edges.len());
+    for (at, edge) in edges.iter().enumerate() {
+        let this = as_it(edge)
+            .ok_or_else(|| format!("the edge `{edge}` is no {what}, and this is a column of kind {kind}"))?;
+        if all.last().is_some_and(|before| this < *before) {
+            return Err(format!("edges are in order, and `{edge}` is less than `{}`", edges[at - 1]));
+        }
+        all.push(this);
+    }
+    Ok(all)
+}
+
+/// What stands without quotes.
+fn bare(edge: &Edge) -> Option<&[u8]> {
+    if let Edge::Bare(text) = edge { Some(text.as_bytes()) } else { None }
+}
+
+fn double(number: Number) -> f64 {
+    match number {
+        Number::Int(value) => value as f64,
+        Number::Float(value) => value,
+        Number::Beyond(side) if side.is_lt() => f64::NEG_INFINITY,
+        Number::Beyond(_) => f64::INFINITY,
+    }
+}
+
+/// Equal widths from the least to the greatest: bin *i* of *n* begins with the least value *v* for which *n* · (*v* − least) ≥ *i* · (greatest −
+/// least).
+fn int_widths(keys: &[u64], bins: u32) -> Vec<usize> {
+    let (Some(least), Some(greatest)) = (keys.first(), keys.last()) else { return Vec::new() };
+    let width = u128::from(greatest - least);
+    let start = |bin: u32| {
+        keys.partition_point(|key| u128::from(key - least) * u128::from(bins) < width * u128::from(bin))
+    };
+    distinct_starts((1..bins).map(start), keys.len())
+}
+
+/// The same of finite doubles: bin *i* of *n* begins with the least value that is not less than least + (greatest − least) · *i* / *n*.
+fn float_widths(keys: &[u64], bins: u32) -> Vec<usize> {
+    let finite = finite(keys);
+    let (Some(least), Some(greatest)) = (keys[finite.clone()].first(), keys[finite.clone()].last()) else {
+        return distinct_starts([], keys.len());
+    };
+    let (least, greatest) = (float(*least), float(*greatest));
+    // The width, or half of it where the whole is beyond the range.
+    let (width, half) = match greatest - least {
+        width if width.is_finite() => (width, 1.0),
+        _ => (greatest / 2.0 - least / 2.0, 2.0),
+    };
+    let start = |bin: u32| {
+        let part = f64::from(bin) / f64::from(bins);
+        // Where the product is exact, so is the edge.
+        let exact = width * f64::from(bin);
+        let up = if exact.is_finite() { exact / f64::from(bins) } else { width * part };
+        let edge = if half == 1.0 { least + up } else { least + up + up };
+        keys.partition_point(|key| float(*key) < edge)
+    };
+    // Below the first finite value is nothing but -∞, which goes with it; ∞ goes with the last.
+    let starts = (1..bins).map(start).filter(|start| (finite.start + 1..finite.end).contains(start));
+    distinct_starts(starts, keys.len())
+}
+
+/// Which of some keys of doubles are finite.
+pub(super) fn finite(keys: &[u64]) -> std::ops::Range<usize> {
+    let begin = usize::from(keys.first() == Some(&f64::NEG_INFINITY.key()));
+    let end = keys.len() - usize::from(keys.last() == Some(&f64::INFINITY.key()));
+    begin..end.max(begin)
+}

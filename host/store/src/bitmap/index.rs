@@ -1,0 +1,384 @@
+//! A bitmap index that is open: a file, mapped, or the same bytes in memory.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | `info` | what does it say of itself? |
+//! | `verify` | is all of it as it was written? |
+
+mod info;
+mod verify;
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use warpath_shared::bitmap::TileStart;
+use warpath_shared::wah::Wah;
+
+use super::built::Built;
+use super::column::Column;
+use super::file::Image;
+use super::layout::{BLOCK_ROWS, BinPlace, BitmapPlace, ColumnPlace, Contents, Form, Section, blocks_for};
+use super::values::{Texts, Values};
+use warpath_core::wah::Bitmap;
+use super::{check, store};
+use warpath_core::error::{Error, IndexError, InputError};
+use warpath_core::stamp::{hash, Stamp};
+
+/// A bitmap index. Cheap to clone, and may be asked by several threads at once.
+///
+/// Its header and its table are checked when it is opened; whatever else is read, when it is first read: that it is as it was written, and
+/// that no number in it leads anywhere else ([`bitmap`](Self::bitmap), [`values`](Self::values), …). So a query reads, and checks, what it
+/// needs. docs/bitmap-file.md has the format, and says what happens to a file that is written to while it is open.
+#[derive(Clone)]
+pub struct BitmapIndex(Arc<Opened>);
+
+pub use info::{BitmapInfo, ColumnInfo};
+
+struct Opened {
+    name: String,
+    image: Image,
+    contents: Contents,
+    checked: Checked,
+}
+
+/// What has been found to be as it should.
+struct Checked {
+    columns: Vec<CheckedColumn>,
+    records: AtomicBool,
+    lines: AtomicBool,
+}
+
+struct CheckedColumn {
+    bins: Vec<AtomicBool>,
+    /// The checksums of its values.
+    checksums: AtomicBool,
+    /// Its values, bin by bin and block by block: a flag for each checksum, of which of texts every other one is used.
+    blocks: Vec<AtomicBool>,
+}
+
+impl std::fmt::Debug for BitmapIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Opened { name, contents, .. } = &*self.0;
+        f.debug_struct("BitmapIndex").field("name", name).field("contents", contents).finish_non_exhaustive()
+    }
+}
+
+fn flags(count: usize) -> Vec<AtomicBool> {
+    (0..count).map(|_| AtomicBool::new(false)).collect()
+}
+
+impl Checked {
+    /// Nothing yet.
+    fn none(contents: &Contents) -> Self {
+        let column = |place: &ColumnPlace| CheckedColumn {
+            bins: flags(place.bins.len()),
+            checksums: AtomicBool::new(false),
+            blocks: flags(place.checksums.place.len() / 8),
+        };
+        let columns = contents.places.iter().map(column).collect();
+        Self { columns, records: AtomicBool::new(false), lines: AtomicBool::new(false) }
+    }
+}
+
+impl Opened {
+    fn damaged(&self, what: impl std::fmt::Display) -> Error {
+        IndexError::Damaged { name: self.name.clone(), what: what.to_string() }.into()
+    }
+
+    /// Does a check, unless it has been done. Two threads may do it at once: both find the same.
+    fn once(
+        &self,
+        done: &AtomicBool,
+        of: &dyn Fn() -> String,
+        check: impl FnOnce() -> Result<(), String>,
+    ) -> Result<(), Error> {
+        // What it says was there before, and nothing else depends on it.
+        if !done.load(Ordering::Relaxed) {
+            check().map_err(|what| self.damaged(format_args!("{}: {what}", of())))?;
+            done.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn is_as_written(&self, section: &Section, what: &str) -> Result<(), String> {
+        let bytes = self.image.bytes().get(section.place.clone()).unwrap_or_default();
+        let same = hash(bytes) == section.checksum;
+        if same { Ok(()) } else { Err(format!("{what} are not as they were written")) }
+    }
+
+    fn bitmap(
+        &self,
+        place: &BitmapPlace,
+        done: &AtomicBool,
+        of: &dyn Fn() -> String,
+    ) -> Result<Bitmap<'_>, Error> {
+        let (atoms, rows) = (self.image.numbers(&place.atoms.place), self.contents.rows);
+        let tiles: &[TileStart] = self.image.numbers(&place.tiles.place);
+        self.once(done, of, || {
+            self.is_as_written(&place.atoms, "atoms")?;
+            self.is_as_written(&place.tiles, "tiles")?;
+            check::bitmap(atoms, tiles, rows).map_err(|fault| fault.to_string())
+        })?;
+        Ok(Bitmap { wah: Wah::assume_canonical(atoms, rows), tiles })
+    }
+
+    /// Checks a block of the values of a bin.
+    fn check_block(&self, column: usize, bin: usize, block: u64) -> Result<(), Error> {
+        let (described, place) = (&self.contents.columns[column], &self.contents.places[column]);
+        let (done, rows) = (&self.checked.columns[column], described.bins[bin].rows);
+        let of_column = || format!("values of column `{}`", described.name);
+        self.once(&done.checksums, &of_column, || self.is_as_written(&place.checksums, "their checksums"))?;
+        let BinPlace { form, values, text, checksum, .. } = &place.bins[bin];
+        let of = || format!("values of bin {bin} of column `{}`", described.name);
+        let of_block = if *form == Form::Text { 2 } else { 1 };
+        let at = checksum + of_block * block as usize;
+        self.once(&done.blocks[at], &of, || {
+            let (from, to) = (block * BLOCK_ROWS, ((block + 1) * BLOCK_ROWS).min(rows));
+            let (begin, width) = (values.start as u64, form.width());
+            let numbers = (begin + width * from) as usize..(begin + width * form.count(to)) as usize;
+            let checksums: &[u64] = self.image.numbers(&place.checksums.place);
+            let said = |what: &str| Err(format!("{from} to {to}: {what}"));
+            let is = |at: usize, place: Range<usize>| {
+                let bytes = self.image.bytes().get(place).unwrap_or_default();
+                checksums.get(at) == Some(&hash(bytes))
+            };
+            if !is(at, numbers.clone()) {
+                return said("they are not as they were written");
+            }
+            if *form == Form::Text {
+                let offsets: &[u64] = self.image.numbers(&numbers);
+                let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
+                let ends = (from > 0 || first == 0) && (to < rows || last == text.len() as u64);
+                if !ends || !offsets.is_sorted() || last > text.len() as u64 {
+                    return said("the places of texts make no sense");
+                }
+                let begin = text.start as u64;
+                if !is(at + 1, (begin + first) as usize..(begin + last) as usize) {
+                    return said("they are not as they were written");
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn line_offsets(&self, section: &Section) -> Result<&[u64], Error> {
+        let offsets: &[u64] = self.image.numbers(&section.place);
+        let of = || "places of lines".to_owned();
+        self.once(&self.checked.lines, &of, || {
+            self.is_as_written(section, "they")?;
+            // How long the text is that they are of, which may be packed, is known to who reads it.
+            let grows = offsets.windows(2).all(|pair| pair[0] < pair[1]);
+            if grows && !offsets.is_empty() { Ok(()) } else { Err("they make no sense".into()) }
+        })?;
+        Ok(offsets)
+    }
+
+    fn columns(&self) -> impl Iterator<Item = usize> + use<> {
+        0..self.contents.columns.len()
+    }
+}
+
+impl BitmapIndex {
+    /// Opens an index, and checks its header and its table.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if it cannot be read, is no bitmap index, is damaged, or is of another version.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let image = Image::open(path.as_ref())?;
+        let name = path.as_ref().display().to_string();
+        match Contents::decode(image.bytes()) {
+            Ok(contents) => Ok(Self::new(name, image, contents)),
+            Err(what) => Err(IndexError::Damaged { name, what: what.into() }.into()),
+        }
+    }
+
+    /// The index of what was built, in memory.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where it is none: where bitmaps, values and bins do not belong together, a bin is empty or out of order, a name comes
+    /// twice, or there are more rows than 63 · (2³² − 1).
+    pub fn from_built(built: Built) -> Result<Self, Error> {
+        let not = |what: String| Error::Usage(format!("this is no bitmap index: {what}"));
+        let (words, contents) = store::store(built).map_err(not)?;
+        let index = Self::new("the bitmap index".into(), Image::Owned(words), contents);
+        match index.check_sections() {
+            Err(Error::Index(IndexError::Damaged { what, .. })) => Err(not(what)),
+            other => other.map(|()| index),
+        }
+    }
+
+    fn new(name: String, image: Image, contents: Contents) -> Self {
+        let checked = Checked::none(&contents);
+        Self(Arc::new(Opened { name, image, contents, checked }))
+    }
+
+    /// Writes it to a file: beside `path`, and renamed when all of it is there. The same columns give the same bytes.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where it cannot be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let failed = |source| IndexError::Io { name: path.display().to_string(), source }.into();
+        self.0.image.write(path).map_err(failed)
+    }
+
+    /// Its bytes, as its file has them.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.0.image.bytes()
+    }
+
+    /// How many rows it has: lines, or rows of a table.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.0.contents.rows
+    }
+
+    /// Its columns.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.0.contents.columns
+    }
+
+    /// The number of the column of a name.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns().iter().position(|column| column.name == name)
+    }
+
+    /// How many atoms a bin has; 0 where there is no such bin. Reads nothing.
+    #[must_use]
+    pub fn atoms(&self, column: usize, bin: usize) -> u64 {
+        let place = self.0.contents.places.get(column).and_then(|place| place.bins.get(bin));
+        place.map_or(0, |place| place.bitmap.atoms.place.len() as u64 / 8)
+    }
+
+    /// The bitmap of a bin. It is checked when it is first asked for, by the thread that asks.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where it is not as it was written; [`Error::Usage`] where there is no such bin.
+    pub fn bitmap(&self, column: usize, bin: usize) -> Result<Bitmap<'_>, Error> {
+        let Opened { contents, checked, .. } = &*self.0;
+        let place = contents.places.get(column).and_then(|place| place.bins.get(bin));
+        let Some(place) = place else {
+            return Err(Error::Usage(format!("the bitmap index has no bin {bin} of column {column}")));
+        };
+        let of = || format!("bin {bin} of column `{}`", contents.columns[column].name);
+        self.0.bitmap(&place.bitmap, &checked.columns[column].bins[bin], &of)
+    }
+
+    /// Which rows are records; `None` where all are. Checked as [`bitmap`](Self::bitmap) is.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where it is not as it was written.
+    pub fn records(&self) -> Result<Option<Bitmap<'_>>, Error> {
+        let Opened { contents, checked, .. } = &*self.0;
+        let of = || "the bitmap of records".to_owned();
+        contents.records.as_ref().map(|place| self.0.bitmap(place, &checked.records, &of)).transpose()
+    }
+
+    /// Whether some rows are no records, so that [`records`](Self::records) says which are. Reads nothing.
+    #[must_use]
+    pub fn has_records(&self) -> bool {
+        self.0.contents.records.is_some()
+    }
+
+    /// The stored values of a bin, of all its rows, in their order.
+    ///
+    /// # Errors
+    /// As for [`values_of`](Self::values_of).
+    pub fn values(&self, column: usize, bin: usize) -> Result<Values<'_>, Error> {
+        let rows =
+            self.columns().get(column).and_then(|column| column.bins.get(bin)).map_or(0, |bin| bin.rows);
+        self.values_of(column, bin, 0..rows)
+    }
+
+    /// The stored values of some of a bin's rows: from the how manieth to which, in the order of rows. They are checked when they are first
+    /// asked for, 65,536 at a time, by the thread that asks: so who needs few of them asks for few.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where they are not as they were written; [`Error::Usage`] where the bin has not so many rows, or there is no such bin.
+    pub fn values_of(&self, column: usize, bin: usize, rows: Range<u64>) -> Result<Values<'_>, Error> {
+        let Opened { image, contents, .. } = &*self.0;
+        let place = contents.places.get(column).and_then(|place| place.bins.get(bin));
+        let Some(BinPlace { form, values, text, .. }) =
+            place.filter(|_| rows.start <= rows.end && rows.end <= contents.columns[column].bins[bin].rows)
+        else {
+            return Err(Error::Usage(format!(
+                "the bitmap index has no rows {rows:?} of bin {bin} of column {column}"
+            )));
+        };
+        if *form != Form::Same && !rows.is_empty() {
+            for block in rows.start / BLOCK_ROWS..blocks_for(rows.end) {
+                self.0.check_block(column, bin, block)?;
+            }
+        }
+        let at = |row: u64| values.start + (form.width() * row) as usize;
+        // Of no texts not even where they would begin: that has not been checked.
+        let end = if rows.is_empty() { rows.start } else { form.count(rows.end) };
+        let range = at(rows.start)..at(end);
+        Ok(match form {
+            Form::Same => Values::Same,
+            Form::U8 => Values::U8(image.numbers(&range)),
+            Form::U16 => Values::U16(image.numbers(&range)),
+            Form::U32 => Values::U32(image.numbers(&range)),
+            Form::U64 => Values::U64(image.numbers(&range)),
+            Form::Text => Values::Text(Texts { offsets: image.numbers(&range), bytes: image.numbers(text) }),
+        })
+    }
+
+    /// Where every 64th line begins in the input's text, in bytes, from line 0 on, and behind these where the last one ends; `None` where rows are
+    /// no lines of a plain file, or a packed one. They grow.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where they are not as they were written.
+    pub fn line_offsets(&self) -> Result<Option<&[u64]>, Error> {
+        self.0.contents.lines.as_ref().map(|section| self.0.line_offsets(section)).transpose()
+    }
+
+    /// Checks that a file is the one that the index was made of, as it was: by its size, its time and samples of its bytes.
+    ///
+    /// # Errors
+    /// [`Error::Index`] where it is not; [`Error::Input`] where it cannot be read; [`Error::Usage`] where the index was made of no file.
+    pub fn check(&self, input: impl AsRef<Path>) -> Result<(), Error> {
+        self.check_file(input.as_ref()).map(drop)
+    }
+
+    /// The file, if it is the one that the index was made of.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check).
+    pub fn check_file(&self, path: &Path) -> Result<File, Error> {
+        let Some(before) = &self.0.contents.stamp else {
+            return Err(Error::Usage(format!("{}: was made of no file", self.name())));
+        };
+        let name = path.display().to_string();
+        let failed = |source| InputError::Io { name: name.clone(), source };
+        if path.metadata().map_err(failed)?.is_dir() {
+            return Err(InputError::Directory(path.to_owned()).into());
+        }
+        let file = File::open(path).map_err(failed)?;
+        match Stamp::of(&file).map_err(failed)?.differs_from(before) {
+            Some(what) => Err(IndexError::OtherInput { name: self.name().into(), input: name, what }.into()),
+            None => Ok(file),
+        }
+    }
+
+    /// An error that says that its rows cannot be read as lines.
+    pub(crate) fn has_no_lines(&self) -> Error {
+        Error::Usage(format!("{}: its rows are no lines of a plain file, or a packed one", self.name()))
+    }
+
+    /// Its name in messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// An error that says that it is not as it should be.
+    pub fn damaged(&self, what: &str) -> Error {
+        self.0.damaged(what)
+    }
+}

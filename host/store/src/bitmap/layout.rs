@@ -1,0 +1,604 @@
+//! What stands where in a bitmap index: docs/bitmap-file.md, in code. All numbers are little-endian.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use warpath_shared::bitmap::tiles_for;
+use warpath_shared::wah::chunks_for;
+
+use super::column::{Bin, Column, Holds, Kind, Scalar};
+use warpath_core::stamp::{hash, Stamp};
+
+/// The version of the format that is written and read.
+pub const VERSION: u32 = 2;
+
+/// The most rows of an index: as many chunks as a [`TileStart`](warpath_shared::bitmap::TileStart) can tell.
+pub const MAX_ROWS: u64 = warpath_shared::wah::CHUNK_ROWS as u64 * u32::MAX as u64;
+
+/// What every bitmap index begins with: a byte that is no text, the name, and line ends that a transfer as text would change.
+const MAGIC: &[u8; 8] = b"\x89WPB\r\n\x1a\n";
+/// Bytes of the header.
+pub(super) const HEADER_BYTES: usize = 128;
+/// Every section begins at a multiple of this, and so do the atoms and the tiles of each bin.
+pub(super) const ALIGN: usize = 64;
+/// Values of a bin that have a checksum of their own.
+pub(super) const BLOCK_ROWS: u64 = 1 << 16;
+/// Lines of a block whose place in the input is known.
+pub const BLOCK_LINES: u64 = 64;
+
+const HAS_STAMP: u32 = 1;
+const HAS_RECORDS: u32 = 2;
+const HAS_LINES: u32 = 4;
+
+/// How the values of a bin's rows are stored. What the bin holds tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Not at all: there are none, or they are all the same.
+    Same,
+    /// How far each is from the least, in so many bytes.
+    U8,
+    U16,
+    U32,
+    U64,
+    /// Offsets of eight bytes each, one more than there are rows, and bytes.
+    Text,
+}
+
+impl Form {
+    /// That of a bin that holds such: numbers in the fewest bytes that have room for the greatest distance.
+    pub fn of(holds: &Holds) -> Self {
+        let Holds::Values { least, greatest } = holds else { return Self::Same };
+        match greatest.distance(least) {
+            None if least == greatest => Self::Same,
+            None => Self::Text,
+            Some(0) => Self::Same,
+            Some(0x1..=0xff) => Self::U8,
+            Some(0x100..=0xffff) => Self::U16,
+            Some(0x1_0000..=0xffff_ffff) => Self::U32,
+            Some(_) => Self::U64,
+        }
+    }
+
+    /// Bytes of a row's number.
+    pub fn width(self) -> u64 {
+        match self {
+            Self::Same => 0,
+            Self::U8 => 1,
+            Self::U16 => 2,
+            Self::U32 => 4,
+            Self::U64 | Self::Text => 8,
+        }
+    }
+
+    /// How many numbers there are for so many rows: of texts, one more.
+    pub fn count(self, rows: u64) -> u64 {
+        match self {
+            Self::Same => 0,
+            Self::Text => rows + 1,
+            _ => rows,
+        }
+    }
+
+    /// How many checksums the values of so many rows have: one a block, and of texts two.
+    pub fn checksums(self, rows: u64) -> u64 {
+        match self {
+            Self::Same => 0,
+            Self::Text => 2 * blocks_for(rows),
+            _ => blocks_for(rows),
+        }
+    }
+}
+
+/// A stretch of the file with a checksum.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Section {
+    pub place: Range<usize>,
+    pub checksum: u64,
+}
+
+/// A compressed bitmap in the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct BitmapPlace {
+    pub atoms: Section,
+    pub tiles: Section,
+}
+
+/// A bin in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BinPlace {
+    pub bitmap: BitmapPlace,
+    pub form: Form,
+    /// The numbers of its values, or the offsets of texts: no bytes where there are none.
+    pub values: Range<usize>,
+    /// The texts: no bytes where there are none.
+    pub text: Range<usize>,
+    /// The number of its first checksum among those of the column: for each block, that of the numbers, and of texts another.
+    pub checksum: usize,
+}
+
+/// A column in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ColumnPlace {
+    pub bins: Vec<BinPlace>,
+    /// Checksums of the values, bin by bin, of eight bytes each.
+    pub checksums: Section,
+}
+
+/// What the header and the table say.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Contents {
+    pub rows: u64,
+    pub stamp: Option<Stamp>,
+    pub columns: Vec<Column>,
+    /// Where these are.
+    pub places: Vec<ColumnPlace>,
+    pub records: Option<BitmapPlace>,
+    pub lines: Option<Section>,
+    /// Bytes of the table, which stands behind the header.
+    pub table_bytes: usize,
+    pub file_bytes: usize,
+}
+
+/// Whether the first bytes are those of a bitmap index, as far as they go.
+pub(super) fn is_index(head: &[u8]) -> bool {
+    head.starts_with(MAGIC)
+}
+
+/// The version that a header names.
+pub(super) fn version(head: &[u8; HEADER_BYTES]) -> u32 {
+    Reader(&head[8..]).u32().unwrap_or(0)
+}
+
+/// Blocks of so many rows.
+pub(super) fn blocks_for(rows: u64) -> u64 {
+    rows.div_ceil(BLOCK_ROWS)
+}
+
+/// Numbers and texts, one after the other; `None` behind the last.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn u32(&mut self) -> Option<u32> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_le_bytes(*bytes))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
+    fn text(&mut self, len: u64) -> Option<&'a str> {
+        let (bytes, rest) = self.0.split_at_checked(usize::try_from(len).ok()?)?;
+        self.0 = rest;
+        std::str::from_utf8(bytes).ok()
+    }
+
+    /// The zeros up to a multiple of eight bytes, from a start that had so many bytes behind it.
+    fn padding(&mut self, start: usize) -> Option<()> {
+        let len = (start - self.0.len()).next_multiple_of(8) - (start - self.0.len());
+        let (zeros, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        zeros.iter().all(|byte| *byte == 0).then_some(())
+    }
+}
+
+/// Gives out places, one behind the other.
+struct Places(u64);
+
+impl Places {
+    /// The next place of so many bytes; `None` for more than can be addressed.
+    fn next(&mut self, bytes: u64) -> Option<Range<usize>> {
+        let end = self.0.checked_add(bytes)?;
+        let place = usize::try_from(self.0).ok()?..usize::try_from(end).ok()?;
+        self.0 = end.checked_next_multiple_of(ALIGN as u64)?;
+        Some(place)
+    }
+
+    /// The next places of bitmaps of so many rows, whose atoms have been counted: all atoms, then all tiles.
+    fn bitmaps(&mut self, atoms: impl Iterator<Item = u64>, rows: u64) -> Option<Vec<BitmapPlace>> {
+        let section = |place| Section { place, checksum: 0 };
+        let mut bitmaps = Vec::new();
+        for atoms in atoms {
+            bitmaps.push(BitmapPlace {
+                atoms: section(self.next(atoms.checked_mul(8)?)?),
+                tiles: Section::default(),
+            });
+        }
+        for bitmap in &mut bitmaps {
+            bitmap.tiles = section(self.next(8 * (tiles_for(chunks_for(rows)) + 1))?);
+        }
+        Some(bitmaps)
+    }
+
+    /// The next places of values of bins, then of their texts.
+    fn values(&mut self, sizes: &[BinSizes]) -> Option<Vec<[Range<usize>; 2]>> {
+        let mut places = Vec::with_capacity(sizes.len());
+        for BinSizes { form, rows, .. } in sizes {
+            places.push([self.next(form.width() * form.count(*rows))?, 0..0]);
+        }
+        for (place, size) in places.iter_mut().zip(sizes) {
+            place[1] = self.next(size.text)?;
+        }
+        Some(places)
+    }
+}
+
+/// What a bin's entry says of sizes: its places follow from these.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BinSizes {
+    pub atoms: u64,
+    pub form: Form,
+    pub rows: u64,
+    /// Bytes of all texts.
+    pub text: u64,
+}
+
+/// All sizes of an index.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AllSizes {
+    pub rows: u64,
+    pub table: u64,
+    /// Column by column, bin by bin.
+    pub columns: Vec<Vec<BinSizes>>,
+    /// Atoms of the records, if not all rows are.
+    pub records: Option<u64>,
+    /// Whether there are places of lines.
+    pub lines: bool,
+}
+
+/// Where everything is, without checksums.
+#[derive(Debug)]
+pub(super) struct AllPlaces {
+    pub columns: Vec<ColumnPlace>,
+    pub records: Option<BitmapPlace>,
+    pub lines: Option<Section>,
+    /// The table, which stands behind the header.
+    pub table: Range<usize>,
+    pub file_bytes: usize,
+}
+
+impl AllSizes {
+    /// Where everything is; `None` for more than can be addressed.
+    pub fn places(&self) -> Option<AllPlaces> {
+        let Self { rows, columns, .. } = self;
+        let mut next = Places(HEADER_BYTES as u64);
+        let table = next.next(self.table)?;
+        let mut places = Vec::with_capacity(columns.len());
+        for sizes in columns {
+            let bitmaps = next.bitmaps(sizes.iter().map(|bin| bin.atoms), *rows)?;
+            let values = next.values(sizes)?;
+            let mut checksum = 0;
+            let bins = sizes.iter().zip(bitmaps).zip(values).map(|((size, bitmap), [values, text])| {
+                let first = checksum as usize;
+                checksum += size.form.checksums(size.rows);
+                BinPlace { bitmap, form: size.form, values, text, checksum: first }
+            });
+            let bins = bins.collect();
+            places.push(ColumnPlace {
+                bins,
+                checksums: Section { place: next.next(8 * checksum)?, checksum: 0 },
+            });
+        }
+        let records = match self.records {
+            Some(atoms) => next.bitmaps([atoms].into_iter(), *rows)?.pop(),
+            None => None,
+        };
+        let mut lines = None;
+        if self.lines {
+            let place = next.next(8 * (rows.div_ceil(BLOCK_LINES) + 1))?;
+            lines = Some(Section { place, checksum: 0 });
+        }
+        Some(AllPlaces { columns: places, records, lines, table, file_bytes: usize::try_from(next.0).ok()? })
+    }
+}
+
+impl Contents {
+    /// The header and the table, which are behind one another in the file.
+    pub fn encode(&self) -> Vec<u8> {
+        let table = encode_table(&self.columns, &self.places);
+        let Self { rows, stamp, records, lines, file_bytes, .. } = self;
+        let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+        let flags = flag(stamp.is_some(), HAS_STAMP)
+            | flag(records.is_some(), HAS_RECORDS)
+            | flag(lines.is_some(), HAS_LINES);
+        let stamp = stamp.unwrap_or(NO_STAMP);
+        let records = records.clone().unwrap_or_default();
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + table.len());
+        bytes.extend_from_slice(MAGIC);
+        put32(&mut bytes, &[VERSION, flags]);
+        put64(&mut bytes, &[stamp.size, stamp.seconds as u64]);
+        put32(&mut bytes, &[stamp.nanoseconds, self.columns.len() as u32]);
+        put64(&mut bytes, &[stamp.samples, *rows, table.len() as u64, hash(&table), *file_bytes as u64]);
+        put64(&mut bytes, &[records.atoms.place.len() as u64 / 8]);
+        put64(&mut bytes, &[records.atoms.checksum, records.tiles.checksum]);
+        put64(&mut bytes, &[lines.as_ref().map_or(0, |lines| lines.checksum), 0]);
+        let checksum = hash(&bytes);
+        put64(&mut bytes, &[checksum]);
+        bytes.extend_from_slice(&table);
+        bytes
+    }
+
+    /// What a file says that begins with this, and has so many bytes.
+    pub fn decode(file: &[u8]) -> Result<Self, &'static str> {
+        let (head, rest) = file.split_first_chunk::<HEADER_BYTES>().ok_or("it ends in its header")?;
+        let (checked, checksum) = head.split_at(HEADER_BYTES - 8);
+        if Reader(checksum).u64() != Some(hash(checked)) {
+            return Err("its header is not as it was written");
+        }
+        let header = Header::decode(&checked[12..]).ok_or("its header makes no sense")?;
+        if header.file_bytes != file.len() as u64 {
+            return Err("it is not as long as it was written");
+        }
+        let table = usize::try_from(header.table_bytes).ok().and_then(|len| rest.get(..len));
+        let table = table.ok_or("its table is longer than the file")?;
+        if hash(table) != header.table_checksum {
+            return Err("its table is not as it was written");
+        }
+        let (columns, entries) = header.decode_table(table).ok_or("its table makes no sense")?;
+        let has = |flag| header.flags & flag != 0;
+        let sizes = AllSizes {
+            rows: header.rows,
+            table: header.table_bytes,
+            columns: entries.iter().map(|entry| entry.sizes.clone()).collect(),
+            records: has(HAS_RECORDS).then_some(header.records_atoms),
+            lines: has(HAS_LINES),
+        };
+        let places = sizes.places().ok_or("it has impossible sizes")?;
+        if places.file_bytes != file.len() {
+            return Err("its table and its length disagree");
+        }
+        let AllPlaces { columns: mut places, mut records, mut lines, table, file_bytes } = places;
+        for (place, entry) in places.iter_mut().zip(entries) {
+            place.checksums.checksum = entry.checksum;
+            for (bin, (atoms, tiles)) in place.bins.iter_mut().zip(entry.checksums) {
+                (bin.bitmap.atoms.checksum, bin.bitmap.tiles.checksum) = (atoms, tiles);
+            }
+        }
+        if let Some(records) = &mut records {
+            (records.atoms.checksum, records.tiles.checksum) = header.records_checksums;
+        }
+        if let Some(lines) = &mut lines {
+            lines.checksum = header.lines_checksum;
+        }
+        let stamp = has(HAS_STAMP).then_some(header.stamp);
+        let (rows, table_bytes) = (header.rows, table.len());
+        Ok(Self { rows, stamp, columns, places, records, lines, table_bytes, file_bytes })
+    }
+}
+
+const NO_STAMP: Stamp = Stamp { size: 0, seconds: 0, nanoseconds: 0, samples: 0 };
+
+fn put32(to: &mut Vec<u8>, numbers: &[u32]) {
+    to.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+}
+
+fn put64(to: &mut Vec<u8>, numbers: &[u64]) {
+    to.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+}
+
+/// What stands in the header behind the version.
+struct Header {
+    flags: u32,
+    stamp: Stamp,
+    columns: u32,
+    rows: u64,
+    table_bytes: u64,
+    table_checksum: u64,
+    file_bytes: u64,
+    records_atoms: u64,
+    records_checksums: (u64, u64),
+    lines_checksum: u64,
+}
+
+/// What stands in the table of a column beside its description.
+struct Entry {
+    sizes: Vec<BinSizes>,
+    /// Bin by bin, of atoms and tiles.
+    checksums: Vec<(u64, u64)>,
+    /// Of the checksums of values.
+    checksum: u64,
+}
+
+impl Header {
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut from = Reader(bytes);
+        let flags = from.u32()?;
+        let (size, seconds) = (from.u64()?, from.u64()? as i64);
+        let (nanoseconds, columns) = (from.u32()?, from.u32()?);
+        let stamp = Stamp { size, seconds, nanoseconds, samples: from.u64()? };
+        let header = Self {
+            flags,
+            stamp,
+            columns,
+            rows: from.u64()?,
+            table_bytes: from.u64()?,
+            table_checksum: from.u64()?,
+            file_bytes: from.u64()?,
+            records_atoms: from.u64()?,
+            records_checksums: (from.u64()?, from.u64()?),
+            lines_checksum: from.u64()?,
+        };
+        let known = HAS_STAMP | HAS_RECORDS | HAS_LINES;
+        let spare = from.u64()? == 0 && from.0.is_empty();
+        let absent = (flags & HAS_STAMP != 0 || stamp == NO_STAMP)
+            && (flags & HAS_RECORDS != 0 || (header.records_atoms, header.records_checksums) == (0, (0, 0)))
+            && (flags & HAS_LINES != 0 || header.lines_checksum == 0);
+        (spare && absent && flags & !known == 0 && header.rows <= MAX_ROWS).then_some(header)
+    }
+
+    fn decode_table(&self, bytes: &[u8]) -> Option<(Vec<Column>, Vec<Entry>)> {
+        let mut from = Reader(bytes);
+        let (mut columns, mut entries) = (Vec::new(), Vec::new());
+        for _ in 0..self.columns {
+            let (column, entry) = decode_column(&mut from, bytes.len(), self.rows)?;
+            columns.push(column);
+            entries.push(entry);
+        }
+        from.0.is_empty().then_some((columns, entries))
+    }
+}
+
+/// Kinds by their numbers in the file, which never change.
+const KINDS: [Kind; 5] = [Kind::Int, Kind::Float, Kind::Text, Kind::Time, Kind::Bool];
+
+/// What bins without values hold, by their numbers in the file, which never change; behind them comes that of bins with values.
+const OTHERS: [Holds; 4] = [Holds::Missing, Holds::Null, Holds::Other, Holds::NaN];
+
+/// The table of these columns.
+fn encode_table(columns: &[Column], places: &[ColumnPlace]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (column, place) in columns.iter().zip(places) {
+        let Column { name, source, kind, binning, bins } = column;
+        let kind = KINDS.iter().position(|known| known == kind).unwrap_or(KINDS.len());
+        put32(&mut bytes, &[kind as u32, bins.len() as u32]);
+        put32(&mut bytes, &[name, source, binning].map(|text| text.len() as u32));
+        put32(&mut bytes, &[0]);
+        put64(&mut bytes, &[place.checksums.checksum]);
+        for text in [name, source, binning] {
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        for (Bin { holds, rows }, BinPlace { bitmap, form, text, .. }) in bins.iter().zip(&place.bins) {
+            let BitmapPlace { atoms, tiles } = bitmap;
+            let number = OTHERS.iter().position(|known| known == holds).unwrap_or(OTHERS.len());
+            let count = atoms.place.len() as u64 / 8;
+            put64(&mut bytes, &[number as u64, *rows, count, atoms.checksum, tiles.checksum]);
+            if let Holds::Values { least, greatest } = holds {
+                put_bounds(&mut bytes, least, greatest);
+            }
+            if *form == Form::Text {
+                put64(&mut bytes, &[text.len() as u64]);
+            }
+        }
+    }
+    bytes
+}
+
+/// Bytes that the table of these columns has.
+pub(super) fn table_bytes<'a>(columns: impl Iterator<Item = &'a Column>) -> u64 {
+    let of = |Column { name, source, binning, bins, .. }: &Column| {
+        let texts = (name.len() + source.len() + binning.len()).next_multiple_of(8);
+        let bounds = |bin: &Bin| match &bin.holds {
+            Holds::Values { least: Scalar::Text(least), greatest: Scalar::Text(greatest) } => {
+                16 + (least.len() + greatest.len()).next_multiple_of(8)
+                    + if least == greatest { 0 } else { 8 }
+            }
+            Holds::Values { .. } => 16,
+            _ => 0,
+        };
+        32 + texts + bins.iter().map(|bin| 40 + bounds(bin)).sum::<usize>()
+    };
+    columns.map(|column| of(column) as u64).sum()
+}
+
+fn put_bounds(to: &mut Vec<u8>, least: &Scalar, greatest: &Scalar) {
+    if let (Scalar::Text(least), Scalar::Text(greatest)) = (least, greatest) {
+        put64(to, &[least.len() as u64, greatest.len() as u64]);
+        to.extend_from_slice(least.as_bytes());
+        to.extend_from_slice(greatest.as_bytes());
+        to.resize(to.len().next_multiple_of(8), 0);
+        return;
+    }
+    put64(
+        to,
+        &[least, greatest].map(|bound| match bound {
+            Scalar::Int(value) | Scalar::Time(value) => *value as u64,
+            Scalar::Float(value) => value.to_bits(),
+            Scalar::Bool(value) => u64::from(*value),
+            Scalar::Text(_) => 0,
+        }),
+    );
+}
+
+fn decode_bounds(from: &mut Reader<'_>, start: usize, kind: Kind) -> Option<(Scalar, Scalar)> {
+    let (least, greatest) = (from.u64()?, from.u64()?);
+    let scalar = |word: u64| {
+        Some(match kind {
+            Kind::Int => Scalar::Int(word as i64),
+            Kind::Time => Scalar::Time(word as i64),
+            Kind::Float => Scalar::Float(f64::from_bits(word)),
+            Kind::Bool if word < 2 => Scalar::Bool(word == 1),
+            _ => return None,
+        })
+    };
+    if kind != Kind::Text {
+        return Some((scalar(least)?, scalar(greatest)?));
+    }
+    let bounds = (from.text(least)?, from.text(greatest)?);
+    from.padding(start)?;
+    Some((Scalar::Text(bounds.0.into()), Scalar::Text(bounds.1.into())))
+}
+
+/// A column from a table, which has `start` bytes, of an index of so many rows.
+fn decode_column(from: &mut Reader<'_>, start: usize, rows: u64) -> Option<(Column, Entry)> {
+    let kind = *KINDS.get(from.u32()? as usize)?;
+    let bins = from.u32()?;
+    let (name, source, binning) = (from.u32()?, from.u32()?, from.u32()?);
+    let (spare, checksum) = (from.u32()?, from.u64()?);
+    let mut string = |len: u32| Some(from.text(len.into())?.to_owned());
+    let (name, source, binning) = (string(name)?, string(source)?, string(binning)?);
+    from.padding(start)?;
+    let mut column = Column { name, source, kind, binning, bins: Vec::new() };
+    let mut entry = Entry { sizes: Vec::new(), checksums: Vec::new(), checksum };
+    for _ in 0..bins {
+        let number = usize::try_from(from.u64()?).ok()?;
+        let (of_bin, atoms) = (from.u64()?, from.u64()?);
+        entry.checksums.push((from.u64()?, from.u64()?));
+        let holds = if number == OTHERS.len() {
+            let (least, greatest) = decode_bounds(from, start, kind)?;
+            Holds::Values { least, greatest }
+        } else {
+            OTHERS.get(number)?.clone()
+        };
+        let form = Form::of(&holds);
+        let text = if form == Form::Text { from.u64()? } else { 0 };
+        // As many as there are at most, so that no size of them is beyond all numbers.
+        let of_bin = Some(of_bin).filter(|of_bin| *of_bin <= rows)?;
+        entry.sizes.push(BinSizes { atoms, form, rows: of_bin, text });
+        column.bins.push(Bin { holds, rows: of_bin });
+    }
+    (spare == 0 && fault(&column, rows).is_none()).then_some((column, entry))
+}
+
+/// What is wrong with a column of so many rows.
+pub(super) fn fault(column: &Column, rows: u64) -> Option<&'static str> {
+    let Column { kind, bins, .. } = column;
+    let mut sum = 0_u64;
+    let mut before: Option<&Scalar> = None;
+    let mut others = OTHERS.map(|holds| (holds, 0));
+    for Bin { holds, rows: of_bin } in bins {
+        if *of_bin == 0 {
+            return Some("a bin has no rows");
+        }
+        sum = sum.saturating_add(*of_bin);
+        if let Some((_, count)) = others.iter_mut().find(|(other, _)| other == holds) {
+            *count += 1;
+            if *count > 1 {
+                return Some("two bins hold the same");
+            }
+            if *holds == Holds::NaN && *kind != Kind::Float {
+                return Some("a column that is not of floats has a bin of NaN");
+            }
+            continue;
+        }
+        let Holds::Values { least, greatest } = holds else { return Some("a bin holds nothing known") };
+        if others.iter().any(|(_, count)| *count > 0) {
+            return Some("bins of values do not come first");
+        }
+        if least.kind() != *kind || greatest.kind() != *kind {
+            return Some("a bin has bounds of another kind");
+        }
+        let order = least.partial_cmp(greatest);
+        if !matches!(order, Some(Ordering::Less | Ordering::Equal)) {
+            return Some("the bounds of a bin are not in order");
+        }
+        if before.is_some_and(|before| before.partial_cmp(least) != Some(Ordering::Less)) {
+            return Some("bins are not in order");
+        }
+        before = Some(greatest);
+    }
+    (sum != rows).then_some("its bins have other rows than the index")
+}

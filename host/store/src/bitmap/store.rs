@@ -1,0 +1,177 @@
+//! What was built, as the bytes of an index.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::built::{Built, BuiltColumn, StoredValues};
+use super::column::{Bin, Column};
+use super::file::bytes_of;
+use super::layout::{
+    self, AllPlaces, AllSizes, BLOCK_LINES, BLOCK_ROWS, BinPlace, BinSizes, BitmapPlace, Contents, Form,
+    MAX_ROWS, Section,
+};
+use warpath_core::wah::{tile_starts, WahBuf};
+use warpath_core::plain::Plain;
+use warpath_core::stamp::hash;
+
+/// The words of an index's file, while they are written.
+struct Image(Vec<u64>);
+
+impl Image {
+    /// Writes numbers to a place, which begins at a multiple of 64 bytes, and has zeros behind it.
+    fn put<T: Plain>(&mut self, place: &Range<usize>, numbers: &[T]) {
+        let bytes = bytes_of(numbers);
+        let (words, rest) = bytes.as_chunks();
+        let to = &mut self.0[place.start / 8..];
+        for (to, word) in to.iter_mut().zip(words) {
+            *to = u64::from_le_bytes(*word);
+        }
+        if !rest.is_empty() {
+            let mut word = [0; 8];
+            word[..rest.len()].copy_from_slice(rest);
+            to[words.len()] = u64::from_le_bytes(word);
+        }
+    }
+
+    /// The same, with a checksum.
+    fn section<T: Plain>(&mut self, section: &mut Section, numbers: &[T]) {
+        self.put(&section.place, numbers);
+        section.checksum = hash(bytes_of(numbers));
+    }
+
+    fn bitmap(&mut self, place: &mut BitmapPlace, bitmap: &WahBuf) {
+        self.section(&mut place.atoms, bitmap.words());
+        self.section(&mut place.tiles, &tile_starts(bitmap.as_wah()));
+    }
+
+    /// The values of a bin. Gives the checksums of its blocks.
+    fn values(&mut self, place: &BinPlace, values: &StoredValues) -> Vec<u64> {
+        match values {
+            StoredValues::Same => Vec::new(),
+            StoredValues::U8(values) => self.numbers(place, values),
+            StoredValues::U16(values) => self.numbers(place, values),
+            StoredValues::U32(values) => self.numbers(place, values),
+            StoredValues::U64(values) => self.numbers(place, values),
+            StoredValues::Text { offsets, bytes } => self.texts(place, offsets, bytes),
+        }
+    }
+
+    fn numbers<T: Plain>(&mut self, place: &BinPlace, values: &[T]) -> Vec<u64> {
+        self.put(&place.values, values);
+        values.chunks(BLOCK_ROWS as usize).map(|block| hash(bytes_of(block))).collect()
+    }
+
+    fn texts(&mut self, place: &BinPlace, offsets: &[u64], bytes: &[u8]) -> Vec<u64> {
+        self.put(&place.values, offsets);
+        self.put(&place.text, bytes);
+        let rows = offsets.len() - 1;
+        let blocks = (0..rows).step_by(BLOCK_ROWS as usize);
+        let checksums = blocks.flat_map(|from| {
+            let block = &offsets[from..=rows.min(from + BLOCK_ROWS as usize)];
+            // Whether they are in order is found out when they are read.
+            let place = block[0] as usize..block[block.len() - 1] as usize;
+            [hash(bytes_of(block)), hash(bytes.get(place).unwrap_or_default())]
+        });
+        checksums.collect()
+    }
+}
+
+/// How values are stored, of how many rows they are, and how many bytes of text there are.
+fn form(values: &StoredValues) -> (Form, usize, usize) {
+    match values {
+        StoredValues::Same => (Form::Same, 0, 0),
+        StoredValues::U8(values) => (Form::U8, values.len(), 0),
+        StoredValues::U16(values) => (Form::U16, values.len(), 0),
+        StoredValues::U32(values) => (Form::U32, values.len(), 0),
+        StoredValues::U64(values) => (Form::U64, values.len(), 0),
+        StoredValues::Text { offsets, bytes } => (Form::Text, offsets.len().wrapping_sub(1), bytes.len()),
+    }
+}
+
+/// Checks what the bytes could not tell any more, and gives the sizes of a column's bins.
+fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Result<Vec<BinSizes>, String> {
+    let said = |what: &str| Err(format!("column `{}`: {what}", column.name));
+    if bitmaps.len() != column.bins.len() || values.len() != column.bins.len() {
+        return said("there are not one bitmap and values for each bin");
+    }
+    if bitmaps.iter().any(|bitmap| bitmap.rows() != rows) {
+        return said("a bitmap has other rows than the index");
+    }
+    if let Some(what) = layout::fault(column, rows) {
+        return said(what);
+    }
+    let mut sizes = Vec::with_capacity(bitmaps.len());
+    for ((Bin { holds, rows }, bitmap), values) in column.bins.iter().zip(bitmaps).zip(values) {
+        let (form, len, text) = form(values);
+        if form != Form::of(holds) {
+            return said("values are stored otherwise than what their bin holds");
+        }
+        if form != Form::Same && len as u64 != *rows {
+            return said("there is not one value for each row of a bin");
+        }
+        sizes.push(BinSizes { atoms: bitmap.words().len() as u64, form, rows: *rows, text: text as u64 });
+    }
+    Ok(sizes)
+}
+
+/// The bytes of an index, and what they say.
+pub(super) fn store(built: Built) -> Result<(Vec<u64>, Contents), String> {
+    let Built { rows, records, columns, lines, stamp } = built;
+    if rows > MAX_ROWS {
+        return Err(format!("it has {rows} rows, and may have {MAX_ROWS}"));
+    }
+    let mut names = HashSet::new();
+    if let Some(twice) = columns.iter().find(|built| !names.insert(&built.column.name)) {
+        return Err(format!("two columns have the name `{}`", twice.column.name));
+    }
+    if records.as_ref().is_some_and(|records| records.rows() != rows) {
+        return Err("the bitmap of records has other rows than the index".into());
+    }
+    if !lines.is_empty() && lines.len() as u64 != rows.div_ceil(BLOCK_LINES) + 1 {
+        return Err(format!("there are places of {} lines of {rows}", lines.len()));
+    }
+    let sizes = AllSizes {
+        rows,
+        table: layout::table_bytes(columns.iter().map(|built| &built.column)),
+        columns: columns.iter().map(|column| sizes(column, rows)).collect::<Result<_, _>>()?,
+        records: records.as_ref().map(|records| records.words().len() as u64),
+        lines: !lines.is_empty(),
+    };
+    let AllPlaces {
+        columns: mut places,
+        records: mut records_place,
+        lines: mut lines_place,
+        table,
+        file_bytes,
+    } = sizes.places().ok_or("it is longer than memory can be")?;
+    let mut image = Image(vec![0; file_bytes / 8]);
+    let mut described: Vec<Column> = Vec::with_capacity(columns.len());
+    // Each column goes when it has been stored.
+    for (BuiltColumn { column, bitmaps, values }, place) in columns.into_iter().zip(&mut places) {
+        described.push(column);
+        let mut checksums = Vec::new();
+        for ((bitmap, values), place) in bitmaps.into_iter().zip(values).zip(&mut place.bins) {
+            image.bitmap(&mut place.bitmap, &bitmap);
+            checksums.extend(image.values(place, &values));
+        }
+        image.section(&mut place.checksums, &checksums);
+    }
+    if let (Some(place), Some(records)) = (&mut records_place, &records) {
+        image.bitmap(place, records);
+    }
+    if let Some(place) = &mut lines_place {
+        image.section(place, &lines);
+    }
+    let contents = Contents {
+        rows,
+        stamp,
+        columns: described,
+        places,
+        records: records_place,
+        lines: lines_place,
+        table_bytes: table.len(),
+        file_bytes,
+    };
+    image.put(&(0..0), &contents.encode());
+    Ok((image.0, contents))
+}

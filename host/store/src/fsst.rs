@@ -1,0 +1,73 @@
+//! FSST on the CPU: how are strings compressed, so that each can be decoded on its own?
+//!
+//! [`warpath_shared::fsst`] has what codes mean; here is what makes them, and reads them fast.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | `train` | which symbols suit such strings? |
+//! | `compress` | which codes say a string, by the longest symbol at each place? |
+//! | `decompress` | which string do codes say, whoever wrote them? |
+//! | `split` | where can decoding begin in a long stream of codes? |
+//! | [`pattern`] | what may be asked of a string? |
+//! | [`automaton`] | how is that asked of codes, without decoding them? |
+//! | [`matches`](mod@matches) | and of many strings, by all cores? |
+//! | [`column`](mod@column) | what is a column of such strings, in memory and in a file? |
+//!
+//! ```
+//! use warpath::fsst::{Compressor, Decoder, Sample, train};
+//!
+//! let text = b"http://www.example.com/a http://www.example.com/b http://www.example.com/c";
+//! let table = train(&Sample::of_text(text));
+//! let mut codes = Vec::new();
+//! Compressor::new(&table).compress(text, &mut codes);
+//! assert!(codes.len() < text.len());
+//! let mut room = vec![0; text.len()];
+//! assert_eq!(Decoder::new(&table).decode(&codes, &mut room), Ok(text.len()));
+//! assert_eq!(room, text);
+//! ```
+
+pub mod automaton;
+mod codes;
+pub mod column;
+mod compress;
+mod decompress;
+pub mod matches;
+mod split;
+#[cfg(test)]
+mod tests;
+pub mod train;
+
+pub use automaton::{AutomatonError, CodeAutomaton};
+pub use column::{StringColumn, StringKind, Strings};
+pub use compress::{Compressor, Offset, SEGMENT_BYTES};
+pub use decompress::Decoder;
+pub use matches::{MatchError, Matcher};
+pub use codes::Codes;
+pub use warpath_lang::like::{LikeError, Pattern};
+pub use split::splits;
+pub use train::{SAMPLE_BYTES, Sample, train};
+pub use warpath_shared::fsst::{
+    CodeFault, ESCAPE, MAX_SYMBOL_BYTES, MAX_SYMBOLS, SPLIT_CODES, Split, Table, TableFault,
+};
+
+/// The word at a place of some bytes, the first lowest; bytes behind their end are 0.
+#[inline(always)]
+fn word_at(bytes: &[u8], at: usize) -> u64 {
+    match bytes[at..].first_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => last_word(bytes, at),
+    }
+}
+
+#[cold]
+fn last_word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len() - at].copy_from_slice(&bytes[at..]);
+    u64::from_le_bytes(word)
+}
+
+/// The lowest bytes of a word, 0 to 8 of them.
+#[inline(always)]
+fn low_bytes(len: usize) -> u64 {
+    if len >= 8 { u64::MAX } else { (1 << (8 * len)) - 1 }
+}

@@ -1,0 +1,202 @@
+//! Patterns as automata over codes: those over bytes, composed with a symbol table.
+//!
+//! ```text
+//!          expression            NFA, DFA, minimised                    a row a state
+//! Pattern ────────────► Hir ───────────────────────► DFA over bytes ──────────────────► DFA over codes
+//!                            program/pattern.rs                        by all bytes of each symbol
+//! ```
+//!
+//! What the rows are, and how they are walked, is in [`warpath_shared::fsst::automaton`]. Each state of the smallest DFA over bytes is one over codes as well, since any
+//! byte may come behind an escape. So a pattern has as many live states as places at which it may be: one more than bytes, where it is a plain literal, about one a character for `_`, and
+//! up to twice as many for each `_` behind a `%` that something stands before, as in `%a____`.
+
+use warpath_shared::fsst::automaton::{
+    ALWAYS, Automaton, LIVE, MAX_LIVE, MAX_ROWS, Marks, NEVER, ROW, UNKNOWN, Verdict, is_decided, place,
+};
+use warpath_shared::fsst::{CodeFault, ESCAPE, Table};
+use warpath_shared::query::automaton::{EVERYTHING, NOTHING, START};
+use warpath_shared::view::View;
+
+use warpath_lang::like::Pattern;
+use warpath_lang::pattern as bytewise;
+
+/// Rows for every number of 8 bits, so that no look-up has to be checked.
+pub(super) type Rows = [u8; ROW * 256];
+
+/// A pattern, as an automaton over the codes of a symbol table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeAutomaton {
+    /// The rows that there are, and behind them zeros, to which nothing leads.
+    next: Box<Rows>,
+    rows: usize,
+    marks: Marks,
+}
+
+/// Why a pattern has no automaton. What it asks can be asked of decoded strings: [`Matcher`](super::Matcher) does so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AutomatonError {
+    /// It has so many live states.
+    #[error("the pattern's automaton has {0} states, more than the {MAX_LIVE} that are walked over codes")]
+    States(usize),
+    /// To find them is too much work.
+    #[error("the pattern is too large: {0}")]
+    Work(String),
+}
+
+impl CodeAutomaton {
+    /// Composes a pattern with a symbol table.
+    ///
+    /// # Errors
+    /// [`AutomatonError`]. Memory and work are bounded for any pattern.
+    pub fn new(pattern: &Pattern, table: &Table) -> Result<Self, AutomatonError> {
+        let (expression, kind) = pattern.expression();
+        let bytes = bytewise::anchored(expression, kind);
+        let bytes = Bytes(bytes.map_err(|error| AutomatonError::Work(error.to_string()))?);
+        let numbers = Numbers::of(&bytes)?;
+        let mut automaton = Self {
+            next: zeroed(),
+            rows: usize::from(numbers.marks.pending) + numbers.live.len(),
+            marks: numbers.marks,
+        };
+        for decided in [NEVER, UNKNOWN, ALWAYS] {
+            automaton.row(decided).fill(decided);
+        }
+        for (at, from) in numbers.live.iter().enumerate() {
+            let (state, pending) = (LIVE + at as u8, numbers.marks.pending + at as u8);
+            let symbols = table.symbols().iter().zip(table.lens());
+            for (to, (symbol, len)) in automaton.row(state).iter_mut().zip(symbols) {
+                let bytes_of = &symbol.to_le_bytes()[..usize::from(*len)];
+                let end = bytes_of.iter().fold(*from, |state, byte| bytes.next(state, *byte));
+                *to = if bytes_of.is_empty() { UNKNOWN } else { numbers.of[end as usize] };
+            }
+            automaton.row(state)[usize::from(ESCAPE)] = pending;
+            for (byte, to) in (0..=255).zip(automaton.row(pending)) {
+                *to = numbers.of[bytes.next(*from, byte) as usize];
+            }
+        }
+        Ok(automaton)
+    }
+
+    fn row(&mut self, state: u8) -> &mut [u8] {
+        &mut self.next[place(state, 0) as usize..][..ROW]
+    }
+
+    /// The rows: [`ROW`] bytes each, [`MAX_ROWS`] at most.
+    #[must_use]
+    pub fn rows(&self) -> &[u8] {
+        &self.next[..self.rows * ROW]
+    }
+
+    /// Where a walk begins, and what the state says in which it ends.
+    #[must_use]
+    pub const fn marks(&self) -> Marks {
+        self.marks
+    }
+
+    /// The automaton as a kernel takes it, with its [`rows`](Self::rows) where the kernel finds them.
+    #[must_use]
+    pub const fn on<'a>(&self, rows: View<'a, u8>) -> Automaton<'a> {
+        Automaton { next: rows, marks: self.marks, reserved: 0 }
+    }
+
+    /// How many live states there are: those in which codes still matter, not counting their twins behind an escape.
+    #[must_use]
+    pub const fn live(&self) -> usize {
+        (self.marks.pending - LIVE) as usize
+    }
+
+    pub(super) fn next(&self) -> &Rows {
+        &self.next
+    }
+
+    /// Whether the string of some codes matches.
+    ///
+    /// # Errors
+    /// [`CodeFault::Escape`] and [`CodeFault::Unknown`], if they are not behind the code that decides.
+    pub fn matches_one(&self, codes: &[u8]) -> Result<bool, CodeFault> {
+        let (mut state, mut at) = (self.marks.start, 0);
+        while at < codes.len() && !is_decided(state) {
+            state = self.next[place(state, codes[at]) as usize];
+            at += 1;
+        }
+        match self.marks.verdict(state) {
+            Verdict::Match => Ok(true),
+            Verdict::Miss => Ok(false),
+            // It is the last one that was read.
+            Verdict::Unknown => Err(CodeFault::Unknown(at - 1)),
+            Verdict::Escape => Err(CodeFault::Escape(at - 1)),
+        }
+    }
+}
+
+const _: () = assert!(LIVE as usize + 2 * MAX_LIVE <= MAX_ROWS);
+
+fn zeroed() -> Box<Rows> {
+    // Not made on the stack, which 64 KiB may be too much for.
+    let rows = vec![0; ROW * 256].into_boxed_slice();
+    rows.try_into().unwrap_or_else(|_| unreachable!("it has this length"))
+}
+
+/// The smallest automaton over bytes.
+struct Bytes(bytewise::Automaton);
+
+impl Bytes {
+    fn states(&self) -> usize {
+        self.0.accepts.len()
+    }
+
+    fn next(&self, state: u32, byte: u8) -> u32 {
+        self.0.next[state as usize * self.0.classes + self.0.class_of[usize::from(byte)] as usize]
+    }
+
+    /// The state of codes if nothing behind it counts. The start has a row of its own in any case; others are not here if they are decided.
+    fn decided(&self, state: u32) -> Option<u8> {
+        let row = &self.0.next[state as usize * self.0.classes..][..self.0.classes];
+        let (accepts, all) = (self.0.accepts[state as usize], |to| row.iter().all(|next| *next == to));
+        match state {
+            NOTHING => Some(NEVER),
+            EVERYTHING => Some(ALWAYS),
+            _ if accepts && all(EVERYTHING) => Some(ALWAYS),
+            _ if !accepts && all(NOTHING) => Some(NEVER),
+            _ => None,
+        }
+    }
+}
+
+/// Which state of codes is which of bytes.
+struct Numbers {
+    /// For each state of bytes, the one of codes.
+    of: Vec<u8>,
+    /// For each live state of codes, the one of bytes: first those that accept, both in the order in which they are reached.
+    live: Vec<u32>,
+    marks: Marks,
+}
+
+impl Numbers {
+    fn of(bytes: &Bytes) -> Result<Self, AutomatonError> {
+        let is_live = |state: &u32| bytes.decided(*state).is_none();
+        let (mut live, others): (Vec<u32>, Vec<u32>) =
+            (0..bytes.states() as u32).filter(is_live).partition(|state| bytes.0.accepts[*state as usize]);
+        let accepting = live.len();
+        live.extend(others);
+        if live.len() > MAX_LIVE {
+            return Err(AutomatonError::States(live.len()));
+        }
+        let mut of: Vec<u8> =
+            (0..bytes.states() as u32).map(|state| bytes.decided(state).unwrap_or(NEVER)).collect();
+        for (at, state) in live.iter().enumerate() {
+            of[*state as usize] = LIVE + at as u8;
+        }
+        let marks = Marks {
+            start: of[START as usize],
+            misses: LIVE + accepting as u8,
+            pending: LIVE + live.len() as u8,
+            reserved: 0,
+        };
+        Ok(Self { of, live, marks })
+    }
+}
+
+#[cfg(test)]
+mod tests;

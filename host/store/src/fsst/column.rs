@@ -1,0 +1,358 @@
+//! A column of compressed strings, some of them null: in memory, in a file that is mapped, from Arrow and back.
+//!
+//! All strings share one table, and stand in one stream of codes; a null has none. Beside the codes are, in memory, where each string begins in them
+//! (64 bits each, whatever the file has), and [`Split`]s: the scan of the strings' lengths at every [`SPLIT_CODES`] codes, written when the column is
+//! made. By these the column is decoded in equal pieces, on all cores or by a device ([`codes`](StringColumn::codes)), and a part of a string of
+//! gigabytes without what is before it ([`get_range`](StringColumn::get_range)).
+//!
+//! ```
+//! use warpath::fsst::{Pattern, StringColumn, StringKind};
+//!
+//! # fn main() -> Result<(), warpath::Error> {
+//! let values = b"http://a.example/1http://a.example/2ftp://b.example/";
+//! // The third is null.
+//! let column = StringColumn::compress(StringKind::Utf8, values, &[0_i32, 18, 36, 36, 52], Some(&[0b1011]))?;
+//! assert_eq!(column.get(1)?.as_deref(), Some(&b"http://a.example/2"[..]));
+//! assert_eq!(column.get(2)?, None);
+//! let rows = column.matches(&Pattern::StartsWith(b"http:".to_vec()))?;
+//! assert_eq!(rows.ones().collect::<Vec<_>>(), [0, 1]);
+//! assert_eq!(column.decode_rows(&rows)?.values, values[..36]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! *What is checked when*: a column that is opened has sizes, offsets, nulls, table and splits that agree with one another, and checksums that
+//! are right; so whatever its codes are, nothing leads out of bounds. Whether codes stand for something, for as many bytes as splits say, and for text if the
+//! column is of text, is found out when they are decoded, and for all of them by [`check`](StringColumn::check).
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | `build` | how do strings become a column? |
+//! | `decode` | and how do they come back? |
+//! | `file` | what stands where in its file? |
+//! | `arrow` | how does it become Arrow's arrays? |
+
+#[cfg(feature = "arrow")]
+mod arrow;
+mod build;
+mod decode;
+mod file;
+
+use std::ops::Range;
+
+use memmap2::Mmap;
+use rayon::prelude::*;
+use warpath_shared::fsst::{CodeFault, MAX_SYMBOL_BYTES, SPLIT_CODES, Split, Table};
+
+use super::{Decoder, MatchError, Matcher};
+use warpath_lang::like::Pattern;
+use warpath_core::rows::RowSet;
+use super::codes::Codes;
+use warpath_core::error::{ColumnError, Error};
+
+pub use file::{EXTENSION, VERSION};
+
+/// What the strings of a column are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StringKind {
+    /// Text: each is UTF-8.
+    #[default]
+    Utf8,
+    /// Any bytes.
+    Binary,
+}
+
+/// Strings as they are, in Arrow's layout.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Strings {
+    /// The bytes of all.
+    pub values: Vec<u8>,
+    /// Where each begins, and where the last one ends.
+    pub offsets: Vec<u64>,
+    /// Bit *i* of word *w*: whether string 64 *w* + *i* is not null. Nothing, if none is. Bits behind the last are 0.
+    pub validity: Option<Vec<u64>>,
+}
+
+impl Strings {
+    /// How many strings there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A string; `None` for a null, and where there is none.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Option<&[u8]> {
+        if row >= self.len() || !is_valid(self.validity.as_deref(), row) {
+            return None;
+        }
+        self.values.get(self.offsets[row] as usize..self.offsets[row + 1] as usize)
+    }
+}
+
+fn is_valid(validity: Option<&[u64]>, row: usize) -> bool {
+    validity.is_none_or(|words| words[row / 64] >> (row % 64) & 1 != 0)
+}
+
+/// Bytes, and which of them are the codes.
+enum Image {
+    Owned(Vec<u8>, Range<usize>),
+    Mapped(Mmap, Range<usize>),
+}
+
+impl Image {
+    fn codes(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes, codes) => &bytes[codes.clone()],
+            Self::Mapped(map, codes) => &map[codes.clone()],
+        }
+    }
+}
+
+/// What a column is made of, before a look at whether it agrees.
+struct Parts {
+    name: String,
+    kind: StringKind,
+    table: Table,
+    image: Image,
+    offsets: Vec<u64>,
+    splits: Vec<Split>,
+    validity: Option<Vec<u64>>,
+}
+
+/// A column of compressed strings. See the [module](self).
+pub struct StringColumn {
+    name: String,
+    kind: StringKind,
+    table: Table,
+    decoder: Decoder,
+    image: Image,
+    offsets: Vec<u64>,
+    splits: Vec<Split>,
+    first_strings: Vec<u64>,
+    validity: Option<Vec<u64>>,
+    nulls: u64,
+}
+
+impl std::fmt::Debug for StringColumn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StringColumn")
+            .field("name", &self.name)
+            .field("kind", &self.kind)
+            .field("len", &self.len())
+            .field("nulls", &self.nulls)
+            .field("codes", &self.image.codes().len())
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Numbers of a piece that one core looks at.
+const PIECE_NUMBERS: usize = 1 << 16;
+
+/// Whether offsets ascend, on all cores.
+fn ascend(offsets: &[u64]) -> bool {
+    let pieces = (0..offsets.len()).into_par_iter().step_by(PIECE_NUMBERS);
+    // One more of each, so that pieces are compared with one another.
+    pieces.into_par_iter().all(|from| offsets[from..offsets.len().min(from + PIECE_NUMBERS + 1)].is_sorted())
+}
+
+/// The first null that has codes.
+fn null_with_codes(validity: &[u64], offsets: &[u64]) -> Option<usize> {
+    let in_word = |(word, valid): (usize, &u64)| {
+        let rows = 64.min(offsets.len() - 1 - 64 * word);
+        let rows = 64 * word..64 * word + rows;
+        (*valid != u64::MAX)
+            .then(|| {
+                rows.into_iter().find(|row| valid >> (row % 64) & 1 == 0 && offsets[*row] < offsets[*row + 1])
+            })
+            .flatten()
+    };
+    validity.par_iter().with_min_len(1024).enumerate().find_map_first(in_word)
+}
+
+/// What is wrong with splits of so many codes, if anything is.
+fn splits_fault(splits: &[Split], codes: usize) -> Option<&'static str> {
+    let most = ((SPLIT_CODES + 1) * MAX_SYMBOL_BYTES) as u64;
+    let (Some(first), Some(last)) = (splits.first(), splits.last()) else { return Some("it has no splits") };
+    if splits.len() != codes.div_ceil(SPLIT_CODES) + 1 {
+        return Some("it has not a split for each 2048 codes");
+    }
+    if first.0 != 0 || last.behind_escape() {
+        return Some("its splits begin or end behind an escape");
+    }
+    let is_far =
+        |pair: &[Split]| pair[1].offset().checked_sub(pair[0].offset()).is_none_or(|bytes| bytes > most);
+    splits.windows(2).any(is_far).then_some("its splits do not ascend, or go too far")
+}
+
+impl Parts {
+    /// The column, if these parts agree.
+    fn assemble(self) -> Result<StringColumn, ColumnError> {
+        let Self { name, kind, table, image, offsets, splits, validity } = self;
+        let codes = image.codes().len();
+        let damaged = |what: String| ColumnError::Damaged { name: name.clone(), what };
+        if offsets.first() != Some(&0) || offsets.last() != Some(&(codes as u64)) {
+            return Err(damaged("its offsets do not begin with 0, or do not end with the codes".into()));
+        }
+        if !ascend(&offsets) {
+            let row = offsets.windows(2).position(|pair| pair[0] > pair[1]).unwrap_or(0);
+            return Err(damaged(format!("string {row} ends before it begins")));
+        }
+        if let Some(what) = splits_fault(&splits, codes) {
+            return Err(damaged(what.into()));
+        }
+        let rows = offsets.len() - 1;
+        let mut nulls = 0;
+        if let Some(words) = &validity {
+            if words.len() != rows.div_ceil(64) {
+                return Err(damaged("it has not a bit of validity for each string".into()));
+            }
+            let ones: u64 = words.iter().map(|word| u64::from(word.count_ones())).sum();
+            let last = words.last().copied().unwrap_or(0);
+            if !rows.is_multiple_of(64) && last >> (rows % 64) != 0 {
+                return Err(damaged("bits of validity are set behind the last string".into()));
+            }
+            nulls = rows as u64 - ones;
+            if let Some(row) = null_with_codes(words, &offsets) {
+                return Err(damaged(format!("string {row} is null, and has codes")));
+            }
+        }
+        let begins = (0..codes.div_ceil(SPLIT_CODES)).into_par_iter().map(|split| split * SPLIT_CODES);
+        let first_strings =
+            begins.map(|begin| offsets.partition_point(|offset| *offset < begin as u64) as u64).collect();
+        let validity = validity.filter(|_| nulls > 0);
+        let decoder = Decoder::new(&table);
+        Ok(StringColumn {
+            name,
+            kind,
+            table,
+            decoder,
+            image,
+            offsets,
+            splits,
+            first_strings,
+            validity,
+            nulls,
+        })
+    }
+}
+
+impl StringColumn {
+    /// The file that it was opened from, or what else it is called in errors.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its strings are.
+    #[must_use]
+    pub fn kind(&self) -> StringKind {
+        self.kind
+    }
+
+    /// How many strings there are, with nulls.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.offsets.len() as u64 - 1
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many of them are null.
+    #[must_use]
+    pub fn nulls(&self) -> u64 {
+        self.nulls
+    }
+
+    /// How many bytes all strings have together, decoded.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.splits.last().map_or(0, |split| split.offset())
+    }
+
+    /// The table that all strings share.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Bit *i* of word *w*: whether string 64 *w* + *i* is not null. Nothing, if none is. Bits behind the last are 0.
+    #[must_use]
+    pub fn validity(&self) -> Option<&[u64]> {
+        self.validity.as_deref()
+    }
+
+    /// Whether a string is null. One that there is not, is not.
+    #[must_use]
+    pub fn is_null(&self, row: u64) -> bool {
+        row < self.len() && !is_valid(self.validity(), row as usize)
+    }
+
+    /// What a device decodes ([`DeviceCodes`](crate::device::DeviceCodes)) or asks ([`FsstMatchStage`](crate::device::FsstMatchStage)): nulls are empty strings there.
+    #[must_use]
+    pub fn codes(&self) -> Codes<'_> {
+        Codes {
+            table: &self.table,
+            codes: self.image.codes(),
+            splits: &self.splits,
+            first_strings: &self.first_strings,
+            offsets: &self.offsets,
+            len: self.bytes(),
+        }
+    }
+
+    /// Which strings match a pattern, asked of their codes on all cores. A null matches nothing.
+    ///
+    /// # Errors
+    /// [`Error::Column`] if the codes of a string are none, as far as they were looked at ([`ColumnError::Codes`]).
+    pub fn matches(&self, pattern: &Pattern) -> Result<RowSet, Error> {
+        let matcher = Matcher::new(pattern, &self.table);
+        match matcher.matches(self.image.codes(), &self.offsets) {
+            Ok(words) => Ok(self.without_nulls(words)),
+            Err(MatchError::Codes { string, fault }) => Err(self.codes_fault(string, fault).into()),
+            Err(MatchError::Memory { bytes, .. }) => {
+                Err(ColumnError::Memory { name: self.name.clone(), bytes }.into())
+            }
+            Err(fault @ MatchError::Offsets(_)) => Err(self.damaged(fault.to_string()).into()),
+        }
+    }
+
+    /// The rows of an answer that was given without regard to nulls, as a device does, a bit each: without nulls.
+    ///
+    /// # Panics
+    /// If there is no memory for a bit each.
+    #[must_use]
+    pub fn without_nulls(&self, mut words: Vec<u64>) -> RowSet {
+        if let Some(validity) = &self.validity {
+            words.iter_mut().zip(validity).for_each(|(word, valid)| *word &= valid);
+        }
+        RowSet::from_words(words, self.len())
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> ColumnError {
+        ColumnError::Damaged { name: self.name.clone(), what: what.into() }
+    }
+
+    fn codes_fault(&self, row: usize, fault: CodeFault) -> ColumnError {
+        ColumnError::Codes { name: self.name.clone(), row: row as u64, fault }
+    }
+
+    /// The place of a string among the codes.
+    fn place(&self, row: u64) -> Result<Range<usize>, Error> {
+        if row >= self.len() {
+            return Err(Error::Usage(format!("{}: string {row} of {}", self.name, self.len())));
+        }
+        Ok(self.offsets[row as usize] as usize..self.offsets[row as usize + 1] as usize)
+    }
+}

@@ -1,0 +1,319 @@
+//! How strings become a column: trained on a sample, compressed on all cores.
+//!
+//! The work is cut by the strings alone, so the column is the same for any number of cores. Some strings are a piece, or a part of a long one: codes of parts, one behind the
+//! other, are codes of the whole.
+//!
+//! ```text
+//! strings   │ a │ b │ c │           d           │ e │ …
+//! pieces    └─ piece 0 ─┘└ 1 ┘└ 2 ┘└ 3 ┘└── 4 ──┘└── 5 …
+//! ```
+//!
+//! Where a piece begins is known in the codes and in the strings. So splits cost little: from the beginning of the string that is at a split it is a few codes to it.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use warpath_shared::fsst::{CodeFault, SPLIT_CODES, Split, Table};
+
+use super::super::{Compressor, Offset, SEGMENT_BYTES, Sample, splits, train};
+use super::{Image, Parts, StringColumn, StringKind, is_valid};
+use warpath_core::error::{ColumnError, Error};
+
+/// Bytes of a piece, about: whole segments, so that a long string is cut where it is cut anyway.
+const PIECE_BYTES: usize = 128 * SEGMENT_BYTES;
+/// Strings of a piece at most: there may be empty ones.
+const PIECE_STRINGS: usize = 1 << 16;
+
+/// Strings, or a part of one, that are compressed at a time.
+struct Piece {
+    strings: Range<usize>,
+    /// The part of the values that it is.
+    values: Range<usize>,
+    /// Whether it is a part of a string, and which is only ended by another piece.
+    part: bool,
+}
+
+/// What has become of one.
+struct Done {
+    codes: Vec<u8>,
+    /// Where each string that ends in it ends in these.
+    ends: Vec<u64>,
+}
+
+/// Cuts strings into pieces.
+fn pieces(offsets: &[impl Offset]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let count = offsets.len().saturating_sub(1);
+    let mut first = 0;
+    while first < count {
+        let (begin, next) = (offsets[first].place(), offsets[first + 1].place());
+        if next - begin > PIECE_BYTES {
+            let strings = first..first + 1;
+            for from in (begin..next).step_by(PIECE_BYTES) {
+                let values = from..next.min(from + PIECE_BYTES);
+                pieces.push(Piece { strings: strings.clone(), part: values.end < next, values });
+            }
+            first += 1;
+            continue;
+        }
+        let most = &offsets[first + 1..=count.min(first + PIECE_STRINGS)];
+        let strings = most.partition_point(|end| end.place() - begin <= PIECE_BYTES);
+        let end = first + strings;
+        pieces.push(Piece { strings: first..end, values: begin..offsets[end].place(), part: false });
+        first = end;
+    }
+    pieces
+}
+
+impl Piece {
+    fn compress(&self, compressor: &Compressor, values: &[u8], offsets: &[impl Offset]) -> Done {
+        let (mut codes, mut ends) = (Vec::new(), Vec::new());
+        let len = offsets[self.strings.end].place() - offsets[self.strings.start].place();
+        if len > PIECE_BYTES {
+            compressor.compress(&values[self.values.clone()], &mut codes);
+            if !self.part {
+                ends.push(codes.len() as u64);
+            }
+        } else {
+            let offsets = &offsets[self.strings.start..=self.strings.end];
+            compressor.compress_strings(values, offsets, &mut codes, &mut ends);
+        }
+        Done { codes, ends }
+    }
+}
+
+/// The splits in a piece, whose codes begin at `at` among all, and whose strings at `offset`.
+fn splits_in(
+    table: &Table,
+    done: &Done,
+    at: usize,
+    offset: u64,
+    lens: impl Fn(usize) -> u64,
+) -> Result<Vec<Split>, CodeFault> {
+    let mut found = Vec::new();
+    let first = at.next_multiple_of(SPLIT_CODES) - at;
+    // A step, by its place in these codes and by what it writes; and the string that is ended next.
+    let (mut step, mut to, mut string) = (0, offset, 0);
+    for split in (first..done.codes.len()).step_by(SPLIT_CODES) {
+        // The last string that begins at the split or before.
+        while let Some(end) = done.ends.get(string).filter(|end| **end <= split as u64) {
+            string += 1;
+            (step, to) = (*end as usize, offset + lens(string));
+        }
+        let mut before = 0;
+        while step < split {
+            let (_, len, taken) = table.step(&done.codes, step)?;
+            before = u64::from(len);
+            (step, to) = (step + taken, to + before);
+        }
+        found.push(Split::new(to, step > split));
+        debug_assert!(step == split || before == 1, "behind an escape is a byte");
+    }
+    Ok(found)
+}
+
+/// Values without what nulls have, which may be anything, and the offsets of that.
+fn without_nulls(values: &[u8], offsets: &[impl Offset], validity: &[u64]) -> (Vec<u8>, Vec<u64>) {
+    let (mut kept, mut ends) = (Vec::new(), vec![0]);
+    for (row, pair) in offsets.windows(2).enumerate() {
+        if is_valid(Some(validity), row) {
+            kept.extend_from_slice(&values[pair[0].place()..pair[1].place()]);
+        }
+        ends.push(kept.len() as u64);
+    }
+    (kept, ends)
+}
+
+/// Validity as a column has it: as many words as there are, with nothing behind the last string.
+fn trimmed(validity: &[u64], rows: usize) -> Result<Vec<u64>, Error> {
+    let Some(words) = validity.get(..rows.div_ceil(64)) else {
+        let said = format!("{} words of validity are too few for {rows} strings", validity.len());
+        return Err(Error::Usage(said));
+    };
+    let mut words = words.to_vec();
+    if let Some(last) = words.last_mut() {
+        *last &= u64::MAX >> ((64 - rows % 64) % 64);
+    }
+    Ok(words)
+}
+
+/// Whether strings of text are: each is UTF-8 on its own, if all together are and each begins where a character does.
+pub(super) fn not_utf8(values: &[u8], offsets: &[impl Offset]) -> Option<usize> {
+    let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return None };
+    let is_continued = |offset: usize| values.get(offset).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let all = simdutf8::basic::from_utf8(&values[first.place()..last.place()]).is_ok();
+    if all
+        && !offsets
+            .par_iter()
+            .with_min_len(1 << 14)
+            .any(|offset| offset.place() < last.place() && is_continued(offset.place()))
+    {
+        return None;
+    }
+    offsets
+        .windows(2)
+        .position(|pair| std::str::from_utf8(&values[pair[0].place()..pair[1].place()]).is_err())
+}
+
+/// What a column is called that is of no file.
+const NAME: &str = "<strings>";
+
+impl StringColumn {
+    /// Compresses strings, with a table that is trained on a sample of them. String *i* is what is in `values` from offset *i* to offset *i* + 1, as Arrow has it; no offsets at
+    /// all are no strings. Bit *i* of word *w* of `validity` says that string 64 *w* + *i* is not null; what `values` has for a null is not looked at. Without `validity`
+    /// nothing is null. All cores work on it; the column is the same for any number of them.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for offsets that go back or beyond `values`, and for too few words of validity. [`ColumnError::NotUtf8`] if the strings are to be text, and are not.
+    pub fn compress(
+        kind: StringKind,
+        values: &[u8],
+        offsets: &[impl Offset],
+        validity: Option<&[u64]>,
+    ) -> Result<Self, Error> {
+        compress(kind, None, values, offsets, validity)
+    }
+
+    /// The same with a table that is there already.
+    ///
+    /// # Errors
+    /// As for [`Self::compress`].
+    pub fn compress_with(
+        kind: StringKind,
+        table: &Table,
+        values: &[u8],
+        offsets: &[impl Offset],
+        validity: Option<&[u64]>,
+    ) -> Result<Self, Error> {
+        compress(kind, Some(table), values, offsets, validity)
+    }
+
+    /// Takes codes that somebody else has made, of strings that begin at these offsets; the last offset is the number of codes. Splits are made of them, one core.
+    ///
+    /// # Errors
+    /// [`Error::Column`] if these are no strings of the table, or a null has codes. Whether they are text is not looked at: [`Self::check`] does so.
+    pub fn from_codes(
+        kind: StringKind,
+        table: &Table,
+        codes: Vec<u8>,
+        offsets: Vec<u64>,
+        validity: Option<Vec<u64>>,
+    ) -> Result<Self, Error> {
+        let found = splits(table, &codes);
+        let (mut fault, mut known) = (None, Vec::new());
+        match found {
+            Ok((splits, len)) => {
+                known = splits;
+                known.push(Split::new(len, false));
+            }
+            Err(found) => fault = Some(found),
+        }
+        if let Some(CodeFault::Escape(at) | CodeFault::Unknown(at)) = fault {
+            // The string that it is in, if offsets are good.
+            let row = offsets.partition_point(|offset| *offset <= at as u64).saturating_sub(1);
+            let at = at.saturating_sub(offsets.get(row).map_or(0, |offset| *offset as usize));
+            let fault = if matches!(fault, Some(CodeFault::Escape(_))) {
+                CodeFault::Escape(at)
+            } else {
+                CodeFault::Unknown(at)
+            };
+            return Err(ColumnError::Codes { name: NAME.into(), row: row as u64, fault }.into());
+        }
+        let len = codes.len();
+        let image = Image::Owned(codes, 0..len);
+        let parts = Parts { name: NAME.into(), kind, table: *table, image, offsets, splits: known, validity };
+        let column = parts.assemble()?;
+        match column.escape_at_end() {
+            Some((row, at)) => Err(column.codes_fault(row, CodeFault::Escape(at)).into()),
+            None => Ok(column),
+        }
+    }
+
+    /// The first string whose last code is an escape, and where that is.
+    fn escape_at_end(&self) -> Option<(usize, usize)> {
+        let codes = self.image.codes();
+        let rows = self.offsets.par_windows(2).with_min_len(1 << 14).enumerate();
+        rows.find_map_first(|(row, pair)| {
+            let codes = &codes[pair[0] as usize..pair[1] as usize];
+            let run = codes.iter().rev().take_while(|code| **code == u8::MAX).count();
+            (run % 2 == 1).then(|| (row, codes.len() - 1))
+        })
+    }
+}
+
+fn compress(
+    kind: StringKind,
+    table: Option<&Table>,
+    values: &[u8],
+    offsets: &[impl Offset],
+    validity: Option<&[u64]>,
+) -> Result<StringColumn, Error> {
+    let rows = offsets.len().saturating_sub(1);
+    let wrong = offsets.windows(2).position(|pair| pair[0].place() > pair[1].place());
+    if let Some(row) = wrong.or(offsets.last().is_some_and(|end| end.place() > values.len()).then_some(rows))
+    {
+        let what = if wrong.is_some() { "before it begins" } else { "behind the values" };
+        return Err(Error::Usage(format!("offset {row} of strings: a string ends {what}")));
+    }
+    let validity = validity.map(|words| trimmed(words, rows)).transpose()?;
+    let is_null_with_bytes = |words: &[u64]| {
+        let has_bytes = |row: &usize| offsets[*row].place() < offsets[*row + 1].place();
+        (0..rows).any(|row| !is_valid(Some(words), row) && has_bytes(&row))
+    };
+    match validity.as_deref().filter(|words| is_null_with_bytes(words)) {
+        Some(words) => {
+            let (values, offsets) = without_nulls(values, offsets, words);
+            make(kind, table, &values, &offsets, validity)
+        }
+        None => make(kind, table, values, offsets, validity),
+    }
+}
+
+/// Compresses strings whose offsets are good, and of which nulls are empty.
+fn make(
+    kind: StringKind,
+    table: Option<&Table>,
+    values: &[u8],
+    offsets: &[impl Offset],
+    validity: Option<Vec<u64>>,
+) -> Result<StringColumn, Error> {
+    if kind == StringKind::Utf8
+        && let Some(row) = not_utf8(values, offsets)
+    {
+        return Err(ColumnError::NotUtf8 { name: NAME.into(), row: row as u64 }.into());
+    }
+    let table = table.copied().unwrap_or_else(|| train(&Sample::of_strings(values, offsets)));
+    let compressor = Compressor::new(&table);
+    let pieces = pieces(offsets);
+    let all: Vec<Done> =
+        pieces.par_iter().map(|piece| piece.compress(&compressor, values, offsets)).collect();
+
+    let len: usize = all.iter().map(|done| done.codes.len()).sum();
+    let (mut codes, mut ends) = (vec![0; len], vec![0; offsets.len().max(1)]);
+    let (mut codes_left, mut ends_left) = (&mut codes[..], &mut ends[1..]);
+    let (mut work, mut at) = (Vec::with_capacity(all.len()), 0);
+    for (piece, done) in pieces.iter().zip(&all) {
+        let (to, ends_to);
+        (to, codes_left) = codes_left.split_at_mut(done.codes.len());
+        (ends_to, ends_left) = ends_left.split_at_mut(done.ends.len());
+        work.push((piece, done, to, ends_to, at));
+        at += done.codes.len();
+    }
+    let first = offsets.first().map_or(0, |offset| offset.place());
+    let found = work.into_par_iter().map(|(piece, done, to, ends_to, at)| {
+        to.copy_from_slice(&done.codes);
+        ends_to.iter_mut().zip(&done.ends).for_each(|(to, end)| *to = at as u64 + end);
+        let lens = |string: usize| {
+            (offsets[piece.strings.start + string].place() - offsets[piece.strings.start].place()) as u64
+        };
+        splits_in(&table, done, at, (piece.values.start - first) as u64, lens)
+    });
+    let found: Vec<Vec<Split>> = found
+        .collect::<Result<_, _>>()
+        .map_err(|fault| Error::Internal(format!("strings were compressed to what is none: {fault}")))?;
+    let mut splits = found.concat();
+    let bytes = offsets.last().map_or(0, |end| end.place() - first);
+    splits.push(Split::new(bytes as u64, false));
+    let image = Image::Owned(codes, 0..len);
+    Ok(Parts { name: NAME.into(), kind, table, image, offsets: ends, splits, validity }.assemble()?)
+}

@@ -1,0 +1,374 @@
+//! How strings come back: all of them by splits, some of them, one, or a part of one.
+//!
+//! A piece of the codes is decoded as one string, whichever strings are in it, since that is fast. Where each of them begins in the output is
+//! measured beside it, and that none ends in the middle of a step; and that splits are where they are said to be. So nothing that is wrong with codes goes
+//! unnoticed when all are decoded. What it is, is then found out by the rule, string by string.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use warpath_shared::fsst::{ESCAPE, MAX_SYMBOL_BYTES, SPLIT_CODES, Split, Table};
+
+use super::super::decompress::has_escape;
+use super::build::not_utf8;
+use super::{StringColumn, StringKind, Strings, is_valid};
+use warpath_core::rows::RowSet;
+use warpath_core::error::{ColumnError, Error};
+
+/// Splits of a piece: what is decoded, and its codes, stay in a second-level cache.
+const PIECE_SPLITS: usize = 32;
+/// Words of rows that a core looks through at a time.
+const PIECE_WORDS: usize = 64;
+/// A string of more codes is measured before there is room for it: there might be need of an eighth.
+const LONG_CODES: usize = 1 << 14;
+
+/// How many bytes codes stand for, by themselves and, behind them, behind an escape.
+struct Lens([u64; 512]);
+
+/// The length of a code that stands for nothing: more than any codes have together.
+const UNKNOWN: u64 = 1 << 56;
+
+impl Lens {
+    fn new(table: &Table) -> Self {
+        let mut lens = [1; 512];
+        for (to, len) in lens.iter_mut().zip(table.lens()) {
+            *to = if *len == 0 { UNKNOWN } else { u64::from(*len) };
+        }
+        lens[usize::from(ESCAPE)] = 0;
+        Self(lens)
+    }
+
+    #[inline(always)]
+    fn of(&self, codes: &[u8], pending: &mut bool) -> u64 {
+        codes.iter().fold(0, |sum: u64, code| {
+            let len = self.0[usize::from(*code) | usize::from(*pending) << 8];
+            *pending = !*pending && *code == ESCAPE;
+            sum.saturating_add(len)
+        })
+    }
+
+    /// How many bytes codes stand for: [`UNKNOWN`] or more if one stands for nothing. `pending` says of the code before the first, and then of the last, that it is an escape.
+    #[inline(always)]
+    fn sum(&self, codes: &[u8], pending: &mut bool) -> u64 {
+        let (words, rest) = codes.as_chunks::<8>();
+        let mut sum = 0_u64;
+        for word in words {
+            let len = if *pending || has_escape(u64::from_le_bytes(*word)) {
+                self.of(word, pending)
+            } else {
+                word.iter().map(|code| self.0[usize::from(*code)]).sum()
+            };
+            sum = sum.saturating_add(len);
+        }
+        sum.saturating_add(self.of(rest, pending))
+    }
+}
+
+/// Codes between two splits, and where what they stand for goes.
+struct Piece<'a> {
+    splits: Range<usize>,
+    /// Of the strings that begin in it.
+    offsets: &'a [u64],
+    values: &'a mut [u8],
+    to: &'a mut [u64],
+}
+
+/// Strings of a piece, and where each ends in them.
+type Decoded = Result<(Vec<u8>, Vec<u64>), Error>;
+
+/// Zeros, if there is memory for them.
+fn zeroed<T: Copy>(name: &str, zero: T, len: u64) -> Result<Vec<T>, ColumnError> {
+    let none =
+        || ColumnError::Memory { name: name.to_owned(), bytes: len.saturating_mul(size_of::<T>() as u64) };
+    let len = usize::try_from(len).map_err(|_| none())?;
+    // Asked for first, as what makes zeros without writing them ends the process where there is no memory.
+    Vec::<T>::new().try_reserve_exact(len).map_err(|_| none())?;
+    Ok(vec![zero; len])
+}
+
+impl StringColumn {
+    /// Where the first step of a split begins: in the codes, and in the output.
+    fn split(&self, split: usize) -> (usize, u64) {
+        let codes = self.image.codes().len();
+        let at = (split * SPLIT_CODES).min(codes) + usize::from(self.splits[split].behind_escape());
+        (at.min(codes), self.splits[split].offset())
+    }
+
+    /// Decodes all strings, on all cores.
+    ///
+    /// # Errors
+    /// [`Error::Column`]: [`ColumnError::Codes`] or [`ColumnError::Length`] of the first string that has a fault; [`ColumnError::Memory`].
+    pub fn decode(&self) -> Result<Strings, Error> {
+        let mut values = zeroed(&self.name, 0_u8, self.bytes())?;
+        let mut offsets = zeroed(&self.name, 0_u64, self.offsets.len() as u64)?;
+        let tiles = self.splits.len() - 1;
+        let (mut values_left, mut to_left) = (&mut values[..], &mut offsets[..]);
+        let mut offsets_left = &self.offsets[..];
+        let mut pieces = Vec::with_capacity(tiles.div_ceil(PIECE_SPLITS));
+        for from in (0..tiles).step_by(PIECE_SPLITS) {
+            let splits = from..tiles.min(from + PIECE_SPLITS);
+            let bytes = self.splits[splits.end].offset() - self.splits[from].offset();
+            let end = (splits.end * SPLIT_CODES).min(self.image.codes().len()) as u64;
+            let count = offsets_left.partition_point(|offset| *offset < end);
+            let (values, to, offsets);
+            (values, values_left) = values_left.split_at_mut(bytes as usize);
+            (to, to_left) = to_left.split_at_mut(count);
+            (offsets, offsets_left) = offsets_left.split_at(count);
+            pieces.push(Piece { splits, offsets, values, to });
+        }
+        // Those behind the last code: empty strings, and the end.
+        to_left.fill(self.bytes());
+        let lens = Lens::new(&self.table);
+        if !pieces.into_par_iter().all(|piece| self.decode_piece(&lens, piece)) {
+            return Err(self.first_fault().into());
+        }
+        Ok(Strings { values, offsets, validity: self.validity.clone() })
+    }
+
+    /// Decodes a piece. Says whether all is as it should be.
+    fn decode_piece(&self, lens: &Lens, piece: Piece<'_>) -> bool {
+        let codes = self.image.codes();
+        let Piece { splits, offsets, values, to } = piece;
+        let (begin, first) = self.split(splits.start);
+        let (mut at, mut offset) = (begin, first);
+        let mut next = offsets.iter().zip(to).peekable();
+        for split in splits {
+            // The codes of the split, up to the next one, or up to the end.
+            let end = ((split + 1) * SPLIT_CODES).min(codes.len());
+            while let Some((string, to)) = next.next_if(|(string, _)| **string < end as u64) {
+                let string = *string as usize;
+                let Some(before) = codes.get(at..string) else { return false };
+                let mut pending = false;
+                offset = offset.saturating_add(lens.sum(before, &mut pending));
+                if pending {
+                    return false;
+                }
+                (*to, at) = (offset, string);
+            }
+            let mut pending = false;
+            let Some(rest) = codes.get(at..end) else { return false };
+            offset = offset.saturating_add(lens.sum(rest, &mut pending));
+            at = end;
+            if pending && at < codes.len() {
+                (at, offset, pending) = (at + 1, offset.saturating_add(1), false);
+            }
+            if pending || self.split(split + 1) != (at, offset) {
+                return false;
+            }
+        }
+        self.decoder.decode(&codes[begin..at], values) == Ok((offset - first) as usize)
+    }
+
+    /// The first fault there is, by the rule.
+    #[cold]
+    fn first_fault(&self) -> ColumnError {
+        let codes = self.image.codes();
+        let mut offset = 0;
+        for (row, pair) in self.offsets.windows(2).enumerate() {
+            let here = &codes[pair[0] as usize..pair[1] as usize];
+            let mut at = 0;
+            while at < here.len() {
+                let (len, taken) = match self.table.step(here, at) {
+                    Ok((_, len, taken)) => (u64::from(len), taken),
+                    Err(fault) => return self.codes_fault(row, fault),
+                };
+                for code in 0..taken {
+                    let place = pair[0] as usize + at + code;
+                    let found = Split::new(offset + if code == 0 { 0 } else { len }, code > 0);
+                    let said = self.splits[place / SPLIT_CODES];
+                    if place.is_multiple_of(SPLIT_CODES) && said != found {
+                        return self.length_fault(row, found, said);
+                    }
+                }
+                (at, offset) = (at + taken, offset + len);
+            }
+        }
+        let (found, said) = (Split::new(offset, false), Split::new(self.bytes(), false));
+        self.length_fault(self.offsets.len().saturating_sub(2), found, said)
+    }
+
+    fn length_fault(&self, row: usize, found: Split, said: Split) -> ColumnError {
+        if found.offset() == said.offset() {
+            return self.damaged(format!(
+                "a split in string {row} says that an escape is before it, or that none is"
+            ));
+        }
+        let (found, said) = (found.offset(), said.offset());
+        ColumnError::Length { name: self.name.clone(), row: row as u64, found, said }
+    }
+
+    /// Looks at all there is: that all codes stand for something, and for as many bytes as splits say, that no string ends with an escape, and, if they are to be
+    /// text, that each is UTF-8. Needs memory for all strings, and for their offsets.
+    ///
+    /// # Errors
+    /// As for [`Self::decode`], and [`ColumnError::NotUtf8`].
+    pub fn check(&self) -> Result<(), Error> {
+        let Strings { values, offsets, .. } = self.decode()?;
+        if self.kind == StringKind::Utf8 { Ok(self.check_utf8(&values, &offsets)?) } else { Ok(()) }
+    }
+
+    pub(super) fn check_utf8(&self, values: &[u8], offsets: &[u64]) -> Result<(), ColumnError> {
+        match not_utf8(values, offsets) {
+            None => Ok(()),
+            Some(row) => Err(ColumnError::NotUtf8 { name: self.name.clone(), row: row as u64 }),
+        }
+    }
+
+    /// A string; `None` for a null.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no such string. [`Error::Column`] if its codes are none, or there is no memory for it.
+    pub fn get(&self, row: u64) -> Result<Option<Vec<u8>>, Error> {
+        let mut string = Vec::new();
+        Ok(self.get_into(row, &mut string)?.then_some(string))
+    }
+
+    /// Appends a string to others. Says whether it is one, and not null.
+    ///
+    /// # Errors
+    /// As for [`Self::get`]. Nothing is appended then.
+    pub fn get_into(&self, row: u64, to: &mut Vec<u8>) -> Result<bool, Error> {
+        let place = self.place(row)?;
+        let codes = &self.image.codes()[place];
+        let most = if codes.len() < LONG_CODES {
+            (codes.len() * MAX_SYMBOL_BYTES) as u64
+        } else {
+            self.table.decoded_len(codes).map_err(|fault| self.codes_fault(row as usize, fault))?
+        };
+        let begin = to.len();
+        let none = || ColumnError::Memory { name: self.name.clone(), bytes: most };
+        to.try_reserve(usize::try_from(most).map_err(|_| none())?).map_err(|_| none())?;
+        to.resize(begin + most as usize, 0);
+        let decoded = self.decoder.decode(codes, &mut to[begin..]);
+        to.truncate(begin + decoded.unwrap_or(0));
+        decoded.map_err(|fault| self.codes_fault(row as usize, fault))?;
+        Ok(!self.is_null(row))
+    }
+
+    /// How many bytes all strings have that begin before a code at which a step begins.
+    fn bytes_before(&self, place: usize) -> Result<u64, ColumnError> {
+        let codes = self.image.codes();
+        if place == codes.len() {
+            return Ok(self.bytes());
+        }
+        let (at, offset) = self.split(place / SPLIT_CODES);
+        let mut pending = false;
+        let len = codes.get(at..place).map_or(UNKNOWN, |codes| {
+            codes.iter().fold(0_u64, |sum, code| {
+                let len = match (pending, *code) {
+                    (true, _) => 1,
+                    (false, ESCAPE) => 0,
+                    (false, code) => match self.table.lens()[usize::from(code)] {
+                        0 => UNKNOWN,
+                        len => u64::from(len),
+                    },
+                };
+                pending = !pending && *code == ESCAPE;
+                sum.saturating_add(len)
+            })
+        });
+        if pending || len >= UNKNOWN { Err(self.first_fault()) } else { Ok(offset + len) }
+    }
+
+    /// How many bytes a string has, by splits: a few thousand codes are looked at, however long it is. A null has none.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no such string. [`Error::Column`] if codes or splits that were looked at are not as they should be.
+    pub fn string_len(&self, row: u64) -> Result<u64, Error> {
+        let place = self.place(row)?;
+        let (begin, end) = (self.bytes_before(place.start)?, self.bytes_before(place.end)?);
+        Ok(end.checked_sub(begin).ok_or_else(|| self.first_fault())?)
+    }
+
+    /// Some bytes of a string, by splits: of a string of gigabytes little more is decoded than is asked for. `None` for a null.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no such string, or no such bytes of it. [`Error::Column`] if codes or splits that were looked at are not as they should be, or there is no memory
+    /// for so many bytes.
+    pub fn get_range(&self, row: u64, bytes: Range<u64>) -> Result<Option<Vec<u8>>, Error> {
+        let place = self.place(row)?;
+        let (begin, end) = (self.bytes_before(place.start)?, self.bytes_before(place.end)?);
+        let len = end.checked_sub(begin).ok_or_else(|| self.first_fault())?;
+        if bytes.start > bytes.end || bytes.end > len {
+            let Range { start, end } = bytes;
+            return Err(Error::Usage(format!(
+                "{}: bytes {start} to {end} of string {row}, which has {len}",
+                self.name
+            )));
+        }
+        if self.is_null(row) {
+            return Ok(None);
+        }
+        let wanted = begin + bytes.start..begin + bytes.end;
+        let mut found = Vec::new();
+        let none = || ColumnError::Memory { name: self.name.clone(), bytes: wanted.end - wanted.start };
+        let count = usize::try_from(wanted.end - wanted.start).map_err(|_| none())?;
+        found.try_reserve_exact(count).map_err(|_| none())?;
+        // The last split in the string, behind its first code, that is not behind what is wanted.
+        let first = place.start / SPLIT_CODES + 1;
+        let in_string = &self.splits[first..place.end.div_ceil(SPLIT_CODES).max(first)];
+        let skip = in_string.partition_point(|split| split.offset() <= wanted.start);
+        let mut split = first + skip;
+        let (mut at, mut offset) = if skip == 0 { (place.start, begin) } else { self.split(split - 1) };
+        let mut room = vec![0; (SPLIT_CODES + 1) * MAX_SYMBOL_BYTES];
+        while found.len() < count && at < place.end {
+            let (next, said) =
+                if split * SPLIT_CODES < place.end { self.split(split) } else { (place.end, end) };
+            let decoded = self.image.codes().get(at..next).map(|codes| self.decoder.decode(codes, &mut room));
+            let Some(Ok(len)) = decoded.filter(|len| *len == Ok(said.wrapping_sub(offset) as usize)) else {
+                return Err(self.first_fault().into());
+            };
+            let from = wanted.start.saturating_sub(offset).min(len as u64) as usize;
+            found.extend_from_slice(&room[from..len.min((wanted.end - offset) as usize)]);
+            (at, offset, split) = (next, said, split + 1);
+        }
+        if found.len() < count { Err(self.first_fault().into()) } else { Ok(Some(found)) }
+    }
+
+    /// Decodes the strings of some rows, in order, on all cores; of nulls among them there are nulls.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the rows are not those of as many as there are strings. [`Error::Column`] for the first of these strings whose codes are none; if there is no memory.
+    pub fn decode_rows(&self, rows: &RowSet) -> Result<Strings, Error> {
+        if rows.rows() != self.len() {
+            let said = format!("{}: rows of {} of {} strings", self.name, rows.rows(), self.len());
+            return Err(Error::Usage(said));
+        }
+        let pieces = rows.words().par_chunks(PIECE_WORDS).enumerate().map(|(piece, words)| {
+            let (mut values, mut ends) = (Vec::new(), Vec::new());
+            for (at, word) in words.iter().enumerate() {
+                let first = 64 * (PIECE_WORDS * piece + at) as u64;
+                let mut left = *word;
+                while left != 0 {
+                    self.get_into(first + u64::from(left.trailing_zeros()), &mut values)?;
+                    ends.push(values.len() as u64);
+                    left &= left - 1;
+                }
+            }
+            Ok((values, ends))
+        });
+        let pieces: Vec<Decoded> = pieces.collect();
+        let pieces = pieces.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let bytes: usize = pieces.iter().map(|(values, _)| values.len()).sum();
+        let none = || ColumnError::Memory { name: self.name.clone(), bytes: bytes as u64 };
+        let mut values = Vec::new();
+        values.try_reserve_exact(bytes).map_err(|_| none())?;
+        let mut offsets = vec![0];
+        for (piece, ends) in &pieces {
+            let begin = values.len() as u64;
+            values.extend_from_slice(piece);
+            offsets.extend(ends.iter().map(|end| begin + end));
+        }
+        let validity = self.validity.as_deref().map(|validity| {
+            let mut words = vec![0; (offsets.len() - 1).div_ceil(64)];
+            for (at, row) in rows.ones().enumerate() {
+                words[at / 64] |= u64::from(is_valid(Some(validity), row as usize)) << (at % 64);
+            }
+            words
+        });
+        let has_nulls = |words: &Vec<u64>| {
+            words.iter().map(|word| word.count_ones() as usize).sum::<usize>() < offsets.len() - 1
+        };
+        Ok(Strings { validity: validity.filter(has_nulls), values, offsets })
+    }
+}

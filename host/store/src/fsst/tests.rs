@@ -1,0 +1,352 @@
+//! Codes against slow ways to make and read them, and against another implementation's.
+
+use super::*;
+use warpath_core::simd::Isa;
+
+/// A sequence of numbers that looks random.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.next() % bound
+    }
+
+    /// A byte of an alphabet: two bytes, four with 0 and 255 among them, letters, or all.
+    fn byte(&mut self, alphabet: usize) -> u8 {
+        match alphabet {
+            0 => b"ab"[self.below(2)],
+            1 => [0, 255, b'a', 1][self.below(4)],
+            2 => b"etaoin shrdlu.:/"[self.below(16)],
+            _ => self.next() as u8,
+        }
+    }
+
+    fn bytes(&mut self, alphabet: usize, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.byte(alphabet)).collect()
+    }
+}
+
+fn table(symbols: &[Vec<u8>]) -> Table {
+    let words: Vec<u64> = symbols.iter().map(|symbol| word_at(symbol, 0)).collect();
+    let lens: Vec<u8> = symbols.iter().map(|symbol| symbol.len() as u8).collect();
+    Table::new(&words, &lens).unwrap()
+}
+
+/// Tables of few and of many symbols, equal ones among them.
+fn tables(numbers: &mut Numbers, alphabet: usize) -> Vec<Table> {
+    let mut symbols = |count: usize, prefix: &[u8]| -> Vec<Vec<u8>> {
+        let one = |_| {
+            let len = 1 + numbers.below(8);
+            let mut symbol = [prefix, &numbers.bytes(alphabet, 8)].concat();
+            symbol.truncate(len);
+            symbol
+        };
+        (0..count).map(one).collect()
+    };
+    let mut all: Vec<Table> = [0, 1, 2, 9, 60, 255].map(|count| table(&symbols(count, b""))).into();
+    // More with the same first bytes than a bucket has place for, of the same third one or not.
+    all.push(table(&symbols(255, b"ab")));
+    all.push(table(&symbols(255, b"\0\0\0")));
+    all.push(table(&symbols(100, b"a")));
+    all
+}
+
+/// The codes of a string, found by trying each symbol.
+fn slowly(table: &Table, mut string: &[u8]) -> Vec<u8> {
+    let mut codes = Vec::new();
+    while let Some(first) = string.first() {
+        let symbol = |code: u8| {
+            let len = usize::from(table.lens()[usize::from(code)]);
+            table.symbols()[usize::from(code)].to_le_bytes()[..len].to_vec()
+        };
+        let fits = |code: &u8| !symbol(*code).is_empty() && string.starts_with(&symbol(*code));
+        let longest = (0..ESCAPE).rev().filter(fits).max_by_key(|code| symbol(*code).len());
+        match longest {
+            Some(code) => {
+                codes.push(code);
+                string = &string[symbol(code).len()..];
+            }
+            None => {
+                codes.extend([ESCAPE, *first]);
+                string = &string[1..];
+            }
+        }
+    }
+    codes
+}
+
+fn decoded(table: &Table, codes: &[u8]) -> Vec<u8> {
+    let mut room = vec![0; 8 * codes.len()];
+    let len = Decoder::new(table).decode(codes, &mut room).unwrap();
+    room.truncate(len);
+    room
+}
+
+/// What another implementation decodes.
+fn decoded_by_other(table: &Table, codes: &[u8]) -> Vec<u8> {
+    let mut symbols = [fsst::Symbol::ZERO; 255];
+    let mut lens = [0; 255];
+    for code in 0..255 {
+        symbols[code] = fsst::Symbol::from_slice(&table.symbols()[code].to_le_bytes());
+        lens[code] = table.lens()[code];
+    }
+    fsst::Decompressor::new(&symbols, &lens).decompress(codes)
+}
+
+/// A table that another implementation has trained.
+fn table_by_other(text: &[u8]) -> Table {
+    let other = fsst::Compressor::train(&vec![text]);
+    let words: Vec<u64> = other.symbol_table().iter().map(|symbol| symbol.to_u64()).collect();
+    Table::new(&words, other.symbol_lengths()).unwrap()
+}
+
+fn check_text(table: &Table, text: &[u8]) {
+    let want: Vec<u8> = text.chunks(SEGMENT_BYTES).flat_map(|segment| slowly(table, segment)).collect();
+    let compressor = Compressor::new(table);
+    for isa in Isa::all() {
+        let mut codes = b"before".to_vec();
+        compressor.compress_with(isa, text, &mut codes);
+        assert!(codes == [b"before", &want[..]].concat(), "{isa:?}, {} bytes", text.len());
+    }
+    let mut codes = Vec::new();
+    compressor.compress_parallel(text, &mut codes);
+    assert!(codes == want);
+    assert!(decoded(table, &want) == text);
+    assert!(decoded_by_other(table, &want) == text);
+    check_splits(table, &want);
+}
+
+fn check_strings(table: &Table, values: &[u8], offsets: &[i32]) {
+    let compressor = Compressor::new(table);
+    let (mut want, mut want_ends) = (b"before".to_vec(), vec![7]);
+    for bounds in offsets.windows(2) {
+        want.extend(slowly(table, &values[bounds[0] as usize..bounds[1] as usize]));
+        want_ends.push(want.len() as u64);
+    }
+    for isa in Isa::all() {
+        let (mut codes, mut ends) = (b"before".to_vec(), vec![7]);
+        compressor.compress_strings_with(isa, values, offsets, &mut codes, &mut ends);
+        assert!(codes == want && ends == want_ends, "{isa:?}, {} strings", offsets.len());
+    }
+}
+
+fn check_splits(table: &Table, codes: &[u8]) {
+    let (mut want, mut at, mut offset) = (Vec::new(), 0, 0);
+    let end = loop {
+        while want.len() * SPLIT_CODES < codes.len().min(at + 1) {
+            want.push(Split::new(offset, at > want.len() * SPLIT_CODES));
+        }
+        if at >= codes.len() {
+            break Ok((want, offset));
+        }
+        match table.step(codes, at) {
+            Ok((_, len, taken)) => (at, offset) = (at + taken, offset + u64::from(len)),
+            Err(fault) => break Err(fault),
+        }
+    };
+    assert_eq!(splits(table, codes), end);
+}
+
+/// Decodes in rooms of all sizes that matter, and compares with the rule.
+fn check_decoding(table: &Table, codes: &[u8]) {
+    for isa in Isa::all() {
+        check_decoding_with(&Decoder::new(table).with(isa), table, codes);
+    }
+}
+
+fn check_decoding_with(decoder: &Decoder, table: &Table, codes: &[u8]) {
+    let whole = table.decode(codes, &mut vec![0; 8 * codes.len()]).unwrap_or(8 * codes.len());
+    let rooms = (0..whole.min(90)).chain(whole.saturating_sub(90)..whole + 90).chain([8 * codes.len() + 200]);
+    for len in rooms {
+        let (mut want, mut got) = (vec![0xaa; len], vec![0xaa; len]);
+        let end = table.decode(codes, &mut want);
+        assert_eq!(decoder.decode(codes, &mut got), end, "room of {len}");
+        if end.is_ok() {
+            assert!(got == want, "room of {len}");
+        } else {
+            // What was decoded before the fault is there.
+            let before = want.iter().rposition(|byte| *byte != 0xaa).map_or(0, |last| last + 1);
+            assert!(got[..before] == want[..before], "room of {len}");
+        }
+    }
+}
+
+#[test]
+fn texts_become_the_codes_of_the_longest_symbols() {
+    let mut numbers = Numbers(1);
+    for alphabet in 0..4 {
+        for table in tables(&mut numbers, alphabet) {
+            for len in [0, 1, 2, 7, 8, 9, 500, SEGMENT_BYTES - 1, SEGMENT_BYTES + 3, 3 * SEGMENT_BYTES] {
+                let text = numbers.bytes(alphabet, len);
+                check_text(&table, &text);
+            }
+        }
+    }
+}
+
+#[test]
+fn long_texts_are_cut_alike_whatever_the_threads() {
+    let mut numbers = Numbers(2);
+    let text = numbers.bytes(2, (2 << 20) + 12_345);
+    let table = train(&Sample::of_text(&text));
+    check_text(&table, &text);
+}
+
+#[test]
+fn strings_are_compressed_each_on_its_own() {
+    let mut numbers = Numbers(3);
+    for alphabet in 0..4 {
+        for table in tables(&mut numbers, alphabet) {
+            for (count, longest) in [(0, 1), (1, 1), (7, 4), (300, 1), (300, 12), (100, 90), (3, 20_000)] {
+                let mut offsets = vec![numbers.below(5) as i32];
+                for _ in 0..count {
+                    offsets.push(offsets[offsets.len() - 1] + numbers.below(longest + 1) as i32);
+                }
+                // There are bytes behind the last string, which could be taken for its own.
+                let values = numbers.bytes(alphabet, offsets[count] as usize + 9);
+                check_strings(&table, &values, &offsets);
+            }
+        }
+    }
+    // Many empty ones, and many in several batches.
+    let table = table(&[b"ab".to_vec(), b"a".to_vec(), b"abc".to_vec()]);
+    check_strings(&table, b"abcab", &[[0; 600_000].as_slice(), &[3; 300_000], &[5; 9]].concat());
+    let values = b"abcabcabab".repeat(60_000);
+    let offsets: Vec<i32> = (0..=values.len() as i32).step_by(5).collect();
+    check_strings(&table, &values, &offsets);
+    let (mut codes, mut ends) = (Vec::new(), Vec::new());
+    Compressor::new(&table).compress_strings(b"", &[] as &[i64], &mut codes, &mut ends);
+    assert!(codes.is_empty() && ends.is_empty());
+}
+
+#[test]
+fn bytes_behind_a_string_are_not_looked_at() {
+    let table =
+        table(&[b"a\0".to_vec(), b"a\0\0".to_vec(), b"ab".to_vec(), b"abc".to_vec(), b"abcdefgh".to_vec()]);
+    for string in [&b"a"[..], b"ab", b"abc", b"abcdefg", b"a\0", b"xa"] {
+        for behind in [&b""[..], b"b", b"bcdefgh", b"\0", b"\0\0\0\0\0\0\0\0\0", b"h"] {
+            let values = [string, behind].concat();
+            check_strings(&table, &values, &[0, string.len() as i32]);
+            check_strings(&table, &values, &[0, string.len() as i32, values.len() as i32]);
+        }
+    }
+}
+
+#[test]
+#[should_panic = "offsets ascend"]
+fn offsets_that_fall_are_refused() {
+    let table = table(&[]);
+    Compressor::new(&table).compress_strings(b"abcdef", &[0_u64, 4, 2, 6], &mut Vec::new(), &mut Vec::new());
+}
+
+#[test]
+fn tables_of_others_are_as_good() {
+    let text =
+        "http://www.example.com/a?b=1&c=2 ".repeat(90) + &"the quick brown fox \u{e9}\u{1f602}".repeat(50);
+    let table = table_by_other(text.as_bytes());
+    check_text(&table, text.as_bytes());
+    check_text(&train(&Sample::of_text(text.as_bytes())), text.as_bytes());
+}
+
+#[test]
+fn garbage_is_decoded_as_the_rule_says() {
+    let mut numbers = Numbers(4);
+    for alphabet in 0..4 {
+        for table in tables(&mut numbers, alphabet) {
+            let known = table.len().max(1);
+            for round in 0..12 {
+                let len = numbers.below([160, 160, 700][round % 3]);
+                // All codes, those of the table, and those with many escapes or few.
+                let mut code = |kind: usize| match kind {
+                    0 => numbers.next() as u8,
+                    1 => numbers.below(known) as u8,
+                    2 if numbers.below(2) == 0 => ESCAPE,
+                    3 if numbers.below(12) == 0 => ESCAPE,
+                    _ => numbers.below(known) as u8,
+                };
+                let codes: Vec<u8> = (0..len).map(|_| code(round % 4)).collect();
+                check_decoding(&table, &codes);
+                check_splits(&table, &codes);
+            }
+        }
+    }
+}
+
+#[test]
+fn splits_are_where_the_steps_are() {
+    let mut numbers = Numbers(5);
+    let table = table(&[b"a".to_vec(), b"12345678".to_vec(), b"xyz".to_vec()]);
+    for len in [0, 1, SPLIT_CODES - 1, SPLIT_CODES, SPLIT_CODES + 1, 3 * SPLIT_CODES, 5 * SPLIT_CODES + 77] {
+        for escapes in [1000, 10, 2, 1] {
+            let mut codes: Vec<u8> = (0..len)
+                .map(|_| if numbers.below(escapes) == 0 { ESCAPE } else { numbers.below(3) as u8 })
+                .collect();
+            check_splits(&table, &codes);
+            codes.push(0);
+            check_splits(&table, &codes);
+            if len > 0 {
+                codes[len - 1] = 77;
+                check_splits(&table, &codes);
+            }
+        }
+    }
+}
+
+/// The bytes of a text a code of it.
+fn ratio(table: &Table, text: &[u8]) -> f64 {
+    let mut codes = Vec::new();
+    Compressor::new(table).compress(text, &mut codes);
+    assert!(decoded(table, &codes) == text);
+    text.len() as f64 / codes.len() as f64
+}
+
+#[test]
+fn tables_suit_what_they_were_trained_on() {
+    assert!(train(&Sample::default()).is_empty());
+    assert!(train(&Sample::of_text(b"")).is_empty());
+    assert_eq!(train(&Sample::of_text(b"a")).len(), 1);
+    assert!(ratio(&train(&Sample::of_text(&[b'x'; 100_000])), &[b'x'; 100_000]) > 7.9);
+    // 0 and 255 are bytes like others.
+    let text = [0, 0, 255, 255, 0, 7, 0, 0].repeat(9000);
+    assert!(ratio(&train(&Sample::of_text(&text)), &text) > 7.9);
+    // What cannot be compressed is not made much longer: one byte of 256 has no symbol.
+    let random = Numbers(6).bytes(3, 200_000);
+    assert!(ratio(&train(&Sample::of_text(&random)), &random) > 0.95);
+    let words = ["http://", "www.", "example", ".com/", "page=", "&id=", "12", "345", "6"];
+    let mut numbers = Numbers(7);
+    let text: String = (0..40_000).map(|_| words[numbers.below(words.len())]).collect();
+    let table = train(&Sample::of_text(text.as_bytes()));
+    let (ours, others) =
+        (ratio(&table, text.as_bytes()), ratio(&table_by_other(text.as_bytes()), text.as_bytes()));
+    assert!(ours > others, "{ours} {others}");
+    // The same sample, the same table.
+    assert!(train(&Sample::of_text(text.as_bytes())) == table);
+}
+
+#[test]
+fn symbols_are_not_of_two_strings() {
+    // Strings of two bytes: nothing longer is ever of use.
+    let values: Vec<u8> = b"abcdefgh".repeat(40_000);
+    let offsets: Vec<u64> = (0..=values.len() as u64).step_by(2).collect();
+    for offsets in [&offsets[..], &offsets[..1000]] {
+        let sample = Sample::of_strings(&values, offsets);
+        assert!(sample.bytes().len() <= SAMPLE_BYTES && sample.bytes().len() >= 1998);
+        let table = train(&sample);
+        assert!(table.lens().iter().all(|len| *len <= 2));
+        let (mut codes, mut ends) = (Vec::new(), Vec::new());
+        Compressor::new(&table).compress_strings(&values, offsets, &mut codes, &mut ends);
+        assert_eq!(codes.len(), offsets.len() - 1);
+    }
+    assert!(train(&Sample::of_strings(b"", &[] as &[i32])).is_empty());
+    assert!(train(&Sample::of_strings(b"", &[0_i32; 9])).is_empty());
+    // Few long ones are in the sample by their parts.
+    let long = b"0123456789".repeat(100_000);
+    let sample = Sample::of_strings(&long, &[0_i64, 300_000, 1_000_000]);
+    assert!(sample.bytes().len() > SAMPLE_BYTES / 2 && sample.bytes().len() <= SAMPLE_BYTES);
+    assert!(ratio(&train(&sample), &long) > 7.0);
+}

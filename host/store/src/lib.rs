@@ -1,0 +1,5 @@
+//! TODO
+
+pub mod bitmap;
+pub mod fsst;
+pub mod packed;

@@ -1,0 +1,303 @@
+//! A packed file that is open: any part of its text is read at any time, by any thread.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use memmap2::Mmap;
+use rayon::prelude::*;
+
+use super::group::{Group, body_bytes};
+use super::layout::{self, Damage, Entry, GROUP_BYTES, GroupHeader, HEADER_BYTES, TRAILER_BYTES, Trailer};
+use warpath_core::error::{Error, InputError};
+use crate::fsst::Decoder;
+use warpath_core::stamp::hash;
+
+/// A packed file that is open. Its table of groups has been checked; a group is when it is first read, by its checksum and what its codes say. Cheap to clone.
+///
+/// The file is mapped: nobody may write to it while it is open. Whoever does gets errors or another text, and a signal where it becomes shorter.
+#[derive(Clone, Debug)]
+pub struct PackedFile(Arc<Opened>);
+
+#[derive(Debug)]
+struct Opened {
+    name: String,
+    bytes: Bytes,
+    entries: Vec<Entry>,
+    trailer: Trailer,
+    /// What was found out of each group when it was first read.
+    groups: Vec<OnceLock<Result<(), Damage>>>,
+}
+
+/// All bytes of a file.
+#[derive(Debug)]
+enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl Bytes {
+    fn all(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// What a packed file says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PackedInfo {
+    /// Bytes of text.
+    pub text_bytes: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Newlines of the text.
+    pub lines: u64,
+    /// Groups of lines.
+    pub groups: u64,
+}
+
+fn first<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    bytes.get(at..)?.first_chunk()
+}
+
+/// Looks at the trailer and the table of groups, of a file whose header is there.
+fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
+    let too_short = || Damage::from("it ends early");
+    let end = bytes.len().checked_sub(TRAILER_BYTES).ok_or_else(too_short)?;
+    let trailer = Trailer::parse(first(bytes, end).ok_or_else(too_short)?)?;
+    let from = usize::try_from(trailer.table).ok().filter(|from| *from <= end);
+    let table = &bytes[from.ok_or("its table of groups is not where it was said to be")?..end];
+    if !table.starts_with(layout::TABLE) {
+        return Err("its table of groups is not where it was said to be".into());
+    }
+    let count =
+        usize::try_from(trailer.groups).ok().and_then(|groups| groups.checked_mul(layout::ENTRY_BYTES));
+    if count.and_then(|len| len.checked_add(layout::TABLE.len())) != Some(table.len())
+        || hash(table) != trailer.checksum
+    {
+        return Err("its table of groups is not as it was written".into());
+    }
+    let entries: Vec<Entry> = layout::entries(table).collect();
+    let mut next = Entry { place: HEADER_BYTES as u64, text: 0, line: 0 };
+    for entry in &entries {
+        if *entry != next {
+            return Err("its groups do not go on from each other".into());
+        }
+        let place = usize::try_from(entry.place).map_err(|_| too_short())?;
+        let header = first::<GROUP_BYTES>(&bytes[..end], place).ok_or_else(too_short)?;
+        let header = GroupHeader::parse(header)?;
+        let len = (GROUP_BYTES as u64).checked_add(body_bytes(&header)? as u64).ok_or_else(too_short)?;
+        let add = |a: u64, b: u64| a.checked_add(b).ok_or("its groups are more than can be");
+        next = Entry {
+            place: add(entry.place, len)?,
+            text: add(entry.text, header.text)?,
+            line: add(entry.line, header.lines)?,
+        };
+    }
+    let said = Entry { place: trailer.table, text: trailer.text, line: trailer.lines };
+    if next == said {
+        Ok((entries, trailer))
+    } else {
+        Err("its groups are not what they were said to be".into())
+    }
+}
+
+impl PackedFile {
+    /// Opens the file of this name.
+    ///
+    /// # Errors
+    /// [`InputError::Io`] if it cannot be read, or is no regular file; [`InputError::Directory`]; [`InputError::NotPacked`] if it is another
+    /// file; [`InputError::PackedVersion`] and [`InputError::Packed`] if it is one of another version, or a damaged one.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let failed = |source| InputError::Io { name: name.clone(), source };
+        let metadata = path.metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(InputError::Directory(path.to_owned()).into());
+        }
+        // To open a pipe is to wait until somebody writes to it.
+        if !metadata.is_file() {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")).into());
+        }
+        let file = File::open(path).map_err(failed)?;
+        Ok(Self::of_file(&file, name)?)
+    }
+
+    /// The same of a file that is open.
+    pub(crate) fn of_file(file: &File, name: String) -> Result<Self, InputError> {
+        // What is empty cannot be mapped.
+        if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+            return Err(InputError::NotPacked { name });
+        }
+        // SAFETY: docs/packed-file.md says that nobody may write to a packed file while it is open; Warpath renames a new one into its place. Whoever does it all the same gets errors or another
+        // text: places that are read anew are checked anew ([`Group`]); or a signal where the file becomes shorter.
+        let map =
+            unsafe { Mmap::map(file) }.map_err(|source| InputError::Io { name: name.clone(), source })?;
+        Self::new(Bytes::Mapped(map), name)
+    }
+
+    /// A file that is in memory; `name` is what it is called in messages.
+    ///
+    /// # Errors
+    /// [`InputError::NotPacked`], [`InputError::PackedVersion`] and [`InputError::Packed`], as for [`open`](Self::open).
+    pub fn from_bytes(bytes: Vec<u8>, name: impl Into<String>) -> Result<Self, InputError> {
+        Self::new(Bytes::Owned(bytes), name.into())
+    }
+
+    fn new(bytes: Bytes, name: String) -> Result<Self, InputError> {
+        layout::check_header(bytes.all(), &name)?;
+        match check(bytes.all()) {
+            Ok((entries, trailer)) => {
+                let groups = entries.iter().map(|_| OnceLock::new()).collect();
+                Ok(Self(Arc::new(Opened { name, bytes, entries, trailer, groups })))
+            }
+            Err(what) => Err(InputError::Packed { name, what }),
+        }
+    }
+
+    /// What it is called in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What it says of itself.
+    #[must_use]
+    pub fn info(&self) -> PackedInfo {
+        let Trailer { groups, text, lines, .. } = self.0.trailer;
+        PackedInfo { text_bytes: text, file_bytes: self.0.bytes.all().len() as u64, lines, groups }
+    }
+
+    /// An error of this file.
+    pub(crate) fn damaged(&self, what: impl Into<String>) -> Error {
+        InputError::Packed { name: self.0.name.clone(), what: what.into() }.into()
+    }
+
+    /// The bytes of a group in the file, and where its text begins.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    #[must_use]
+    pub fn group_bytes(&self, number: usize) -> (&[u8], u64) {
+        let Opened { bytes, entries, trailer, .. } = &*self.0;
+        let end = entries.get(number + 1).map_or(trailer.table, |next| next.place);
+        let entry = entries[number];
+        (&bytes.all()[entry.place as usize..end as usize], entry.text)
+    }
+
+    /// Bytes of text of the longest group.
+    pub(crate) fn longest_group(&self) -> u64 {
+        let Opened { entries, trailer, .. } = &*self.0;
+        let ends = entries.iter().skip(1).map(|entry| entry.text).chain([trailer.text]);
+        entries.iter().zip(ends).map(|(entry, end)| end - entry.text).max().unwrap_or_default()
+    }
+
+    /// A group, by its number, and where in the text it begins.
+    ///
+    /// # Errors
+    /// [`InputError::Packed`] if it is damaged, as far as [`Group::parse`] sees.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    pub fn group(&self, number: usize) -> Result<(Group<'_>, u64), Error> {
+        let (bytes, at) = self.group_bytes(number);
+        Ok((Group::parse(bytes).map_err(|what| self.damaged(what))?, at))
+    }
+
+    /// A group whose checksum is right, and its decoder.
+    fn checked(&self, number: usize) -> Result<(Group<'_>, Decoder), Error> {
+        let (group, _) = self.group(number)?;
+        match self.0.groups[number].get_or_init(|| group.verify()) {
+            Ok(()) => {
+                let decoder = group.decoder();
+                Ok((group, decoder))
+            }
+            Err(what) => Err(self.damaged(what.clone())),
+        }
+    }
+
+    /// All text of a group.
+    ///
+    /// # Errors
+    /// [`InputError::Packed`] if it is damaged.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    pub fn group_text(&self, number: usize) -> Result<Vec<u8>, Error> {
+        let (group, _) = self.checked(number)?;
+        group.text().map_err(|what| self.damaged(what))
+    }
+
+    /// Fills `room` with the text from a place on, as far as its group has it. Says how much that is: nothing at the end.
+    pub(crate) fn read_at(&self, room: &mut [u8], at: u64) -> Result<usize, Error> {
+        if at >= self.0.trailer.text || room.is_empty() {
+            return Ok(0);
+        }
+        let number = self.0.entries.partition_point(|entry| entry.text <= at) - 1;
+        let (group, decoder) = self.checked(number)?;
+        group.read(&decoder, at - self.0.entries[number].text, room).map_err(|what| self.damaged(what))
+    }
+
+    /// The text from one place to another, as far as there is any.
+    ///
+    /// # Errors
+    /// [`InputError::Packed`] if it is damaged there, or if there is no memory for so much.
+    pub fn text(&self, range: Range<u64>) -> Result<Vec<u8>, Error> {
+        let len = range.end.min(self.0.trailer.text).saturating_sub(range.start);
+        let mut text = Vec::new();
+        let room = usize::try_from(len).ok().filter(|len| text.try_reserve_exact(*len).is_ok());
+        text.resize(
+            room.ok_or_else(|| self.damaged(format!("there is no memory for {len} bytes of it")))?,
+            0,
+        );
+        let mut filled = 0;
+        while filled < text.len() {
+            filled += self.read_at(&mut text[filled..], range.start + filled as u64)?;
+        }
+        Ok(text)
+    }
+
+    /// Lines, counted from 0, with their newlines: as many of them as there are. Blank lines count.
+    ///
+    /// # Errors
+    /// As for [`text`](Self::text).
+    pub fn lines(&self, range: Range<u64>) -> Result<Vec<u8>, Error> {
+        self.text(self.lines_at(range)?)
+    }
+
+    /// Where in the text lines stand, counted from 0: from the first one's first byte to behind the last one's newline.
+    ///
+    /// # Errors
+    /// As for [`text`](Self::text).
+    pub fn lines_at(&self, range: Range<u64>) -> Result<Range<u64>, Error> {
+        Ok(self.line_start(range.start)?..self.line_start(range.end.max(range.start))?)
+    }
+
+    /// Where in the text a line begins; the end, if there is none.
+    fn line_start(&self, line: u64) -> Result<u64, Error> {
+        // Of the groups that begin at this line or before it, the last one: those before it have no text behind their newlines.
+        let number = self.0.entries.partition_point(|entry| entry.line <= line);
+        let Some(number) = number.checked_sub(1) else { return Ok(0) };
+        let (group, decoder) = self.checked(number)?;
+        let Entry { text, line: first, .. } = self.0.entries[number];
+        Ok(text + group.line_start(&decoder, line - first).map_err(|what| self.damaged(what))?)
+    }
+
+    /// Goes through all groups, and tells the first thing that is wrong: then any part of the text is read for what it is.
+    ///
+    /// # Errors
+    /// [`InputError::Packed`].
+    pub fn check(&self) -> Result<(), Error> {
+        let groups = self.0.entries.len();
+        (0..groups).into_par_iter().try_for_each(|number| {
+            let (group, _) = self.checked(number)?;
+            group.check(number + 1 == groups).map_err(|what| self.damaged(what))
+        })
+    }
+}

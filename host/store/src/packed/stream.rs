@@ -1,0 +1,138 @@
+//! A packed file that comes through a pipe: its text, group by group.
+
+use std::io::{self, Read};
+
+use super::group::{Group, body_bytes};
+use super::layout::{
+    self, Entry, GROUP, GROUP_BYTES, GroupHeader, HEADER_BYTES, TABLE, TRAILER_BYTES, Trailer,
+};
+use warpath_core::error::{Error, InputError};
+use warpath_core::stamp::hash;
+
+/// Bytes that are read at once of what may be shorter than it says.
+const STEP: usize = 1 << 20;
+
+/// The text of a packed file, read from its start to its end. The table of groups has to be that of the groups that came, with nothing behind it.
+pub struct Unpacker<R> {
+    from: R,
+    name: String,
+    /// The text of the group at hand, and how much of it has been given out.
+    text: Vec<u8>,
+    used: usize,
+    state: State,
+    /// The groups so far, and where the next one begins.
+    entries: Vec<Entry>,
+    next: Entry,
+}
+
+enum State {
+    Start,
+    Groups,
+    End,
+}
+
+impl<R: Read> Unpacker<R> {
+    /// The text of what `from` gives.
+    pub fn new(from: R, name: String) -> Self {
+        let next = Entry { place: HEADER_BYTES as u64, text: 0, line: 0 };
+        Self { from, name, text: Vec::new(), used: 0, state: State::Start, entries: Vec::new(), next }
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> io::Error {
+        InputError::Packed { name: self.name.clone(), what: what.into() }.into()
+    }
+
+    fn fill(&mut self, room: &mut [u8]) -> io::Result<()> {
+        match self.from.read_exact(room) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.damaged("it ends early")),
+            result => result,
+        }
+    }
+
+    /// The text of the group that [`next`](Self::next) read last.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Reads the next group. Whether there is one.
+    pub fn next(&mut self) -> io::Result<bool> {
+        if let State::Start = self.state {
+            let mut header = Vec::with_capacity(HEADER_BYTES);
+            self.from.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+            layout::check_header(&header, &self.name)?;
+            self.state = State::Groups;
+        }
+        let mut bytes = vec![0; GROUP_BYTES];
+        let (marker, rest) = bytes.split_at_mut(GROUP.len());
+        self.fill(marker)?;
+        if marker == TABLE {
+            self.check_end()?;
+            self.state = State::End;
+            return Ok(false);
+        }
+        self.fill(rest)?;
+        let header = bytes.first_chunk().ok_or("it ends early".to_owned()).and_then(GroupHeader::parse);
+        let header = header.map_err(|what| self.damaged(what))?;
+        let len = body_bytes(&header).map_err(|what| self.damaged(what))?;
+        let add =
+            |a: u64, b: u64| a.checked_add(b).ok_or_else(|| self.damaged("its groups are more than can be"));
+        let next = Entry {
+            place: add(self.next.place, (GROUP_BYTES + len) as u64)?,
+            text: add(self.next.text, header.text)?,
+            line: add(self.next.line, header.lines)?,
+        };
+        self.entries.push(std::mem::replace(&mut self.next, next));
+        while bytes.len() < GROUP_BYTES + len {
+            // What is said to be long and is not takes no more memory than there are bytes.
+            let (at, step) = (bytes.len(), STEP.max(bytes.len()).min(GROUP_BYTES + len - bytes.len()));
+            bytes.resize(at + step, 0);
+            self.fill(&mut bytes[at..])?;
+        }
+        let text = Group::parse(&bytes).and_then(|group| group.verify().and_then(|()| group.text()));
+        (self.text, self.used) = (text.map_err(|what| self.damaged(what))?, 0);
+        Ok(true)
+    }
+}
+
+impl<R: Read> Unpacker<R> {
+    /// Reads what is behind the marker of the table of groups, to the end.
+    fn check_end(&mut self) -> io::Result<()> {
+        let table = layout::table(&std::mem::take(&mut self.entries));
+        let mut room = vec![0; STEP.min(table.len())];
+        for part in table[TABLE.len()..].chunks(STEP) {
+            self.fill(&mut room[..part.len()])?;
+            if room[..part.len()] != *part {
+                return Err(self.damaged("its table of groups is not as it was written"));
+            }
+        }
+        let mut trailer = [0; TRAILER_BYTES];
+        self.fill(&mut trailer)?;
+        let trailer = Trailer::parse(&trailer).map_err(|what| self.damaged(what))?;
+        let groups = (table.len() - TABLE.len()) / layout::ENTRY_BYTES;
+        let Entry { place, text, line } = self.next;
+        let is = Trailer { table: place, groups: groups as u64, text, lines: line, checksum: hash(&table) };
+        if trailer != is {
+            return Err(self.damaged("its groups are not what they were said to be"));
+        }
+        // Of two files in one the first would else be read for all there is.
+        match self.from.by_ref().take(1).read_to_end(&mut Vec::new())? {
+            0 => Ok(()),
+            _ => Err(self.damaged("there is something behind its end")),
+        }
+    }
+}
+
+impl<R: Read> Read for Unpacker<R> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        while self.used == self.text.len() {
+            if room.is_empty() || matches!(self.state, State::End) {
+                return Ok(0);
+            }
+            self.next()?;
+        }
+        let len = room.len().min(self.text.len() - self.used);
+        room[..len].copy_from_slice(&self.text[self.used..self.used + len]);
+        self.used += len;
+        Ok(len)
+    }
+}
