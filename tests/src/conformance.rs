@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use warpath::answer::{Answer, Paths, Want};
 use warpath::backend::Backend;
-use warpath::jsonpath::PathErrorKind;
+use warpath::diagnostic::DiagnosticKind;
 use warpath::{Cpu, Error, Program, Query};
 
 use crate::oracle::{json, query};
@@ -143,7 +143,7 @@ pub fn random_pairs(backend: &dyn Backend, seeds: Range<u64>) -> Result<Compared
             match Query::compile(&query) {
                 Ok(compiled) => queries.push(compiled),
                 // Some patterns are.
-                Err(Error::Unsupported(error)) if error.path_error().kind == PathErrorKind::TooLarge => {
+                Err(Error::Unsupported(error)) if error.diagnostic().kind == DiagnosticKind::TooLarge => {
                     compared.too_large += 1;
                     continue;
                 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use cuda_std::emulator::{self, Launch, Schedule};
 use warpath::backend::Buffer;
-use warpath::device::{Accelerator, Plain};
+pub use warpath::device::{Accelerator, Plain};
 use warpath::{DeviceError, Error};
 use warpath_shared::for_each_kernel;
 use warpath_shared::kernel::{self, Kernel};

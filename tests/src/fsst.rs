@@ -1,6 +1,7 @@
 //! Strings as codes of FSST, and how a device decodes them: held to the rule, string by string.
 
-use warpath::device::{Accelerator, Codes, CodesFault, Decoding, DeviceCodes, FsstStage, Step};
+use warpath::device::{Accelerator, CodesFault, Decoding, DeviceCodes, FsstStage, Step};
+use warpath::fsst::Codes;
 use warpath_shared::fsst::{ESCAPE, SPLIT_CODES, Split, Table};
 
 use crate::random::Rng;

@@ -10,6 +10,7 @@ use warpath::bitmap::build::{
     BitmapMaker, ColumnSpec, bitmaps_of, build, build_column, build_column_by, build_ndjson, build_table,
     build_table_by,
 };
+use warpath::bitmap::plan::Plan;
 use warpath::bitmap::value::ColumnValues;
 use warpath::bitmap::wah::Bitmap;
 use warpath::bitmap::{BitmapIndex, Built};

@@ -6,13 +6,12 @@ use warpath::Error;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::bitmap::build::build_column;
 use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
-use warpath::bitmap::expr::{
-    CompareOp, Expr, ExprError, ExprErrorKind, ExprKind, Literal, LiteralKind, Test, TestKind, parse,
-};
+use warpath::bitmap::expr::{CompareOp, Expr, ExprKind, Literal, LiteralKind, Test, TestKind, parse};
 use warpath::bitmap::plan::{Counted, Facts, Operand, Plan};
 use warpath::bitmap::run::run;
 use warpath::bitmap::value::{self, ColumnValues, State};
 use warpath::bitmap::{BitmapIndex, Built, BuiltColumn};
+use warpath::diagnostic::{Diagnostic, DiagnosticKind};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
 use warpath_tests::bitmaps::{chunks, compressed, stored};
 use warpath_tests::emulated::Emulated;
@@ -439,7 +438,7 @@ fn interpreted_by(program: &[Instr], bitmaps: &[Vec<bool>], rows: usize, tile: u
     all
 }
 
-fn plan(table: &Table, expr: &Expr, approximate: bool) -> Result<Plan, ExprError> {
+fn plan(table: &Table, expr: &Expr, approximate: bool) -> Result<Plan, Diagnostic> {
     let index = &table.index;
     let atoms = |column, bin| index.atoms(column, bin);
     let records = table.records.iter().any(|is| !is);
@@ -607,7 +606,7 @@ fn an_index_plans_what_it_is_asked() {
     let Err(Error::Expression(error)) = Plan::of(&table.index, "c0 is nothing", true) else {
         panic!("it is no expression")
     };
-    assert_eq!((error.column(), error.expr_error().kind), (7, ExprErrorKind::UnexpectedToken));
+    assert_eq!((error.column(), error.diagnostic().kind), (7, DiagnosticKind::UnexpectedToken));
     assert_eq!(
         error.to_string(),
         "expected `missing`, `null`, `other`, `nan` or `value`, found `nothing` (column 7 of `c0 is nothing`)"
@@ -751,7 +750,7 @@ fn small() -> Vec<Column> {
     ]
 }
 
-fn plan_of(text: &str, columns: &[Column], records: bool) -> Result<Plan, ExprError> {
+fn plan_of(text: &str, columns: &[Column], records: bool) -> Result<Plan, Diagnostic> {
     let expr = parse(text).unwrap_or_else(|error| panic!("{}", error.render(text)));
     Plan::new(&expr, &Facts { columns, atoms: &|_, _| 10, records }, false)
 }
@@ -888,35 +887,35 @@ fn columns_and_literals_are_checked() {
         (
             "lang = 'en' and folowers > 5",
             17,
-            ExprErrorKind::UnknownColumn,
+            DiagnosticKind::UnknownColumn,
             "there is no column `folowers`",
             "did you mean `followers`? the columns are followers, lang, verified",
         ),
         (
             "`a b` is null",
             1,
-            ExprErrorKind::UnknownColumn,
+            DiagnosticKind::UnknownColumn,
             "there is no column `a b`",
             "the columns are followers, lang, verified",
         ),
         (
             "LANG = 'en'",
             1,
-            ExprErrorKind::UnknownColumn,
+            DiagnosticKind::UnknownColumn,
             "there is no column `LANG`",
             "did you mean `lang`? the columns are followers, lang, verified",
         ),
         (
             "lang in ('en', 5)",
             16,
-            ExprErrorKind::WrongKind,
+            DiagnosticKind::WrongKind,
             "`lang` is a column of texts: expected a string, found a number",
             "write it in quotes: `\"5\"`",
         ),
         (
             "followers between 5 and true",
             25,
-            ExprErrorKind::WrongKind,
+            DiagnosticKind::WrongKind,
             "`followers` is a column of integers: expected a number, found a truth value",
             "",
         ),
@@ -965,7 +964,7 @@ fn programs_push_no_more_than_there_is_room_for() {
             Ok(_) => assert!(depth <= MAX_STACK + 1, "{depth}"),
             Err(error) => {
                 assert!(depth > MAX_STACK, "{depth}: {error}");
-                assert_eq!(error.kind, ExprErrorKind::TooLarge);
+                assert_eq!(error.kind, DiagnosticKind::TooLarge);
                 assert_eq!((error.span.start, error.span.end), (1, text.len() - 1));
             }
         }

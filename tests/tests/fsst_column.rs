@@ -11,6 +11,7 @@ use arrow_array::{
 use arrow_schema::DataType;
 use warpath::bitmap::ask::BitmapEngine;
 use warpath::bitmap::build::build_column;
+use warpath::bitmap::plan::Plan;
 use warpath::bitmap::rows::RowSet;
 use warpath::bitmap::value::ColumnValues;
 use warpath::bitmap::wah::WahBuf;

@@ -1,6 +1,7 @@
 //! Which lines the kernels call loose: the rule of `warpath_shared::index::loose`, byte by byte.
 
-use warpath::device::{Accelerator, Plain};
+use warpath::device::Accelerator;
+use warpath::plain::Plain;
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
     ANY_LOOSE, FaultyLines, LineIndex, LineIndexArgs, LineStates, LineStatesArgs, LookBack, STATUS_WORDS,

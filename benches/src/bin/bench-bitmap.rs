@@ -13,6 +13,7 @@ use clap::Parser;
 use warpath::DeviceChoice;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::ask::BitmapEngine;
+use warpath::bitmap::plan::Plan;
 use warpath::bitmap::wah::WahBuf;
 use warpath::cuda::{Cuda, Settings};
 use warpath_benches::bitmap::data::{DataSet, ratio};

@@ -79,7 +79,7 @@ pub struct Answer {
 
 impl Answer {
     /// The answer for one line, which is faulty.
-    pub(crate) fn of_fault(paths: usize, fault: Fault, want: Want) -> Self {
+    pub fn of_fault(paths: usize, fault: Fault, want: Want) -> Self {
         let none = || vec![0; paths];
         let piece = Piece {
             lines: 1,

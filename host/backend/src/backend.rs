@@ -11,12 +11,12 @@ use warpath_shared::units::{Level, LineIx, PartOffset};
 use crate::answer::{Answer, LineFault, Want};
 use crate::bitmap::maker::BitmapMaker;
 use crate::cpu::HostIndex;
-use warpath_core::error::Error;
-use warpath_store::packed::text::PackedText;
-use warpath_lang::program::Program;
 use crate::strict::Checked;
 use crate::twig::Documents;
 use crate::twig::standing::{CpuTwigs, TwigWorker};
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
+use warpath_store::packed::text::PackedText;
 
 pub use together::Together;
 

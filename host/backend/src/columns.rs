@@ -27,8 +27,8 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 
-pub use warpath_lang::column_type::ColumnType;
 use warpath_core::error::Error;
+pub use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::{Program, Query};
 
 /// How wide the offsets of lists and of strings are: of all columns of all batches alike.

@@ -13,13 +13,12 @@ mod valid;
 use warpath_shared::units::Level;
 
 use crate::answer::{Answer, Want};
-use warpath_core::pool::cores;
 use crate::backend::{Backend, Kept, Stage, StructuralIndex, Worker};
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
 use index::{Builder, Structure};
 use query::Scratch;
-
+use warpath_core::error::Error;
+use warpath_core::pool::cores;
+use warpath_lang::program::Program;
 
 pub(crate) use cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary, flatten};
 pub(crate) use kept::{HostIndex, finish};
@@ -37,7 +36,11 @@ const PARTITION_BYTES: usize = 1 << 20;
 impl Backend for Cpu {
     fn name(&self) -> String {
         let cores = cores();
-        format!("cpu ({cores} core{}, {})", if cores == 1 { "" } else { "s" }, warpath_core::simd::simd_name())
+        format!(
+            "cpu ({cores} core{}, {})",
+            if cores == 1 { "" } else { "s" },
+            warpath_core::simd::simd_name()
+        )
     }
 
     fn partition_size(&self) -> usize {

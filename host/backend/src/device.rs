@@ -36,7 +36,7 @@ pub use twig::{TwigSeedStage, TwigStage, TwigTasks};
 pub use twig_lines::{LinesMatched, TwigLinesStage};
 pub use twig_xml::{TwigXmlStage, XmlMatched};
 
-use warpath_core::plain::Plain;
+pub use warpath_core::plain::Plain;
 
 use crate::backend::Buffer;
 use warpath_core::error::Error;

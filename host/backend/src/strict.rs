@@ -23,7 +23,7 @@ use warpath_shared::check::{Fault, trim};
 use warpath_shared::units::{LineIx, PartOffset};
 
 use crate::answer::{Answer, LineFault, Piece, Want};
-use crate::cpu::{valid, Valid};
+use crate::cpu::{Valid, valid};
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 

@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-
 /// Cores that this process may use.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
@@ -32,11 +31,7 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec
 }
 
 /// The same in so many threads at most.
-pub fn map_in<T: Send, R: Send>(
-    threads: usize,
-    items: Vec<T>,
-    make: impl Fn(T) -> R + Sync,
-) -> Vec<R> {
+pub fn map_in<T: Send, R: Send>(threads: usize, items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
     let count = items.len();
     let queue = Mutex::new(items.into_iter().enumerate());
     let made = Mutex::new(Vec::with_capacity(count));

@@ -136,7 +136,7 @@ impl Isa {
     }
 
     /// All that this processor has, best first.
-    pub(crate) fn all() -> Vec<Self> {
+    pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
@@ -177,7 +177,7 @@ impl Isa {
         all
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Gfni => "avx512 with gfni",
@@ -356,8 +356,8 @@ fn scatter_each(mut bits: u64, mut mask: u64) -> u64 {
 mod tests {
     use warpath_shared::index::escape;
 
-    use crate::simd::outline::{Carry, WORDS};
     use super::*;
+    use crate::simd::outline::{Carry, WORDS};
 
     struct Check([u8; WORD_BYTES], u64);
 

@@ -7,26 +7,26 @@ use std::time::Duration;
 
 use warpath_shared::units::{Level, MAX_PARTITION_BYTES};
 
-use warpath_backend::answer::{Limit, Want};
 use crate::auto;
 use crate::auto::Choice;
-use warpath_core::pool::cores;
-use warpath_backend::backend::{Backend, Stage};
-use warpath_backend::backend::together::Together;
-use warpath_store::bitmap::index::BitmapIndex;
-use warpath_backend::bitmap::maker::BitmapMaker;
-#[cfg(feature = "arrow")]
-use crate::record_batches::RecordBatches;
-use warpath_backend::columns::Schema;
-use warpath_backend::cpu::Cpu;
 use crate::document::Format;
-use warpath_core::error::{DeviceError, Error, InputError};
 use crate::index_file::{CheckedIndex, IndexFile};
 use crate::input::{Buffers, MAX_LATENCY, Selection, Source};
-use warpath_lang::program::{Program, Query};
+#[cfg(feature = "arrow")]
+use crate::record_batches::RecordBatches;
 use crate::resident::ResidentIndex;
 use crate::stream::{Answers, Columns, Filtering, Hits, Indexes, Plan};
+use warpath_backend::answer::{Limit, Want};
+use warpath_backend::backend::together::Together;
+use warpath_backend::backend::{Backend, Stage};
+use warpath_backend::bitmap::maker::BitmapMaker;
+use warpath_backend::columns::Schema;
+use warpath_backend::cpu::Cpu;
 use warpath_backend::twig::standing::{Documents, Standing};
+use warpath_core::error::{DeviceError, Error, InputError};
+use warpath_core::pool::cores;
+use warpath_lang::program::{Program, Query};
+use warpath_store::bitmap::index::BitmapIndex;
 
 /// Which backend answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -307,7 +307,9 @@ fn several(numbers: &[usize]) -> Result<Arc<dyn Backend>, Error> {
 
 #[cfg(feature = "cuda")]
 fn cuda(number: usize) -> Result<Arc<dyn Backend>, Error> {
-    Ok(Arc::new(warpath_backend::device::pipeline::Pipeline::new(warpath_backend::cuda::device::Cuda::new(number)?)?))
+    Ok(Arc::new(warpath_backend::device::pipeline::Pipeline::new(warpath_backend::cuda::device::Cuda::new(
+        number,
+    )?)?))
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -318,7 +320,8 @@ fn cuda(_number: usize) -> Result<Arc<dyn Backend>, Error> {
 /// The numbers of all CUDA devices.
 #[cfg(feature = "cuda")]
 fn all() -> Result<Vec<usize>, Error> {
-    let numbers: Vec<usize> = warpath_backend::cuda::device::devices()?.iter().map(|device| device.number).collect();
+    let numbers: Vec<usize> =
+        warpath_backend::cuda::device::devices()?.iter().map(|device| device.number).collect();
     if numbers.is_empty() {
         return Err(DeviceError::NoDevice { wanted: 0, found: 0 }.into());
     }

@@ -20,14 +20,14 @@ use std::time::SystemTime;
 
 use warpath_shared::units::Level;
 
-use warpath_backend::cpu::kept::HostIndex;
 use crate::engine::{Chosen, Engine};
-use warpath_core::error::{Error, IndexError};
 use crate::input::{PlainFile, Source};
-use warpath_core::file::read_exact_at;
-use warpath_lang::program::Program;
-use warpath_core::stamp::{hash, Stamp};
 use crate::stream::Store;
+use warpath_backend::cpu::kept::HostIndex;
+use warpath_core::error::{Error, IndexError};
+use warpath_core::file::read_exact_at;
+use warpath_core::stamp::{Stamp, hash};
+use warpath_lang::program::Program;
 
 use layout::{Entry, HEADER_BYTES, Header, Section};
 use store::FileStore;

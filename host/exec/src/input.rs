@@ -27,7 +27,6 @@ use warpath_store::packed::text::PackedText;
 pub(crate) use buffers::{Buffers, Lent};
 pub(crate) use feed::MAX_LATENCY;
 pub(crate) use plain::{Cut, PlainFile, Stretch};
-pub(crate) use warpath_core::file::read_exact_at;
 pub(crate) use selected::{Selected, Selection};
 pub(crate) use sequence::Sequence;
 pub(crate) use source::Opened;

@@ -8,15 +8,15 @@ use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
+use crate::input::Source;
+use warpath_core::error::{Error, InputError};
+use warpath_core::stamp::hash;
+use warpath_core::temporary::{Temporary, is_special};
+use warpath_store::fsst::train;
+use warpath_store::fsst::train::Sample;
 use warpath_store::packed::group::group;
 use warpath_store::packed::layout;
 use warpath_store::packed::layout::{Entry, Trailer};
-use warpath_core::error::{Error, InputError};
-use warpath_store::fsst::train::Sample;
-use warpath_store::fsst::train;
-use crate::input::Source;
-use warpath_core::stamp::hash;
-use warpath_core::temporary::{is_special, Temporary};
 
 /// Bytes of text of a group, where nothing else is asked for: what a device decodes and answers at once.
 pub const DEFAULT_GROUP_BYTES: usize = 16 << 20;

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::units::{ByteOffset, Level};
 
+use crate::engine::{Chosen, Input, OnError};
+use crate::input::{Source, Text};
+use crate::stream::{Answers, Hits, Origin, Store, Stored, each_part};
 use warpath_backend::answer::Want;
 use warpath_backend::backend::Kept;
-use crate::engine::{Chosen, Input, OnError};
-use warpath_core::error::{DeviceError, Error, IndexError};
-use crate::input::{Source, Text};
-use warpath_lang::program::{Program, Query};
-use crate::stream::{each_part, Answers, Hits, Origin, Store, Stored};
 use warpath_backend::strict::Checked;
+use warpath_core::error::{DeviceError, Error, IndexError};
+use warpath_lang::program::{Program, Query};
 
 /// Inputs that have been read and indexed, and stay in memory: the text in that of the host, so that matches can be shown; what
 /// queries read where the backend reads it best, on a device with a copy of the text. See [`Input::index`].

@@ -38,11 +38,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use warpath_backend::answer::{Answer, Want};
 use crate::document::{Extract, Format};
 use crate::engine::{Chosen, Input, OnError};
-use warpath_core::error::{Error, InputError};
 use crate::input::{Source, Text};
+use warpath_backend::answer::{Answer, Want};
+use warpath_core::error::{Error, InputError};
 use warpath_lang::program::Program;
 
 pub use batch::Batch;

@@ -5,8 +5,8 @@ use std::io::{self, BufReader, Read};
 
 use rayon::prelude::*;
 
-use warpath_core::error::{Error, InputError};
 use crate::input::Source;
+use warpath_core::error::{Error, InputError};
 use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::stream::Unpacker;
 

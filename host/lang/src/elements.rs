@@ -3,7 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::jsonpath::{Comparable, ComparableKind, FilterQuery, FunctionKind, LogicalExpr, LogicalExprKind, Query as Ast, QueryRoot, Segment, SegmentKind, SelectorKind};
+use crate::jsonpath::{
+    Comparable, ComparableKind, FilterQuery, FunctionKind, LogicalExpr, LogicalExprKind, Query as Ast,
+    QueryRoot, Segment, SegmentKind, SelectorKind,
+};
 use crate::program::{Program, Query};
 
 /// A program over documents, taken apart at the elements of an array.

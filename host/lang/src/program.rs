@@ -11,10 +11,10 @@ use warpath_shared::view::View;
 
 use crate::column_type::ColumnType;
 use crate::elements::{AsOne, Split};
-use warpath_core::json;
-use warpath_core::error::Error;
+use crate::jsonpath::{Query as Ast, parse};
 use warpath_core::diagnostic::QueryError;
-use crate::jsonpath::{parse, Query as Ast};
+use warpath_core::error::Error;
+use warpath_core::json;
 
 /// A JSONPath query, parsed and compiled.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl Query {
     }
 
     /// Its syntax tree.
-    pub(crate) fn ast(&self) -> &Ast {
+    pub fn ast(&self) -> &Ast {
         &self.ast
     }
 
@@ -141,7 +141,7 @@ impl Program {
     }
 
     /// What it was compiled from.
-    pub(crate) fn queries(&self) -> &[Query] {
+    pub fn queries(&self) -> &[Query] {
         &self.queries
     }
 

@@ -28,12 +28,12 @@
 //! | [`rows`] | which rows, a bit each, whoever found them? |
 //! | [`reduce`] | how are unions made two at a time, as others make them? |
 
-pub mod bitmaps;
 pub mod bins;
+pub mod bitmaps;
 pub mod built;
 mod check;
 pub mod column;
-mod file;
+pub mod file;
 pub mod index;
 pub mod layout;
 mod show;
@@ -41,9 +41,9 @@ mod store;
 pub mod value;
 pub mod values;
 
-pub use warpath_core::stamp::Stamp;
 pub use built::{Built, BuiltColumn, StoredValues};
 pub use index::{BitmapIndex, BitmapInfo, ColumnInfo};
 pub(crate) use layout::BLOCK_LINES;
 pub use layout::{MAX_ROWS, VERSION};
 pub use values::{Texts, Values};
+pub use warpath_core::stamp::Stamp;

@@ -38,14 +38,14 @@ mod tests;
 pub mod train;
 
 pub use automaton::{AutomatonError, CodeAutomaton};
+pub use codes::Codes;
 pub use column::{StringColumn, StringKind, Strings};
 pub use compress::{Compressor, Offset, SEGMENT_BYTES};
 pub use decompress::Decoder;
 pub use matches::{MatchError, Matcher};
-pub use codes::Codes;
-pub use warpath_lang::like::{LikeError, Pattern};
 pub use split::splits;
 pub use train::{SAMPLE_BYTES, Sample, train};
+pub use warpath_lang::like::{LikeError, Pattern};
 pub use warpath_shared::fsst::{
     CodeFault, ESCAPE, MAX_SYMBOL_BYTES, MAX_SYMBOLS, SPLIT_CODES, Split, Table, TableFault,
 };

@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use warpath::bitmap::ask::BitmapEngine;
 use warpath::bitmap::build::{BitmapMaker, build_column, build_column_by};
+use warpath::bitmap::plan::Plan;
 use warpath::bitmap::value::{Cell, ColumnValues};
 use warpath::bitmap::{BitmapIndex, Built};
 use warpath::device::Accelerator;

@@ -7,8 +7,8 @@ use warpath_core::json::say;
 
 use super::Piece;
 use crate::columns::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Values};
-use warpath_core::float;
 use warpath_core::error::Error;
+use warpath_core::float;
 use warpath_lang::program;
 use warpath_lang::program::Program;
 

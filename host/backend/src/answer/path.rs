@@ -52,7 +52,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The same, of a text whose lines are elements of an array, from this index on.
-    pub(crate) fn of_elements(self, array: &'a str, first: u64) -> Self {
+    pub fn of_elements(self, array: &'a str, first: u64) -> Self {
         Self { elements: Some(Elements { array, first, line: (0, 0) }), ..self }
     }
 

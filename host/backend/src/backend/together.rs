@@ -7,10 +7,10 @@ use warpath_shared::units::Level;
 
 use super::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::bitmap::maker::BitmapMaker;
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
 use crate::twig::Documents;
 use crate::twig::standing::TwigWorker;
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
 
 /// Backends of one sort whose workers take partitions from the same queue.
 pub struct Together {

@@ -21,9 +21,9 @@ use warpath_shared::bitmap::TILE_CHUNKS;
 
 use self::leaf::{Leaf, Read};
 use super::plan::formula::Formula;
-use warpath_store::bitmap::index::BitmapIndex;
-use warpath_core::pool;
 use warpath_core::error::Error;
+use warpath_core::pool;
+use warpath_store::bitmap::index::BitmapIndex;
 
 /// Tiles of a stretch.
 pub const STRETCH_TILES: usize = 8;

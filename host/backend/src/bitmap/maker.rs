@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use warpath_store::bitmap::bitmaps;
-use warpath_store::bitmap::bitmaps::BinNumbers;
-use warpath_core::wah::WahBuf;
 use crate::device::{Accelerator, BitmapStage};
 use warpath_core::error::Error;
+use warpath_core::wah::WahBuf;
+use warpath_store::bitmap::bitmaps;
+use warpath_store::bitmap::bitmaps::BinNumbers;
 
 /// The most bins of a column whose bitmaps a device makes.
 ///
@@ -97,7 +97,7 @@ impl BitmapMaker {
 
     /// The bitmaps of so many bins, from the number of the bin of each row.
     /// Where a device fails, or has no room, nothing else is tried.
-    pub(super) fn make(&mut self, numbers: &BinNumbers, bins: usize) -> Result<Vec<WahBuf>, Error> {
+    pub fn make(&mut self, numbers: &BinNumbers, bins: usize) -> Result<Vec<WahBuf>, Error> {
         let is_empty = match numbers {
             BinNumbers::U8(numbers) => numbers.is_empty(),
             BinNumbers::U16(numbers) => numbers.is_empty(),

@@ -35,13 +35,13 @@ use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
 use self::code::Code;
 use self::formula::Formula;
 use self::sets::Set;
-use warpath_store::bitmap::BitmapIndex;
-use warpath_store::bitmap::column::Column;
-use warpath_lang::expr::{Expr, ExprKind, Test, parse};
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, QueryError};
 use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::wah::Bitmap;
+use warpath_lang::expr::{Expr, ExprKind, Test, parse};
+use warpath_store::bitmap::BitmapIndex;
+use warpath_store::bitmap::column::Column;
 
 /// What is known of an index when an expression is planned.
 #[derive(Clone, Copy)]
@@ -78,7 +78,7 @@ pub struct Plan {
     /// the rows that are surely in it; then output 1 is those that may be in it, all of output 0 among them.
     pub program: Vec<Instr>,
     /// What is asked of rows that are not decided, if there can be any.
-    pub(crate) check: Option<Formula>,
+    pub check: Option<Formula>,
     /// The tests, from left to right.
     pub tests: Vec<PlannedTest>,
 }

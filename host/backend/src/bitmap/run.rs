@@ -5,11 +5,11 @@ use std::ops::Range;
 use warpath_shared::bitmap::{Instr, MAX_OUTPUTS, OpCode, check, rows_of, tiles_for};
 use warpath_shared::wah::{CHUNK_ROWS, chunks_for, last_chunk};
 
-use warpath_core::pool;
 use super::tile::{self, Part, TILE};
-use warpath_core::wah::Bitmap;
-use warpath_core::simd::{Isa, Simd, Work};
 use warpath_core::error::Error;
+use warpath_core::pool;
+use warpath_core::simd::{Isa, Simd, Work};
+use warpath_core::wah::Bitmap;
 
 /// Tiles that a thread takes at a time: half a million rows.
 const TILES_AT_ONCE: usize = 64;
@@ -34,7 +34,7 @@ pub fn outputs(program: &[Instr], columns: usize) -> Result<usize, Error> {
 }
 
 /// Tiles that are done by one thread, in order.
-pub(super) struct Stretch<'a> {
+pub struct Stretch<'a> {
     pub bitmaps: &'a [Bitmap<'a>],
     /// It has been checked.
     pub program: &'a [Instr],
@@ -131,7 +131,7 @@ impl Tile<'_> {
 }
 
 /// How many results a program over bitmaps of so many rows stores.
-pub(super) fn check_run(bitmaps: &[Bitmap<'_>], program: &[Instr], rows: u64) -> Result<usize, Error> {
+pub fn check_run(bitmaps: &[Bitmap<'_>], program: &[Instr], rows: u64) -> Result<usize, Error> {
     let tiles = tiles_for(chunks_for(rows)) as usize;
     if bitmaps.iter().any(|bitmap| bitmap.wah.rows() != rows || bitmap.tiles.len() != tiles + 1) {
         return Err(Error::Internal("bitmaps are not all of the same rows".into()));

@@ -62,8 +62,8 @@ const ONES: u64 = 3 << 62;
 mod tests {
     use warpath_shared::wah::chunks_for;
 
-    use warpath_core::wah::{chunks, tile_starts, WahBuf};
     use super::*;
+    use warpath_core::wah::{WahBuf, chunks, tile_starts};
 
     /// Runs of chunks of all kinds and lengths, those of one chunk among them.
     #[test]

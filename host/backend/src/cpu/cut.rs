@@ -15,8 +15,8 @@ use std::fmt;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::WORD_BYTES;
 
-use warpath_core::simd::{Isa, Simd, Work};
 use warpath_core::simd::outline::{Outline, Stretch, WORDS};
+use warpath_core::simd::{Isa, Simd, Work};
 
 /// Bytes that are outlined at once.
 pub const STRETCH_BYTES: usize = WORDS * WORD_BYTES;

@@ -6,8 +6,8 @@ use warpath_shared::index::line::{LineState, index_word};
 use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, LineIx, PartOffset, WORD_BYTES, words_for};
 
-use warpath_core::simd::{Isa, Simd, Work};
 use crate::answer::LineFault;
+use warpath_core::simd::{Isa, Simd, Work};
 
 /// A structural index, reused from piece to piece.
 #[derive(Default)]
@@ -153,7 +153,7 @@ mod tests {
     /// Every instruction set builds the same index.
     #[test]
     fn instruction_sets_agree() {
-        let text = include_bytes!("../../../tests/data/edge.ndjson");
+        let text = include_bytes!("../../../../tests/data/edge.ndjson");
         let build = |isa: Isa| {
             let mut structure = Structure::default();
             isa.run(Builder { text, levels: 5, string: true, structure: &mut structure });

@@ -69,12 +69,7 @@ impl Kept for HostIndex {
 ///
 /// # Errors
 /// [`Error::Columns`] where columns are too long for their offsets.
-pub fn finish(
-    mut answer: Answer,
-    text: &[u8],
-    program: &Program,
-    want: Want,
-) -> Result<Answer, Error> {
+pub fn finish(mut answer: Answer, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
     for piece in &mut answer.pieces {
         if let Some(form) = want.text {
             piece.write_texts(text, form);

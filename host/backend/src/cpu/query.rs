@@ -11,12 +11,12 @@ use warpath_shared::query::tree::Linked;
 use warpath_shared::tree::tape::TapeIx;
 use warpath_shared::units::{LineIx, PartOffset, PathIx};
 
-use warpath_core::simd::{Isa, Simd, Work};
 use super::index::{Builder, Piece as TextPiece, Structure};
 use super::plan::Plan;
 use super::scan::{Found, Scan};
 use super::tape::{Piece as TreePiece, TapeMemory};
 use crate::answer::{Answer, Limit, LineFault, Piece, Want};
+use warpath_core::simd::{Isa, Simd, Work};
 use warpath_lang::program::Program;
 
 /// Bytes that are indexed before they are queried: with three levels, well within an L2 cache.

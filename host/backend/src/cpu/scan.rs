@@ -19,8 +19,8 @@
 //! ```
 
 use super::batch::{Batch, Brackets};
-use warpath_core::simd::Simd;
 use super::plan::{Block, Plan};
+use warpath_core::simd::Simd;
 use warpath_shared::check::trim;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};

@@ -9,11 +9,11 @@ use warpath_shared::tree::tape::{Builder, Line, Tape, TapeIx, TapeNode};
 use warpath_shared::tree::token::{TokenCarry, tokens};
 use warpath_shared::units::{LineIx, PartOffset, WORD_BYTES};
 
-use warpath_core::simd::{Isa, Simd, Work};
 use crate::answer::LineFault;
+use crate::tree::line_fault;
+use warpath_core::simd::{Isa, Simd, Work};
 use warpath_lang::jsonpath::ast::PatternKind;
 use warpath_lang::pattern::holds;
-use crate::tree::line_fault;
 
 /// The trees of some lines, reused from piece to piece.
 #[derive(Default)]

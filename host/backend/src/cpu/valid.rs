@@ -21,8 +21,8 @@
 
 use warpath_shared::units::WORD_BYTES;
 
-use warpath_core::simd::{Isa, Simd, Work};
 use warpath_core::simd::outline::escaped;
+use warpath_core::simd::{Isa, Simd, Work};
 
 /// What a text has that is good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -23,8 +23,8 @@ use super::modules::{LEAST_CAPABILITY, Loaded};
 use super::pages::{Allocated, Pages, lock};
 use crate::backend::Buffer;
 use crate::device::Accelerator;
-use warpath_core::plain::Plain;
 use warpath_core::error::{DeviceError, Error};
+use warpath_core::plain::Plain;
 
 /// A CUDA device in a few words.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,11 +13,11 @@ use warpath_shared::wah::{chunks_for, last_chunk};
 
 use super::upload::Uploads;
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
-use warpath_store::bitmap::bitmaps::BinNumber;
-use warpath_core::pool;
-use crate::bitmap::run::{outputs, Outputs};
-use warpath_core::wah::{Bitmap, WahBuf};
+use crate::bitmap::run::{Outputs, outputs};
 use warpath_core::error::Error;
+use warpath_core::pool;
+use warpath_core::wah::{Bitmap, WahBuf};
+use warpath_store::bitmap::bitmaps::BinNumber;
 
 /// Compressed bitmaps in device memory, in arrays that are kept from one question to the next, with page-locked memory through which they come
 /// there.
@@ -189,13 +189,13 @@ impl<A: Accelerator> DeviceBitmaps<A> {
     }
 
     /// Bytes of device memory that so many bitmaps of so many rows take beside their atoms.
-    pub(crate) fn bytes_beside(rows: u64, columns: usize) -> u64 {
+    pub fn bytes_beside(rows: u64, columns: usize) -> u64 {
         let of_each = size_of::<TileStart>() * Self::tiles_of_each(rows) + size_of::<u64>();
         of_each as u64 * columns as u64
     }
 
     /// Bytes of device memory that are taken, whether bitmaps are in them or not.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         (self.atoms.bytes() + self.tiles.bytes() + self.columns.bytes()) as u64
     }
 

@@ -24,8 +24,8 @@ use super::lines::Lines;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
 use crate::columns::{Column, Items, OffsetWidth, Offsets, Values};
-use warpath_core::float;
 use warpath_core::error::{DeviceError, Error};
+use warpath_core::float;
 use warpath_lang::program;
 
 /// Bytes of scratch for an item of a column, at most: a row, a value, two offsets, and a number that is not finished.

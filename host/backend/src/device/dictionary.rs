@@ -3,8 +3,8 @@
 use warpath_shared::twig::dictionary::{Dictionary, Entry, TagPlace, TestList, ValueTest};
 
 use super::{Accelerator, Slot};
-use warpath_core::error::Error;
 use crate::twig::names::Names;
+use warpath_core::error::Error;
 
 /// The arrays of [`Names`] on a device.
 pub(super) struct DictionaryStage<A: Accelerator> {

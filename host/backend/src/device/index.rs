@@ -18,11 +18,11 @@ use warpath_shared::view::View;
 
 use super::fsst::PackedStage;
 use super::lines::Lines;
-use super::{launch, Accelerator, Downloads, ScanScratch, Slot};
-use warpath_core::plain::Plain;
+use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
 use crate::answer::LineFault;
 use crate::backend::StructuralIndex;
 use warpath_core::error::Error;
+use warpath_core::plain::Plain;
 use warpath_store::packed::text::PackedText;
 
 /// Bytes of text a line for which there is room at first. Where lines are shorter, the first text with such lines is

@@ -3,8 +3,8 @@
 use warpath_shared::kernel::{LookBack, scan_tiles};
 
 use super::Accelerator;
-use warpath_core::plain::Plain;
 use warpath_core::error::Error;
+use warpath_core::plain::Plain;
 
 /// One named array that grows as partitions need it and is never given back before the pipeline ends.
 pub struct Slot<A: Accelerator, T: Plain> {

@@ -26,13 +26,13 @@ use crate::backend::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker
 use crate::bitmap::maker::BitmapMaker;
 use crate::columns::ColumnBatch;
 use crate::cpu::Cpu;
-use warpath_core::error::Error;
-use warpath_store::packed::text::PackedText;
-use warpath_lang::program::Program;
 use crate::strict;
 use crate::tree::line_fault;
 use crate::twig::Documents;
 use crate::twig::standing::TwigWorker;
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
+use warpath_store::packed::text::PackedText;
 
 /// Runs partitions through a device, each by one of several workers, on a queue of that worker's own.
 ///

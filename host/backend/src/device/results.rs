@@ -9,10 +9,10 @@ use warpath_shared::units::LineIx;
 use super::columns::ItemStage;
 use super::index::scan;
 use super::query::Find;
-use super::{launch, Accelerator, Downloads, ScanScratch, Slot};
-use warpath_core::plain::Plain;
+use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
 use crate::answer::TextForm;
 use warpath_core::error::{DeviceError, Error};
+use warpath_core::plain::Plain;
 
 /// The matches of a partition on the device, path by path, and what is made of them there.
 pub(super) struct ResultsStage<A: Accelerator> {

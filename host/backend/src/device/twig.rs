@@ -7,9 +7,9 @@ use warpath_shared::view::{View, ViewMut};
 
 use super::memory::Downloads;
 use super::{Accelerator, Slot, launch};
-use warpath_core::error::Error;
 use crate::twig::encode::Compiled;
 use crate::twig::seed::SeedQueries;
+use warpath_core::error::Error;
 
 /// Matches for which there is room at first.
 const MATCHED: usize = 1 << 20;

@@ -10,10 +10,10 @@ use super::tree::{TreeCut, TreeStage};
 use super::twig::GroupStage;
 use super::{Accelerator, Slot, launch};
 use crate::answer::LineFault;
-use warpath_core::error::Error;
 use crate::tree::line_fault;
 use crate::twig::encode::Compiled;
 use crate::twig::names::Names;
+use warpath_core::error::Error;
 
 /// Room for operations for each node at first. A name and its value are two nodes, and most values pass one test or none.
 const OPS_A_NODE: usize = 4;

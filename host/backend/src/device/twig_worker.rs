@@ -9,9 +9,9 @@ use super::twig::{TwigStage, TwigTasks};
 use super::twig_lines::{LinesMatched, TwigLinesStage};
 use super::twig_xml::{TwigXmlStage, XmlMatched};
 use crate::backend::Buffer;
-use warpath_core::error::Error;
 use crate::twig::encode::Encoder;
 use crate::twig::standing::{CpuTwigs, DocumentFault, Documents, Found, Snapshot, TwigWorker};
+use warpath_core::error::Error;
 
 /// Asks subscriptions on a queue of its own. What is out of the ordinary it asks on the CPU.
 pub(super) struct DeviceTwigs<A: Accelerator> {

@@ -13,9 +13,9 @@ use warpath_shared::xml::{MAX_XML_BYTES, XmlEvent, XmlMap};
 use super::dictionary::DictionaryStage;
 use super::twig::GroupStage;
 use super::{Accelerator, ScanScratch, Slot, launch};
-use warpath_core::error::Error;
 use crate::twig::encode::Compiled;
 use crate::twig::names::Names;
+use warpath_core::error::Error;
 
 /// Bytes of text an event for which there is room at first. Where there are more, the first text with so many is read twice.
 const BYTES_OF_AN_EVENT: usize = 8;

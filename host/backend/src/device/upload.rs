@@ -16,10 +16,10 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
 use super::Accelerator;
-use warpath_core::plain::Plain;
-use warpath_core::pool::cores;
 use crate::backend::Buffer;
 use warpath_core::error::Error;
+use warpath_core::plain::Plain;
+use warpath_core::pool::cores;
 
 /// Bytes of a piece. The caller waits for each copy: of 4 MiB one takes 0.1 ms at 40 GB/s, and to begin and to end it about a tenth of that.
 const PIECE_BYTES: usize = 4 << 20;

@@ -1,7 +1,7 @@
 //! Words of bits that are asked together: what a node of a document does to them when it ends.
 
-use warpath_lang::twig::Twig;
 use super::layout::{Bit, Layout, Run};
+use warpath_lang::twig::Twig;
 
 /// Words of a group: a lane's of a warp each, and four of the widest vectors.
 pub use warpath_shared::twig::GROUP_WORDS;

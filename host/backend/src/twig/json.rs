@@ -12,11 +12,11 @@ use warpath_shared::tree::NodeKind;
 use warpath_shared::tree::tape::TapeNode;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
-use warpath_lang::twig::value::decode;
 use super::{Events, Name};
-use warpath_lang::twig::value::Value;
 use crate::cpu::TapeMemory;
 use crate::tree::{NONE, Rank, Tree, TreeFault};
+use warpath_lang::twig::value::Value;
+use warpath_lang::twig::value::decode;
 
 /// Tells of a JSON text: a record or a document.
 ///

@@ -14,8 +14,8 @@
 //! A node's first child with others below it has its guard right in front of where it reports, so that a path moves all of its bits by one. Other children move further, by as much as lies between.
 
 use super::set::TooLarge;
-use warpath_lang::twig::{Axis, Twig};
 use crate::twig::group::GROUP_WORDS;
+use warpath_lang::twig::{Axis, Twig};
 
 /// Bits of a twig, at most: those of a group.
 pub const MAX_BITS: usize = 64 * GROUP_WORDS;

@@ -10,8 +10,8 @@ use super::resolve::{Resolver, Rows};
 use super::rows::{Places, RowIx, RowSet};
 use super::set::{TagIx, TwigIx, TwigSet};
 use super::{Events, Name};
-use warpath_lang::twig::value::Value;
 use warpath_core::simd::{Isa, Simd, Work};
+use warpath_lang::twig::value::Value;
 
 /// Asks all twigs of a set of one document after the other.
 #[derive(Clone, Debug)]

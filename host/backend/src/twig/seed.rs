@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, TAGS};
 
-use warpath_lang::twig::{Axis, NameTest, Twig};
 use super::{Events, Name};
 use warpath_lang::twig::value::Value;
+use warpath_lang::twig::{Axis, NameTest, Twig};
 
 /// Twigs as query nodes, a thread each, in blocks.
 #[derive(Clone, Debug, Default)]

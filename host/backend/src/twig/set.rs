@@ -23,14 +23,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use foldhash::fast::FixedState;
 
+use super::Name;
 use super::group::{Group, Taken};
 use super::layout::{Layout, MAX_BITS, MAX_CHILDREN};
 use super::matcher::TwigMatcher;
 use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx, RowSet};
 use super::values::Values;
-use super::Name;
-use warpath_lang::twig::{NameTest, Twig, TwigNode};
 use warpath_lang::twig::value::{Operator, ValueTest};
+use warpath_lang::twig::{NameTest, Twig, TwigNode};
 
 /// Why a twig cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

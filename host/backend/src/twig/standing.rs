@@ -141,7 +141,7 @@ pub struct Found {
 
 impl Found {
     /// Of an input that is one document, which matches these subscriptions.
-    pub(crate) fn of_document(numbers: impl Iterator<Item = u32>) -> Self {
+    pub fn of_document(numbers: impl Iterator<Item = u32>) -> Self {
         Self { lines: 1, pairs: numbers.map(|number| (0, number)).collect(), ..Self::default() }
     }
 

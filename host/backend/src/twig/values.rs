@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 
 use super::rows::RowIx;
-use warpath_lang::twig::value::{decode, number_key};
 use warpath_lang::twig::value::{Literal, Operator, Value, ValueTest};
+use warpath_lang::twig::value::{decode, number_key};
 
 type ByKey = HashMap<Box<[u8]>, RowIx, FixedState>;
 

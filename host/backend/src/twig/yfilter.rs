@@ -29,9 +29,9 @@ mod runner;
 use std::collections::HashMap;
 use std::mem::take;
 
-use warpath_lang::twig::{Axis, NameTest, Twig};
 use super::Name;
 use warpath_lang::twig::value::ValueTest;
+use warpath_lang::twig::{Axis, NameTest, Twig};
 
 pub use runner::Runner;
 

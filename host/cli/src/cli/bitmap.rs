@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use indicatif::BinaryBytes;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::bitmap::bins::BinSpec;
-use warpath::bitmap::build::{self, BitmapMaker, ColumnSpec};
+use warpath::bitmap::build::{self, BitmapMaker, ColumnSpec, bitmap_maker};
 use warpath::bitmap::column::{Bin, Column, Holds, Kind};
 use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};

@@ -2,10 +2,10 @@
 
 use core::arch::x86_64::*;
 
-use crate::simd::outline::{Carry, WORDS};
 use super::{
     Classes, EXPANDED, Outline, Simd, Stretch, WORD_BYTES, Work, classify_busy, escaped, outline_each,
 };
+use crate::simd::outline::{Carry, WORDS};
 
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"

@@ -29,17 +29,17 @@ use warpath_shared::bitmap::tiles_for;
 use warpath_shared::wah::chunks_for;
 
 use self::resident::Resident;
-use warpath_store::bitmap::index::BitmapIndex;
+use crate::engine::DeviceChoice;
 use warpath_backend::bitmap::exact::{Checker, STRETCH, STRETCH_TILES};
-use warpath_core::pool;
 use warpath_backend::bitmap::plan::Plan;
 use warpath_backend::bitmap::run;
 use warpath_backend::bitmap::run::run;
-use warpath_core::wah::Bitmap;
-use warpath_core::simd::Isa;
 use warpath_backend::device::Accelerator;
-use crate::engine::DeviceChoice;
 use warpath_core::error::Error;
+use warpath_core::pool;
+use warpath_core::simd::Isa;
+use warpath_core::wah::Bitmap;
+use warpath_store::bitmap::index::BitmapIndex;
 
 /// What an expression is answered with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -31,30 +31,31 @@ mod values;
 use std::fs::File;
 use std::path::Path;
 
-use warpath_store::bitmap::bins::{cut, BinSpec};
+use crate::engine::Engine;
+use crate::input::PlainFile;
+use warpath_core::error::{Error, IndexError, InputError, RecordError};
+use warpath_core::pool;
+use warpath_core::stamp::Stamp;
+use warpath_core::wah::WahBuf;
+use warpath_lang::expr::ast::State;
+use warpath_store::bitmap::bins::BinSpec;
+use warpath_store::bitmap::bins::cut::cut;
+use warpath_store::bitmap::bins::sorted::{Sorted, Value, sort_keys};
 use warpath_store::bitmap::bins::texts::Dictionary;
-use warpath_store::bitmap::bins::sorted::{sort_keys, Sorted, Value};
 use warpath_store::bitmap::built::{Built, BuiltColumn};
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind};
-use warpath_core::pool;
+use warpath_store::bitmap::value::raw::{Raw, finish};
 use warpath_store::bitmap::value::{ColumnValues, Data};
-use warpath_store::bitmap::value::raw::{finish, Raw};
-use warpath_lang::expr::ast::State;
-use warpath_core::wah::WahBuf;
-use crate::engine::Engine;
-use warpath_core::error::{Error, IndexError, InputError, RecordError};
-use crate::input::PlainFile;
-use warpath_core::stamp::Stamp;
 
-use warpath_store::bitmap::bitmaps::BinNumbers;
-pub use warpath_store::bitmap::bitmaps::{bitmaps_of, BinNumber};
-pub use warpath_backend::bitmap::maker::{BitmapMaker, Made};
 pub use matches::{DocumentsLeftOut, build_matches};
 pub use ndjson::{build_ndjson, build_ndjson_by};
 #[cfg(feature = "arrow")]
 pub use table::{build_arrow, build_arrow_by};
 #[cfg(feature = "arrow-ipc")]
 pub use table::{build_table, build_table_by};
+pub use warpath_backend::bitmap::maker::{BitmapMaker, Made};
+use warpath_store::bitmap::bitmaps::BinNumbers;
+pub use warpath_store::bitmap::bitmaps::{BinNumber, bitmaps_of};
 
 /// What makes the bitmaps of a file that is to be indexed: the device by which the engine answers, or the CPU. An engine that chooses
 /// ([`DeviceChoice::Auto`](crate::DeviceChoice::Auto)) chooses as for a query of the file, and for a table the CPU.

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use warpath_shared::check::diagnose;
 use warpath_shared::kernel::Match;
 
-use warpath_lang::elements::{Split, Step};
 use super::whole::Whole;
+use crate::input::PlainFile;
 use warpath_backend::answer::Want;
-use warpath_core::json::decode;
 use warpath_backend::backend::Backend;
 use warpath_backend::cpu::Cpu;
-use warpath_core::error::Error;
-use crate::input::PlainFile;
 use warpath_backend::strict;
 use warpath_backend::tree::line_fault;
+use warpath_core::error::Error;
+use warpath_core::json::decode;
+use warpath_lang::elements::{Split, Step};
 
 /// The longest head, and the longest tail: more is gone through as one record.
 const MOST_BYTES: u64 = 4 << 20;

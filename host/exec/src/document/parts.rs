@@ -19,10 +19,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
 
 use super::{Extract, Head};
-use warpath_lang::elements::Split;
+use crate::input::{Buffers, Cut, PlainFile, Stretch, Text};
 use warpath_backend::cpu::cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary};
 use warpath_core::error::Error;
-use crate::input::{Buffers, Cut, PlainFile, Stretch, Text};
+use warpath_lang::elements::Split;
 
 /// Bytes that are read at first of an element that goes on behind its part; then twice as many, and so on.
 const TAIL_BYTES: usize = STRETCH_BYTES;

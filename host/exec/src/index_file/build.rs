@@ -7,12 +7,12 @@ use std::path::Path;
 use warpath_shared::units::Level;
 
 use super::layout::{self, Entry, HEADER_BYTES, Header};
-use warpath_backend::cpu::kept::HostIndex;
 use crate::engine::Engine;
-use warpath_core::error::{Error, IndexError, InputError};
 use crate::input::{PlainFile, Source, Text};
-use warpath_core::stamp::{hash, Stamp};
-use crate::stream::{each_part, Origin};
+use crate::stream::{Origin, each_part};
+use warpath_backend::cpu::kept::HostIndex;
+use warpath_core::error::{Error, IndexError, InputError};
+use warpath_core::stamp::{Stamp, hash};
 use warpath_core::temporary::Temporary;
 
 /// A regular file, open.

@@ -7,7 +7,7 @@ use warpath_shared::units::{
 
 use warpath_backend::answer::LineFault;
 use warpath_backend::cpu::kept::HostIndex;
-use warpath_core::stamp::{hash, Stamp};
+use warpath_core::stamp::{Stamp, hash};
 
 /// The version of the format that is written and read.
 pub const VERSION: u32 = 1;

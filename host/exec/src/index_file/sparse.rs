@@ -11,9 +11,9 @@ use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, PartOffset, words_for};
 
 use super::layout::Entry;
+use crate::input::PlainFile;
 use warpath_backend::answer::Answer;
 use warpath_core::error::Error;
-use crate::input::PlainFile;
 
 /// Bytes that are read at once where one is looked at: a page.
 const PAGE_BYTES: usize = 4 << 10;

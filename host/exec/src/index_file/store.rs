@@ -9,18 +9,18 @@ use std::time::Instant;
 use super::layout::Entry;
 use super::sparse::{self, Sparse};
 use super::{CheckedIndex, IndexFile};
+use crate::engine::Chosen;
+use crate::input::{Buffers, PlainFile, Text};
+use crate::stream::{Origin, Store, Stored};
 use warpath_backend::answer::Want;
-use warpath_core::pool::cores;
 use warpath_backend::backend::{Backend, Kept};
 use warpath_backend::cpu::Cpu;
-use warpath_backend::cpu::kept::{finish, HostIndex};
-use crate::engine::Chosen;
-use warpath_core::error::{Error, InputError};
-use crate::input::{Buffers, PlainFile, Text};
-use warpath_lang::program::Program;
-use warpath_core::stamp::hash;
-use crate::stream::{Origin, Store, Stored};
+use warpath_backend::cpu::kept::{HostIndex, finish};
 use warpath_backend::strict::Checked;
+use warpath_core::error::{Error, InputError};
+use warpath_core::pool::cores;
+use warpath_core::stamp::hash;
+use warpath_lang::program::Program;
 
 /// An index file with its input.
 pub(super) struct FileStore {

@@ -25,6 +25,7 @@ use super::buffers::{Buffers, Lent};
 use super::{BYTE_ORDER_MARK, Text};
 use crate::document::Note;
 use warpath_core::error::{Error, InputError};
+use warpath_core::file::{fill_by, read_at};
 use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::text::PackedText;
 

@@ -25,10 +25,10 @@ use warpath_shared::wah::{ALL, CHUNK_ROWS, chunks_for};
 use super::buffers::{Buffers, Lent};
 use super::plain::{Cut, PlainFile};
 use super::{Source, Text};
-use warpath_store::bitmap::layout::BLOCK_LINES;
-use warpath_store::bitmap::index::BitmapIndex;
 use crate::document::Extract;
 use warpath_core::error::{Error, IndexError, InputError};
+use warpath_store::bitmap::index::BitmapIndex;
+use warpath_store::bitmap::layout::BLOCK_LINES;
 
 /// The most bytes that are read at once: a few blocks, which stay in a cache while their lines are found.
 const MOST_STEP: usize = 256 << 10;
@@ -360,8 +360,8 @@ mod tests {
 
     use super::*;
     use warpath_backend::cpu::Cpu;
-    use warpath_store::bitmap::built::Built;
     use warpath_core::stamp::Stamp;
+    use warpath_store::bitmap::built::Built;
 
     /// The lines, and the selection of those whose bits are set.
     fn selection(file: &mut tempfile::NamedTempFile, lines: &[Vec<u8>], which: &[bool]) -> Selection {

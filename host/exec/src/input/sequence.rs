@@ -158,8 +158,8 @@ mod tests {
 
     use super::super::source::Opened;
     use super::*;
-    use warpath_backend::cpu::Cpu;
     use crate::input::source::Source;
+    use warpath_backend::cpu::Cpu;
 
     fn open(reader: Box<dyn Read + Send>) -> Sequence {
         match Source::Reader("test".into(), reader).open().unwrap() {

@@ -11,8 +11,8 @@ use super::plain::PlainFile;
 use super::sequence::Sequence;
 use warpath_core::error::InputError;
 use warpath_store::packed::file::PackedFile;
-use warpath_store::packed::stream::Unpacker;
 use warpath_store::packed::layout::is_packed;
+use warpath_store::packed::stream::Unpacker;
 
 /// An input that has not been opened yet.
 pub enum Source {

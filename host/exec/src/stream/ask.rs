@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::{Store, Stored};
+use crate::document::Extract;
+use crate::input::{Buffers, Text};
 use warpath_backend::answer::{Answer, Want};
 use warpath_backend::backend::{Backend, Worker};
-use crate::document::Extract;
 use warpath_core::error::Error;
-use crate::input::{Buffers, Text};
 use warpath_lang::program::Program;
 
 /// What is asked of all texts of some inputs.

@@ -6,12 +6,12 @@ use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
-use warpath_backend::answer::{Answer, LineFault, Piece};
-use warpath_backend::answer::path::Paths;
-use warpath_backend::columns::ColumnBatch;
 use crate::document::Extract;
-use warpath_core::error::RecordError;
 use crate::input::Text;
+use warpath_backend::answer::path::Paths;
+use warpath_backend::answer::{Answer, LineFault, Piece};
+use warpath_backend::columns::ColumnBatch;
+use warpath_core::error::RecordError;
 
 /// The answers for one partition.
 pub struct Batch {

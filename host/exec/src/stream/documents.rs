@@ -18,12 +18,12 @@ use std::sync::Arc;
 use super::ask::ProgramTask;
 use super::jobs::{Document, Documents, Feed, Form, Origin};
 use super::workers::{Done, Workers};
-use warpath_backend::answer::{Answer, Limit, Piece, Want};
 use crate::document::{Around, Head, Parts};
-use warpath_lang::elements::Split;
 use crate::engine::Chosen;
-use warpath_core::error::{Error, InputError};
 use crate::input::{Opened, Source, Text};
+use warpath_backend::answer::{Answer, Limit, Piece, Want};
+use warpath_core::error::{Error, InputError};
+use warpath_lang::elements::Split;
 use warpath_lang::program::Program;
 
 /// How many partitions' worth of answers are held back, and how many bytes at most.

@@ -8,8 +8,8 @@ use std::thread;
 use super::LineCounter;
 use super::jobs::{Jobs, Origin};
 use crate::engine::Chosen;
-use warpath_core::error::Error;
 use crate::input::{Buffers, Source, Text};
+use warpath_core::error::Error;
 
 /// Makes something of a partition, whose number comes first. Numbers grow, and not all are there.
 pub(crate) type Make<'a, T> = &'a (dyn Fn(usize, &Origin, &Text) -> Result<T, Error> + Sync);

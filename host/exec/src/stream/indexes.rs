@@ -9,11 +9,11 @@ use warpath_shared::units::{ByteOffset, Level};
 use super::LineCounter;
 use super::batch::record_error;
 use super::jobs::{Jobs, Origin};
-use warpath_backend::backend::{Backend, StructuralIndex};
 use crate::engine::Input;
-use warpath_core::error::{Error, RecordError};
 use crate::input::{Buffers, Text};
+use warpath_backend::backend::{Backend, StructuralIndex};
 use warpath_backend::strict;
+use warpath_core::error::{Error, RecordError};
 
 /// The structural indexes of inputs, a partition at a time. See [`Input::indexes`].
 pub struct Indexes {

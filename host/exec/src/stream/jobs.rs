@@ -12,8 +12,8 @@ use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::Store;
 use crate::document::{Extract, Parts, Whole};
-use warpath_core::error::Error;
 use crate::input::{BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, Opened, PlainFile, Selection, Source, Text};
+use warpath_core::error::Error;
 use warpath_store::packed::file::PackedFile;
 
 /// Which input something is of.

@@ -13,14 +13,16 @@ use super::ask::Ask;
 use super::jobs::{Document, Documents as Queue, Feed, Form, Jobs, Origin};
 use super::workers::{Answered, Next, Workers};
 use super::{LineCounter, Plan, Setup, Stats, Store, Stored};
-use warpath_backend::answer::LineFault;
-use warpath_backend::backend::Backend;
 use crate::document::Extract;
 use crate::engine::{Input, OnError};
-use warpath_core::error::{Error, InputError};
 use crate::input::{Buffers, Text};
+use warpath_backend::answer::LineFault;
+use warpath_backend::backend::Backend;
 use warpath_backend::strict;
-use warpath_backend::twig::standing::{fault_of, DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker};
+use warpath_backend::twig::standing::{
+    DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
+};
+use warpath_core::error::{Error, InputError};
 
 /// Subscriptions that are asked of all texts of some inputs.
 struct TwigTask {
@@ -129,7 +131,7 @@ fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
         }
         (DocumentFault::Json(fault), _) => InputError::of_fault(name, 1, fault),
         (DocumentFault::Xml(error), _) => {
-            InputError::of_xml(name, &String::from_utf8_lossy(text.bytes()), error)
+            InputError::of_xml(name, &String::from_utf8_lossy(text.bytes()), error.at, error.message)
         }
     }
 }

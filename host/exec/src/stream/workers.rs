@@ -24,8 +24,8 @@ use super::Stored;
 use super::ask::Ask;
 use super::jobs::{self, Feed, GROWTH, Job, Origin};
 use crate::document::Note;
-use warpath_core::error::Error;
 use crate::input::Text;
+use warpath_core::error::Error;
 
 /// Parts for each worker that may be at work or wait for the caller.
 const AHEAD: usize = 2;

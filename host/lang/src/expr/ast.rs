@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::parse::is_bare;
-use warpath_core::json::encode;
 use warpath_core::diagnostic::Span;
+use warpath_core::json::encode;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! How to mend common mistakes: what came from SQL, JSONPath, Python or C.
 
-use warpath_core::diagnostic::DiagnosticKind;
 use super::parse::{is_word_char, reserved};
-use warpath_core::diagnostic::Span;
 use crate::jsonpath::hint::{quotable, quote};
+use warpath_core::diagnostic::DiagnosticKind;
+use warpath_core::diagnostic::Span;
 
 /// The place in the grammar where something unexpected was found.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 use std::str::FromStr;
 
 use super::ast::{ColumnName, CompareOp, Expr, ExprKind, Literal, LiteralKind, State, Test, TestKind};
-use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 use super::hint::{self, Place};
+use crate::jsonpath::lexer::{Lexer, is_blank, is_name_char, is_name_first};
 use warpath_core::diagnostic::Span;
-use crate::jsonpath::lexer::{is_blank, is_name_char, is_name_first, Lexer};
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 
 /// How deep `not` and parentheses may be nested, counted together. It bounds the stack that the parser and every other walk of an
 /// expression needs.

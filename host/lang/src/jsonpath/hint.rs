@@ -5,9 +5,9 @@
 //! error.
 
 use super::ast::Quoted;
-use warpath_core::diagnostic::{is_invisible, Diagnostic, DiagnosticKind, Span};
 use super::lexer::{Lexer, is_blank, is_name_char, is_name_first};
 use super::parse::attempt;
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span, is_invisible};
 
 /// The place in the grammar where the parser found something unexpected.
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@
 //! forbidden after a dot. So the parser, which knows the place, says what it wants.
 
 use super::ast::ComparisonOp;
-use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use super::hint;
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 
 /// The largest magnitude of an index and of the parts of a slice: 2^53 - 1, the largest integer that I-JSON
 /// exchanges exactly (RFC 9535, section 2.1; RFC 7493, section 2.2).

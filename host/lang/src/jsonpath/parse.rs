@@ -11,9 +11,9 @@ use super::ast::{
     LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query, QueryRoot, Segment, SegmentKind, Selector,
     SelectorKind, SingularQuery, SingularStep, SingularStepKind,
 };
-use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use super::hint::{self, Place};
 use super::lexer::{Lexer, is_blank, is_name_first};
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 
 /// How deep filters, parentheses and function calls may be nested, all counted together. It bounds the stack
 /// that the parser and every other walk of the tree needs.
@@ -557,8 +557,11 @@ impl<'q> Parser<'q> {
             Operand::Pattern(test) => LogicalExprKind::Pattern(test),
             Operand::Literal(literal) => {
                 let what = literal_noun(&literal);
-                let error =
-                    Diagnostic::new(DiagnosticKind::Type, span, format!("expected a test, found only {what}"));
+                let error = Diagnostic::new(
+                    DiagnosticKind::Type,
+                    span,
+                    format!("expected a test, found only {what}"),
+                );
                 return Err(if hint::quotable(text) {
                     error.with_help(format!("compare it with something: `@ == {text}`"))
                 } else {

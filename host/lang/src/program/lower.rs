@@ -16,10 +16,10 @@ use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Column, Program, Query};
 use crate::column_type::ColumnType;
-use warpath_core::error::Error;
+use crate::jsonpath::{Segment, SegmentKind, Selector, SelectorKind};
 use warpath_core::diagnostic::QueryError;
 use warpath_core::diagnostic::{Diagnostic, Span};
-use crate::jsonpath::{Segment, SegmentKind, Selector, SelectorKind};
+use warpath_core::error::Error;
 
 use literals::Literals;
 

@@ -1,7 +1,10 @@
 //! Subscriptions as JSONPath: the same twigs.
 
-use crate::jsonpath::ast::{Comparable, ComparableKind, Comparison, ComparisonOp, LiteralKind, LogicalExpr, LogicalExprKind, QueryRoot, Segment, SegmentKind, SelectorKind, SingularStepKind};
 use crate::jsonpath;
+use crate::jsonpath::ast::{
+    Comparable, ComparableKind, Comparison, ComparisonOp, LiteralKind, LogicalExpr, LogicalExprKind,
+    QueryRoot, Segment, SegmentKind, SelectorKind, SingularStepKind,
+};
 use warpath_core::diagnostic::Span;
 
 use super::value::{Literal, Operator, ValueTest};

@@ -33,8 +33,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::value;
-use warpath_core::json;
 use warpath_core::error::Error;
+use warpath_core::json;
 
 pub(super) use cut::cut;
 pub use lloyd::MAX_ROUNDS;

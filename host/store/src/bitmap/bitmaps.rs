@@ -51,8 +51,7 @@ pub fn bitmaps_of<N: BinNumber>(numbers: &[N], bins: usize) -> Vec<WahBuf> {
             // Bins are put together side by side, too, some at a time.
             let step = pool::range_rows(bins, 1).min(64);
             let groups = (0..bins).step_by(step).map(|first| first..bins.min(first + step)).collect();
-            pool::map(groups, |group| group.map(|bin| join(&parts, bin, rows)).collect::<Vec<_>>())
-                .concat()
+            pool::map(groups, |group| group.map(|bin| join(&parts, bin, rows)).collect::<Vec<_>>()).concat()
         }
     }
 }

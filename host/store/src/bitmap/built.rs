@@ -1,8 +1,8 @@
 //! What building gives: columns with their bitmaps and their values, in memory.
 
-use warpath_core::stamp::Stamp;
 use super::column::{Column, Holds};
 use super::layout::Form;
+use warpath_core::stamp::Stamp;
 use warpath_core::wah::WahBuf;
 
 /// A bitmap index as it was built, to be stored ([`BitmapIndex::from_built`](super::BitmapIndex::from_built)).
@@ -69,7 +69,7 @@ impl StoredValues {
     }
 
     /// Room for so many rows more.
-    pub(super) fn reserve(&mut self, rows: usize) {
+    pub fn reserve(&mut self, rows: usize) {
         match self {
             Self::Same => {}
             Self::U8(values) => values.reserve(rows),
@@ -102,7 +102,7 @@ impl StoredValues {
     }
 
     /// The values of the rows behind these, of the same bin.
-    pub(super) fn append(&mut self, behind: &Self) {
+    pub fn append(&mut self, behind: &Self) {
         match (self, behind) {
             (Self::U8(values), Self::U8(behind)) => values.extend_from_slice(behind),
             (Self::U16(values), Self::U16(behind)) => values.extend_from_slice(behind),

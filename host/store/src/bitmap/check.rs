@@ -112,7 +112,7 @@ fn is_bitmap(atoms: &[u64], tiles: &[TileStart], rows: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpath_core::wah::{tile_starts, WahBuf};
+    use warpath_core::wah::{WahBuf, tile_starts};
     use warpath_shared::wah::ALL;
 
     fn next(seed: &mut u64) -> u64 {

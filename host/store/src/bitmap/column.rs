@@ -48,7 +48,7 @@ impl Scalar {
     }
 
     /// Where it is in the order of its kind, as an unsigned number; `None` for texts. Doubles that follow one another have numbers that do.
-    pub(super) fn key(&self) -> Option<u64> {
+    pub fn key(&self) -> Option<u64> {
         match self {
             Self::Int(value) | Self::Time(value) => Some(value.key()),
             Self::Float(value) => Some((value + 0.0).key()),

@@ -8,9 +8,9 @@ use std::path::Path;
 use memmap2::Mmap;
 
 use super::layout::{self, HEADER_BYTES, VERSION};
-use warpath_core::plain::Plain;
 use warpath_core::error::IndexError;
 use warpath_core::file::read_exact_at;
+use warpath_core::plain::Plain;
 use warpath_core::temporary::Temporary;
 
 // Numbers are read where they stand.
@@ -18,7 +18,7 @@ use warpath_core::temporary::Temporary;
 compile_error!("bitmap indexes are little-endian, and are not turned round");
 
 /// All bytes of an index.
-pub(super) enum Image {
+pub enum Image {
     /// Of a file. A page is read when something on it is first looked at. To map the pages of a block of values at once (`MADV_POPULATE_READ`) took sixteen
     /// threads three times as long as that: 7.7 ms in place of 2.5 for 48 MB.
     Mapped(Mmap),
@@ -85,7 +85,7 @@ impl Image {
 }
 
 /// Words as they are stored.
-pub(super) fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
+pub fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
     // SAFETY: a `Plain` type has no padding, and bytes need no alignment.
     let (_, bytes, _) = unsafe { words.align_to::<u8>() };
     bytes

@@ -22,10 +22,10 @@ use super::column::Column;
 use super::file::Image;
 use super::layout::{BLOCK_ROWS, BinPlace, BitmapPlace, ColumnPlace, Contents, Form, Section, blocks_for};
 use super::values::{Texts, Values};
-use warpath_core::wah::Bitmap;
 use super::{check, store};
 use warpath_core::error::{Error, IndexError, InputError};
-use warpath_core::stamp::{hash, Stamp};
+use warpath_core::stamp::{Stamp, hash};
+use warpath_core::wah::Bitmap;
 
 /// A bitmap index. Cheap to clone, and may be asked by several threads at once.
 ///
@@ -210,7 +210,8 @@ impl BitmapIndex {
         }
     }
 
-    fn new(name: String, image: Image, contents: Contents) -> Self {
+    /// An index of this name in messages, whose header and table have been read.
+    pub fn new(name: String, image: Image, contents: Contents) -> Self {
         let checked = Checked::none(&contents);
         Self(Arc::new(Opened { name, image, contents, checked }))
     }
@@ -368,12 +369,12 @@ impl BitmapIndex {
     }
 
     /// An error that says that its rows cannot be read as lines.
-    pub(crate) fn has_no_lines(&self) -> Error {
+    pub fn has_no_lines(&self) -> Error {
         Error::Usage(format!("{}: its rows are no lines of a plain file, or a packed one", self.name()))
     }
 
     /// Its name in messages.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.0.name
     }
 

@@ -7,7 +7,7 @@ use warpath_shared::bitmap::tiles_for;
 use warpath_shared::wah::chunks_for;
 
 use super::column::{Bin, Column, Holds, Kind, Scalar};
-use warpath_core::stamp::{hash, Stamp};
+use warpath_core::stamp::{Stamp, hash};
 
 /// The version of the format that is written and read.
 pub const VERSION: u32 = 2;
@@ -18,7 +18,7 @@ pub const MAX_ROWS: u64 = warpath_shared::wah::CHUNK_ROWS as u64 * u32::MAX as u
 /// What every bitmap index begins with: a byte that is no text, the name, and line ends that a transfer as text would change.
 const MAGIC: &[u8; 8] = b"\x89WPB\r\n\x1a\n";
 /// Bytes of the header.
-pub(super) const HEADER_BYTES: usize = 128;
+pub const HEADER_BYTES: usize = 128;
 /// Every section begins at a multiple of this, and so do the atoms and the tiles of each bin.
 pub(super) const ALIGN: usize = 64;
 /// Values of a bin that have a checksum of their own.
@@ -32,7 +32,7 @@ const HAS_LINES: u32 = 4;
 
 /// How the values of a bin's rows are stored. What the bin holds tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
     /// Not at all: there are none, or they are all the same.
     Same,
     /// How far each is from the least, in so many bytes.
@@ -91,14 +91,14 @@ impl Form {
 
 /// A stretch of the file with a checksum.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Section {
+pub struct Section {
     pub place: Range<usize>,
     pub checksum: u64,
 }
 
 /// A compressed bitmap in the file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct BitmapPlace {
+pub struct BitmapPlace {
     pub atoms: Section,
     pub tiles: Section,
 }
@@ -118,7 +118,7 @@ pub(super) struct BinPlace {
 
 /// A column in the file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ColumnPlace {
+pub struct ColumnPlace {
     pub bins: Vec<BinPlace>,
     /// Checksums of the values, bin by bin, of eight bytes each.
     pub checksums: Section,
@@ -126,7 +126,7 @@ pub(super) struct ColumnPlace {
 
 /// What the header and the table say.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Contents {
+pub struct Contents {
     pub rows: u64,
     pub stamp: Option<Stamp>,
     pub columns: Vec<Column>,

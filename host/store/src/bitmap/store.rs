@@ -10,9 +10,9 @@ use super::layout::{
     self, AllPlaces, AllSizes, BLOCK_LINES, BLOCK_ROWS, BinPlace, BinSizes, BitmapPlace, Contents, Form,
     MAX_ROWS, Section,
 };
-use warpath_core::wah::{tile_starts, WahBuf};
 use warpath_core::plain::Plain;
 use warpath_core::stamp::hash;
+use warpath_core::wah::{WahBuf, tile_starts};
 
 /// The words of an index's file, while they are written.
 struct Image(Vec<u64>);

@@ -26,15 +26,15 @@ use std::str::FromStr;
 use warpath_shared::column::Kind as JsonKind;
 
 use super::column::Kind;
-use warpath_core::json::say;
 use warpath_core::error::Error;
+use warpath_core::json::say;
 
 pub use number::ceiling;
 pub use number::{Number, number};
 pub use raw::{Raw, finish};
-pub use warpath_lang::expr::ast::State;
 pub use time::instant;
 pub use time::next_instant;
+pub use warpath_lang::expr::ast::State;
 
 /// What a row has in a column, before it is known of which kind the column is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,7 +134,7 @@ impl ColumnValues {
         &self.states
     }
 
-    pub(super) fn into_parts(self) -> (Vec<State>, Data) {
+    pub fn into_parts(self) -> (Vec<State>, Data) {
         (self.states, self.data)
     }
 }

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 
 use super::group::{Group, body_bytes};
 use super::layout::{self, Damage, Entry, GROUP_BYTES, GroupHeader, HEADER_BYTES, TRAILER_BYTES, Trailer};
-use warpath_core::error::{Error, InputError};
 use crate::fsst::Decoder;
+use warpath_core::error::{Error, InputError};
 use warpath_core::stamp::hash;
 
 /// A packed file that is open. Its table of groups has been checked; a group is when it is first read, by its checksum and what its codes say. Cheap to clone.
@@ -130,7 +130,7 @@ impl PackedFile {
     }
 
     /// The same of a file that is open.
-    pub(crate) fn of_file(file: &File, name: String) -> Result<Self, InputError> {
+    pub fn of_file(file: &File, name: String) -> Result<Self, InputError> {
         // What is empty cannot be mapped.
         if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             return Err(InputError::NotPacked { name });
@@ -192,7 +192,7 @@ impl PackedFile {
     }
 
     /// Bytes of text of the longest group.
-    pub(crate) fn longest_group(&self) -> u64 {
+    pub fn longest_group(&self) -> u64 {
         let Opened { entries, trailer, .. } = &*self.0;
         let ends = entries.iter().skip(1).map(|entry| entry.text).chain([trailer.text]);
         entries.iter().zip(ends).map(|(entry, end)| end - entry.text).max().unwrap_or_default()
@@ -235,7 +235,7 @@ impl PackedFile {
     }
 
     /// Fills `room` with the text from a place on, as far as its group has it. Says how much that is: nothing at the end.
-    pub(crate) fn read_at(&self, room: &mut [u8], at: u64) -> Result<usize, Error> {
+    pub fn read_at(&self, room: &mut [u8], at: u64) -> Result<usize, Error> {
         if at >= self.0.trailer.text || room.is_empty() {
             return Ok(0);
         }

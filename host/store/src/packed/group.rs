@@ -9,7 +9,7 @@ use memchr::memchr_iter;
 use warpath_shared::fsst::{MAX_SYMBOLS, SPLIT_CODES, Split, Table};
 
 use super::layout::{Damage, GROUP_BYTES, GroupHeader, u32_at, u64_at};
-use crate::fsst::{splits, Compressor, Decoder};
+use crate::fsst::{Compressor, Decoder, splits};
 use warpath_core::stamp::hash;
 
 /// Bytes that the codes of a split stand for at most: 8 each, and one of a step that ends in it.

@@ -54,7 +54,7 @@ fn is_sealed(bytes: &[u8]) -> bool {
 }
 
 /// The first bytes of a file.
-pub(super) fn header() -> Vec<u8> {
+pub fn header() -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&u64::from(VERSION).to_le_bytes());
     seal(&mut bytes);
@@ -135,7 +135,7 @@ pub struct Entry {
 }
 
 /// The table of groups.
-pub(super) fn table(entries: &[Entry]) -> Vec<u8> {
+pub fn table(entries: &[Entry]) -> Vec<u8> {
     let mut bytes = TABLE.to_vec();
     for Entry { place, text, line } in entries {
         for number in [place, text, line] {

@@ -64,7 +64,7 @@ impl<'a> PackedText<'a> {
     ///
     /// # Errors
     /// As for [`bytes`](Self::bytes).
-    pub(crate) fn decode(&self, room: &mut [u8]) -> Result<(), Error> {
+    pub fn decode(&self, room: &mut [u8]) -> Result<(), Error> {
         self.group.decode_all(room).map_err(|what| self.damaged(what))
     }
 

@@ -10,8 +10,8 @@
 //! hits      0 0 0 0 1 0 1 0 0    a match each, scattered to the ones of the chunk (`pdep`)
 //! ```
 
-use warpath_store::bitmap::values::Values;
 use warpath_core::simd::{Simd, Work};
+use warpath_store::bitmap::values::Values;
 
 /// So many ranges are tried one after the other; more are searched.
 const FEW: usize = 8;

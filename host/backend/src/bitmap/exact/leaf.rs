@@ -14,18 +14,18 @@ use warpath_shared::wah::chunks_for;
 
 use super::STRETCH;
 use super::compare::Compare;
-use warpath_store::bitmap::column::{Bin, Column, Holds};
 use crate::bitmap::plan::formula::Choice;
 use crate::bitmap::plan::ranges::{Key, Ranges};
 use crate::bitmap::plan::sets::Bins;
 use crate::bitmap::tile;
 use crate::bitmap::tile::TILE;
-use warpath_core::wah::Bitmap;
-use warpath_store::bitmap::index::BitmapIndex;
-use warpath_store::bitmap::values::{Texts, Values};
+use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::simd::{Isa, Simd, Work};
-use warpath_core::error::Error;
+use warpath_core::wah::Bitmap;
+use warpath_store::bitmap::column::{Bin, Column, Holds};
+use warpath_store::bitmap::index::BitmapIndex;
+use warpath_store::bitmap::values::{Texts, Values};
 
 /// Chunks of a stretch.
 type Chunks = Box<[u64; STRETCH]>;
@@ -71,9 +71,8 @@ impl<'a> Leaf<'a> {
     ) -> Result<Self, Error> {
         let described = &index.columns()[column];
         let bins = Bins::new(column, choice, index.columns(), true);
-        let cut = pool::map_in(threads, bins.cut.clone(), |bin| {
-            Cut::new(index, described, column, bin, choice)
-        });
+        let cut =
+            pool::map_in(threads, bins.cut.clone(), |bin| Cut::new(index, described, column, bin, choice));
         let cut = cut.into_iter().collect::<Result<_, Error>>()?;
         let atoms =
             |bins: &mut dyn Iterator<Item = usize>| bins.map(|bin| index.atoms(column, bin)).sum::<u64>();

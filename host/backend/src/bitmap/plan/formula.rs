@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use super::literal::places;
 use super::ranges::{Key, Place, Ranges, Share};
-use warpath_store::bitmap::column::{Bin, Column, Holds};
-use warpath_lang::expr::ast::{ColumnName, CompareOp, Expr, ExprKind, Test, TestKind};
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 use warpath_lang::expr::ast::State;
+use warpath_lang::expr::ast::{ColumnName, CompareOp, Expr, ExprKind, Test, TestKind};
 use warpath_lang::jsonpath::hint::{distance, quotable};
+use warpath_store::bitmap::column::{Bin, Column, Holds};
 
 /// What is asked of a column: in which of its rows it is true.
 #[derive(Clone, Debug, PartialEq, Eq)]

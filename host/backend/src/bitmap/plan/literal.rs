@@ -6,9 +6,9 @@
 use std::cmp::Ordering;
 
 use super::ranges::{Place, Point, Side, double};
-use warpath_store::bitmap::column::Kind;
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 use warpath_lang::expr::ast::{Literal, LiteralKind};
+use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value;
 use warpath_store::bitmap::value::number::Number;
 

@@ -1,14 +1,16 @@
 //! Bitmap indexes that somebody has altered, checksums and all: an error, or another index.
 
-use super::*;
+use warpath_backend::bitmap::plan::Plan;
+use warpath_core::error::Error;
+use warpath_core::stamp::hash;
+use warpath_core::wah::{Bitmap, WahBuf, chunks};
 use warpath_shared::wah::chunks_for;
+use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
+use warpath_store::bitmap::file::{Image, bytes_of};
+use warpath_store::bitmap::layout::{BitmapPlace, Contents, Form, HEADER_BYTES, Section};
+use warpath_store::bitmap::{BitmapIndex, Built, BuiltColumn, StoredValues, Values};
 
-use warpath_exec::bitmap::ask::BitmapEngine;
-use crate::bitmap::column::{Bin, Holds, Kind, Scalar};
-use crate::bitmap::file::bytes_of;
-use crate::bitmap::layout::HEADER_BYTES;
-use warpath_core::wah::{chunks, WahBuf};
-use crate::bitmap::{BuiltColumn, StoredValues};
+use super::BitmapEngine;
 
 /// An index of three tiles, and of all that an index has.
 fn small() -> BitmapIndex {
@@ -114,7 +116,7 @@ fn read_all(image: Vec<u64>) -> Result<(), String> {
         }
         // What is asked cuts bins, so that stored values are looked at.
         for asked in ["numbers > 7 and texts < 'b'", "texts >= 'b' or numbers in (-3, 500)"] {
-            if let Ok(plan) = index.plan(&asked.replace('\'', "\""), false) {
+            if let Ok(plan) = Plan::of(&index, &asked.replace('\'', "\""), false) {
                 BitmapEngine::cpu().with_threads(1).answer(&index, &plan, true)?;
             }
         }
@@ -131,11 +133,11 @@ fn read_all(image: Vec<u64>) -> Result<(), String> {
 #[test]
 fn what_is_forged_is_no_worse_than_wrong() {
     let index = small();
-    let Image::Owned(words) = &index.0.image else { panic!("it is in memory") };
-    let contents = &index.0.contents;
+    let words: Vec<u64> = index.bytes().as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let contents = &Contents::decode(index.bytes()).unwrap();
     let mut same = words.clone();
     reseal(&mut same, contents);
-    assert!(same == *words);
+    assert!(same == words);
     assert_eq!(read_all(same), Ok(()));
     let table_end = (HEADER_BYTES + contents.table_bytes) / 8;
     let others = |word: u64| {
@@ -154,7 +156,7 @@ fn what_is_forged_is_no_worse_than_wrong() {
     let mut refused = 0;
     // Of sections with the same numbers again and again, some of them.
     for at in
-        (table_end..words.len()).filter(|at| at % 301 == 0 || at % 5 == 0 && contents.is_bitmap(8 * at))
+        (table_end..words.len()).filter(|at| at % 301 == 0 || at % 5 == 0 && is_bitmap(contents, 8 * at))
     {
         for other in others(words[at]) {
             let mut altered = words.clone();
@@ -191,11 +193,9 @@ fn reseal_head(words: &mut [u64], table_bytes: usize) {
     words[15] = hash(&bytes_of(words)[..HEADER_BYTES - 8]);
 }
 
-impl Contents {
-    /// Whether a byte is of a bitmap.
-    fn is_bitmap(&self, at: usize) -> bool {
-        let bins = self.places.iter().flat_map(|place| &place.bins).map(|bin| &bin.bitmap);
-        let bins = bins.chain(&self.records);
-        bins.into_iter().any(|bin| bin.atoms.place.contains(&at) || bin.tiles.place.contains(&at))
-    }
+/// Whether a byte is of a bitmap.
+fn is_bitmap(contents: &Contents, at: usize) -> bool {
+    let bins = contents.places.iter().flat_map(|place| &place.bins).map(|bin| &bin.bitmap);
+    let bins = bins.chain(&contents.records);
+    bins.into_iter().any(|bin| bin.atoms.place.contains(&at) || bin.tiles.place.contains(&at))
 }

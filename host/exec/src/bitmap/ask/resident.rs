@@ -13,14 +13,14 @@ use std::collections::HashMap;
 
 use warpath_shared::bitmap::{Instr, OpCode};
 
-use warpath_store::bitmap::index::BitmapIndex;
+use super::Device;
 use warpath_backend::bitmap::plan::{Operand, Plan};
 use warpath_backend::bitmap::run::Outputs;
-use warpath_core::wah::Bitmap;
-use super::Device;
 use warpath_backend::device::Accelerator;
 use warpath_backend::device::bitmap::{BitmapStage, DeviceBitmaps};
 use warpath_core::error::Error;
+use warpath_core::wah::Bitmap;
+use warpath_store::bitmap::index::BitmapIndex;
 
 /// Bytes of device memory for bitmaps that stay, unless they are set: of 32 million rows some 250 dense ones.
 const BYTES: u64 = 1 << 30;

@@ -1,16 +1,16 @@
 //! Columns of matches: which documents match a subscription, a column for each.
 
-use warpath_store::bitmap::built::{Built, BuiltColumn, StoredValues};
-use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
-use warpath_core::wah::{OnesBuilder, WahBuf};
 use super::Opened;
 use super::ndjson::LINES;
 use crate::engine::Engine;
-use warpath_core::error::{Error, IndexError, InputError};
 use crate::input::Source;
 use crate::stream::Filtered;
 use warpath_backend::twig::standing::{Documents, Standing};
 use warpath_backend::twig::subscriptions::Subscriptions;
+use warpath_core::error::{Error, IndexError, InputError};
+use warpath_core::wah::{OnesBuilder, WahBuf};
+use warpath_store::bitmap::built::{Built, BuiltColumn, StoredValues};
+use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 
 /// The malformed documents that were left out.
 #[derive(Debug, Default)]

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use warpath_backend::bitmap::maker::BitmapMaker;
-use super::{build_parts, check_names, records_of, ColumnSpec, LeftOut, Opened};
+use super::{ColumnSpec, LeftOut, Opened, build_parts, check_names, records_of};
+use crate::engine::Engine;
+use crate::stream::{Answers, Batch};
 use warpath_backend::answer::Want;
+use warpath_backend::bitmap::maker::BitmapMaker;
+use warpath_core::error::{Error, IndexError, RecordError};
+use warpath_core::pool;
+use warpath_lang::program::{Program, Query};
 use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
-use warpath_core::pool;
 use warpath_store::bitmap::value::raw::Raw;
-use crate::engine::Engine;
-use warpath_core::error::{Error, IndexError, RecordError};
-use warpath_lang::program::{Program, Query};
-use crate::stream::{Answers, Batch};
 
 /// How many lines apart the lines are whose offsets are kept.
 pub(super) const LINES: u64 = 64;
@@ -51,8 +51,7 @@ pub fn build_ndjson_by(
     let opened = Opened::new(path)?;
     let want = Want { matches: true, records: true, ..Want::default() };
     let answers = Numbered { answers: engine.open(path)?.answers(program, want), lines: 0 };
-    let parts =
-        pool::map_source(answers, |(first, batch)| Ok::<_, Error>(Part::of(specs, first, &batch)))?;
+    let parts = pool::map_source(answers, |(first, batch)| Ok::<_, Error>(Part::of(specs, first, &batch)))?;
     let stamp = opened.settled()?;
     let rows = parts.iter().map(|part| part.rows).sum();
     let len = opened.text_bytes()?;

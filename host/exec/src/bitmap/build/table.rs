@@ -9,14 +9,14 @@ use arrow_array::types::{
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 
+use super::{ColumnSpec, build_parts, check_names};
 use warpath_backend::bitmap::maker::BitmapMaker;
-use super::{build_parts, check_names, ColumnSpec};
+use warpath_core::error::{Error, InputError};
+use warpath_core::pool;
 use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
-use warpath_core::pool;
 use warpath_store::bitmap::value::Cell;
 use warpath_store::bitmap::value::raw::Raw;
-use warpath_core::error::{Error, InputError};
 
 /// Builds columns of a table of Arrow's. All rows are records; a null is [`Holds::Null`](crate::bitmap::column::Holds::Null), and no row is missing.
 /// `name` stands in messages.
@@ -204,10 +204,10 @@ mod file {
     use arrow_schema::{ArrowError, Schema};
 
     use super::super::{Opened, TableForm};
+    use super::{ColumnSpec, build_arrow_by, failed};
     use warpath_backend::bitmap::maker::BitmapMaker;
-    use super::{build_arrow_by, failed, ColumnSpec};
-    use warpath_store::bitmap::built::Built;
     use warpath_core::error::{Error, InputError};
+    use warpath_store::bitmap::built::Built;
 
     /// Builds columns of a file that is a table: of Parquet, or of Arrow's as a file or a stream, which its first bytes tell. Only what is asked
     /// for is read.

@@ -1,11 +1,11 @@
 //! What is stored of a column's values: bin by bin, in the order of the rows.
 
+use warpath_core::pool;
 use warpath_store::bitmap::bins::sorted::Value;
+use warpath_store::bitmap::bitmaps::{BinNumber, BinNumbers};
 use warpath_store::bitmap::built::StoredValues;
 use warpath_store::bitmap::column::{Bin, Holds};
-use warpath_core::pool;
 use warpath_store::bitmap::value::Data;
-use warpath_store::bitmap::bitmaps::{BinNumber, BinNumbers};
 
 /// The values of rows, told apart by the number of the bin of each row. Takes one pass over the rows, in parts side by side.
 pub(super) fn of_bins(bins: &[Bin], numbers: &BinNumbers, data: &Data) -> Vec<StoredValues> {

@@ -8,7 +8,11 @@ use warpath_shared::units::MAX_DEPTH;
 
 use super::literals::gaps_of;
 use super::{Lowering, instr};
-use crate::jsonpath::{Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionKind, Literal, LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector, SelectorKind, SingularQuery, SingularStep, SingularStepKind};
+use crate::jsonpath::{
+    Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionKind, Literal, LiteralKind,
+    LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector, SelectorKind,
+    SingularQuery, SingularStep, SingularStepKind,
+};
 use warpath_core::diagnostic::Diagnostic;
 
 /// A comparison of a singular path with a literal, the path on the left.

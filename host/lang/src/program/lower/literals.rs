@@ -7,7 +7,7 @@ use warpath_shared::query::document::MAX_GAP;
 use warpath_shared::query::value::push_exponent_digit;
 
 use crate::jsonpath::{Literal, LiteralKind as AstLiteral, PatternKind, PatternTest};
-use crate::pattern::{compile, Compiled, TooLarge};
+use crate::pattern::{Compiled, TooLarge, compile};
 
 /// All constants, each stored once.
 #[derive(Default)]

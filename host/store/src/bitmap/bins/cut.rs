@@ -10,7 +10,7 @@ use super::{AUTO_DISTINCT, AUTO_QUANTILES, BinSpec, Edge, MAX_BINS, lloyd};
 ///
 /// # Errors
 /// What is wrong, in words, where the column cannot be cut so.
-pub(crate) fn cut(sorted: &Sorted<'_>, spec: &BinSpec) -> Result<(Vec<usize>, BinSpec), String> {
+pub fn cut(sorted: &Sorted<'_>, spec: &BinSpec) -> Result<(Vec<usize>, BinSpec), String> {
     let distinct = sorted.len();
     let starts = match spec {
         BinSpec::Auto => {

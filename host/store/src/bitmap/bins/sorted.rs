@@ -55,7 +55,7 @@ pub(crate) fn scalar(kind: Kind, key: u64) -> Scalar {
 
 /// Distinct things in order, and how often each is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Runs<K> {
+pub struct Runs<K> {
     pub things: Vec<K>,
     pub counts: Vec<u64>,
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::sorted::Runs;
 use warpath_core::pool;
 use warpath_lang::expr::ast::State;
-use super::sorted::Runs;
 
 /// What a row without a text has.
 const NONE: u32 = u32::MAX;
@@ -84,7 +84,7 @@ impl<'a> Dictionary<'a> {
 }
 
 /// The bins of texts.
-pub(crate) struct TextBins {
+pub struct TextBins {
     /// Part by part, the number of each row's text, and the bin of each number's.
     parts: Vec<(Vec<u32>, Vec<u32>)>,
     part_rows: usize,

@@ -6,8 +6,8 @@ use super::BitmapIndex;
 use crate::bitmap::column::{Bin, Column, Holds};
 use crate::bitmap::layout::{BinPlace, BitmapPlace, ColumnPlace, Contents, HEADER_BYTES};
 use crate::bitmap::values::Values;
-use warpath_core::wah::Bitmap;
 use warpath_core::error::Error;
+use warpath_core::wah::Bitmap;
 
 impl BitmapIndex {
     /// Reads all of it, and checks every byte; that each row is in one bin of each column; and that each value is within the bounds of its bin.

@@ -4,8 +4,8 @@ use warpath_shared::column;
 use warpath_shared::units::PartOffset;
 
 use super::super::column::Kind;
+use super::{Cell, ColumnValues, Data, Number, float, instant, number, unescape};
 use warpath_core::pool;
-use super::{float, instant, number, unescape, Cell, ColumnValues, Data, Number};
 use warpath_lang::expr::ast::State;
 
 /// What a cell has.
