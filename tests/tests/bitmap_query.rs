@@ -137,7 +137,6 @@ fn built_as_asked(name: &str, kind: Kind, cells: &[Cell], rng: &mut Rng) -> Buil
         Cell::Value(Scalar::Text(value)) => value::Cell::Text(value),
         Cell::Value(Scalar::Time(value)) => value::Cell::Time(*value),
         Cell::Value(Scalar::Bool(value)) => value::Cell::Bool(*value),
-        Cell::Value(other) => panic!("{other:?}"),
     });
     build_column(name, name, ColumnValues::of_cells(values, Some(kind)), &spec.parse().unwrap()).unwrap()
 }
@@ -285,7 +284,6 @@ fn literal(kind: Kind, cells: &[Cell], rng: &mut Rng) -> String {
             format!("\"{}\"", rfc3339(value, east, ["", "", "0", "5"][rng.below(4)]))
         }
         Scalar::Bool(value) => value.to_string(),
-        other => panic!("{other:?}"),
     }
 }
 
@@ -330,7 +328,6 @@ fn oracle(expr: &Expr, table: &Table, row: usize) -> bool {
         ExprKind::Or(all) => all.iter().any(|of| oracle(of, table, row)),
         ExprKind::Not(of) => !oracle(of, table, row),
         ExprKind::Test(test) => passes(test, table, row),
-        other => panic!("{other:?}"),
     }
 }
 

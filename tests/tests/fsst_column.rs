@@ -572,7 +572,7 @@ fn a_device_tells_the_first_fault_of_all_launches() -> Result<()> {
         let mut codes = vec![0_u8; 2_000];
         codes[2 * string + 1] = second;
         codes[1_999] = 77;
-        let codes = warpath::device::Codes {
+        let codes = warpath::fsst::Codes {
             table: &table,
             codes: &codes,
             splits: &[],

@@ -28,9 +28,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use rayon::prelude::*;
 use warpath::cuda::Cuda;
-use warpath::device::{
-    Accelerator as _, TwigLinesStage, TwigSeedStage, TwigStage, TwigTasks, TwigXmlStage, bytes, elements,
-};
+use warpath::device::{Accelerator as _, TwigLinesStage, TwigSeedStage, TwigStage, TwigTasks, TwigXmlStage};
+use warpath::plain::{bytes, elements};
 use warpath::twig::encode::{Compiled, Encoder};
 use warpath::twig::names::Names;
 use warpath::twig::seed::SeedQueries;

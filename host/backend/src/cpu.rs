@@ -20,7 +20,6 @@ use warpath_core::error::Error;
 use warpath_core::pool::cores;
 use warpath_lang::program::Program;
 
-pub(crate) use cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary, flatten};
 pub(crate) use kept::{HostIndex, finish};
 pub(crate) use tape::TapeMemory;
 pub(crate) use valid::{Valid, valid};

@@ -109,14 +109,19 @@ pub trait Work {
 /// The instruction sets that are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isa {
+    /// AVX-512 with byte permutations, GFNI and carry-less multiplication of vectors.
     #[cfg(target_arch = "x86_64")]
     Avx512Gfni,
+    /// AVX-512 with bytes, words and conflict detection.
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// AVX2 with BMI2 and carry-less multiplication.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// NEON.
     #[cfg(target_arch = "aarch64")]
     Neon,
+    /// General registers, eight bytes at a time.
     Portable,
 }
 
@@ -177,6 +182,7 @@ impl Isa {
         all
     }
 
+    /// Its name, as [`simd_name`] has it.
     pub fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]

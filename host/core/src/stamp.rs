@@ -25,6 +25,7 @@ pub struct Stamp {
     pub size: u64,
     /// When it was last written to: seconds since 1970, rounded down, and nanoseconds.
     pub seconds: i64,
+    /// The nanoseconds after those seconds.
     pub nanoseconds: u32,
     /// The hash of its samples.
     pub samples: u64,

@@ -37,7 +37,6 @@ use warpath_shared::check::Fault;
 pub(crate) use around::{Around, Head};
 pub(crate) use parts::{Note, Parts};
 pub use warpath_lang::elements::AsOne;
-pub(crate) use warpath_lang::elements::Split;
 pub(crate) use whole::Whole;
 
 use crate::input::Selected;

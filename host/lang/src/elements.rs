@@ -25,7 +25,9 @@ pub struct Split {
 /// A step towards the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// A member of this name.
     Name(String),
+    /// An element, counted from 0.
     Index(u64),
 }
 

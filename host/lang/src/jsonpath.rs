@@ -20,7 +20,6 @@ pub mod hint;
 pub mod lexer;
 mod parse;
 
-pub(crate) use ast::Quoted;
 pub use ast::{
     Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall, FunctionKind, Literal,
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query, QueryRoot, Segment,

@@ -65,6 +65,7 @@ impl Query {
 /// What a path is in rows and in typed columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
+    /// The name of the column.
     pub name: String,
     /// The name as it stands in an object, with its colon.
     pub key: String,

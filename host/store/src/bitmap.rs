@@ -43,7 +43,6 @@ pub mod values;
 
 pub use built::{Built, BuiltColumn, StoredValues};
 pub use index::{BitmapIndex, BitmapInfo, ColumnInfo};
-pub(crate) use layout::BLOCK_LINES;
 pub use layout::{MAX_ROWS, VERSION};
 pub use values::{Texts, Values};
 pub use warpath_core::stamp::Stamp;

@@ -31,6 +31,4 @@ pub mod text;
 pub use file::{PackedFile, PackedInfo};
 pub use group::Group;
 pub use layout::VERSION;
-pub(crate) use layout::is_packed;
-pub(crate) use stream::Unpacker;
 pub use text::PackedText;

@@ -35,10 +35,13 @@ pub fn outputs(program: &[Instr], columns: usize) -> Result<usize, Error> {
 
 /// Tiles that are done by one thread, in order.
 pub struct Stretch<'a> {
+    /// The bitmaps that the program reads.
     pub bitmaps: &'a [Bitmap<'a>],
     /// It has been checked.
     pub program: &'a [Instr],
+    /// The number of rows of each bitmap.
     pub rows: u64,
+    /// The tiles to evaluate.
     pub tiles: Range<usize>,
     /// Where the chunks of each result go; to none where they are only counted.
     pub kept: [&'a mut [u64]; MAX_OUTPUTS],

@@ -138,6 +138,7 @@ pub struct Cutter {
     begin: usize,
     /// How many elements have begun and ended, and where the last of them ended.
     pub elements: u64,
+    /// One past the last byte.
     pub end: usize,
     /// Where the array ends: its closing bracket.
     pub closed: Option<usize>,

@@ -1,6 +1,6 @@
 //! Strings on a device, from the codes of FSST: [`warpath_shared::fsst`].
 
-use warpath_shared::fsst::{SPLIT_CODES, Split, TABLE_WORDS, Table};
+use warpath_shared::fsst::{SPLIT_CODES, TABLE_WORDS};
 use warpath_shared::kernel::{
     CountScan, FSST_ESCAPE, FSST_FAR, FSST_UNKNOWN, FsstBuffered, FsstBytes, FsstDecode, FsstDecodeArgs,
     FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstMeasure, FsstMeasureArgs,

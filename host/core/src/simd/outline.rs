@@ -13,14 +13,21 @@ pub type Stretch = [[u8; WORD_BYTES]; WORDS];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Planes {
+    /// Quotation marks.
     pub quote: u64,
+    /// Backslashes.
     pub backslash: u64,
+    /// Colons.
     pub colon: u64,
+    /// Commas.
     pub comma: u64,
+    /// `[` and `{`.
     pub open: u64,
+    /// `]` and `}`.
     pub close: u64,
     /// Of the brackets those that are braces. Elsewhere the bits mean nothing.
     pub brace: u64,
+    /// Line feeds.
     pub newline: u64,
 }
 
@@ -49,7 +56,7 @@ pub struct Outline {
 
 /// What a word tells the next, beside what stands in the arrays.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Carry {
+pub struct Carry {
     /// 1 where an escape is pending.
     pub escape: u64,
     /// 1 where a string is open in which there is a backslash.

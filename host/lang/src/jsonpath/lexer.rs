@@ -21,6 +21,7 @@ pub struct Lexer<'q> {
 }
 
 impl<'q> Lexer<'q> {
+    /// A lexer of `text` that begins at byte `at`.
     pub fn new(text: &'q str, at: usize) -> Self {
         Self { text, at }
     }

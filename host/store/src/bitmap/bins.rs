@@ -36,10 +36,8 @@ use super::value;
 use warpath_core::error::Error;
 use warpath_core::json;
 
-pub(super) use cut::cut;
 pub use lloyd::MAX_ROUNDS;
-pub(super) use sorted::{Sorted, Value, float, scalar, sort_keys};
-pub(super) use texts::Dictionary;
+pub(super) use sorted::{Value, float, scalar};
 
 /// The most bins that may be asked for, and the most distinct values that have a bin each.
 pub const MAX_BINS: u32 = 1 << 16;

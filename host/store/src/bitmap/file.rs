@@ -27,6 +27,7 @@ pub enum Image {
 }
 
 impl Image {
+    /// All bytes of the index.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,

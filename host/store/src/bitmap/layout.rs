@@ -37,8 +37,11 @@ pub enum Form {
     Same,
     /// How far each is from the least, in so many bytes.
     U8,
+    /// A distance from the least value in 2 bytes.
     U16,
+    /// In 4 bytes.
     U32,
+    /// In 8 bytes.
     U64,
     /// Offsets of eight bytes each, one more than there are rows, and bytes.
     Text,
@@ -92,21 +95,27 @@ impl Form {
 /// A stretch of the file with a checksum.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
+    /// Its bytes in the file.
     pub place: Range<usize>,
+    /// The XXH3 of these bytes.
     pub checksum: u64,
 }
 
 /// A compressed bitmap in the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BitmapPlace {
+    /// The atoms of the bitmap.
     pub atoms: Section,
+    /// Where each tile begins among the atoms.
     pub tiles: Section,
 }
 
 /// A bin in the file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct BinPlace {
+pub struct BinPlace {
+    /// Its bitmap.
     pub bitmap: BitmapPlace,
+    /// How its values are stored.
     pub form: Form,
     /// The numbers of its values, or the offsets of texts: no bytes where there are none.
     pub values: Range<usize>,
@@ -119,6 +128,7 @@ pub(super) struct BinPlace {
 /// A column in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnPlace {
+    /// The bins, in their order.
     pub bins: Vec<BinPlace>,
     /// Checksums of the values, bin by bin, of eight bytes each.
     pub checksums: Section,
@@ -127,15 +137,21 @@ pub struct ColumnPlace {
 /// What the header and the table say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
+    /// How many rows the index has.
     pub rows: u64,
+    /// The input at the time of the build, if it was a file.
     pub stamp: Option<Stamp>,
+    /// The columns.
     pub columns: Vec<Column>,
     /// Where these are.
     pub places: Vec<ColumnPlace>,
+    /// The bitmap of the rows that are records, unless all are.
     pub records: Option<BitmapPlace>,
+    /// The offset of every 64th line, where rows are lines of a plain or packed file.
     pub lines: Option<Section>,
     /// Bytes of the table, which stands behind the header.
     pub table_bytes: usize,
+    /// The size of the index.
     pub file_bytes: usize,
 }
 
@@ -230,7 +246,9 @@ impl Places {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BinSizes {
     pub atoms: u64,
+    /// How its values are stored.
     pub form: Form,
+    /// How many rows the index has.
     pub rows: u64,
     /// Bytes of all texts.
     pub text: u64,
@@ -239,6 +257,7 @@ pub(super) struct BinSizes {
 /// All sizes of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AllSizes {
+    /// How many rows the index has.
     pub rows: u64,
     pub table: u64,
     /// Column by column, bin by bin.
@@ -253,10 +272,13 @@ pub(super) struct AllSizes {
 #[derive(Debug)]
 pub(super) struct AllPlaces {
     pub columns: Vec<ColumnPlace>,
+    /// The bitmap of the rows that are records, unless all are.
     pub records: Option<BitmapPlace>,
+    /// The offset of every 64th line, where rows are lines of a plain or packed file.
     pub lines: Option<Section>,
     /// The table, which stands behind the header.
     pub table: Range<usize>,
+    /// The size of the index.
     pub file_bytes: usize,
 }
 

@@ -67,14 +67,20 @@ pub struct ColumnValues {
 /// Values, row by row. A row without one has 0, `false` or an empty text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
+    /// 64-bit integers.
     Int(Vec<i64>),
     /// No NaN, and no -0.
     Float(Vec<f64>),
+    /// Texts.
     Text {
+        /// Where each text begins in `bytes`, and where the last one ends.
         offsets: Vec<u64>,
+        /// The bytes of all texts, in UTF-8.
         bytes: Vec<u8>,
     },
+    /// Instants, in nanoseconds since 1970-01-01T00:00:00Z.
     Time(Vec<i64>),
+    /// Booleans.
     Bool(Vec<bool>),
 }
 
@@ -134,6 +140,7 @@ impl ColumnValues {
         &self.states
     }
 
+    /// The state of each row, and the values.
     pub fn into_parts(self) -> (Vec<State>, Data) {
         (self.states, self.data)
     }

@@ -1,6 +1,6 @@
 //! Compressed strings as arrays of codes, offsets and splits.
 
-use warpath_shared::fsst::{SPLIT_CODES, Split, Table};
+use warpath_shared::fsst::{Split, Table};
 
 /// Strings that are compressed, as codes of one table.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +9,7 @@ pub struct Codes<'a> {
     pub table: &'a Table,
     /// The codes of all strings, one behind the other.
     pub codes: &'a [u8],
-    /// Where the output of every [`SPLIT_CODES`] codes begins, and at the end how long all strings are together; or nothing, where that is not known.
+    /// Where the output of every [`SPLIT_CODES`](warpath_shared::fsst::SPLIT_CODES) codes begins, and at the end how long all strings are together; or nothing, where that is not known.
     pub splits: &'a [Split],
     /// For each split the first string that begins in it or behind it. Nothing, if strings do not matter, or there are no splits.
     pub first_strings: &'a [u64],

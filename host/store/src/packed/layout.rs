@@ -96,6 +96,7 @@ pub(super) struct GroupHeader {
 }
 
 impl GroupHeader {
+    /// Its bytes in the file.
     pub fn to_bytes(self) -> Vec<u8> {
         let mut bytes = GROUP.to_vec();
         for number in [self.text, self.codes, self.lines, self.symbols, self.checksum, 0] {
@@ -156,6 +157,7 @@ pub(super) fn entries(table: &[u8]) -> impl Iterator<Item = Entry> + '_ {
 pub struct Trailer {
     /// Where the table of groups is.
     pub table: u64,
+    /// The number of groups.
     pub groups: u64,
     /// Bytes of text.
     pub text: u64,
@@ -166,6 +168,7 @@ pub struct Trailer {
 }
 
 impl Trailer {
+    /// Its bytes in the file.
     pub fn to_bytes(self) -> Vec<u8> {
         let mut bytes = END.to_vec();
         for number in [self.table, self.groups, self.text, self.lines, self.checksum] {
@@ -175,6 +178,7 @@ impl Trailer {
         bytes
     }
 
+    /// Reads and checks the bytes of a trailer.
     pub fn parse(bytes: &[u8; TRAILER_BYTES]) -> Result<Self, Damage> {
         if !bytes.starts_with(END) {
             return Err("it ends early: its table of groups is missing".into());

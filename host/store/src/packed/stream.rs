@@ -6,7 +6,7 @@ use super::group::{Group, body_bytes};
 use super::layout::{
     self, Entry, GROUP, GROUP_BYTES, GroupHeader, HEADER_BYTES, TABLE, TRAILER_BYTES, Trailer,
 };
-use warpath_core::error::{Error, InputError};
+use warpath_core::error::InputError;
 use warpath_core::stamp::hash;
 
 /// Bytes that are read at once of what may be shorter than it says.

@@ -56,7 +56,9 @@ pub(crate) fn scalar(kind: Kind, key: u64) -> Scalar {
 /// Distinct things in order, and how often each is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs<K> {
+    /// The distinct values, ascending.
     pub things: Vec<K>,
+    /// How often each occurs.
     pub counts: Vec<u64>,
 }
 
@@ -132,14 +134,16 @@ pub fn sort_keys<T: Value>(values: &[T], states: &[State]) -> Runs<u64> {
 /// The distinct values of a column, in order.
 #[derive(Clone, Debug)]
 pub struct Sorted<'a> {
+    /// The kind of the column.
     pub kind: Kind,
+    /// The distinct values with their counts.
     pub points: Points<'a>,
     /// How many rows have this value or a lesser one.
     pub ends: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Points<'a> {
+pub enum Points<'a> {
     Keys(Vec<u64>),
     Texts(Vec<&'a [u8]>),
 }
@@ -154,10 +158,12 @@ fn ends(mut counts: Vec<u64>) -> Vec<u64> {
 }
 
 impl<'a> Sorted<'a> {
+    /// Sorted values of a kind other than text, by their keys.
     pub fn of_keys(kind: Kind, runs: Runs<u64>) -> Self {
         Self { kind, points: Points::Keys(runs.things), ends: ends(runs.counts) }
     }
 
+    /// Sorted texts.
     pub fn of_texts(runs: Runs<&'a [u8]>) -> Self {
         Self { kind: Kind::Text, points: Points::Texts(runs.things), ends: ends(runs.counts) }
     }
