@@ -143,8 +143,11 @@ pub struct Sorted<'a> {
 }
 
 #[derive(Clone, Debug)]
+/// The distinct values of a column, ascending.
 pub enum Points<'a> {
+    /// Keys whose order is that of the values.
     Keys(Vec<u64>),
+    /// Texts.
     Texts(Vec<&'a [u8]>),
 }
 
