@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Builds the library for a dependent, and the program, as somebody does who has nothing but Rust and a C compiler: in an
-# empty folder, with an empty environment and without this repository's .cargo/config.toml. Then runs both.
+# Builds the library for a dependent, and the program, as somebody does who has nothing but Rust and a C
+# compiler: in an empty folder, with an empty environment and without this repository's .cargo/config.toml.
+# Then runs both.
 #
-# The dependent is a crate of its own with the default features of `warpath`. It gets this repository's Cargo.lock, so
-# that it needs no network after `cargo fetch`. Both builds share dependencies in target/dependent, without optimisation.
+# The dependent is a crate of its own with the default features of `warpath`. It gets this repository's
+# Cargo.lock, so that it needs no network after `cargo fetch`. Both builds share dependencies in
+# target/dependent, without optimisation.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD

@@ -75,8 +75,8 @@ impl CurrentContext {
     ///
     /// The driver's.
     pub fn set_current(context: &Context) -> CudaResult<()> {
-        // SAFETY: the reference that `context` owns keeps the driver's context alive during the call. A thread
-        // may keep a context current that is gone later: calls then return an error.
+        // SAFETY: the reference that `context` owns keeps the driver's context alive during the call. A
+        // thread may keep a context current that is gone later: calls then return an error.
         unsafe { sys::cuCtxSetCurrent(context.as_raw()) }.result()
     }
 }

@@ -94,7 +94,8 @@ impl Device {
         // The driver cuts off what is longer.
         let mut name = [0u8; 256];
         let len = name.len() as c_int;
-        // SAFETY: the call writes at most `len` bytes, which the array has. The device came from `cuDeviceGet`.
+        // SAFETY: the call writes at most `len` bytes, which the array has. The device came from
+        // `cuDeviceGet`.
         unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), len, self.device) }.result()?;
         Ok(CStr::from_bytes_until_nul(&name).unwrap_or_default().to_string_lossy().into_owned())
     }
@@ -103,7 +104,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`](crate::error::CudaError::InvalidValue) with a driver that does not know the attribute.
+    /// [`InvalidValue`](crate::error::CudaError::InvalidValue) with a driver that does not know the
+    /// attribute.
     pub fn get_attribute(self, attribute: DeviceAttribute) -> CudaResult<i32> {
         let mut value = 0;
         // SAFETY: `value` is valid for the write of the call, and the device came from `cuDeviceGet`.

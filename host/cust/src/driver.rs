@@ -53,8 +53,9 @@ pub fn driver_available() -> Result<(), DriverError> {
 fn library() -> Result<&'static Library, &'static str> {
     static DRIVER: OnceLock<Result<Library, String>> = OnceLock::new();
     let load = || {
-        // SAFETY: the driver's initialisers may run in any thread at any time, because programs load it lazily
-        // through the CUDA runtime, too. The static keeps the library loaded, so its finalisers run at exit.
+        // SAFETY: the driver's initialisers may run in any thread at any time, because programs load it
+        // lazily through the CUDA runtime, too. The static keeps the library loaded, so its finalisers run at
+        // exit.
         unsafe { Library::new(LIBRARY) }.map_err(|error| with_causes(&error))
     };
     DRIVER.get_or_init(load).as_ref().map_err(String::as_str)

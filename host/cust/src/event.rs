@@ -56,7 +56,8 @@ impl Event {
     /// [`NotReady`](crate::error::CudaError::NotReady) before the device has reached both.
     pub fn elapsed_time_f32(&self, start: &Self) -> CudaResult<f32> {
         let mut milliseconds = 0.0;
-        // SAFETY: `milliseconds` is valid for the write of the call. Both events are alive because they are borrowed.
+        // SAFETY: `milliseconds` is valid for the write of the call. Both events are alive because they are
+        // borrowed.
         unsafe { sys::cuEventElapsedTime(&mut milliseconds, start.event, self.event) }.result()?;
         Ok(milliseconds)
     }
@@ -64,8 +65,8 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: `new` made the event, and this is its one destruction. A stream that still has it keeps its own
-        // record. The one error there can be is a driver that has shut down, and the event with it.
+        // SAFETY: `new` made the event, and this is its one destruction. A stream that still has it keeps its
+        // own record. The one error there can be is a driver that has shut down, and the event with it.
         let _ = unsafe { sys::cuEventDestroy_v2(self.event) };
     }
 }

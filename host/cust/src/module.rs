@@ -57,8 +57,9 @@ impl Module {
         let (mut names, mut values): (Vec<_>, Vec<_>) = options.iter().map(|option| option.raw()).unzip();
         let len = c_uint::try_from(options.len()).map_err(|_| CudaError::InvalidValue)?;
         let mut module = ptr::null_mut();
-        // SAFETY: `module` is valid for the write of the call. The text ends with a zero. Both arrays have `len`
-        // elements because `unzip` fills them in step, and their values are numbers, as these options take.
+        // SAFETY: `module` is valid for the write of the call. The text ends with a zero. Both arrays have
+        // `len` elements because `unzip` fills them in step, and their values are numbers, as these options
+        // take.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut module,
@@ -81,8 +82,8 @@ impl Module {
         // No kernel's name has a zero byte.
         let name = CString::new(name.as_ref()).map_err(|_| CudaError::NotFound)?;
         let mut function = ptr::null_mut();
-        // SAFETY: `function` is valid for the write of the call. The module is alive because it is borrowed, and the
-        // name ends with a zero.
+        // SAFETY: `function` is valid for the write of the call. The module is alive because it is borrowed,
+        // and the name ends with a zero.
         unsafe { sys::cuModuleGetFunction(&mut function, self.module, name.as_ptr()) }.result()?;
         Ok(Function::new(function, self))
     }
@@ -90,8 +91,9 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: `from_ptx_cstr` loaded the module, and this is its one unloading. Each `Function` borrows the
-        // module, so none is left. Where the driver has shut down, the module is gone, and the error says so.
+        // SAFETY: `from_ptx_cstr` loaded the module, and this is its one unloading. Each `Function` borrows
+        // the module, so none is left. Where the driver has shut down, the module is gone, and the error says
+        // so.
         let _ = unsafe { sys::cuModuleUnload(self.module) };
     }
 }

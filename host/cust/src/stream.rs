@@ -76,8 +76,8 @@ impl Stream {
         B: Into<BlockSize>,
     {
         let (grid, block): (GridSize, BlockSize) = (grid.into(), block.into());
-        // SAFETY: stream and function are alive because they are borrowed. The caller guarantees the arguments,
-        // which the driver reads during the call and never writes to.
+        // SAFETY: stream and function are alive because they are borrowed. The caller guarantees the
+        // arguments, which the driver reads during the call and never writes to.
         unsafe {
             sys::cuLaunchKernel(
                 function.to_raw(),
@@ -105,8 +105,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: `new` made the stream, and this is its one destruction. The driver lets work that is under way
-        // finish first, and reports the errors of that work here, where nobody is left to handle them.
+        // SAFETY: `new` made the stream, and this is its one destruction. The driver lets work that is under
+        // way finish first, and reports the errors of that work here, where nobody is left to handle them.
         let _ = unsafe { sys::cuStreamDestroy_v2(self.stream) };
     }
 }

@@ -154,8 +154,10 @@ macro_rules! functions {
             #[allow(clippy::too_many_arguments, reason = "the driver's functions have them")]
             pub unsafe fn $name($($argument: $type),*) -> CUresult {
                 type Function = unsafe extern "system" fn($($type),*) -> CUresult;
-                // SAFETY: the argument types are those of CUDA's headers, and `CUresult` is a C `int`, as an enum is.
-                static FUNCTION: Symbol<Function> = unsafe { Symbol::new(c_name(concat!(stringify!($name), "\0"))) };
+                const NAME: &CStr = c_name(concat!(stringify!($name), "\0"));
+                // SAFETY: the argument types are those of CUDA's headers, and `CUresult` is a C `int`, as an
+                // enum is.
+                static FUNCTION: Symbol<Function> = unsafe { Symbol::new(NAME) };
                 match FUNCTION.get() {
                     // SAFETY: the caller upholds the conditions of the driver's function.
                     Ok(function) => unsafe { function($($argument),*) },
