@@ -20,6 +20,10 @@ build)
     for program in warpath check generate bench-gpu bench-flow bench-start bench-bitmap bench-fsst bench-twig; do
         strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
     done
+    # The tests of the crate that loads the driver.
+    cust=$(cargo test --release -p warpath-cust --lib --no-run --message-format=json |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
+    strip -o "$bin/cust" "$cust"
     ls -l "$bin"
     ;;
 run)
@@ -34,6 +38,7 @@ run)
     if [ -n "${WARPATH_CONFORMANCE:-}" ]; then
         conformance=(--conformance "$WARPATH_CONFORMANCE")
     fi
+    "$bin/cust" --include-ignored
     "$bin/warpath" devices
     "$bin/check" --device cuda "${conformance[@]}" "${files[@]}"
     "$bin/check" --device cpu --no-suite "${files[@]}"

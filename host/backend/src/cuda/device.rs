@@ -14,10 +14,10 @@ use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
+use cust::{DriverError, driver_available};
 use warpath_shared::kernel::Kernel;
 use warpath_shared::view::{View, ViewMut};
 
-use super::driver::{DriverError, driver_available};
 use super::memory::{DeviceBytes, NoMemory, Pool, free};
 use super::modules::{LEAST_CAPABILITY, Loaded};
 use super::pages::{Allocated, Pages, lock};
@@ -54,6 +54,7 @@ fn start() -> Result<(), Error> {
         DriverError::Init { code: 34, .. } => DeviceError::NoDriver,
         DriverError::Init { code: 100, .. } => DeviceError::NoDevice { wanted: 0, found: 0 },
         DriverError::Init { message, .. } => DeviceError::Cuda { call: "cuInit", message },
+        other => DeviceError::Cuda { call: "cuInit", message: other.to_string() },
     })?;
     cust::init(CudaFlags::empty()).map_err(failed("cuInit"))
 }
@@ -66,14 +67,6 @@ fn scheduling(cores: usize) -> ContextFlags {
 fn compute_capability(device: SysDevice) -> CudaResult<(i32, i32)> {
     let major = device.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
     Ok((major, device.get_attribute(DeviceAttribute::ComputeCapabilityMinor)?))
-}
-
-/// What a device says of itself, where `cust` does not ask.
-pub(super) fn attribute(device: sys::CUdevice, which: sys::CUdevice_attribute) -> Result<i32, Error> {
-    let mut value = 0;
-    // SAFETY: the call writes to what lives through it.
-    check("cuDeviceGetAttribute", unsafe { sys::cuDeviceGetAttribute(&mut value, which, device) })?;
-    Ok(value)
 }
 
 /// The CUDA devices of this machine.
@@ -201,9 +194,9 @@ impl Opened {
         // SAFETY: the call takes no pointers.
         let _ = unsafe { sys::cuDevicePrimaryCtxSetFlags_v2(device.as_raw(), flags) };
         let context = Arc::new(Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?);
-        CurrentContext::set_current(&*context).map_err(failed("cuCtxSetCurrent"))?;
+        CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
         let pool = match settings.arrays {
-            ArrayMemory::Pooled => Pool::new(device.as_raw(), &context)?.map(Arc::new),
+            ArrayMemory::Pooled => Pool::new(device, &context)?.map(Arc::new),
             ArrayMemory::Allocated => None,
         };
         Ok(Self { modules: Loaded::default(), pool, context, took: since.elapsed(), ready: Instant::now() })
@@ -213,7 +206,7 @@ impl Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         // What is dropped next belongs to this context. If it cannot be entered, the driver is gone, and all with it.
-        let _ = CurrentContext::set_current(&*self.context);
+        let _ = CurrentContext::set_current(&self.context);
     }
 }
 
@@ -239,7 +232,7 @@ impl Device {
     /// As [`opened`](Self::opened), and makes the context this thread's.
     fn enter(&self) -> Result<&Opened, Error> {
         let opened = self.opened()?;
-        CurrentContext::set_current(&*opened.context).map_err(failed("cuCtxSetCurrent"))?;
+        CurrentContext::set_current(&opened.context).map_err(failed("cuCtxSetCurrent"))?;
         Ok(opened)
     }
 }
@@ -277,8 +270,8 @@ impl Cuda {
         if 10 * major + minor < LEAST_CAPABILITY {
             return Err(DeviceError::TooOld { number, capability: (major, minor) }.into());
         }
-        let registers = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED;
-        let settings = match attribute(device.as_raw(), registers)? {
+        let registers = device.get_attribute(DeviceAttribute::HostRegisterSupported);
+        let settings = match registers.map_err(failed("cuDeviceGetAttribute"))? {
             0 => Settings { texts: TextMemory::Allocated, ..settings },
             _ => settings,
         };
@@ -308,8 +301,8 @@ impl Cuda {
         if let Some(stream) = self.stream.get() {
             return Ok(stream);
         }
-        // Only the default stream would make it wait, and nothing here uses that.
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("cuStreamCreate"))?;
+        // Of these flags, it waits for the legacy default stream alone, and nothing here uses that.
+        let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(failed("cuStreamCreate"))?;
         // Of two that were made at the same time, one is used.
         Ok(self.stream.get_or_init(|| Arc::new(stream)))
     }

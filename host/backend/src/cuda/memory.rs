@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use cust::context::{Context, CurrentContext};
+use cust::device::{Device, DeviceAttribute};
 use cust::stream::Stream;
 use cust::sys;
 
-use super::device::{attribute, check, failed};
+use super::device::{check, failed};
 use warpath_core::error::{DeviceError, Error};
 
 /// Device memory that is kept until its last array is gone. To take some of it costs no call into the system, and to give it
@@ -23,10 +24,9 @@ unsafe impl Sync for Pool {}
 
 impl Pool {
     /// A pool on a device, if it has them: some that are virtual do not. The context is this thread's.
-    pub fn new(device: sys::CUdevice, context: &Arc<Context>) -> Result<Option<Self>, Error> {
-        let pools = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
+    pub fn new(device: Device, context: &Arc<Context>) -> Result<Option<Self>, Error> {
         // A driver that does not know the question has no pools.
-        if !matches!(attribute(device, pools), Ok(1..)) {
+        if !matches!(device.get_attribute(DeviceAttribute::MemoryPoolsSupported), Ok(1..)) {
             return Ok(None);
         }
         let properties = sys::CUmemPoolProps {
@@ -34,7 +34,7 @@ impl Pool {
             handleTypes: sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
             location: sys::CUmemLocation {
                 type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-                id: device,
+                id: device.as_raw(),
             },
             win32SecurityAttributes: std::ptr::null_mut(),
             reserved: [0; 64],
@@ -73,9 +73,9 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let _ = CurrentContext::set_current(&*self.context);
+        let _ = CurrentContext::set_current(&self.context);
         // SAFETY: every array that came from it holds it, so they are gone.
-        unsafe { sys::cuMemPoolDestroy(self.pool) };
+        let _ = unsafe { sys::cuMemPoolDestroy(self.pool) };
     }
 }
 
@@ -135,8 +135,8 @@ impl DeviceBytes {
 impl Drop for DeviceBytes {
     fn drop(&mut self) {
         // The memory is given back in its own context, whichever thread drops it.
-        let _ = CurrentContext::set_current(&*self.context);
-        match &self.of {
+        let _ = CurrentContext::set_current(&self.context);
+        let _ = match &self.of {
             // SAFETY: the memory came from a pool, on this stream, which alone uses it; and nobody asks for more of that.
             Some((_, stream)) => unsafe { sys::cuMemFreeAsync(self.start, stream.as_inner()) },
             // SAFETY: the memory came from `cuMemAlloc`. The call waits for what is at work on it.

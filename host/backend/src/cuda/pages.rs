@@ -35,7 +35,7 @@ unsafe impl Sync for Allocated {}
 
 impl Allocated {
     pub fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
-        CurrentContext::set_current(&**context).map_err(failed("cuCtxSetCurrent"))?;
+        CurrentContext::set_current(context).map_err(failed("cuCtxSetCurrent"))?;
         let len = len.max(1);
         let mut start = std::ptr::null_mut();
         // SAFETY: `start` lives through the call, which writes a pointer.
@@ -66,9 +66,9 @@ impl DerefMut for Allocated {
 
 impl Drop for Allocated {
     fn drop(&mut self) {
-        let _ = CurrentContext::set_current(&*self.context);
+        let _ = CurrentContext::set_current(&self.context);
         // SAFETY: the memory came from `cuMemHostAlloc` and is not used after this; whoever gave it to a stream has waited.
-        unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
+        let _ = unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
     }
 }
 
@@ -177,9 +177,9 @@ impl Drop for Pages {
     fn drop(&mut self) {
         match self.locking.context.get() {
             Some(Ok(context)) => {
-                let _ = CurrentContext::set_current(&**context);
+                let _ = CurrentContext::set_current(context);
                 // SAFETY: these pages were registered, are still mapped, and whoever gave them to a stream has waited.
-                unsafe { sys::cuMemHostUnregister(self.locking.from as *mut std::ffi::c_void) };
+                let _ = unsafe { sys::cuMemHostUnregister(self.locking.from as *mut std::ffi::c_void) };
             }
             Some(Err(_)) => {}
             None => {

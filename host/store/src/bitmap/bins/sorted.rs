@@ -142,8 +142,8 @@ pub struct Sorted<'a> {
     pub ends: Vec<u64>,
 }
 
-#[derive(Clone, Debug)]
 /// The distinct values of a column, ascending.
+#[derive(Clone, Debug)]
 pub enum Points<'a> {
     /// Keys whose order is that of the values.
     Keys(Vec<u64>),
