@@ -29,8 +29,8 @@ pub(crate) use feed::MAX_LATENCY;
 pub(crate) use plain::{Cut, PlainFile, Stretch, read_exact_at};
 pub(crate) use selected::{Selected, Selection};
 pub(crate) use sequence::Sequence;
-pub(crate) use source::Opened;
 pub use source::Source;
+pub(crate) use source::{Opened, stdin_file};
 
 /// UTF-8's byte order mark: no part of the text where an input begins with it (RFC 8259 section 8.1).
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -76,3 +76,4 @@ pub use stream::{
     Answers, Batch, Columns, Filtered, Filtering, FoundDocument, Hit, Hits, IndexedPartition, Indexes, Plan,
     Setup, Stats,
 };
+pub use temporary::{OutputMode, Unfinished, remove_unfinished};

@@ -11,7 +11,7 @@ use super::layout::{self, HEADER_BYTES, VERSION};
 use crate::device::Plain;
 use crate::error::IndexError;
 use crate::input::read_exact_at;
-use crate::temporary::Temporary;
+use crate::temporary::{OutputMode, Temporary};
 
 // Numbers are read where they stand.
 #[cfg(target_endian = "big")]
@@ -77,8 +77,8 @@ impl Image {
     }
 
     /// Writes it beside its place, and renames it.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
-        let (temporary, mut out) = Temporary::beside(path)?;
+    pub fn write(&self, path: &Path, mode: OutputMode) -> io::Result<()> {
+        let (temporary, mut out) = Temporary::beside(path, mode)?;
         out.write_all(self.bytes())?;
         temporary.rename()
     }

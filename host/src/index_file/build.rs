@@ -13,7 +13,7 @@ use crate::error::{Error, IndexError, InputError};
 use crate::input::{PlainFile, Source, Text};
 use crate::stamp::{Stamp, hash};
 use crate::stream::{Origin, each_part};
-use crate::temporary::Temporary;
+use crate::temporary::{OutputMode, Temporary};
 
 /// A regular file, open.
 fn open(input: &Path) -> Result<File, Error> {
@@ -62,7 +62,8 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
         };
         layout::encode(text.bytes(), text.offset(), &index, levels).map_err(Error::Internal)
     };
-    let (temporary, mut out) = Temporary::beside(output).map_err(failed)?;
+    let (temporary, mut out) =
+        Temporary::beside(output, OutputMode::default().and_open(&file)).map_err(failed)?;
     out.write_all(&[0; HEADER_BYTES]).map_err(failed)?;
     let mut place = HEADER_BYTES as u64;
     let mut table: Vec<Entry> = Vec::new();

@@ -328,7 +328,7 @@ fn plain_file(mut file: File, name: &str) -> io::Result<Regular> {
 
 /// Standard input, where it is a regular file.
 #[cfg(unix)]
-fn stdin_file() -> Option<File> {
+pub(crate) fn stdin_file() -> Option<File> {
     use std::os::fd::AsFd;
     let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
     file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
@@ -336,7 +336,7 @@ fn stdin_file() -> Option<File> {
 
 /// Standard input, where it is a regular file: not asked for here.
 #[cfg(not(unix))]
-fn stdin_file() -> Option<File> {
+pub(crate) fn stdin_file() -> Option<File> {
     None
 }
 
