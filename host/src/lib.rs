@@ -33,6 +33,7 @@ pub use warpath_backend::{answer, backend, device, strict, tree};
 pub use warpath_core::error::{
     ColumnError, DeviceError, Error, IndexError, InputError, RecordError, TreeError,
 };
+pub use warpath_core::temporary::{OutputMode, Unfinished, remove_unfinished};
 pub use warpath_core::{diagnostic, json, plain};
 pub use warpath_exec::document::{AsOne, Format};
 pub use warpath_exec::engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};

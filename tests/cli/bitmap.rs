@@ -335,7 +335,7 @@ fn names_are_printed_without_control_characters() {
     let (odd, path) = ("odd\u{1b}[2J\nname", "$['\\u001b[2J']");
     let column = format!("--column={odd}={path}");
     folder.run(&["bitmap", "build", "lines", &column, "--column=b=$.b", "-o", "o.wpb"]).ok();
-    let clean = "odd\u{fffd}[2J\u{fffd}name";
+    let clean = r"odd\x1b[2J\nname";
     for args in [
         &["info", "o.wpb"][..],
         &["info", "--bins", "o.wpb"],

@@ -8,6 +8,8 @@ mod files;
 mod filter;
 mod index;
 mod messages;
+mod names;
+mod outputs;
 mod packed;
 mod query;
 mod select;

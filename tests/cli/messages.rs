@@ -143,7 +143,7 @@ fn colour() {
 #[test]
 fn messages_do_not_command_the_terminal() {
     let ran = pipe(&["query", "$", "\u{1b}[2Jx"], b"");
-    ran.failed(2, "", "error: \u{fffd}[2Jx: ");
+    ran.failed(2, "", "error: \\x1b[2Jx: ");
     let ran = pipe(&["query", "$"], b"[\"\x1b[2J\"");
     assert!(ran.code == 4 && !ran.stderr.contains('\u{1b}'), "{ran}");
 }

@@ -9,28 +9,33 @@
 //! | [`query`], [`select`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | what does each subcommand print? |
 //! | [`table`] | how are typed columns written? |
 //! | [`out`], [`ui`], [`progress`] | where does it all go? |
+//! | [`escape`] | how are names printed? |
+//! | [`inherited`], [`signals`] | with which streams is the program started, and how is it ended early? |
 
 mod args;
 mod bitmap;
 mod devices;
+mod escape;
 mod explain;
 mod failure;
 mod files;
 mod filter;
 mod index;
+mod inherited;
 mod out;
 mod pack;
 mod progress;
 mod query;
 mod run;
 mod select;
+#[cfg(unix)]
+mod signals;
 mod table;
 mod tree;
 mod ui;
 mod validate;
 
 use std::ffi::OsString;
-use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -39,12 +44,16 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use args::{BitmapCommand, Cli, Command, IndexCommand, When};
+use escape::escaped;
 use failure::Failure;
 use ui::Ui;
 
 /// Runs the program, and says everything that there is to say.
 pub fn main() -> ExitCode {
     let started = Instant::now();
+    // Without it, a signal ends the program all the same.
+    #[cfg(unix)]
+    let _ = signals::clean_up_after();
     let args: Vec<OsString> = std::env::args_os().collect();
     let color = color_asked(&args);
     let cli = match parse(&args, color) {
@@ -127,11 +136,28 @@ fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCod
         failure.report(&Ui::new(color, false));
         return failure.exit_code();
     }
-    match error.print() {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::from(2),
-        _ if error.use_stderr() => ExitCode::from(2),
-        _ => ExitCode::SUCCESS,
+    if error.use_stderr() {
+        // An argument may have what a terminal obeys: then the message is that of the escaped arguments.
+        let shown = escaped_arguments(args).and_then(|args| parse(&args, color).err());
+        let _ = shown.as_ref().unwrap_or(error).print();
+        return ExitCode::from(2);
     }
+    let printed = inherited::stdout().and_then(|()| error.print());
+    match printed.map_err(out::stdout_failed) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.report(&Ui::new(color, false));
+            failure.exit_code()
+        }
+    }
+}
+
+/// The same arguments without control characters, if any has some.
+fn escaped_arguments(args: &[OsString]) -> Option<Vec<OsString>> {
+    let escaped =
+        |arg: &OsString| arg.to_str().map_or_else(|| arg.clone(), |arg| escaped(arg).as_ref().into());
+    let all: Vec<OsString> = args.iter().map(escaped).collect();
+    (all != args).then_some(all)
 }
 
 /// `text` in a style, or plain.

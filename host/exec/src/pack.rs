@@ -64,6 +64,7 @@ pub struct PackStats {
 }
 
 /// Packs an input, and writes it to a file, which is there when all of it has been written; a device or a pipe of this name is written to. What is compressed by gzip or zstd is decompressed first.
+/// The file is no more open than the input ([`OutputMode`]).
 ///
 /// # Errors
 /// [`Error::Input`] if the input cannot be read, or is packed already; or the file not be written.
@@ -74,7 +75,8 @@ pub fn pack(input: Source, output: &Path, options: PackOptions) -> Result<PackSt
         let file = OpenOptions::new().write(true).open(output).map_err(failed)?;
         return pack_to(input, &mut BufWriter::new(file), &name, options);
     }
-    let (temporary, file) = Temporary::beside(output).map_err(failed)?;
+    let mode = Source::output_mode([&input]);
+    let (temporary, file) = Temporary::beside(output, mode).map_err(failed)?;
     let mut out = BufWriter::new(file);
     let stats = pack_to(input, &mut out, &name, options)?;
     drop(out.into_inner().map_err(|error| failed(error.into_error()))?);

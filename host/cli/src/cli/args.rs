@@ -37,7 +37,9 @@ Exit codes:
   2  wrong usage, or a file that cannot be read or written
   3  bad query
   4  bad input
-  5  device failure"
+  5  device failure
+  129, 130, 143
+     ended by SIGHUP, SIGINT or SIGTERM; temporary files are removed"
 )]
 pub struct Cli {
     #[command(subcommand)]

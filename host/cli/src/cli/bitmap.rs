@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
+use warpath::OutputMode;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::bitmap::bins::BinSpec;
 use warpath::bitmap::build::{self, BitmapMaker, ColumnSpec, bitmap_maker};
@@ -19,6 +20,7 @@ use super::args::{
     BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, OnErrorArg, QueryArgs,
     ReportArgs, RunArgs, SelectArgs, When,
 };
+use super::escape::escaped;
 use super::failure::Failure;
 use super::out::Out;
 use super::ui::Ui;
@@ -79,7 +81,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
     }
     let index = BitmapIndex::from_built(built)?;
     warn_of_no_values(&index, &specs, ui);
-    index.write(&args.output).map_err(Failure::of_bitmap)?;
+    index.write_as(&args.output, OutputMode::default().and_file(&args.file)).map_err(Failure::of_bitmap)?;
     if args.stats {
         let table = building_statistics(&maker, &index, read, started.elapsed());
         let _ = io::stderr().lock().write_all(table.as_bytes());
@@ -219,25 +221,20 @@ fn described(info: &BitmapInfo, records: Option<u64>) -> String {
     let head = ["column", "type", "bins", "cut", "bitmaps", "shorter", "values", "source"].map(str::to_owned);
     let columns = info.columns.iter().map(|column| {
         [
-            printable(&column.name),
+            escaped(&column.name).into_owned(),
             column.kind.to_string(),
             column.bins.to_string(),
             column.binning.clone(),
             (column.atom_bytes + column.tile_bytes).to_string(),
             format!("{:.1}x", column.ratio()),
             column.value_bytes.to_string(),
-            printable(&column.source),
+            escaped(&column.source).into_owned(),
         ]
     });
     let rows: Vec<[String; 8]> = std::iter::once(head).chain(columns).collect();
     text.push('\n');
     aligned(&mut text, &rows, &[2, 4, 5, 6]);
     text
-}
-
-/// A text from an input or an index, without what a terminal would obey.
-fn printable(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// Rows with columns as wide as they need to be; those of numbers end at the right.
@@ -261,14 +258,14 @@ fn aligned<const N: usize>(text: &mut String, rows: &[[String; N]], numbers: &[u
 /// The bins of all columns.
 fn bins(index: &BitmapIndex, text: &mut String) {
     for (column, described) in index.columns().iter().enumerate() {
-        let _ = write!(text, "\n{}\n", printable(&described.name));
+        let _ = write!(text, "\n{}\n", escaped(&described.name));
         let head = ["  bin", "lines", "atoms", "values"].map(str::to_owned);
         let bins = described.bins.iter().enumerate().map(|(bin, described)| {
             [
                 format!("  {bin}"),
                 described.rows.to_string(),
                 index.atoms(column, bin).to_string(),
-                printable(&described.to_string()),
+                escaped(&described.to_string()).into_owned(),
             ]
         });
         let rows: Vec<[String; 4]> = std::iter::once(head).chain(bins).collect();
@@ -288,7 +285,8 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     }
     let opened = started.elapsed();
     let plan = Plan::of(&index, &args.expression, args.approximate)?;
-    let mut out = Out::new(args.output.as_deref());
+    let mode = args.file.iter().fold(OutputMode::default().and_file(&args.index), OutputMode::and_file);
+    let mut out = Out::new(args.output.as_deref()).made_from(mode);
     if args.explain {
         out.buffer.extend_from_slice(explained(plan, index.columns()).as_bytes());
         out.finish()?;
@@ -322,11 +320,17 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
 
 /// A plan as text, in which names of columns take one line each.
 fn explained(mut plan: Plan, columns: &[Column]) -> String {
-    plan.tests.iter_mut().for_each(|test| test.test = printable(&test.test));
-    let named = |column: &Column| Column { name: printable(&column.name), ..column.clone() };
+    plan.tests.iter_mut().for_each(|test| test.test = escaped(&test.test).into_owned());
+    let named = |column: &Column| Column { name: escaped(&column.name).into_owned(), ..column.clone() };
     let columns: Vec<Column> = columns.iter().map(named).collect();
     // Strings are encoded as JSON, which leaves some control characters as they are.
-    plan.explain(&columns).replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+    let text = plan.explain(&columns);
+    text.split_inclusive('\n')
+        .flat_map(|line| match line.strip_suffix('\n') {
+            Some(line) => [escaped(line), "\n".into()],
+            None => [escaped(line), "".into()],
+        })
+        .collect()
 }
 
 /// A number in digits.

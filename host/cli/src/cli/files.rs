@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, glob_with};
-use warpath::Source;
+use warpath::{Error, InputError, Source};
 
 use super::failure::Failure;
+use super::inherited;
 use super::ui::Ui;
 
 /// As shells match: `*` stops at folders, and hidden files are named openly.
@@ -18,11 +19,11 @@ const AS_SHELLS_DO: MatchOptions =
 ///
 /// A file that cannot be read is found out when its turn comes.
 pub fn sources(files: &[PathBuf], output: Option<&Path>, ui: &Ui) -> Result<Vec<Source>, Failure> {
-    let stdin = [PathBuf::from("-")];
+    let only_stdin = [PathBuf::from("-")];
     let mut sources = Vec::new();
-    for file in if files.is_empty() { &stdin } else { files } {
+    for file in if files.is_empty() { &only_stdin } else { files } {
         if file == Path::new("-") {
-            sources.push(Source::Stdin);
+            sources.push(stdin()?);
         } else if let Some(pattern) = pattern(file) {
             sources.extend(matching(pattern)?.into_iter().map(Source::File));
         } else {
@@ -34,6 +35,13 @@ pub fn sources(files: &[PathBuf], output: Option<&Path>, ui: &Ui) -> Result<Vec<
         ui.note("reading standard input; Ctrl-D ends it");
     }
     Ok(sources)
+}
+
+/// Standard input, if it can be read.
+pub fn stdin() -> Result<Source, Failure> {
+    let closed = |source| Error::from(InputError::Io { name: Source::Stdin.name(), source });
+    inherited::stdin().map_err(closed)?;
+    Ok(Source::Stdin)
 }
 
 /// `file`, if it is a pattern and no file's name.

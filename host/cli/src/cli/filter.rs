@@ -12,7 +12,7 @@ use std::time::Instant;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::build::build_matches;
 use warpath::twig::{Documents, Standing, SubscriptionError, Subscriptions};
-use warpath::{Engine, Error, Filtering, InputError, Plan, Setup, Source, Stats};
+use warpath::{Engine, Error, Filtering, InputError, OutputMode, Plan, Setup, Source, Stats};
 
 use super::args::{DocumentsArg, FilterArgs, IdsFormatArg};
 use super::failure::Failure;
@@ -34,13 +34,14 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
     let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
     files::refuse_writing_to_what_is_read([&args.subscriptions], [], args.output.as_deref())?;
+    let mode = Source::output_mode(&sources).and_file(&args.subscriptions);
     let mut settings = builder(&args.backend, args.on_error);
     if let Some(latency) = args.max_latency {
         settings = settings.max_latency(latency);
     }
     let engine = settings.build()?;
     let any = if args.format == IdsFormatArg::Bitmap {
-        history(args, &engine, &subscriptions, sources, ui)?
+        history(args, &engine, &subscriptions, sources, mode, ui)?
     } else {
         let standing = Standing::new(subscriptions);
         let _watch = args.watch.then(|| Watch::start(&args.subscriptions, seen, &standing, ui));
@@ -48,7 +49,7 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
             args,
             standing,
             engine,
-            out: Out::new(args.output.as_deref()),
+            out: Out::new(args.output.as_deref()).made_from(mode),
             is_begun: false,
             skipped: 0,
             first_skipped: None,
@@ -128,6 +129,7 @@ fn history(
     engine: &Engine,
     subscriptions: &Subscriptions,
     sources: Vec<Source>,
+    mode: OutputMode,
     ui: &Ui,
 ) -> Result<bool, Failure> {
     let kinds: Vec<Documents> = sources.iter().map(|source| documents(args, source)).collect();
@@ -143,7 +145,7 @@ fn history(
     warn_of_skipped(left_out.count, left_out.first.as_ref(), ui);
     let any = built.columns.iter().any(|column| column.column.bins.iter().any(answers::is_true));
     if let Some(output) = &args.output {
-        BitmapIndex::from_built(built)?.write(output).map_err(Failure::of_bitmap)?;
+        BitmapIndex::from_built(built)?.write_as(output, mode).map_err(Failure::of_bitmap)?;
     }
     Ok(any)
 }

@@ -6,9 +6,10 @@ use std::time::SystemTime;
 
 use indicatif::BinaryBytes;
 use warpath::index_file::IndexInfo;
-use warpath::{IndexFile, Program, Query, dump as text};
+use warpath::{IndexFile, Program, Query, Source, dump as text};
 
 use super::args::{BuildArgs, DumpArgs, InfoArgs, OnErrorArg};
+use super::escape::escaped;
 use super::failure::Failure;
 use super::out::Out;
 use super::ui::Ui;
@@ -93,13 +94,14 @@ pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
     let several = sources.len() > 1;
     let engine = run::engine(&args.engine, OnErrorArg::Fail, args.strict)?;
-    let mut out = Out::new(args.output.as_deref());
+    let mut out = Out::new(args.output.as_deref()).made_from(Source::output_mode(&sources));
     let mut failure = None;
     for partition in engine.input(sources).indexes(levels) {
         match partition {
             Ok(partition) => {
                 if several && partition.offset() == 0 {
-                    out.buffer.extend_from_slice(format!("==> {} <==\n", partition.source()).as_bytes());
+                    out.buffer
+                        .extend_from_slice(format!("==> {} <==\n", escaped(partition.source())).as_bytes());
                 }
                 let (bytes, index) = (partition.text(), &partition.index);
                 text::write(&mut out, bytes, index, partition.offset(), partition.first_line)

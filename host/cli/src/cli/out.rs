@@ -1,10 +1,12 @@
 //! Where answers go: standard output or a file.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use warpath::OutputMode;
+
 use super::failure::Failure;
+use super::inherited;
 
 /// Bytes that are gathered before they are written. They are written at line ends, which standard output
 /// passes on as they are.
@@ -24,6 +26,8 @@ pub fn is_terminal(file: Option<&Path>) -> bool {
 /// before it has read anything overwrites nothing.
 pub struct Out {
     file: Option<PathBuf>,
+    /// The permissions of a new file.
+    mode: OutputMode,
     sink: Option<Box<dyn Write>>,
     /// What has not been written yet.
     pub buffer: Vec<u8>,
@@ -35,7 +39,13 @@ impl Out {
     pub fn new(file: Option<&Path>) -> Self {
         let terminal = is_terminal(file);
         let file = file.filter(|_| !is_stdout(file)).map(Path::to_owned);
-        Self { file, sink: None, buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)), terminal }
+        let mode = OutputMode::default();
+        Self { file, mode, sink: None, buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)), terminal }
+    }
+
+    /// A new file gets no more permissions than the files that the answers are from.
+    pub fn made_from(self, mode: OutputMode) -> Self {
+        Self { mode, ..self }
     }
 
     /// Whether answers go to a terminal.
@@ -51,8 +61,11 @@ impl Out {
     fn sink(&mut self) -> io::Result<&mut dyn Write> {
         let sink: Box<dyn Write> = match (self.sink.take(), &self.file) {
             (Some(sink), _) => sink,
-            (None, Some(path)) => Box::new(File::create(path)?),
-            (None, None) => Box::new(io::stdout().lock()),
+            (None, Some(path)) => Box::new(self.mode.create(path)?),
+            (None, None) => {
+                inherited::stdout()?;
+                Box::new(io::stdout().lock())
+            }
         };
         Ok(self.sink.insert(sink).as_mut())
     }
@@ -98,10 +111,17 @@ impl Out {
     /// Whose fault an error of [`Write`] is.
     pub fn failed(&self, source: io::Error) -> Failure {
         match &self.file {
-            None if source.kind() == io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            None => Failure::Output { name: "standard output".into(), source },
+            None => stdout_failed(source),
             Some(path) => Failure::Output { name: format!("`{}`", path.display()), source },
         }
+    }
+}
+
+/// What an error of standard output is.
+pub fn stdout_failed(source: io::Error) -> Failure {
+    match source.kind() {
+        io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+        _ => Failure::Output { name: "standard output".into(), source },
     }
 }
 

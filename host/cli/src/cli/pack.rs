@@ -14,13 +14,14 @@ use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
 use super::args::{PackArgs, UnpackArgs};
 use super::failure::Failure;
 use super::files;
-use super::out::{Out, is_stdout};
+use super::inherited;
+use super::out::{self, Out, is_stdout};
 use super::ui::Ui;
 
 /// Packs a file.
 pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let PackArgs { file, output, group_size, stats } = args;
-    let source = source(file);
+    let source = source(file)?;
     files::refuse_writing_to_an_input(slice::from_ref(&source), Some(output))?;
     let mut options = PackOptions::default();
     if let Some(bytes) = group_size {
@@ -31,6 +32,7 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
             return Err(Failure::usage("a packed file is not written to a terminal")
                 .with_help("name a file: -o FILE.wpk"));
         }
+        inherited::stdout().map_err(out::stdout_failed)?;
         pack_to(source, &mut io::stdout().lock(), STDOUT, options).map_err(unread)?
     } else {
         pack(source, output, options)?
@@ -52,9 +54,9 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
 /// Gives back what was packed.
 pub fn unpack_file(args: &UnpackArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let UnpackArgs { file, output, lines, check } = args;
-    let source = source(file);
+    let source = source(file)?;
     files::refuse_writing_to_an_input(slice::from_ref(&source), output.as_deref())?;
-    let mut out = Out::new(output.as_deref());
+    let mut out = Out::new(output.as_deref()).made_from(Source::output_mode([&source]));
     if lines.is_none() && !check {
         unpack(source, |text| out.lines(text).map_err(|failure| io::Error::other(Failed(failure))))
             .map_err(told)?;
@@ -143,6 +145,6 @@ fn told(error: warpath::Error) -> Failure {
     error.into()
 }
 
-fn source(file: &Path) -> Source {
-    if file == Path::new("-") { Source::Stdin } else { Source::File(file.to_owned()) }
+fn source(file: &Path) -> Result<Source, Failure> {
+    if file == Path::new("-") { files::stdin() } else { Ok(Source::File(file.to_owned())) }
 }

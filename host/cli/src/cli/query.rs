@@ -8,6 +8,7 @@ use warpath::answer::{Limit, TextForm, Want, text};
 use warpath::{Batch, Program, Query};
 
 use super::args::QueryArgs;
+use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
@@ -123,7 +124,7 @@ impl Consumer for Lines {
             for found in piece.matches.first().map_or(&[][..], Vec::as_slice) {
                 if let Some(name) = self.offsets {
                     if name {
-                        out.buffer.extend_from_slice(batch.source().as_bytes());
+                        out.buffer.extend_from_slice(escaped(batch.source()).as_bytes());
                         out.buffer.push(b'\t');
                     }
                     let start = batch.offset_of(u64::from(piece.base) + u64::from(found.start));

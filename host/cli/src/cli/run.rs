@@ -10,12 +10,13 @@ use warpath::answer::Want;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::{
-    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, Plan, Program, RecordError, Setup,
-    Source, Stats,
+    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Program,
+    RecordError, Setup, Source, Stats,
 };
 use warpath_shared::units::LineIx;
 
 use super::args::{BackendArgs, EngineArgs, OnErrorArg, RunArgs};
+use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
@@ -92,7 +93,11 @@ pub fn consume(
     if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
         return Err(Failure::usage(format!("a bitmap index is for one plain file, and there are {count}")));
     }
-    let mut out = Out::new(args.output.as_deref());
+    let mode = [&args.index, &args.bitmap]
+        .into_iter()
+        .flatten()
+        .fold(Source::output_mode(&sources), OutputMode::and_file);
+    let mut out = Out::new(args.output.as_deref()).made_from(mode);
     if consumer.is_done() {
         consumer.start(&mut out)?;
         consumer.end(&mut out)?;
@@ -307,7 +312,8 @@ pub fn table(
     rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
     let mut table = String::new();
     for (name, value) in rows {
-        let _ = writeln!(table, "{name:<11} {value}");
+        // An index is named there.
+        let _ = writeln!(table, "{name:<11} {}", escaped(&value));
     }
     table
 }

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use warpath::tree::{Tree, dump};
-use warpath::{DeviceChoice, Engine, Error, IndexedPartition, InputError};
+use warpath::{DeviceChoice, Engine, Error, IndexedPartition, InputError, Source};
 
 use super::args::{OnErrorArg, TreeArgs};
+use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
@@ -17,13 +18,14 @@ pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
     let several = sources.len() > 1;
     let engine = Engine::builder().device(DeviceChoice::Cpu).build()?;
-    let mut trees = Trees { args, out: Out::new(args.output.as_deref()), skipped: Skipped::default() };
+    let out = Out::new(args.output.as_deref()).made_from(Source::output_mode(&sources));
+    let mut trees = Trees { args, out, skipped: Skipped::default() };
     let mut failure = None;
     for partition in engine.input(sources).indexes(0) {
         match partition {
             Ok(partition) => {
                 if several && partition.offset() == 0 {
-                    let name = format!("==> {} <==\n", partition.source());
+                    let name = format!("==> {} <==\n", escaped(partition.source()));
                     trees.out.buffer.extend_from_slice(name.as_bytes());
                 }
                 match trees.partition(&partition) {

@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use clap::builder::styling::{AnsiColor, Style};
 
 use super::args::When;
+use super::escape::escaped;
 use super::styled;
 
 /// Speaks to the person at the terminal. A message that cannot be written is lost, and nothing else is.
@@ -61,14 +62,14 @@ impl Ui {
         }
     }
 
-    /// Lines without a label.
+    /// Lines without a label, as they are.
     pub fn plain(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
     fn say(&self, label: &str, style: Style, indent: &str, message: impl Display) {
-        let message = message.to_string().replace(char::is_control, "\u{fffd}");
-        let _ = writeln!(io::stderr().lock(), "{indent}{} {message}", styled(label, style, self.color));
+        let (label, message) = (styled(label, style, self.color), message.to_string());
+        let _ = writeln!(io::stderr().lock(), "{indent}{label} {}", escaped(&message));
     }
 }
 

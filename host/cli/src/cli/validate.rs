@@ -7,6 +7,7 @@ use warpath::answer::Want;
 use warpath::{Batch, DeviceChoice, Program, Query};
 
 use super::args::{BackendArgs, EngineArgs, InputFormat, OnErrorArg, RunArgs, ValidateArgs};
+use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
@@ -96,8 +97,7 @@ impl Consumer for Verdict {
         for fault in batch.skipped() {
             self.malformed += 1;
             if self.list {
-                let name = fault.to_string().replace(char::is_control, "\u{fffd}");
-                out.buffer.extend_from_slice(name.as_bytes());
+                out.buffer.extend_from_slice(escaped(&fault.to_string()).as_bytes());
                 out.buffer.push(b'\n');
                 out.line_end()?;
             } else {

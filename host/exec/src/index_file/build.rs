@@ -13,7 +13,7 @@ use crate::stream::{Origin, each_part};
 use warpath_backend::cpu::kept::HostIndex;
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::stamp::{Stamp, hash};
-use warpath_core::temporary::Temporary;
+use warpath_core::temporary::{OutputMode, Temporary};
 
 /// A regular file, open.
 fn open(input: &Path) -> Result<File, Error> {
@@ -62,7 +62,8 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
         };
         layout::encode(text.bytes(), text.offset(), &index, levels).map_err(Error::Internal)
     };
-    let (temporary, mut out) = Temporary::beside(output).map_err(failed)?;
+    let (temporary, mut out) =
+        Temporary::beside(output, OutputMode::default().and_open(&file)).map_err(failed)?;
     out.write_all(&[0; HEADER_BYTES]).map_err(failed)?;
     let mut place = HEADER_BYTES as u64;
     let mut table: Vec<Entry> = Vec::new();

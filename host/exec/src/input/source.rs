@@ -10,6 +10,7 @@ use super::feed::Feed;
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 use warpath_core::error::InputError;
+use warpath_core::temporary::OutputMode;
 use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::layout::is_packed;
 use warpath_store::packed::stream::Unpacker;
@@ -201,6 +202,22 @@ impl Source {
         }
     }
 
+    /// The mode of an output that is made from these inputs. An input without a file restricts nothing.
+    ///
+    /// ```
+    /// use warpath_exec::input::Source;
+    ///
+    /// let mode = Source::output_mode(&[Source::File("secrets.ndjson".into()), Source::Stdin]);
+    /// ```
+    #[must_use]
+    pub fn output_mode<'a>(sources: impl IntoIterator<Item = &'a Self>) -> OutputMode {
+        sources.into_iter().fold(OutputMode::default(), |mode, source| match source {
+            Self::File(path) => mode.and_file(path),
+            Self::Stdin => stdin_file().map_or(mode, |file| mode.and_open(&file)),
+            Self::Reader(..) => mode,
+        })
+    }
+
     /// Its bytes, decompressed, from the start to the end. What is packed is refused: by `pack`, which is who asks.
     pub(crate) fn into_reader(self) -> Result<Box<dyn Read + Send>, InputError> {
         let name = self.name();
@@ -330,7 +347,7 @@ fn plain_file(mut file: File, name: &str) -> io::Result<Regular> {
 
 /// Standard input, where it is a regular file.
 #[cfg(unix)]
-fn stdin_file() -> Option<File> {
+pub(crate) fn stdin_file() -> Option<File> {
     use std::os::fd::AsFd;
     let file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
     file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
@@ -338,7 +355,7 @@ fn stdin_file() -> Option<File> {
 
 /// Standard input, where it is a regular file: not asked for here.
 #[cfg(not(unix))]
-fn stdin_file() -> Option<File> {
+pub(crate) fn stdin_file() -> Option<File> {
     None
 }
 

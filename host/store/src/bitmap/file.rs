@@ -11,7 +11,7 @@ use super::layout::{self, HEADER_BYTES, VERSION};
 use warpath_core::error::IndexError;
 use warpath_core::file::read_exact_at;
 use warpath_core::plain::Plain;
-use warpath_core::temporary::Temporary;
+use warpath_core::temporary::{OutputMode, Temporary};
 
 // Numbers are read where they stand.
 #[cfg(target_endian = "big")]
@@ -78,8 +78,8 @@ impl Image {
     }
 
     /// Writes it beside its place, and renames it.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
-        let (temporary, mut out) = Temporary::beside(path)?;
+    pub fn write(&self, path: &Path, mode: OutputMode) -> io::Result<()> {
+        let (temporary, mut out) = Temporary::beside(path, mode)?;
         out.write_all(self.bytes())?;
         temporary.rename()
     }

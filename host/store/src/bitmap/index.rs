@@ -25,6 +25,7 @@ use super::values::{Texts, Values};
 use super::{check, store};
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::stamp::{Stamp, hash};
+use warpath_core::temporary::OutputMode;
 use warpath_core::wah::Bitmap;
 
 /// A bitmap index. Cheap to clone, and may be asked by several threads at once.
@@ -221,9 +222,17 @@ impl BitmapIndex {
     /// # Errors
     /// [`Error::Index`] where it cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.write_as(path, OutputMode::default())
+    }
+
+    /// The same, with no more permissions than `mode`: that of the files which the columns are from.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    pub fn write_as(&self, path: impl AsRef<Path>, mode: OutputMode) -> Result<(), Error> {
         let path = path.as_ref();
         let failed = |source| IndexError::Io { name: path.display().to_string(), source }.into();
-        self.0.image.write(path).map_err(failed)
+        self.0.image.write(path, mode).map_err(failed)
     }
 
     /// Its bytes, as its file has them.

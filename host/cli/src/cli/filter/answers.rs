@@ -9,6 +9,7 @@ use warpath::twig::Snapshot;
 use warpath::{Error, Filtered, FoundDocument};
 
 use super::super::args::{FilterArgs, IdsFormatArg};
+use super::super::escape::escaped;
 use super::super::failure::Failure;
 use super::super::out::{Out, is_stdout};
 use super::super::table::{TableFormat, TableWriter};
@@ -70,7 +71,7 @@ impl Answers {
             Self::Counts(counts) => {
                 for (id, count) in subscriptions.ids().zip(counts) {
                     // A vector takes everything.
-                    let _ = writeln!(out.buffer, "{id}\t{count}");
+                    let _ = writeln!(out.buffer, "{}\t{count}", escaped(id));
                 }
                 Ok(())
             }
@@ -93,7 +94,7 @@ pub struct Text {
 
 impl Text {
     fn new(is_json: bool, subscriptions: Arc<Snapshot>) -> Self {
-        let written = |id: &str| if is_json { quoted(id) } else { id.to_owned() };
+        let written = |id: &str| written(id, is_json);
         let ids = subscriptions.ids().map(written).collect();
         Self { is_json, subscriptions, ids }
     }
@@ -102,7 +103,7 @@ impl Text {
         if !Arc::ptr_eq(filtered.subscriptions(), &self.subscriptions) {
             *self = Self::new(self.is_json, filtered.subscriptions().clone());
         }
-        let name = if self.is_json { quoted(filtered.source()) } else { filtered.source().to_owned() };
+        let name = written(filtered.source(), self.is_json);
         let documents: Vec<FoundDocument<'_>> = filtered.documents().collect();
         if filtered.pairs().len() < 2 * TOGETHER {
             documents.iter().for_each(|document| self.write(&name, *document, &mut out.buffer));
@@ -144,13 +145,18 @@ pub fn is_true(bin: &Bin) -> bool {
     matches!(bin.holds, Holds::Values { least: Scalar::Bool(true), .. })
 }
 
+/// A name as it is written: as a JSON string, or as it is printed everywhere.
+fn written(name: &str, is_json: bool) -> String {
+    if is_json { quoted(name) } else { escaped(name).into_owned() }
+}
+
 /// A text as a JSON string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for char in text.chars() {
         match char {
             '"' | '\\' => quoted.extend(['\\', char]),
-            control if control < ' ' => quoted.push_str(&format!("\\u{:04x}", u32::from(control))),
+            control if control.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(control))),
             other => quoted.push(other),
         }
     }

@@ -13,7 +13,7 @@ use super::{Image, PIECE_NUMBERS, Parts, StringColumn, StringKind};
 use warpath_core::error::{ColumnError, Error};
 use warpath_core::file::read_exact_at;
 use warpath_core::stamp::hash;
-use warpath_core::temporary::Temporary;
+use warpath_core::temporary::{OutputMode, Temporary};
 
 /// The version of the format that is written and read.
 pub const VERSION: u32 = 1;
@@ -339,10 +339,18 @@ impl StringColumn {
     /// # Errors
     /// [`Error::Column`] if it cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.write_as(path, OutputMode::default())
+    }
+
+    /// The same, with no more permissions than `mode`: that of the files which the strings are from.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    pub fn write_as(&self, path: impl AsRef<Path>, mode: OutputMode) -> Result<(), Error> {
         let path = path.as_ref();
         let head = self.head()?;
         let write = || {
-            let (temporary, mut out) = Temporary::beside(path)?;
+            let (temporary, mut out) = Temporary::beside(path, mode)?;
             out.write_all(&head)?;
             out.write_all(self.image.codes())?;
             temporary.rename()
