@@ -18,6 +18,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tempfile::TempDir;
+use warpath::bitmap::ask::BitmapEngine;
 use warpath::bitmap::bins::BinSpec;
 use warpath::bitmap::build::{
     ColumnSpec, LeftOut, bitmaps_of, build, build_arrow, build_column, build_ndjson, build_table,
@@ -25,11 +26,12 @@ use warpath::bitmap::build::{
 use warpath::bitmap::column::{Bin, Holds, Kind, Scalar};
 use warpath::bitmap::value::{Cell, ColumnValues};
 use warpath::bitmap::wah::WahBuf;
-use warpath::bitmap::{Built, BuiltColumn, StoredValues};
+use warpath::bitmap::{BitmapIndex, Built, BuiltColumn, StoredValues};
 use warpath::device::Pipeline;
 use warpath::{DeviceChoice, Engine, Error, OnError};
 use warpath_tests::bitmaps::stored;
 use warpath_tests::emulated::Emulated;
+use warpath_tests::oracle::json::Number;
 
 // --- what is held to what -------------------------------------------------------------------------------------------
 
@@ -680,6 +682,17 @@ enum Line {
 }
 
 impl Json {
+    /// A number, by its exact value; where it is no integer of 64 bits, by the nearest double.
+    fn number(text: String) -> Self {
+        match Number::parse(&text).integer() {
+            Some(value) => Self::Int(text, value),
+            None => {
+                let value = text.parse::<f64>().unwrap() + 0.0;
+                Self::Float(text, value)
+            }
+        }
+    }
+
     fn text(&self) -> String {
         match self {
             Self::Int(text, _) | Self::Float(text, _) => text.clone(),
@@ -692,26 +705,33 @@ impl Json {
     }
 }
 
+/// Numbers that are integers of 64 bits, however they are written, and numbers beside these, however near.
+fn number() -> impl Strategy<Value = Json> {
+    let edges = vec![0, 1, 1 << 53, i64::MAX.into(), i128::from(i64::MAX) + 1, 10_i128.pow(18)];
+    let whole = prop_oneof![
+        2 => 0_i128..9,
+        1 => any::<i64>().prop_map(|value| i128::from(value).abs()),
+        3 => (select(edges), -2_i128..3).prop_map(|(edge, beside)| (edge + beside).abs()),
+    ];
+    let exponents = vec!["", "", "", "e0", "E+2", "e-1", "e-2", "e-20", "e30", "e-400", "e999"];
+    let parts = (any::<bool>(), whole, "(|\\.0{0,25}[0-9])", select(exponents));
+    parts.prop_map(|(is_negative, whole, fraction, exponent)| {
+        let sign = if is_negative { "-" } else { "" };
+        Json::number(format!("{sign}{whole}{fraction}{exponent}"))
+    })
+}
+
 fn json() -> impl Strategy<Value = Json> {
     prop_oneof![
         3 => (-9_i64..9).prop_map(|value| Json::Int(value.to_string(), value)),
-        1 => (-9_i64..9).prop_map(|value| Json::Int(format!("{value}.0"), value)),
-        1 => (-9_i64..9).prop_map(|value| Json::Int(format!("{value}e2"), value * 100)),
-        1 => any::<i64>().prop_map(|value| Json::Int(value.to_string(), value)),
-        1 => (-99_i32..99).prop_map(|value| Json::Float(format!("{value}.5"), f64::from(value) + f64::from(value.signum()) * 0.5))
-            .prop_filter("0.5 has no sign", |json| !matches!(json, Json::Float(text, _) if text == "0.5")),
-        1 => select(vec![
-            Json::Float("9223372036854775808".into(), 9_223_372_036_854_775_808.0),
-            Json::Float("1e300".into(), 1e300),
-            Json::Float("-1.25E-3".into(), -0.001_25),
-        ]),
+        6 => number(),
         2 => select(vec!["", "a", "b", "a\"\\\n", "é☺😀", "quite a long text"]).prop_map(|text| Json::Text(text.into())),
         1 => "[a-c]{0,3}".prop_map(Json::Text),
         1 => select(vec![("1970-01-01T00:00:00Z", 0), ("1970-01-01T01:00:01.5+01:00", 1_500_000_000)])
             .prop_map(|(text, value)| Json::Time(text, value)),
         1 => any::<bool>().prop_map(Json::Bool),
         1 => Just(Json::Null),
-        1 => select(vec!["{}", "[1]", "{\"v\":1}", "1e999", "-1e999", "\"\\x\"", "tru", "01", "[null]"]).prop_map(Json::Other),
+        1 => select(vec!["{}", "[1]", "{\"v\":1}", "\"\\x\"", "tru", "01", "[null]"]).prop_map(Json::Other),
     ]
 }
 
@@ -848,13 +868,14 @@ proptest! {
 #[test]
 fn a_device_gives_the_same() {
     let files = Files::new();
-    let lines: Vec<Line> = (0..150_i64)
+    let lines: Vec<Line> = (0..200_i64)
         .map(|row| match row % 11 {
             3 => Line::Blank,
             5 => Line::Malformed,
             7 => Line::Missing,
             8 => Line::Of(Json::Null),
             9 => Line::Of(Json::Text(format!("\"{}", row % 4))),
+            10 => Line::Of(Json::number(NUMBERS[row as usize / 11 % NUMBERS.len()].0.into())),
             _ => Line::Of(Json::Int((row * row).to_string(), row * row)),
         })
         .collect();
@@ -901,6 +922,70 @@ fn integers_past_2_to_the_53_are_exact() {
     let (built, _) = build_ndjson(&cpu(OnError::Fail), &path, &specs).unwrap();
     check(&built.columns[0], &ints(&[(1 << 53) + 1, 1 << 53, i64::MAX]));
     assert_eq!(built.columns[0].column.bins.len(), 3);
+}
+
+/// Numbers, and what they are in a column of integers and in one of doubles.
+const NUMBERS: [(&str, Option<i64>, f64); 17] = [
+    ("1.00000000000000000001", None, 1.0),
+    ("9007199254740993.5", None, 9_007_199_254_740_994.0),
+    ("1e-400", None, 0.0),
+    ("-1e-400", None, 0.0),
+    ("-9223372036854775809", None, -9_223_372_036_854_775_808.0),
+    ("-9223372036854775808.0000000000000000000000001", None, -9_223_372_036_854_775_808.0),
+    ("9223372036854775808", None, 9_223_372_036_854_775_808.0),
+    ("0.99999999999999999999", None, 1.0),
+    ("1e999", None, f64::INFINITY),
+    ("-1e999", None, f64::NEG_INFINITY),
+    ("1.0", Some(1), 1.0),
+    ("1e3", Some(1000), 1000.0),
+    ("-0.0", Some(0), 0.0),
+    ("9007199254740993.000", Some((1 << 53) + 1), 9_007_199_254_740_992.0),
+    ("900719925474099300e-2", Some((1 << 53) + 1), 9_007_199_254_740_992.0),
+    ("-9223372036854775808.0", Some(i64::MIN), -9_223_372_036_854_775_808.0),
+    ("0.09223372036854775807e20", Some(i64::MAX), 9_223_372_036_854_775_808.0),
+];
+
+#[test]
+fn only_numbers_that_are_integers_are_integers() {
+    let files = Files::new();
+    let text: String = NUMBERS.iter().map(|(text, ..)| format!("{{\"n\":{text}}}\n")).collect();
+    let path = files.write("lines", text);
+    let specs = [Some(Kind::Int), Some(Kind::Float), None]
+        .map(|kind| ColumnSpec { kind, ..ColumnSpec::new(kind.map_or("any", Kind::name), "$.n") });
+    let is_int =
+        NUMBERS.map(|(_, value, _)| value.map_or(Row::Other, |value| Row::Value(Scalar::Int(value))));
+    let is_float = NUMBERS.map(|(.., value)| Row::Value(Scalar::Float(value)));
+    for engine in [cpu(OnError::Fail), emulated(OnError::Fail, 1 << 20)] {
+        let (built, _) = build_ndjson(&engine, &path, &specs).unwrap();
+        check(&built.columns[0], &is_int);
+        check(&built.columns[1], &is_float);
+        // One that is none makes a column of doubles.
+        check(&built.columns[2], &is_float);
+        assert_eq!(built.columns[2].column.kind, Kind::Float);
+        let index = BitmapIndex::from_built(built).unwrap();
+        for (expr, rows) in [
+            ("int = 1", vec![10]),
+            ("int = 0", vec![12]),
+            ("int = 9007199254740994", vec![]),
+            ("int = 9007199254740993", vec![13, 14]),
+            ("int <= -9223372036854775808", vec![15]),
+            ("int > 9007199254740993", vec![16]),
+            ("int is other", (0..10).collect()),
+            ("float = 1e999", vec![8]),
+            ("float > 1e308", vec![8]),
+            ("float < -1e308", vec![9]),
+            ("float is other", vec![]),
+        ] {
+            let plan = index.plan(expr, false).unwrap();
+            let answer = BitmapEngine::cpu().answer(&index, &plan, true).unwrap();
+            let is_set = |row: &usize| answer.chunks[row / 63] >> (row % 63) & 1 != 0;
+            assert_eq!((0..NUMBERS.len()).filter(is_set).collect::<Vec<_>>(), rows, "{expr}");
+        }
+    }
+    // One beyond the range of doubles makes one, too.
+    let path = files.write("lines", "{\"n\":1}\n{\"n\":1e999}\n");
+    let (built, _) = build_ndjson(&cpu(OnError::Fail), &path, &specs[2..]).unwrap();
+    check(&built.columns[0], &floats(&[1.0, f64::INFINITY]));
 }
 
 #[test]

@@ -91,6 +91,62 @@ fn what_was_packed_comes_back_from_any_place() {
     }
 }
 
+/// Where packed bytes go, which cuts the input off when the first of them come: it is open by then, and not yet read to its end.
+struct Cutting<'a> {
+    input: &'a Path,
+    left: u64,
+    is_cut: bool,
+}
+
+impl std::io::Write for Cutting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if !std::mem::replace(&mut self.is_cut, true) {
+            std::fs::OpenOptions::new().write(true).open(self.input)?.set_len(self.left)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_input_that_becomes_shorter_is_not_packed() {
+    let mut rng = Rng::new(7);
+    let lines: Vec<String> = (0..50_000).map(|_| format!("{{\"n\":{}}}\n", rng.next_u64())).collect();
+    // Members and frames that each could be the last one.
+    let parts: Vec<Vec<u8>> = lines.chunks(1000).map(|part| part.concat().into_bytes()).collect();
+    let gzip = |part: &Vec<u8>| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(part).unwrap();
+        gzip.finish().unwrap()
+    };
+    let gzip: Vec<Vec<u8>> = parts.iter().map(gzip).collect();
+    let zstd: Vec<Vec<u8>> = parts.iter().map(|part| zstd::encode_all(&part[..], 1).unwrap()).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("input");
+    for (parts, name) in [(parts, "plain"), (gzip, "gzip"), (zstd, "zstd")] {
+        let whole = parts.concat();
+        let most_parts = parts[..parts.len() - 3].concat().len();
+        for left in [most_parts, whole.len(), whole.len() - 1, 0] {
+            std::fs::write(&path, &whole).unwrap();
+            let mut out = Cutting { input: &path, left: left as u64, is_cut: false };
+            let input = Source::File(path.clone());
+            let said = match pack_to(input, &mut out, "packed", PackOptions::default().group_bytes(1 << 16)) {
+                Ok(stats) => format!("{} bytes", stats.text_bytes),
+                Err(error) => error.to_string(),
+            };
+            let want = if left == whole.len() {
+                format!("{} bytes", lines.concat().len())
+            } else {
+                format!("{}: the file became shorter while it was read", path.display())
+            };
+            assert_eq!(said, want, "{name}: {left} of {} bytes", whole.len());
+        }
+    }
+}
+
 fn on_cpu(partition: usize) -> Engine {
     Engine::builder().device(DeviceChoice::Cpu).partition_size(partition).build().unwrap()
 }

@@ -52,6 +52,18 @@ fn numbers_with_huge_exponents_equal_themselves_alone() {
     assert_eq!(ask("[4e350000000000000000]", "$[?@ == 4e500000000000000000]"), [] as [&str; 0]);
 }
 
+/// Each was answered wrongly by a program with one instruction changed, which no test noticed (`comparisons.rs` has their like).
+#[test]
+fn values_of_a_record_compare_exactly() {
+    assert_eq!(ask("[0.05,0.5,5]", "$[?@==$[1]]"), ["0.5"]);
+    assert_eq!(ask("[0.05,0.5,5]", "$[?@<$[1]]"), ["0.05"]);
+    assert_eq!(
+        ask(r#"["\udbff\udc00","\udbff\udbff","\udc00\udc00"]"#, "$[?length(@)==1]"),
+        [r#""\udbff\udc00""#]
+    );
+    assert_eq!(ask(r#"["\udbff\udfff","\ud800\udc00"]"#, r#"$[?@=="\udbff\udfff"]"#), [r#""\udbff\udfff""#]);
+}
+
 #[test]
 fn paths_deeper_than_records_are_refused() {
     let unsupported = |path: &str| matches!(Query::compile(path), Err(Error::Unsupported(_)));

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use warpath::Cpu;
 use warpath::backend::Backend;
 use warpath::device::Pipeline;
 use warpath::twig::seed::{SeedError, SeedQueries};
 use warpath::twig::yfilter::{Runner, YFilter};
-use warpath::twig::{Documents, Events, Matcher, Name, Subscriptions, Twig, Value, json, xml};
+use warpath::twig::{Documents, Events, Matcher, Name, Standing, Subscriptions, Twig, Value, json, xml};
+use warpath::{Cpu, Engine};
 use warpath_shared::twig::seed::Personality;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
@@ -280,6 +280,61 @@ fn large_twigs() {
         assert!(of_xml(&format!("/a{all}"), &elements(children)), "{children}");
         assert!((0..children).all(|but| !of_xml(&format!("/a{all}"), &elements(but))), "{children}");
     }
+}
+
+/// Children that report far from where all below them is found: in one word of many, which a matcher looks at one by one or together.
+#[test]
+fn wide_twigs() -> anyhow::Result<()> {
+    let pipeline = Pipeline::new(Emulated::default())?;
+    let backends: [Arc<dyn Backend>; 2] = [Arc::new(Cpu), Arc::new(pipeline)];
+    for children in [2, 10, 11, 12, 17, 20] {
+        let twig = |number: usize| {
+            let all: String = (0..children).map(|at| format!("[c{at}/d{number}]")).collect();
+            format!("/a{all}")
+        };
+        let document = |but: (usize, usize)| {
+            let members = |at: usize| {
+                let members = (0..12).filter(|number| (at, *number) != but);
+                members.map(|number| format!("\"d{number}\":1")).collect::<Vec<_>>().join(",")
+            };
+            let all = (0..children).map(|at| format!("\"c{at}\":{{{}}}", members(at)));
+            format!("{{\"a\":{{{}}}}}\n", all.collect::<Vec<_>>().join(","))
+        };
+        let without: Vec<_> = (0..=children).map(|at| (at, at % 12)).collect();
+        let text: String = without.iter().map(|without| document(*without)).collect();
+        for twigs in [1, 12] {
+            let queries: Vec<String> = (0..twigs).map(twig).collect();
+            let queries: Vec<&str> = queries.iter().map(String::as_str).collect();
+            let mut subscriptions = Subscriptions::default();
+            for (number, query) in queries.iter().enumerate() {
+                subscriptions.add(&number.to_string(), query)?;
+            }
+            let mut want = Vec::new();
+            for ((at, missing), line) in without.iter().zip(text.lines()) {
+                let all = (0..twigs).filter(|number| *at == children || number != missing);
+                let matches: Vec<usize> = all.collect();
+                assert_eq!(of_json(&queries, line), matches, "{children} children, {twigs} twigs: {line}");
+                want.push(matches);
+            }
+            let standing = Standing::new(subscriptions);
+            for backend in &backends {
+                let engine = Engine::builder().backend(backend.clone()).build()?;
+                let input = engine.reader("test", std::io::Cursor::new(text.clone()));
+                let mut found = vec![Vec::new(); want.len()];
+                let mut first = 0;
+                for filtered in input.filter(&standing, Documents::Ndjson) {
+                    let filtered = filtered?;
+                    for (line, twig) in filtered.pairs() {
+                        found[first + *line as usize].push(*twig as usize);
+                    }
+                    first += filtered.lines() as usize;
+                }
+                found.iter_mut().for_each(|twigs| twigs.sort_unstable());
+                assert_eq!(found, want, "{children} children, {twigs} twigs, {}", backend.name());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The twigs of the paper's figure 4: both paths are there, and no `c` has both.

@@ -62,9 +62,8 @@ pub fn member<'a>(members: &'a [(Vec<u8>, Value)], name: &[u8]) -> Option<&'a Va
 
 /// An exact decimal number. Two are equal, or one is less, as their values are: `1.0`, `1` and `10e-1` are one number.
 ///
-/// There is no limit to the digits. A written exponent beyond ±2^62 counts as ±2^62, as on all backends
-/// (`MAX_EXPONENT` in `shared/src/query/value.rs`), so that `1e9999999999999999999` equals `1e99999999999999999999`; exponents
-/// within that are exact.
+/// There is no limit to the digits. A written exponent of ±4,611,686,018,427,387,900 or beyond counts as ±2^62, as on all backends
+/// (docs/queries.md), so that `1e9999999999999999999` equals `1e99999999999999999999`; exponents within that are exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number {
     /// Whether it is below zero; false for `-0`.
@@ -79,9 +78,11 @@ impl Number {
     /// The value of a JSON number.
     pub fn parse(text: &str) -> Self {
         const MAX_EXPONENT: i128 = 1 << 62;
+        const FIRST_INEXACT: i128 = 4_611_686_018_427_387_900;
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let beyond = if exponent.starts_with('-') { -MAX_EXPONENT } else { MAX_EXPONENT };
-        let exponent = exponent.parse::<i128>().unwrap_or(beyond).clamp(-MAX_EXPONENT, MAX_EXPONENT);
+        let exponent = exponent.parse::<i128>().ok().filter(|exponent| exponent.abs() < FIRST_INEXACT);
+        let exponent = exponent.unwrap_or(beyond);
         let negative = mantissa.starts_with('-');
         let mantissa = mantissa.trim_start_matches('-');
         let fraction = mantissa.find('.').map_or(0, |at| mantissa.len() - at - 1);
@@ -93,6 +94,19 @@ impl Number {
             return Self { negative: false, digits: String::new(), exponent: 0 };
         }
         Self { negative, digits: trimmed.into(), exponent }
+    }
+
+    /// Whether it is below zero, its digits without zeros at either end, and the power of ten of the last.
+    pub fn parts(&self) -> (bool, &str, i128) {
+        (self.negative, &self.digits, self.exponent)
+    }
+
+    /// The integer that this number is, if it is one and 64 bits hold it.
+    pub fn integer(&self) -> Option<i64> {
+        // 2⁶³ has 19 digits.
+        let zeros = usize::try_from(self.exponent).ok().filter(|zeros| self.digits.len() + zeros <= 19)?;
+        let distance = format!("0{}{}", self.digits, "0".repeat(zeros)).parse::<i128>().ok()?;
+        i64::try_from(if self.negative { -distance } else { distance }).ok()
     }
 
     /// The order of the distances from zero.

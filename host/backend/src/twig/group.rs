@@ -251,3 +251,181 @@ impl Iterator for Bits {
         Some(bit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Twig;
+    use super::super::layout::MAX_CHILDREN;
+    use super::*;
+
+    /// A group, and the twigs in it: where each is, and whose bits they are.
+    #[derive(Default)]
+    struct Held {
+        group: Group,
+        twigs: Vec<(Twig, Layout, Bit, Taken)>,
+    }
+
+    impl Held {
+        /// Adds a twig, if there is room.
+        fn add(&mut self, text: &str) -> bool {
+            let twig = Twig::parse(text).unwrap();
+            let layout = Layout::of(&twig).unwrap();
+            let Some(room) = self.group.room(&layout) else { return false };
+            let owner = self.twigs.len() as u32;
+            let taken = self.group.add(&twig, &layout, room, owner);
+            self.twigs.push((twig, layout, room, taken));
+            true
+        }
+
+        /// Where a node of a twig reports.
+        fn report(&self, twig: usize, node: usize) -> Bit {
+            let (_, layout, room, _) = &self.twigs[twig];
+            let Bit { word, at } = layout.reports[node];
+            Bit { word: word + room.word, at: at + room.at }
+        }
+
+        /// The bits of all nodes of some twigs.
+        fn reports(&self, twigs: &[usize]) -> Vec<Bit> {
+            let nodes = |twig: usize| 0..self.twigs[twig].0.nodes().len();
+            twigs.iter().flat_map(|twig| nodes(*twig).map(|node| self.report(*twig, node))).collect()
+        }
+
+        /// Whether all nodes below one of a twig, or below the document, are among these; `None` if there are none.
+        fn has_all(&self, twig: usize, parent: Option<usize>, found: &Words) -> Option<bool> {
+            let below = |node: &usize| self.twigs[twig].0.nodes()[*node].parent == parent;
+            let nodes = (0..self.twigs[twig].0.nodes().len()).filter(below);
+            let is_found = |node| {
+                let Bit { word, at } = self.report(twig, node);
+                found.0[word] >> at & 1 != 0
+            };
+            nodes.map(is_found).reduce(|all, is_found| all & is_found)
+        }
+
+        /// Holds what the group says of some bits to what each node of each of these twigs says.
+        fn check(&self, found: &Words, twigs: &[usize]) {
+            let (mut satisfied, mut matches) = (Words::NONE, Vec::new());
+            for &twig in twigs {
+                for node in 0..self.twigs[twig].0.nodes().len() {
+                    if self.has_all(twig, Some(node), found) == Some(true) {
+                        satisfied.set(self.report(twig, node));
+                    }
+                }
+                if self.has_all(twig, None, found) != Some(false) {
+                    matches.push(twig as u32);
+                }
+            }
+            assert_eq!(self.group.satisfied(found), satisfied, "{found:x?}");
+            if self.group.far.is_empty() {
+                let words = std::array::from_fn(|word| self.group.word_satisfied(word, found.0[word]));
+                assert_eq!(words, satisfied.0, "{found:x?}");
+            }
+            let mut told: Vec<u32> = self.group.matches(found).collect();
+            told.sort_unstable();
+            assert_eq!(told, matches, "{found:x?}");
+        }
+
+        /// The same of no bits of these twigs, of all, of all but one, of one alone, and of others; and no other twigs have bits.
+        fn check_all(&self, twigs: &[usize]) {
+            let reports = self.reports(twigs);
+            let of = |is_in: &dyn Fn(usize) -> bool| {
+                let mut found = Words::NONE;
+                (0..reports.len()).filter(|at| is_in(*at)).for_each(|at| found.set(reports[at]));
+                found
+            };
+            self.check(&of(&|_| false), twigs);
+            self.check(&of(&|_| true), twigs);
+            // Of groups with very many bits, some.
+            for one in (0..reports.len()).step_by(reports.len().div_ceil(500).max(1)) {
+                self.check(&of(&|at| at != one), twigs);
+                self.check(&of(&|at| at == one), twigs);
+            }
+            for seed in 1..60_u64 {
+                let mixed =
+                    |at: usize| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ seed << 20) >> 40;
+                self.check(&of(&|at| mixed(at) % 16 >= seed % 16), twigs);
+            }
+            let bits = |twig: &usize| {
+                let (twig, layout, ..) = &self.twigs[*twig];
+                twig.nodes().len() + layout.runs.len()
+            };
+            assert_eq!(self.group.bits(), twigs.iter().map(bits).sum(), "no two have the same bit");
+        }
+    }
+
+    /// Twigs by how many children, or children of children, they have.
+    fn shapes(size: usize) -> [String; 5] {
+        [
+            "/a".repeat(size),
+            format!("/a{}", "[b]".repeat(size)),
+            format!("/a{}", "[b/c]".repeat(size)),
+            format!("/a{}[b//c/d]", "[b][//c[d][e]]".repeat(size / 2)),
+            format!("//a{}{}", "[b".repeat(size), "]".repeat(size)),
+        ]
+    }
+
+    /// Each alone: in one word with moves of any length, and in several.
+    #[test]
+    fn nodes_are_satisfied_by_all_of_their_children() {
+        for size in (1..=24).chain([31, 32, 33, 61, 62, MAX_CHILDREN]) {
+            for twig in shapes(size) {
+                let mut held = Held::default();
+                assert!(held.add(&twig));
+                held.check_all(&[0]);
+            }
+        }
+        let mut held = Held::default();
+        assert!(held.add("$") && held.add("/a"));
+        assert_eq!(held.group.always, 1);
+        held.check_all(&[0, 1]);
+    }
+
+    /// Many, so that moves of other lengths and words stand side by side; some are removed, and others take their bits.
+    #[test]
+    fn twigs_of_a_group_do_not_mix() {
+        for least in [1, 9, 17, 30] {
+            let mut held = Held::default();
+            let mut sizes = (least..least + 4).cycle();
+            while shapes(sizes.next().unwrap()).iter().all(|twig| held.add(twig)) {}
+            let all: Vec<usize> = (0..held.twigs.len()).collect();
+            held.check_all(&all);
+            let (gone, left): (Vec<usize>, Vec<usize>) = all.iter().partition(|twig| *twig % 3 == 1);
+            gone.iter().for_each(|twig| held.group.remove(&held.twigs[*twig].3));
+            held.check_all(&left);
+            left.iter().for_each(|twig| held.group.remove(&held.twigs[*twig].3));
+            let Group { moves, far, always, .. } = &held.group;
+            assert!(moves.is_empty() && far.is_empty() && *always == 0 && held.group.bits() == 0);
+            held.check_all(&[]);
+        }
+    }
+
+    #[test]
+    fn bits_are_added_word_by_word() {
+        let words = |step: u64| Words(std::array::from_fn(|word| (word as u64 + 1) * step));
+        let (mut sum, others) = (words(0x101), words(0x1_0010));
+        sum.add(&others);
+        assert_eq!(
+            sum.0,
+            std::array::from_fn(|word| (word as u64 + 1) * 0x101 | (word as u64 + 1) * 0x1_0010)
+        );
+        assert_eq!(Bits(sum.0[31]).collect::<Vec<_>>(), [5, 9, 13, 21]);
+        assert_eq!(Bits(1 | 1 << 63).collect::<Vec<_>>(), [0, 63]);
+    }
+
+    /// As many as bits allow.
+    #[test]
+    fn groups_are_filled() {
+        // Bits of a path: a node each, and a guard for each and for the document but for the last node.
+        for (nodes, many) in [(1, 1024), (2, 512), (16, 64), (32, 32), (33, 16), (1024, 1)] {
+            let mut held = Held::default();
+            let path = "/a".repeat(nodes);
+            while held.add(&path) {}
+            assert_eq!(held.twigs.len(), many, "{nodes}");
+            assert_eq!(held.group.bits(), many * 2 * nodes);
+            let (first, last) = (held.twigs[0].3.clone(), held.twigs[many - 1].3.clone());
+            for taken in [first, last] {
+                held.group.remove(&taken);
+                assert!(held.add(&path) && !held.add(&path), "{nodes}");
+            }
+        }
+    }
+}

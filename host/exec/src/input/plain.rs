@@ -68,7 +68,7 @@ impl Bytes {
 }
 
 /// What is said of a file that ends early.
-fn shorter() -> io::Error {
+pub(super) fn shorter() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was read")
 }
 

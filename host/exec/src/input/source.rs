@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::feed::Feed;
-use super::plain::PlainFile;
+use super::plain::{PlainFile, shorter};
 use super::sequence::Sequence;
 use warpath_core::error::InputError;
 use warpath_core::temporary::OutputMode;
@@ -86,7 +86,50 @@ pub(super) struct Decoded {
     is_packed: bool,
 }
 
+/// A file that is read from where it stands to its end, which is an error where that comes before the end that the file had.
+struct FromFile {
+    file: File,
+    name: String,
+    /// The bytes that must still come: none where the operating system does not know how many there are.
+    missing: u64,
+}
+
+impl FromFile {
+    fn new(mut file: File, name: &str) -> io::Result<Self> {
+        let mut missing = 0;
+        if file.metadata()?.is_file() {
+            let base = file.stream_position()?;
+            let plain = PlainFile::new(file, name.into(), base)?;
+            if plain.len() > 0 && plain.is_as_long_as_said()? {
+                missing = plain.len();
+            }
+            file = plain.into_file();
+            // On some systems a positional read moves it.
+            file.seek(SeekFrom::Start(base))?;
+        }
+        Ok(Self { file, name: name.to_owned(), missing })
+    }
+}
+
+impl Read for FromFile {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(room)?;
+        if count == 0 && !room.is_empty() && self.missing > 0 {
+            return Err(InputError::Io { name: self.name.clone(), source: shorter() }.into());
+        }
+        self.missing = self.missing.saturating_sub(count as u64);
+        Ok(count)
+    }
+}
+
 impl Decoded {
+    /// The bytes of a file.
+    fn of_file(name: String, file: File) -> Result<Self, InputError> {
+        let file = FromFile::new(file, &name);
+        let file = file.map_err(|source| InputError::Io { name: name.clone(), source })?;
+        Self::new(name, file)
+    }
+
     /// Reads the first bytes, to know what they are; of what is compressed those of what it says, too: it may be packed.
     fn new(name: String, raw: impl Read + Send + 'static) -> Result<Self, InputError> {
         let failed = |source| InputError::Io { name: name.clone(), source };
@@ -254,9 +297,12 @@ impl Source {
         let failed = |source| InputError::Io { name: name.clone(), source };
         match self {
             Self::File(path) if path.is_dir() => Err(InputError::Directory(path)),
-            Self::File(path) => Decoded::new(name.clone(), File::open(path).map_err(failed)?),
-            Self::Stdin => Decoded::new(name.clone(), io::stdin()),
-            Self::Reader(_, reader) => Decoded::new(name.clone(), reader),
+            Self::File(path) => Decoded::of_file(name.clone(), File::open(path).map_err(failed)?),
+            Self::Stdin => match stdin_file() {
+                Some(file) => Decoded::of_file(name, file),
+                None => Decoded::new(name, io::stdin()),
+            },
+            Self::Reader(_, reader) => Decoded::new(name, reader),
         }
     }
 
@@ -281,7 +327,7 @@ impl Source {
         };
         let feed = match regular.map(|file| plain_file(file, &name)).transpose().map_err(failed)? {
             Some(Regular::Plain(file)) => return Ok(Opened::Plain(file)),
-            Some(Regular::Other(file)) => Feed::Direct(Decoded::new(name.clone(), file)?),
+            Some(Regular::Other(file)) => Feed::Direct(Decoded::of_file(name.clone(), file)?),
             None => {
                 let to_open = name.clone();
                 Feed::pumped(name.clone(), move || match self {

@@ -8,13 +8,12 @@
 //! | kind | what is a value of it | what is not, and goes to [`Holds::Other`](super::column::Holds::Other) |
 //! |---|---|---|
 //! | [`Kind::Int`] | numbers that are integers within the range, however they are written: `1.0` and `1e3` are | other numbers, anything else |
-//! | [`Kind::Float`] | numbers, as the nearest double: those past 2⁵³ are rounded | numbers beyond the range of doubles, such as `1e999`; anything else |
+//! | [`Kind::Float`] | numbers, as the nearest double: integers past 2⁵³ are rounded, and numbers beyond the range, such as `1e999`, are infinite | anything else |
 //! | [`Kind::Text`] | strings, unescaped; a surrogate without its partner is U+FFFD | strings with an escape that JSON does not have, or with bytes that are not UTF-8; anything else |
 //! | [`Kind::Time`] | strings that are [instants](instant) of RFC 3339 | other strings, anything else |
 //! | [`Kind::Bool`] | `true` and `false` | anything else |
 //!
-//! A number beyond the range of doubles says nothing of a column's kind. Infinities are values of tables alone, and so are NaNs, which go to
-//! [`Holds::NaN`](super::column::Holds::NaN) in a column of [`Kind::Float`].
+//! NaNs are values of tables alone, and go to [`Holds::NaN`](super::column::Holds::NaN) in a column of [`Kind::Float`].
 
 pub mod number;
 pub mod raw;

@@ -12,10 +12,8 @@ use warpath_core::float;
 pub enum Number {
     /// An integer within the range, by its value and not by how it is written: `1.0` and `1e3` are.
     Int(i64),
-    /// Any other: the nearest double, which is finite.
+    /// Any other: the nearest double, which is infinite beyond the range.
     Float(f64),
-    /// One beyond the range of doubles, by its sign: less than 0, or greater.
-    Beyond(Ordering),
 }
 
 /// The number that a text is, if it is one, with nothing around it.
@@ -31,9 +29,6 @@ pub fn number(text: &[u8]) -> Option<Number> {
         Float::Exact(value) => value,
         Float::Unfinished => float::finish(text)?,
     };
-    if value.is_infinite() {
-        return Some(Number::Beyond(value.total_cmp(&0.0)));
-    }
     // The nearest double of an integer is one.
     let integer = if value.fract() == 0.0 { Decimal::of(text).integer() } else { None };
     Some(integer.map_or(Number::Float(value), Number::Int))
@@ -43,7 +38,6 @@ pub fn number(text: &[u8]) -> Option<Number> {
 pub fn ceiling(text: &[u8]) -> Option<Result<i64, Ordering>> {
     Some(match number(text)? {
         Number::Int(integer) => Ok(integer),
-        Number::Beyond(side) => Err(side),
         Number::Float(_) => Decimal::of(text).ceiling(),
     })
 }
@@ -146,12 +140,13 @@ mod tests {
             ("9007199254740993.5", 9_007_199_254_740_994.0, Ok((1 << 53) + 2)),
             ("-9007199254740993.5", -9_007_199_254_740_994.0, Ok(-(1 << 53) - 1)),
             ("1e300", 1e300, Err(Ordering::Greater)),
+            ("1e999", f64::INFINITY, Err(Ordering::Greater)),
+            ("-1e999", f64::NEG_INFINITY, Err(Ordering::Less)),
+            ("1e99999999999999999999", f64::INFINITY, Err(Ordering::Greater)),
         ] {
             assert_eq!(number(text.as_bytes()), Some(Number::Float(value)), "{text}");
             assert_eq!(ceiling(text.as_bytes()), Some(above), "{text}");
         }
-        assert_eq!(number(b"1e999"), Some(Number::Beyond(Ordering::Greater)));
-        assert_eq!(number(b"-1e999"), Some(Number::Beyond(Ordering::Less)));
     }
 
     #[test]

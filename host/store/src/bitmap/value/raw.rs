@@ -112,8 +112,10 @@ impl Raw {
             Some(b'"') => self.push_string(value),
             Some(b'-' | b'0'..=b'9') => self.push(match number(value) {
                 Some(Number::Int(value)) => Cell::Int(value),
+                // The nearest double may be an integer where the number is none.
+                Some(Number::Float(_)) if self.kind == Some(Kind::Int) => Cell::Other,
                 Some(Number::Float(value)) => Cell::Float(value),
-                Some(Number::Beyond(_)) | None => Cell::Other,
+                None => Cell::Other,
             }),
             _ => {
                 let (end, byte) = (value.len() as PartOffset, |at: PartOffset| value[at as usize]);
