@@ -210,7 +210,8 @@ fn batches_are_not_as_small_as_partitions() {
 fn a_terminal_gets_no_binary() {
     let folder = Folder::new(&[("a", b"{\"a\":1}\n")]);
     let ran = |args: &str| {
-        let command = format!("{} select 'a=$.a' {args} -- a", crate::PROGRAM);
+        // A bar of progress is for runs that take long.
+        let command = format!("{} select --progress never 'a=$.a' {args} -- a", crate::PROGRAM);
         let mut script = std::process::Command::new("script");
         script.current_dir(folder.path("")).args(["--quiet", "--return", "--command", &command, "/dev/null"]);
         let output = script.stdin(std::process::Stdio::null()).output().expect("`script`, of util-linux");

@@ -332,12 +332,12 @@ fn a_stream_whose_subscriptions_change() {
         output.next().unwrap().unwrap()
     };
     assert_eq!(ask("{\"a\":1,\"g\":2}\n"), "<stdin>:1\ta gone");
-    folder.write("subs", b"b\t$.b\na\t$.a\nbad\t/a[\n");
+    folder.replace("subs", b"b\t$.b\na\t$.a\nbad\t/a[\n");
     let wrong = messages.next().unwrap().unwrap();
     assert!(wrong.starts_with("error: subs:3:8: "), "{wrong}");
     assert_eq!(messages.next().unwrap().unwrap(), "note: subs: 1 added, 1 removed, 2 in all");
     assert_eq!(ask("{\"a\":1,\"b\":1,\"g\":2}\n"), "<stdin>:2\ta b");
-    folder.write("subs", b"\xff");
+    folder.replace("subs", b"\xff");
     assert!(messages.next().unwrap().unwrap().starts_with("error: subs:1: the subscriptions are not UTF-8"));
     assert_eq!(ask("\n{\"b\":1}\n"), "<stdin>:4\tb");
     drop(input);

@@ -7,6 +7,7 @@ use warpath::answer::{Answer, Want};
 use warpath::backend::{Backend, Stage, StructuralIndex, Worker};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceChoice, Engine, Error, Program, Query};
+use warpath_shared::ir::MAX_PATHS;
 use warpath_tests::data::file;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::suite;
@@ -91,14 +92,13 @@ fn singular_columns_compile_in_any_order() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// As many as a program takes. A compiler that compares each column with each other has two billion comparisons to make, and
+/// takes ten minutes for this test, not a tenth of a second.
 #[test]
 fn many_columns_compile_at_once() -> anyhow::Result<()> {
     let columns: Vec<Query> =
-        (0..20_000).map(|i| Query::compile(&format!("$.c{i}.v"))).collect::<Result<_, _>>()?;
-    let start = std::time::Instant::now();
-    assert_eq!(Program::new(&columns)?.paths(), 20_000);
-    // It takes some hundredths of a second; comparing all with all took a minute.
-    assert!(start.elapsed().as_secs() < 10);
+        (0..MAX_PATHS).map(|i| Query::compile(&format!("$.c{i}.v"))).collect::<Result<_, _>>()?;
+    assert_eq!(Program::new(&columns)?.paths(), MAX_PATHS);
     Ok(())
 }
 

@@ -1,12 +1,14 @@
 //! Many workers, tiny partitions: the answers are those of the whole text, in its order, whatever goes on at the same time.
+//!
+//! No test here depends on time. A test that is about order or about what runs ahead makes threads wait for events ([`Watched`]), so
+//! it holds on a machine of any speed. A fault in what such a test proves either fails it or makes it wait without end.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{Answer, Limit, TextForm, Want, text};
@@ -262,18 +264,69 @@ fn columns_are_those_of_the_texts() -> Result<()> {
     Ok(())
 }
 
-/// Something to do with a text before it is answered.
-type Before = Box<dyn Fn(&[u8]) + Send + Sync>;
+/// What the workers of a [`Watched`] backend have done.
+#[derive(Debug, Default)]
+struct Seen {
+    /// How many workers there are, and how many there have been.
+    workers: usize,
+    created: usize,
+    /// How many texts workers have begun to answer, and their bytes.
+    begun: usize,
+    bytes: usize,
+    /// How many texts have been answered, and where each begins in the input, of texts that [`numbered`] made.
+    answered: usize,
+    starts: Vec<usize>,
+    /// What the caller has been given, in texts or bytes: a test sets it.
+    given: usize,
+    /// How many times the caller has asked for more: a test sets it.
+    calls: usize,
+    /// Something was begun before its time.
+    fault: Option<String>,
+}
 
-/// Answers as the CPU does, and counts.
+impl Seen {
+    /// Notes that more texts have been begun than there should be.
+    fn limit_begun(&mut self, most: usize) {
+        if self.begun > most {
+            let fault = format!("{} texts are begun where {most} are the most: {self:?}", self.begun);
+            self.fault.get_or_insert(fault);
+        }
+    }
+}
+
+/// What a worker does with a text that it has begun to answer, before it answers it.
+type Before = Box<dyn Fn(&Watched, &[u8]) + Send + Sync>;
+
+/// Answers as the CPU does. Threads can wait for what it has seen.
 #[derive(Default)]
 struct Watched {
-    workers: AtomicUsize,
-    answered: AtomicUsize,
+    seen: Mutex<Seen>,
+    changed: Condvar,
     before: Option<Before>,
 }
 
 struct WatchedWorker<'a>(&'a Watched);
+
+impl Watched {
+    fn new(before: impl Fn(&Self, &[u8]) + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { before: Some(Box::new(before)), ..Self::default() })
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Seen)) {
+        change(&mut self.seen());
+        self.changed.notify_all();
+    }
+
+    /// Waits until something holds, or there is a fault.
+    fn wait(&self, until: impl Fn(&Seen) -> bool) -> MutexGuard<'_, Seen> {
+        let waits = |seen: &mut Seen| seen.fault.is_none() && !until(seen);
+        self.changed.wait_while(self.seen(), waits).unwrap()
+    }
+}
 
 impl Backend for Watched {
     fn name(&self) -> String {
@@ -289,7 +342,10 @@ impl Backend for Watched {
         Vec::new()
     }
     fn worker(&self, _: usize) -> Result<Box<dyn Worker + '_>, Error> {
-        self.workers.fetch_add(1, Ordering::SeqCst);
+        self.change(|seen| {
+            seen.workers += 1;
+            seen.created += 1;
+        });
         Ok(Box::new(WatchedWorker(self)))
     }
     fn index(&self, text: &[u8], levels: u32) -> Result<StructuralIndex, Error> {
@@ -299,18 +355,25 @@ impl Backend for Watched {
 
 impl Worker for WatchedWorker<'_> {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        self.0.change(|seen| {
+            seen.begun += 1;
+            seen.bytes += text.len();
+        });
         if let Some(before) = &self.0.before {
-            before(text);
+            before(self.0, text);
         }
         let answer = Cpu.answer(text, program, want);
-        self.0.answered.fetch_add(1, Ordering::SeqCst);
+        self.0.change(|seen| {
+            seen.answered += 1;
+            seen.starts.extend(start_of(text));
+        });
         answer
     }
 }
 
 impl Drop for WatchedWorker<'_> {
     fn drop(&mut self) {
-        self.0.workers.fetch_sub(1, Ordering::SeqCst);
+        self.0.change(|seen| seen.workers -= 1);
     }
 }
 
@@ -318,89 +381,173 @@ fn lines(count: usize) -> Vec<u8> {
     (0..count).flat_map(|n| format!("{{\"a\":{n}}}\n").into_bytes()).collect()
 }
 
-/// Whichever worker is slow, the answers are in order.
+/// Bytes of a line of [`numbered`].
+const LINE: usize = 16;
+
+/// Lines of [`LINE`] bytes that say where they begin: see [`start_of`].
+fn numbered(count: usize) -> Vec<u8> {
+    (0..count).flat_map(|n| format!("{{\"a\":\"{n:07}\"}}\n").into_bytes()).collect()
+}
+
+/// Where a text that was cut out of [`numbered`] begins there.
+fn start_of(text: &[u8]) -> Option<usize> {
+    let number = std::str::from_utf8(text.get(6..13)?).ok()?;
+    Some(LINE * number.parse::<usize>().ok()?)
+}
+
+/// Whichever worker is slow, the answers are in order. Each text of an odd number is answered before the one ahead of it, and
+/// the first only when so many behind it have been answered as may be.
 #[test]
 fn slow_workers_keep_the_order() -> Result<()> {
-    let slow = |text: &[u8]| thread::sleep(Duration::from_micros(text.len() as u64 * 37 % 3000));
-    let watched = Arc::new(Watched { before: Some(Box::new(slow)), ..Watched::default() });
+    const SIZE: usize = 10 * LINE;
+    const WORKERS: usize = 8;
+    // Two texts a worker are out at most, and the first is one of them.
+    const BEHIND: usize = 2 * WORKERS - 1;
+    let text = numbered(2000);
+    let last = text.len() - SIZE;
+    let watched = Watched::new(move |watched, text| {
+        let number = start_of(text).unwrap() / SIZE;
+        let waits_for = if number == 0 { BEHIND } else { number | 1 };
+        if waits_for > number && waits_for * SIZE <= last {
+            drop(watched.wait(|seen| seen.starts.iter().any(|start| start / SIZE == waits_for)));
+        }
+    });
     let backend: Arc<dyn Backend> = watched.clone();
-    let folder = Folder::new(&[lines(2000)]);
-    let (found, failed) = ask(&engine(&backend, 100, 8, OnError::Fail), folder.sources(), "$.a");
-    ensure!(failed.is_none());
-    let got: Vec<u64> = found.iter().map(|(_, line, ..)| *line).collect();
-    assert_eq!(got, (1..=2000).collect::<Vec<_>>());
-    ensure!(watched.answered.load(Ordering::SeqCst) > 100);
+    let folder = Folder::new(&[text]);
+    // A caller who may stop soon would not let workers run ahead so far.
+    let want = Want { matches: true, ..Want::default() };
+    let program = Program::new(&[Query::compile("$.a")?])?;
+    let mut got = Vec::new();
+    for batch in engine(&backend, SIZE, WORKERS, OnError::Fail).input(folder.sources()).answers(program, want)
+    {
+        let batch = batch?;
+        for (_, piece) in batch.pieces() {
+            got.extend(piece.matches[0].iter().map(|found| batch.match_text(piece, found).to_vec()));
+        }
+    }
+    assert_eq!(got, (0..2000).map(|n| format!("\"{n:07}\"").into_bytes()).collect::<Vec<_>>());
+    let seen = watched.seen();
+    let numbers: Vec<usize> = seen.starts.iter().map(|start| start / SIZE).collect();
+    assert_eq!(numbers.len(), 200);
+    let place = |number| numbers.iter().position(|answered| *answered == number);
+    ensure!(place(0) > place(BEHIND) && (1..100).all(|pair| place(2 * pair) > place(2 * pair + 1)));
     Ok(())
 }
 
 /// A caller that does not consume is not run away from; and one that has had enough leaves no worker behind.
 #[test]
 fn workers_wait_for_the_caller_and_end_with_it() -> Result<()> {
-    let watched = Arc::new(Watched::default());
-    let backend: Arc<dyn Backend> = watched.clone();
+    const WORKERS: usize = 3;
     let folder = Folder::new(&[lines(50_000)]);
-    for taken in [0, 1, 5] {
-        watched.answered.store(0, Ordering::SeqCst);
-        let engine = engine(&backend, 200, 3, OnError::Fail);
+    for taken in [0, 1, 5, 300] {
+        // Two texts a worker are out at most, beside what the caller has asked for.
+        let watched = Watched::new(|watched, _| {
+            watched.change(|seen| seen.limit_begun(seen.calls + 2 * WORKERS));
+        });
+        let backend: Arc<dyn Backend> = watched.clone();
+        let engine = engine(&backend, 200, WORKERS, OnError::Fail);
         let mut answers =
             engine.input(folder.sources()).answers(Program::new(&[Query::compile("$.a")?])?, Want::default());
-        for _ in 0..taken {
-            ensure!(answers.next().is_some_and(|batch| batch.is_ok()));
+        for call in 0..=taken {
+            // So many are, whether the caller asks for more or not.
+            let seen = watched.wait(|seen| seen.begun == call + 2 * WORKERS && seen.answered == seen.begun);
+            ensure!(seen.fault.is_none(), "{seen:?}");
+            ensure!((1..=WORKERS).contains(&seen.workers) && seen.created == seen.workers, "{seen:?}");
+            drop(seen);
+            if call < taken {
+                watched.change(|seen| seen.calls += 1);
+                ensure!(answers.next().is_some_and(|batch| batch.is_ok()));
+            }
         }
-        let (answered, workers) = (&watched.answered, &watched.workers);
-        let since = Instant::now();
-        while answered.load(Ordering::SeqCst) < taken + 2 * 3 && since.elapsed() < Duration::from_secs(10) {
-            thread::sleep(Duration::from_millis(1));
-        }
-        // Time for more, if there were to be more.
-        thread::sleep(Duration::from_millis(20));
-        assert_eq!(answered.load(Ordering::SeqCst), taken + 2 * 3);
-        ensure!((1..=3).contains(&workers.load(Ordering::SeqCst)));
         drop(answers);
-        assert_eq!(workers.load(Ordering::SeqCst), 0);
-        assert_eq!(answered.load(Ordering::SeqCst), taken + 2 * 3);
+        // All workers have ended.
+        let seen = watched.seen();
+        ensure!(seen.fault.is_none() && seen.workers == 0, "{seen:?}");
+        assert_eq!((seen.begun, seen.answered), (taken + 2 * WORKERS, taken + 2 * WORKERS));
     }
     Ok(())
+}
+
+/// How many texts of an input may have been begun when so many have been used up, where the caller may stop soon: the one that the
+/// caller is given next; and, from the sixth on, one more ahead with each that is used, up to two for each of four workers.
+fn begun_at_most(used: usize) -> usize {
+    used + 1 + used.saturating_sub(4).min(7)
 }
 
 /// Who may stop soon is not run ahead of: about as much more has been read as was used, and nothing while it is used.
 #[test]
 fn what_may_be_left_soon_is_read_little_by_little() -> Result<()> {
-    const SIZE: usize = 1600;
-    let watched = Arc::new(Watched::default());
-    let backend: Arc<dyn Backend> = watched.clone();
-    let text = lines(20_000);
+    const SIZE: usize = 100 * LINE;
+    /// So many texts are used one at a time. They and those ahead of them end before [`IN_TURN`].
+    const ONE_AT_A_TIME: usize = 30;
+    /// From here on a text waits for its turn.
+    const IN_TURN: usize = 45 * SIZE;
+    /// From here on a text waits for all workers.
+    const TOGETHER: usize = 60 * SIZE;
+    let text = numbered(20_000);
     let folder = Folder::new(std::slice::from_ref(&text));
     let program = Program::new(&[Query::compile("$.a")?])?;
     let want = Want { matches: true, limit: Some(Limit::Matches(1_000_000)), ..Want::default() };
     for reader in [false, true] {
+        let watched = Watched::new(|watched, text| {
+            let start = start_of(text).unwrap();
+            watched.change(|seen| {
+                // What the caller has is used up when it asks for more.
+                let used = seen.calls.saturating_sub(1);
+                seen.limit_begun(begun_at_most(used));
+            });
+            // Once texts are used as fast as they come, all workers go to work. A worker that takes a text while there is room
+            // starts another. Texts that wait until the caller asks for them leave room, so each of the others is started.
+            if start >= IN_TURN {
+                drop(watched.wait(|seen| seen.given >= start));
+            }
+            if start >= TOGETHER {
+                drop(watched.wait(|seen| seen.created == 4));
+            }
+        });
+        let backend: Arc<dyn Backend> = watched.clone();
         let engine = engine(&backend, SIZE, 4, OnError::Fail);
         let input = match reader {
             true => engine.reader("text", Cursor::new(text.clone())),
             false => engine.input(folder.sources()),
         };
         let mut answers = input.answers(program.clone(), want);
-        let (mut given, mut read) = (0, 0);
-        while let Some(batch) = answers.next() {
-            // Time for more, if there were to be more.
-            thread::sleep(Duration::from_millis(if given < 8 * SIZE { 10 } else { 0 }));
-            let len = batch?.text().len();
-            // Lines that end behind their part, and parts that grow by as much.
-            let most = 2 * given + SIZE / 16 + 20 * watched.answered.load(Ordering::SeqCst);
-            read = answers.bytes_read() as usize;
-            ensure!(read <= most.max(given + len), "{read} bytes are read when {given} are used");
-            given += len;
+        let (mut given, mut used) = (0, 0);
+        loop {
+            watched.change(|seen| seen.calls += 1);
+            let Some(batch) = answers.next() else { break };
+            let before = given;
+            given += batch?.text().len();
+            watched.change(|seen| seen.given = given);
+            if used < ONE_AT_A_TIME {
+                // The workers begin as much as they may, while the caller has its text.
+                let seen = watched.wait(|seen| seen.begun == begun_at_most(used));
+                ensure!(seen.fault.is_none(), "{seen:?}");
+                // Lines that end behind their part, and parts that grow by as much.
+                let most = 2 * before + SIZE / 16 + LINE * seen.begun;
+                let read = answers.bytes_read() as usize;
+                ensure!(
+                    read == seen.bytes && read <= most.max(given),
+                    "{read} bytes are read, {before} used"
+                );
+                used += 1;
+            }
         }
-        ensure!(given == text.len() && read == given);
-        // Once there is reason to, all go to work.
+        let seen = watched.seen();
+        ensure!(seen.fault.is_none(), "{seen:?}");
+        ensure!(given == text.len() && answers.bytes_read() as usize == given);
         assert_eq!(answers.stats().workers, 4);
-        watched.answered.store(0, Ordering::SeqCst);
+    }
+    // The first part has 100 bytes, and so at least five lines: no other is begun.
+    for _ in 0..20 {
+        let watched = Watched::new(|watched, _| watched.change(|seen| seen.limit_begun(1)));
+        let backend: Arc<dyn Backend> = watched.clone();
+        let engine = engine(&backend, SIZE, 4, OnError::Fail);
         let mut hits = engine.input(folder.sources()).query(&Query::compile("$.a")?)?;
         ensure!(hits.by_ref().take(5).all(|hit| hit.is_ok()));
-        thread::sleep(Duration::from_millis(10));
         drop(hits);
-        // The first part has 100 bytes, and so twelve lines.
-        assert_eq!(watched.answered.swap(0, Ordering::SeqCst), 1);
+        let seen = watched.seen();
+        assert_eq!((seen.begun, seen.answered), (1, 1));
     }
     Ok(())
 }
@@ -550,10 +697,10 @@ fn an_input_that_never_ends_can_be_left() -> Result<()> {
     let engine = engine(&backend, 100, 3, OnError::Fail);
     let mut hits = engine.reader("silent", Cursor::new("1\n").chain(Silent)).query(&Query::compile("$")?)?;
     ensure!(hits.next().is_some_and(|hit| hit.is_ok()));
-    let since = Instant::now();
+    // This would wait without end for a worker that waits for the input.
     drop(hits);
-    assert_eq!(watched.workers.load(Ordering::SeqCst), 0);
-    ensure!(since.elapsed() < Duration::from_secs(5));
+    let seen = watched.seen();
+    assert_eq!((seen.workers, seen.created), (0, 1));
     Ok(())
 }
 
@@ -577,9 +724,7 @@ fn a_file_may_shrink_while_it_is_read() -> Result<()> {
     for left in [0, 1, 5000, 100_000] {
         let folder = Folder::new(&[lines(20_000)]);
         let path = folder.paths[0].clone();
-        let shrink = move |_: &[u8]| shrink_to(&path, left);
-        let watched = Watched { before: Some(Box::new(shrink)), ..Watched::default() };
-        let backend: Arc<dyn Backend> = Arc::new(watched);
+        let backend: Arc<dyn Backend> = Watched::new(move |_, _| shrink_to(&path, left));
         let input = engine(&backend, 1000, 4, OnError::Fail).input(folder.sources());
         let mut next = 0;
         let mut failed = None;
@@ -605,24 +750,67 @@ fn shrink_to(path: &Path, len: u64) {
     }
 }
 
+/// A backend whose workers each answer their first text when all have one.
+struct Meeting(Arc<dyn Backend>, Arc<Barrier>);
+
+struct MeetingWorker<'a>(Box<dyn Worker + 'a>, Option<&'a Barrier>);
+
+impl Backend for Meeting {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn partition_size(&self) -> usize {
+        self.0.partition_size()
+    }
+    fn workers(&self, partition_size: usize) -> usize {
+        self.0.workers(partition_size)
+    }
+    fn stages(&self, program: &Program) -> Vec<Stage> {
+        self.0.stages(program)
+    }
+    fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
+        Ok(Box::new(MeetingWorker(self.0.worker(number)?, Some(&self.1))))
+    }
+    fn index(&self, text: &[u8], levels: u32) -> Result<StructuralIndex, Error> {
+        self.0.index(text, levels)
+    }
+}
+
+impl Worker for MeetingWorker<'_> {
+    fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        if let Some(all) = self.1.take() {
+            all.wait();
+        }
+        self.0.answer(text, program, want)
+    }
+}
+
 /// Both devices are asked, each by workers with queues of their own; and what has queues keeps them.
 #[test]
 fn devices_share_the_work() -> Result<()> {
+    const WORKERS: usize = 4;
     let devices = [Emulated::default(), Emulated::default()];
     let watching = devices.each_ref().map(|device| device.queue().unwrap());
-    let [first, second] =
-        devices.map(|device| -> Arc<dyn Backend> { Arc::new(Pipeline::new(device).unwrap()) });
+    let all = Arc::new(Barrier::new(WORKERS));
+    let [first, second] = devices.map(|device| -> Arc<dyn Backend> {
+        Arc::new(Meeting(Arc::new(Pipeline::new(device).unwrap()), all.clone()))
+    });
     let each = first.workers(1 << 20);
     let backend: Arc<dyn Backend> = Arc::new(Together::new(vec![first, second])?);
     assert_eq!(backend.workers(1 << 20), 2 * each);
     let folder = Folder::new(&[lines(400)]);
-    let engine = engine(&backend, 50, 4, OnError::Fail);
+    // All answers at once, not as many as a caller uses: so there is room for all workers from the start.
+    let engine = engine(&backend, 50, WORKERS, OnError::Fail);
     for _ in 0..3 {
-        let (found, failed) = ask(&engine, folder.sources(), "$.a");
-        ensure!(failed.is_none() && found.len() == 400);
+        let program = Program::new(&[Query::compile("$.a")?])?;
+        let mut count = 0;
+        for batch in engine.input(folder.sources()).answers(program, Want::default()) {
+            count += batch?.count(0);
+        }
+        assert_eq!(count, 400);
     }
     for device in &watching {
-        assert_eq!(device.queues(), 1 + 2);
+        assert_eq!(device.queues(), 1 + WORKERS as u64 / 2);
     }
     Ok(())
 }

@@ -1,18 +1,17 @@
 //! Comparisons of values (RFC 9535 section 2.3.5.2.2). `None` is `Nothing`.
 
-use warpath::jsonpath::ComparisonOp;
-
 use super::json::{Kind, Value, member};
+use super::syntax::Operator;
 
 /// Whether the comparison holds.
-pub fn holds(left: Option<&Kind>, op: ComparisonOp, right: Option<&Kind>) -> bool {
+pub fn holds(left: Option<&Kind>, op: Operator, right: Option<&Kind>) -> bool {
     match op {
-        ComparisonOp::Eq => equal_or_nothing(left, right),
-        ComparisonOp::Ne => !equal_or_nothing(left, right),
-        ComparisonOp::Lt => less(left, right),
-        ComparisonOp::Le => less(left, right) || equal_or_nothing(left, right),
-        ComparisonOp::Gt => less(right, left),
-        ComparisonOp::Ge => less(right, left) || equal_or_nothing(left, right),
+        Operator::Equal => equal_or_nothing(left, right),
+        Operator::NotEqual => !equal_or_nothing(left, right),
+        Operator::Less => less(left, right),
+        Operator::LessOrEqual => less(left, right) || equal_or_nothing(left, right),
+        Operator::Greater => less(right, left),
+        Operator::GreaterOrEqual => less(right, left) || equal_or_nothing(left, right),
     }
 }
 

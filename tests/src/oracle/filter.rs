@@ -1,13 +1,9 @@
-//! Filter expressions (RFC 9535 section 2.3.5). Their types need no check: the parser gives well-typed trees only.
+//! Filter expressions (RFC 9535 section 2.3.5). Their types need no check: the grammar gives well-typed trees only.
 
 use std::borrow::Cow;
 
-use warpath::jsonpath::{
-    Comparable, ComparableKind, FilterQuery, FunctionKind, Literal, LiteralKind, LogicalExpr,
-    LogicalExprKind, QueryRoot, SingularQuery, SingularStepKind,
-};
-
 use super::json::{Kind, Number, Value};
+use super::syntax::{Comparable, Logical, Query, Start};
 use super::{compare, functions, query};
 
 /// A value of a node of the record, or one that was made; or `None`, which is RFC 9535's `Nothing` and the empty node list of a
@@ -15,67 +11,45 @@ use super::{compare, functions, query};
 pub type Operand<'a> = Option<Cow<'a, Kind>>;
 
 /// Whether the expression holds of a node, `@`, in a record, `$`.
-pub fn holds(expr: &LogicalExpr, root: &Value, current: &Value) -> bool {
-    match &expr.kind {
-        LogicalExprKind::Or(exprs) => exprs.iter().any(|expr| holds(expr, root, current)),
-        LogicalExprKind::And(exprs) => exprs.iter().all(|expr| holds(expr, root, current)),
-        LogicalExprKind::Not(expr) => !holds(expr, root, current),
-        LogicalExprKind::Comparison(comparison) => {
-            let left = operand(&comparison.left, root, current);
-            let right = operand(&comparison.right, root, current);
-            compare::holds(left.as_deref(), comparison.op, right.as_deref())
+pub fn holds(expr: &Logical, root: &Value, current: &Value) -> bool {
+    let value = |comparable| operand(comparable, root, current);
+    match expr {
+        Logical::Or(exprs) => exprs.iter().any(|expr| holds(expr, root, current)),
+        Logical::And(exprs) => exprs.iter().all(|expr| holds(expr, root, current)),
+        Logical::Not(expr) => !holds(expr, root, current),
+        Logical::Comparison(left, op, right) => {
+            compare::holds(value(left).as_deref(), *op, value(right).as_deref())
         }
-        LogicalExprKind::Exists(query) => !nodes(query, root, current).is_empty(),
-        LogicalExprKind::Pattern(test) => {
-            let subject = operand(&test.subject, root, current);
-            let pattern = operand(&test.pattern, root, current);
-            functions::pattern(test.kind, subject.as_deref(), pattern.as_deref())
+        Logical::Exists(query) => !nodes(query, root, current).is_empty(),
+        Logical::Match(subject, pattern) => {
+            functions::matches(value(subject).as_deref(), value(pattern).as_deref())
+        }
+        Logical::Search(subject, pattern) => {
+            functions::search(value(subject).as_deref(), value(pattern).as_deref())
         }
     }
 }
 
-fn start<'a>(from: QueryRoot, root: &'a Value, current: &'a Value) -> &'a Value {
-    match from {
-        QueryRoot::Current => current,
-        QueryRoot::Record => root,
-    }
-}
-
-fn nodes<'a>(query: &FilterQuery, root: &'a Value, current: &'a Value) -> Vec<&'a Value> {
-    query::select(&query.segments, root, start(query.root, root, current))
-}
-
-fn singular<'a>(query: &SingularQuery, root: &'a Value, current: &'a Value) -> Option<&'a Value> {
-    let mut at = start(query.root, root, current);
-    for step in &query.steps {
-        at = match &step.kind {
-            SingularStepKind::Name(name) => at.member(name.as_bytes())?,
-            SingularStepKind::Index(index) => at.element(*index)?,
-        };
-    }
-    Some(at)
+fn nodes<'a>(query: &Query, root: &'a Value, current: &'a Value) -> Vec<&'a Value> {
+    let start = match query.start {
+        Start::Root => root,
+        Start::Current => current,
+    };
+    query::select(&query.segments, root, start)
 }
 
 fn operand<'a>(comparable: &Comparable, root: &'a Value, current: &'a Value) -> Operand<'a> {
     let borrowed = |value: &'a Value| Cow::Borrowed(&value.kind);
-    match &comparable.kind {
-        ComparableKind::Literal(literal) => Some(Cow::Owned(constant(literal))),
-        ComparableKind::Query(query) => singular(query, root, current).map(borrowed),
-        ComparableKind::Function(call) => match &call.kind {
-            FunctionKind::Length(argument) => {
-                functions::length(operand(argument, root, current).as_deref()).map(Cow::Owned)
-            }
-            FunctionKind::Count(query) => Some(Cow::Owned(functions::count(&nodes(query, root, current)))),
-            FunctionKind::Value(query) => functions::value(&nodes(query, root, current)).map(borrowed),
-        },
-    }
-}
-
-fn constant(literal: &Literal) -> Kind {
-    match &literal.kind {
-        LiteralKind::Number(text) => Kind::Number(Number::parse(text)),
-        LiteralKind::String(text) => Kind::String(text.clone().into_bytes()),
-        LiteralKind::Bool(value) => Kind::Bool(*value),
-        LiteralKind::Null => Kind::Null,
+    match comparable {
+        Comparable::Number(text) => Some(Cow::Owned(Kind::Number(Number::parse(text)))),
+        Comparable::String(text) => Some(Cow::Owned(Kind::String(text.clone().into_bytes()))),
+        Comparable::Bool(value) => Some(Cow::Owned(Kind::Bool(*value))),
+        Comparable::Null => Some(Cow::Owned(Kind::Null)),
+        Comparable::Singular(query) => nodes(query, root, current).into_iter().next().map(borrowed),
+        Comparable::Length(argument) => {
+            functions::length(operand(argument, root, current).as_deref()).map(Cow::Owned)
+        }
+        Comparable::Count(query) => Some(Cow::Owned(functions::count(&nodes(query, root, current)))),
+        Comparable::Value(query) => functions::value(&nodes(query, root, current)).map(borrowed),
     }
 }

@@ -1,7 +1,5 @@
 //! The functions of RFC 9535 (section 2.4). `None` is `Nothing`.
 
-use warpath::jsonpath::PatternKind;
-
 use super::json::{Kind, Number, Value};
 use super::regexp;
 
@@ -32,12 +30,21 @@ pub fn value<'a>(nodes: &[&'a Value]) -> Option<&'a Value> {
     }
 }
 
-/// `match` and `search` (sections 2.4.6 and 2.4.7): false if either argument is no string, or the second no I-Regexp.
-pub fn pattern(kind: PatternKind, subject: Option<&Kind>, pattern: Option<&Kind>) -> bool {
-    let (Some(Kind::String(subject)), Some(Kind::String(pattern))) = (subject, pattern) else { return false };
-    match kind {
-        PatternKind::Match => regexp::matches(pattern, subject),
-        PatternKind::Search => regexp::finds(pattern, subject),
+/// `match` (section 2.4.6): whether a pattern matches the whole of a string; false if either argument is no string, or the second
+/// no I-Regexp.
+pub fn matches(subject: Option<&Kind>, pattern: Option<&Kind>) -> bool {
+    strings(subject, pattern).is_some_and(|(subject, pattern)| regexp::matches(pattern, subject))
+}
+
+/// `search` (section 2.4.7): whether a pattern matches any part of a string; false as [`matches()`] is.
+pub fn search(subject: Option<&Kind>, pattern: Option<&Kind>) -> bool {
+    strings(subject, pattern).is_some_and(|(subject, pattern)| regexp::finds(pattern, subject))
+}
+
+fn strings<'a>(subject: Option<&'a Kind>, pattern: Option<&'a Kind>) -> Option<(&'a [u8], &'a [u8])> {
+    match (subject?, pattern?) {
+        (Kind::String(subject), Kind::String(pattern)) => Some((subject, pattern)),
+        _ => None,
     }
 }
 

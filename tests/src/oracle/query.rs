@@ -6,12 +6,11 @@
 
 use std::ops::Range;
 
-use warpath::jsonpath::{self, Segment, SegmentKind, SelectorKind};
 use warpath_shared::check::trim;
 
-use super::filter;
 use super::json::{Kind, Value, parse};
-use super::path;
+use super::syntax::{Segment, Selector};
+use super::{filter, grammar, path};
 
 /// A match: line, start, end.
 pub type Found = (u32, u32, u32);
@@ -30,7 +29,7 @@ pub struct Answered {
 /// # Panics
 /// If the path is not one.
 pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Answered {
-    let ast = jsonpath::parse(path).expect("a path");
+    let query = grammar::parse(path).expect("a path");
     let mut answered = Answered::default();
     let mut start = 0;
     for (line, bytes) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -42,7 +41,7 @@ pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Answered {
             match parse(text, from as usize, to as usize) {
                 Some(root) => {
                     let place = |node: &&Value| (line as u32, node.start as u32, node.end as u32);
-                    answered.found.extend(select(&ast.segments, &root, &root).iter().map(place));
+                    answered.found.extend(select(&query.segments, &root, &root).iter().map(place));
                 }
                 None => answered.not_json.push(line as u32),
             }
@@ -58,9 +57,9 @@ pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Answered {
 /// # Panics
 /// If the path is not one, or the text is not JSON.
 pub fn nodes(text: &[u8], path: &str) -> Vec<(Range<usize>, String)> {
-    let ast = jsonpath::parse(path).expect("a path");
+    let query = grammar::parse(path).expect("a path");
     let root = parse(text, 0, text.len()).expect("JSON");
-    let nodes = select(&ast.segments, &root, &root);
+    let nodes = select(&query.segments, &root, &root);
     nodes.into_iter().map(|node| (node.start..node.end, path::normalised(&root, node))).collect()
 }
 
@@ -70,9 +69,9 @@ pub fn select<'a>(segments: &[Segment], root: &'a Value, start: &'a Value) -> Ve
     for segment in segments {
         let mut next = Vec::new();
         for node in nodes {
-            match segment.kind {
-                SegmentKind::Child => child_segment(segment, root, node, &mut next),
-                SegmentKind::Descendant => descendant_segment(segment, root, node, &mut next),
+            match segment {
+                Segment::Child(selectors) => child_segment(selectors, root, node, &mut next),
+                Segment::Descendant(selectors) => descendant_segment(selectors, root, node, &mut next),
             }
         }
         nodes = next;
@@ -81,27 +80,32 @@ pub fn select<'a>(segments: &[Segment], root: &'a Value, start: &'a Value) -> Ve
 }
 
 /// Section 2.5.1.2: what the first selector selects, then what the second does, and so on.
-fn child_segment<'a>(segment: &Segment, root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
-    for selector in &segment.selectors {
-        apply(&selector.kind, root, node, out);
+fn child_segment<'a>(selectors: &[Selector], root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
+    for selector in selectors {
+        apply(selector, root, node, out);
     }
 }
 
 /// Section 2.5.2.2: the child segment, applied to the node itself and then to all below it, parents before children.
-fn descendant_segment<'a>(segment: &Segment, root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
-    child_segment(segment, root, node, out);
+fn descendant_segment<'a>(
+    selectors: &[Selector],
+    root: &'a Value,
+    node: &'a Value,
+    out: &mut Vec<&'a Value>,
+) {
+    child_segment(selectors, root, node, out);
     for child in node.children() {
-        descendant_segment(segment, root, child, out);
+        descendant_segment(selectors, root, child, out);
     }
 }
 
 /// Section 2.3.
-fn apply<'a>(selector: &SelectorKind, root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
+fn apply<'a>(selector: &Selector, root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
     match selector {
-        SelectorKind::Name(name) => out.extend(node.member(name.as_bytes())),
-        SelectorKind::Wildcard => out.extend(node.children()),
-        SelectorKind::Index(index) => out.extend(node.element(*index)),
-        SelectorKind::Slice { start, end, step } => {
+        Selector::Name(name) => out.extend(node.member(name.as_bytes())),
+        Selector::Wildcard => out.extend(node.children()),
+        Selector::Index(index) => out.extend(node.element(*index)),
+        Selector::Slice(start, end, step) => {
             let Kind::Array(elements) = &node.kind else { return };
             let len = elements.len() as i64;
             let step = step.unwrap_or(1);
@@ -129,7 +133,7 @@ fn apply<'a>(selector: &SelectorKind, root: &'a Value, node: &'a Value, out: &mu
                 }
             }
         }
-        SelectorKind::Filter(expr) => {
+        Selector::Filter(expr) => {
             out.extend(node.children().into_iter().filter(|child| filter::holds(expr, root, child)));
         }
     }

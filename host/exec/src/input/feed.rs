@@ -42,6 +42,8 @@ pub(super) struct Pump {
     used: usize,
     /// How long a line waits for those behind it.
     pub latency: Duration,
+    /// The clock.
+    now: fn() -> Instant,
 }
 
 /// Why a buffer was not filled any further.
@@ -68,7 +70,7 @@ impl Feed {
             .name("warpath input".into())
             .spawn(move || pump(open, &to_reader))
             .map_err(|source| InputError::Io { name: name.clone(), source })?;
-        Ok(Self::Pumped(Pump { name, chunks, chunk: Vec::new(), used: 0, latency: MAX_LATENCY }))
+        Ok(Self::Pumped(Pump::new(name, chunks)))
     }
 
     /// Reads until `buffer` is full or the input ends; or, once it holds a whole line, until the input is quiet, or what came first has waited
@@ -80,7 +82,10 @@ impl Feed {
         stop: &AtomicBool,
     ) -> Result<Filled, InputError> {
         let mut line = false;
-        let mut since = (*filled > 0).then(Instant::now);
+        let mut since = match self {
+            Self::Pumped(pump) if *filled > 0 => Some((pump.now)()),
+            _ => None,
+        };
         while *filled < buffer.len() {
             if stop.load(Ordering::Relaxed) {
                 return Ok(Filled::Stopped);
@@ -98,11 +103,11 @@ impl Feed {
             }
             line = line || matches!(self, Self::Pumped(_)) && memchr::memchr(b'\n', &room[..count]).is_some();
             *filled += count;
-            if let Self::Pumped(Pump { latency, .. }) = self
-                && since.get_or_insert_with(Instant::now).elapsed() >= *latency
-                && line
-            {
-                return Ok(Filled::Quiet);
+            if let Self::Pumped(Pump { latency, now, .. }) = self {
+                let first = *since.get_or_insert_with(*now);
+                if line && now().duration_since(first) >= *latency {
+                    return Ok(Filled::Quiet);
+                }
             }
         }
         Ok(Filled::Full)
@@ -110,6 +115,10 @@ impl Feed {
 }
 
 impl Pump {
+    fn new(name: String, chunks: Receiver<Result<Vec<u8>, InputError>>) -> Self {
+        Self { name, chunks, chunk: Vec::new(), used: 0, latency: MAX_LATENCY, now: Instant::now }
+    }
+
     /// Some bytes; none at the end; or why there are none yet: the caller has a line that should not wait, or is to stop.
     fn read(
         &mut self,
@@ -162,5 +171,50 @@ fn pump(
         if to_reader.send(read.map(|count| buffer[..count].to_vec())).is_err() || ended {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A clock on which a millisecond passes each time that it is read.
+    fn ticking() -> Instant {
+        thread_local! {
+            static TIME: Cell<Instant> = Cell::new(Instant::now());
+        }
+        TIME.set(TIME.get() + Duration::from_millis(1));
+        TIME.get()
+    }
+
+    /// An input that is never quiet is given out when its first line has waited long enough.
+    #[test]
+    fn a_line_does_not_wait_for_ever() {
+        for (latency, lines) in [(0, 1), (1, 1), (2, 2), (5, 5)] {
+            let (to_reader, chunks) = sync_channel(CHUNKS);
+            (0..CHUNKS).for_each(|_| to_reader.send(Ok(b"1\n".to_vec())).unwrap());
+            let pump = Pump::new("test".into(), chunks);
+            let mut feed =
+                Feed::Pumped(Pump { latency: Duration::from_millis(latency), now: ticking, ..pump });
+            let mut filled = 0;
+            let reason = feed.fill(&mut [0; 1000], &mut filled, &AtomicBool::new(false)).unwrap();
+            assert_eq!((reason, filled), (Filled::Quiet, 2 * lines), "{latency} ms");
+        }
+    }
+
+    /// A line that has not ended waits for its end, however long that takes.
+    #[test]
+    fn a_part_of_a_line_waits() {
+        let (to_reader, chunks) = sync_channel(CHUNKS);
+        for chunk in [&b"1"[..], b"2", b"3\n4", b"5\n"] {
+            to_reader.send(Ok(chunk.to_vec())).unwrap();
+        }
+        let pump = Pump::new("test".into(), chunks);
+        let mut feed = Feed::Pumped(Pump { latency: Duration::ZERO, now: ticking, ..pump });
+        let mut filled = 0;
+        let reason = feed.fill(&mut [0; 1000], &mut filled, &AtomicBool::new(false)).unwrap();
+        assert_eq!((reason, filled), (Filled::Quiet, b"123\n4".len()));
     }
 }

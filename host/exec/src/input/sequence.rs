@@ -192,7 +192,7 @@ mod tests {
         assert!(partitions(b"", 4).is_empty());
     }
 
-    /// What never ends and is never quiet is given out all the same.
+    /// What never ends and is never quiet is given out all the same. (`feed` has the test of longer waits.)
     #[test]
     fn a_line_does_not_wait_for_ever() {
         struct Endless;
@@ -203,13 +203,9 @@ mod tests {
             }
         }
         let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
-        for latency in [Duration::ZERO, Duration::from_millis(5)] {
-            let mut sequence = open(Box::new(Endless)).with_latency(latency);
-            let since = std::time::Instant::now();
-            let text = sequence.next(1 << 30, &buffers, &stop).unwrap().unwrap();
-            assert!(text.bytes().starts_with(b"1\n") && text.len() < 1 << 30);
-            assert!(since.elapsed() >= latency);
-        }
+        let mut sequence = open(Box::new(Endless)).with_latency(Duration::ZERO);
+        let text = sequence.next(1 << 30, &buffers, &stop).unwrap().unwrap();
+        assert_eq!(text.bytes(), b"1\n");
     }
 
     #[test]
