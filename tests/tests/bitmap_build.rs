@@ -24,6 +24,7 @@ use warpath::bitmap::build::{
     ColumnSpec, LeftOut, bitmaps_of, build, build_arrow, build_column, build_ndjson, build_table,
 };
 use warpath::bitmap::column::{Bin, Holds, Kind, Scalar};
+use warpath::bitmap::plan::Plan;
 use warpath::bitmap::value::{Cell, ColumnValues};
 use warpath::bitmap::wah::WahBuf;
 use warpath::bitmap::{BitmapIndex, Built, BuiltColumn, StoredValues};
@@ -976,7 +977,7 @@ fn only_numbers_that_are_integers_are_integers() {
             ("float < -1e308", vec![9]),
             ("float is other", vec![]),
         ] {
-            let plan = index.plan(expr, false).unwrap();
+            let plan = Plan::of(&index, expr, false).unwrap();
             let answer = BitmapEngine::cpu().answer(&index, &plan, true).unwrap();
             let is_set = |row: &usize| answer.chunks[row / 63] >> (row % 63) & 1 != 0;
             assert_eq!((0..NUMBERS.len()).filter(is_set).collect::<Vec<_>>(), rows, "{expr}");

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use warpath::jsonpath::{self, MAX_DEPTH, PathErrorKind};
+use warpath::diagnostic::DiagnosticKind;
+use warpath::jsonpath::{self, MAX_DEPTH};
 use warpath_tests::data;
 use warpath_tests::oracle::grammar;
 use warpath_tests::random::{self, Rng};
@@ -261,7 +262,7 @@ fn only_warpath_limits_nesting() -> Result<()> {
         let deeper = nested(MAX_DEPTH + 1);
         ensure!(grammar::parse(&deeper).is_some(), "{open}");
         let refused = jsonpath::parse(&deeper).map(drop).map_err(|error| error.kind);
-        ensure!(refused == Err(PathErrorKind::TooDeep), "{open}: {refused:?}");
+        ensure!(refused == Err(DiagnosticKind::TooDeep), "{open}: {refused:?}");
     }
     Ok(())
 }

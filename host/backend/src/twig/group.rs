@@ -254,7 +254,8 @@ impl Iterator for Bits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Twig;
+    use warpath_lang::twig::Twig;
+
     use super::super::layout::MAX_CHILDREN;
     use super::*;
 
