@@ -333,6 +333,13 @@ fn a_closed_standard_output_is_an_error() {
         let null = folder.shell_output("exec \"$0\" \"$@\" >/dev/null", args);
         assert!(null.status.success(), "{args:?} {null:?}");
     }
+    // By its path, too.
+    for args in [&["query", "$.a", "lines"][..], &["pack", "lines"], &["unpack", "lines.wpk"]] {
+        let output = folder.shell_output("exec \"$0\" \"$@\" -o /dev/stdout >&-", args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        let want = "error: cannot write to `/dev/stdout`: it is closed, or open for reading only\n";
+        assert_eq!((output.status.code(), said.as_str()), (Some(2), want), "{args:?}");
+    }
     // What needs no standard output does without.
     for args in RENAMED.iter().chain(&IN_PLACE) {
         let output = folder.shell_output("exec \"$0\" \"$@\" -o out >&-", args);
@@ -359,6 +366,12 @@ fn a_closed_standard_input_is_an_error() {
             assert_eq!((output.status.code(), said.as_str()), (Some(2), want), "{args:?} {redirection}");
         }
         assert!(!folder.path("out").exists());
+    }
+    for args in [&["query", "$.a", "/dev/stdin"][..], &["pack", "/dev/stdin", "-o", "out"]] {
+        let output = folder.shell_output("exec \"$0\" \"$@\" <&-", args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        let want = "error: /dev/stdin: it is closed, or open for writing only\n";
+        assert_eq!((output.status.code(), said.as_str()), (Some(2), want), "{args:?}");
     }
     let output = folder.shell_output("exec \"$0\" \"$@\" <&-", &["query", "$.a", "lines"]);
     assert_eq!((output.status.code(), output.stdout), (Some(0), b"1\n2\n".to_vec()));

@@ -27,7 +27,7 @@ pub fn sources(files: &[PathBuf], output: Option<&Path>, ui: &Ui) -> Result<Vec<
         } else if let Some(pattern) = pattern(file) {
             sources.extend(matching(pattern)?.into_iter().map(Source::File));
         } else {
-            sources.push(Source::File(file.clone()));
+            sources.push(self::file(file)?);
         }
     }
     refuse_writing_to_an_input(&sources, output)?;
@@ -35,6 +35,13 @@ pub fn sources(files: &[PathBuf], output: Option<&Path>, ui: &Ui) -> Result<Vec<
         ui.note("reading standard input; Ctrl-D ends it");
     }
     Ok(sources)
+}
+
+/// A file, or a standard stream by its path, if that can be read.
+pub fn file(path: &Path) -> Result<Source, Failure> {
+    let closed = |source| Error::from(InputError::Io { name: path.display().to_string(), source });
+    inherited::named(path).map_err(closed)?;
+    Ok(Source::File(path.to_owned()))
 }
 
 /// Standard input, if it can be read.

@@ -5,6 +5,7 @@
 //! module looks at the descriptors before the runtime does, in a function that the loader calls.
 
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether standard input can be read, and whether standard output can be written.
@@ -21,6 +22,16 @@ pub fn stdout() -> io::Result<()> {
 /// If the program was started with a standard input that is closed or write-only.
 pub fn stdin() -> io::Result<()> {
     usable(&IS_READABLE, "it is closed, or open for writing only")
+}
+
+/// # Errors
+/// If the path names a standard stream, and that is not usable.
+pub fn named(path: &Path) -> io::Result<()> {
+    match path.to_str() {
+        Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => stdin(),
+        Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => stdout(),
+        _ => Ok(()),
+    }
 }
 
 fn usable(stream: &AtomicBool, otherwise: &'static str) -> io::Result<()> {

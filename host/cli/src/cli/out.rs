@@ -61,7 +61,10 @@ impl Out {
     fn sink(&mut self) -> io::Result<&mut dyn Write> {
         let sink: Box<dyn Write> = match (self.sink.take(), &self.file) {
             (Some(sink), _) => sink,
-            (None, Some(path)) => Box::new(self.mode.create(path)?),
+            (None, Some(path)) => {
+                inherited::named(path)?;
+                Box::new(self.mode.create(path)?)
+            }
             (None, None) => {
                 inherited::stdout()?;
                 Box::new(io::stdout().lock())

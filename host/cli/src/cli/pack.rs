@@ -35,6 +35,8 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         inherited::stdout().map_err(out::stdout_failed)?;
         pack_to(source, &mut io::stdout().lock(), STDOUT, options).map_err(unread)?
     } else {
+        let failed = |source| Failure::Output { name: format!("`{}`", output.display()), source };
+        inherited::named(output).map_err(failed)?;
         pack(source, output, options)?
     };
     if *stats {
@@ -146,5 +148,5 @@ fn told(error: warpath::Error) -> Failure {
 }
 
 fn source(file: &Path) -> Result<Source, Failure> {
-    if file == Path::new("-") { files::stdin() } else { Ok(Source::File(file.to_owned())) }
+    if file == Path::new("-") { files::stdin() } else { files::file(file) }
 }
