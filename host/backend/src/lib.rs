@@ -1,4 +1,18 @@
-//! TODO
+//! The backends of Warpath: each evaluates a program, an expression or a set of twigs over one partition. It knows no file and
+//! no order of partitions.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`backend`] | the contract between engine and backend |
+//! | [`answer`] | the results of one partition |
+//! | [`columns`] | results as typed columns in Arrow's layout |
+//! | [`cpu`] | the CPU: SIMD over words, one worker a core |
+//! | [`device`] | the stages of a partition over an `Accelerator` |
+//! | `cuda` | CUDA devices as accelerators |
+//! | [`tree`] | the tree of a document, made by scans |
+//! | [`strict`] | checks by all of RFC 8259 and RFC 3629 |
+//! | [`bitmap`] | expressions planned and evaluated over bitmap indexes |
+//! | [`twig`] | sets of twigs evaluated over documents |
 
 pub mod answer;
 pub mod backend;

@@ -1,4 +1,18 @@
-//! TODO
+//! The engine of Warpath: inputs become partitions, workers evaluate them, and results come in order.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`engine`] | `Engine` and `Input`: which backend, which settings, which operator |
+//! | [`auto`] | the choice between the CPU and a device, by the size of the input |
+//! | [`input`] | files, pipes and bytes as partitions of whole lines |
+//! | [`document`] | inputs that are one JSON document |
+//! | [`stream`] | workers, and their results in order |
+//! | [`resident`] | an index that is kept in memory and queried again |
+//! | [`index_file`] | a structural index in a file |
+//! | [`bitmap`] | bitmap indexes built from inputs, and evaluated on the CPU or a device |
+//! | [`pack`](mod@pack), [`unpack`](mod@unpack) | packed files made and given back as text |
+//! | `record_batches` | columns as Arrow's record batches |
+//! | [`dump`] | structural indexes as text |
 
 pub mod auto;
 pub mod bitmap;

@@ -1,4 +1,15 @@
-//! TODO
+//! The languages of Warpath: text to syntax tree to program. It reads no file and knows no backend.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`jsonpath`] | JSONPath (RFC 9535): lexer, parser, syntax tree, hints for mistakes |
+//! | [`program`] | queries compiled to the IR of [`warpath_shared::ir`] |
+//! | [`pattern`] | I-Regexp (RFC 9485) compiled to automata |
+//! | [`elements`] | programs split at the array that all their paths go through |
+//! | [`column_type`] | the types of columns that paths are selected as |
+//! | [`expr`] | expressions over the columns of a bitmap index |
+//! | [`like`] | `LIKE` and simpler patterns of strings |
+//! | [`twig`] | twigs: subscriptions written as XPath or JSONPath |
 
 pub mod column_type;
 pub mod elements;
