@@ -13,7 +13,7 @@ bin=${2:-.gpu-programs}
 
 case $mode in
 build)
-    cargo build --release --package warpath --package warpath-benches --bins
+    cargo build --release --package warpath-cli --package warpath-benches --bins
     mkdir -p "$bin"
     for program in warpath bench bench-gpu bench-start bench-bitmap bench-flow bench-fsst bench-fsst-cpu bench-twig; do
         strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"

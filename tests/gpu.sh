@@ -15,7 +15,7 @@ bin=${2:-.gpu-programs}
 
 case $mode in
 build)
-    cargo build --release --workspace --bins
+    cargo build --release --package warpath-cli --package warpath-tests --package warpath-benches --bins
     mkdir -p "$bin"
     for program in warpath check generate bench-gpu bench-flow bench-start bench-bitmap bench-fsst bench-twig; do
         strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
