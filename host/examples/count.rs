@@ -1,4 +1,5 @@
-//! Counts the matches of a query in a file: `cargo run --release --example count -- '$.user.lang' tweets.ndjson`.
+//! Counts the matches of a query in a file:
+//! `cargo run --release -p warpath --example count -- '$.user.lang' tweets.ndjson`.
 
 use std::time::Instant;
 

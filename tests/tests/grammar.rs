@@ -224,7 +224,7 @@ fn mutated(rng: &mut Rng, text: &str, tokens: &[&str]) -> String {
 /// Random queries of the whole grammar, and mutations of them.
 ///
 /// An oracle over Warpath's own tree follows a fault of Warpath's parser, so no comparison of answers shows the fault. This test
-/// fails with each of these mutants of `host/src/jsonpath`:
+/// fails with each of these mutants of `host/lang/src/jsonpath`:
 ///
 /// * `||` binds tighter than `&&`;
 /// * the end of a slice is read as its step, and the step as its end;

@@ -167,7 +167,7 @@ fn run(suite: Suite, measure: &Measure) -> Result<()> {
 fn build() -> Result<()> {
     let Some(cargo) = std::env::var_os("CARGO") else { return Ok(()) };
     let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--package", "warpath", "--bins", "--package", "warpath-benches"]);
+    command.args(["build", "--release", "--bins", "-p", "warpath-cli", "-p", "warpath-benches"]);
     let status = command.status().context("cargo")?;
     ensure!(status.success(), "cargo build: {status}");
     Ok(())

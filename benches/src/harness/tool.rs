@@ -220,7 +220,7 @@ impl Places {
     /// The reason, for people.
     pub fn version(&self, tool: &Tool) -> Result<String, String> {
         let missing = || match tool {
-            Tool::Warpath { .. } => "not built: cargo build --release -p warpath".to_owned(),
+            Tool::Warpath { .. } => "not built: cargo build --release -p warpath-cli".to_owned(),
             _ => "not installed: run benches/peers.sh".to_owned(),
         };
         let command = self.resolve(tool.version_command()).ok_or_else(missing)?;
