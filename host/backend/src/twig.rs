@@ -46,8 +46,9 @@ mod values;
 pub mod xml;
 pub mod yfilter;
 
+pub use layout::TooLarge;
 pub use matcher::TwigMatcher;
-pub use set::{SetSize, TagIx, TooLarge, TwigIx, TwigSet};
+pub use set::{SetSize, TagIx, TwigIx, TwigSet};
 pub use standing::{Documents, Snapshot, Standing};
 pub use subscriptions::{FileChange, Matcher, SubscriptionError, Subscriptions};
 use warpath_lang::twig::value::Value;

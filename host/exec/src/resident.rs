@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::units::{ByteOffset, Level};
 
-use crate::engine::{Chosen, Input, OnError};
+use crate::engine::{Chosen, OnError};
 use crate::input::{Source, Text};
+use crate::request::Request;
 use crate::stream::{Answers, Hits, Origin, Store, Stored, each_part};
 use warpath_backend::answer::Want;
 use warpath_backend::backend::Kept;
@@ -76,9 +77,9 @@ fn too_large(error: Error, kept: u64) -> Error {
 }
 
 impl ResidentIndex {
-    pub(crate) fn build(input: Input, levels: Level) -> Result<Self, Error> {
+    pub(crate) fn build(input: Request, levels: Level) -> Result<Self, Error> {
         input.wants_all_lines("an index that is kept is")?;
-        let Input { engine, sources, .. } = input;
+        let Request { engine, sources, .. } = input;
         engine.wants_lines("an index that is kept is")?;
         let on_error = engine.on_error();
         let chosen = engine.choose_to_keep(&sources)?;

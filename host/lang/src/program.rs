@@ -10,7 +10,6 @@ use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
 use crate::column_type::ColumnType;
-use crate::elements::{AsOne, Split};
 use crate::jsonpath::{Query as Ast, parse};
 use warpath_core::diagnostic::QueryError;
 use warpath_core::error::Error;
@@ -144,16 +143,6 @@ impl Program {
     /// What it was compiled from.
     pub fn queries(&self) -> &[Query] {
         &self.queries
-    }
-
-    /// The normalised path of the array whose elements are asked in place of a document ([`Format::Json`](crate::Format::Json)),
-    /// and what is asked of each; or why a document is always asked as one record.
-    ///
-    /// # Errors
-    /// The reason, which is no fault: the answers are the same.
-    pub fn over_elements(&self) -> Result<(String, Self), AsOne> {
-        let split = Split::of(&self.queries)?;
-        Ok((split.path.to_string(), split.elements))
     }
 
     /// The paths as columns.

@@ -21,7 +21,7 @@ use warpath_shared::view::{View, ViewMut};
 use super::memory::{DeviceBytes, NoMemory, Pool, free};
 use super::modules::{LEAST_CAPABILITY, Loaded};
 use super::pages::{Allocated, Pages, lock};
-use crate::backend::Buffer;
+use crate::buffer::Buffer;
 use crate::device::Accelerator;
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::plain::Plain;

@@ -6,7 +6,7 @@ use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
-use crate::document::Extract;
+use crate::input::Extract;
 use crate::input::Text;
 use warpath_backend::answer::path::Paths;
 use warpath_backend::answer::{Answer, LineFault, Piece};
