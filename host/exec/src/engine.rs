@@ -43,7 +43,7 @@ pub enum OnError {
     /// Give the answers of every record before it, then the error, then end.
     #[default]
     Fail,
-    /// Leave it out, and say so in [`Stats::skipped`](crate::Stats::skipped) and [`Batch::skipped`](crate::Batch::skipped).
+    /// Leave it out, and say so in [`Stats::skipped`](crate::stream::Stats::skipped) and [`Batch::skipped`](crate::stream::Batch::skipped).
     Skip,
 }
 

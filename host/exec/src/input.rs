@@ -2,14 +2,14 @@
 //!
 //! | module | question it answers |
 //! |---|---|
-//! | [`source`] | what is there to be read, and in which of two ways? |
-//! | [`plain`] | how is a part of a plain file read, wherever it stands? |
-//! | [`sequence`] | how is everything else read, from its start to its end? |
-//! | [`feed`] | what if its bytes come slowly? |
-//! | [`selected`] | and if only some lines of it are wanted? |
-//! | [`selection`] | which lines a text consists of |
-//! | [`text`] | the text of a partition |
-//! | [`buffers`] | where do the bytes go? |
+//! | `source` | what is there to be read, and in which of two ways? |
+//! | `plain` | how is a part of a plain file read, wherever it stands? |
+//! | `sequence` | how is everything else read, from its start to its end? |
+//! | `feed` | what if its bytes come slowly? |
+//! | `selected` | and if only some lines of it are wanted? |
+//! | `selection` | which lines a text consists of |
+//! | `text` | the text of a partition |
+//! | `buffers` | where do the bytes go? |
 
 mod buffers;
 mod feed;

@@ -22,7 +22,7 @@ use crate::resident::ResidentIndex;
 use crate::stream::{Answers, Columns, Filtering, Hits, Indexes};
 
 impl Engine {
-    /// A file of newline-delimited JSON, or a document ([`EngineBuilder::format`]), plain, gzip or zstd.
+    /// A file of newline-delimited JSON, or a document ([`EngineBuilder::format`](crate::engine::EngineBuilder::format)), plain, gzip or zstd.
     ///
     /// # Errors
     /// [`Error::Input`] if it is not there or is a directory. It is opened when it is queried.
@@ -84,7 +84,7 @@ impl Input {
 
     /// The records as typed columns, in order: batches of one partition each, or of a part of one, with a row for each record.
     ///
-    /// Malformed records are [`EngineBuilder::on_error`]'s: those left out are counted in [`Columns::stats`]. Who wants to know
+    /// Malformed records are [`EngineBuilder::on_error`](crate::engine::EngineBuilder::on_error)'s: those left out are counted in [`Columns::stats`]. Who wants to know
     /// where they stand asks [`answers`](Self::answers) with [`Want::columns`].
     #[must_use]
     pub fn columns(self, schema: &Schema) -> Columns {
@@ -128,9 +128,9 @@ impl Input {
         RecordBatches::new(self.columns(schema), schema)
     }
 
-    /// Which of some subscriptions documents match, in their order: of a partition of lines at a time, or of an input that is one document. `documents` says which inputs are, and [`EngineBuilder::format`] does not matter.
+    /// Which of some subscriptions documents match, in their order: of a partition of lines at a time, or of an input that is one document. `documents` says which inputs are, and [`EngineBuilder::format`](crate::engine::EngineBuilder::format) does not matter.
     ///
-    /// Malformed documents are [`EngineBuilder::on_error`]'s. [`Standing`] has an example.
+    /// Malformed documents are [`EngineBuilder::on_error`](crate::engine::EngineBuilder::on_error)'s. [`Standing`] has an example.
     #[must_use]
     pub fn filter(self, standing: &Standing, documents: Documents) -> Filtering {
         Filtering::start(self.0, standing, documents)
@@ -140,7 +140,7 @@ impl Input {
     /// with so many levels. [`Program::levels`] says how many a program reads.
     ///
     /// # Errors
-    /// Those of the inputs, but for malformed records; [`DeviceError::IndexTooLarge`] where it does not fit a device's memory.
+    /// Those of the inputs, but for malformed records; [`DeviceError::IndexTooLarge`](warpath_core::error::DeviceError::IndexTooLarge) where it does not fit a device's memory.
     pub fn index(self, levels: Level) -> Result<ResidentIndex, Error> {
         ResidentIndex::build(self.0, levels)
     }
@@ -165,8 +165,8 @@ impl Input {
     /// the first, and so on, blank and malformed lines counted, as bitmaps of the index have them.
     ///
     /// Whatever is told of the input, line numbers, offsets, paths and errors, is told of all of it, on every backend. Only the
-    /// pieces of a [`Batch`](crate::Batch) count the lines that they have: [`Batch::line`](crate::Batch::line) and
-    /// [`Batch::offset_of`](crate::Batch::offset_of) say which these are. A malformed line that is not among the selected ones is not seen.
+    /// pieces of a [`Batch`](crate::stream::Batch) count the lines that they have: [`Batch::line`](crate::stream::Batch::line) and
+    /// [`Batch::offset_of`](crate::stream::Batch::offset_of) say which these are. A malformed line that is not among the selected ones is not seen.
     ///
     /// ```
     /// use warpath::bitmap::{BitmapIndex, Built, Stamp};

@@ -16,7 +16,7 @@ use warpath_core::error::{DeviceError, Error, IndexError};
 use warpath_lang::program::{Program, Query};
 
 /// Inputs that have been read and indexed, and stay in memory: the text in that of the host, so that matches can be shown; what
-/// queries read where the backend reads it best, on a device with a copy of the text. See [`Input::index`].
+/// queries read where the backend reads it best, on a device with a copy of the text. See [`Input::index`](crate::operators::Input::index).
 ///
 /// Answers are those of the inputs as they were read: what happens to a file afterwards changes nothing. Cheap to clone, and may be
 /// asked by several threads at once.
@@ -151,7 +151,7 @@ impl ResidentIndex {
         self.partitions.0.iter().map(|partition| partition.kept.memory()).sum()
     }
 
-    /// The matches of a query, as [`Input::query`] gives them.
+    /// The matches of a query, as [`Input::query`](crate::operators::Input::query) gives them.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a query that cannot be run, [`IndexError::TooFewLevels`] for one that reads more levels than are
@@ -174,7 +174,7 @@ impl ResidentIndex {
         Ok(count)
     }
 
-    /// The answers of a program, a partition at a time, as [`Input::answers`] gives them.
+    /// The answers of a program, a partition at a time, as [`Input::answers`](crate::operators::Input::answers) gives them.
     ///
     /// # Errors
     /// [`IndexError::TooFewLevels`] for a program that reads more levels than are kept.

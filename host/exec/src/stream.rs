@@ -12,16 +12,16 @@
 //!
 //! | module | question it answers |
 //! |---|---|
-//! | [`jobs`] | which part of which input comes next? |
-//! | [`workers`] | who reads and answers it, and how do the answers come in order? |
-//! | [`ask`] | what is asked of it? |
-//! | [`batch`] | what is answered of a partition? |
-//! | [`documents`] | and of documents, and when may it be given out? |
-//! | [`hits`] | and match by match? |
-//! | [`columns`] | and as typed columns? |
-//! | [`twigs`] | which subscriptions do documents match? |
-//! | [`indexes`] | what if only indexes are wanted? |
-//! | [`each`] | and what if something is made of each partition, to be kept? |
+//! | `jobs` | which part of which input comes next? |
+//! | `workers` | who reads and answers it, and how do the answers come in order? |
+//! | `ask` | what is asked of it? |
+//! | `batch` | what is answered of a partition? |
+//! | `documents` | and of documents, and when may it be given out? |
+//! | `hits` | and match by match? |
+//! | `columns` | and as typed columns? |
+//! | `twigs` | which subscriptions do documents match? |
+//! | `indexes` | what if only indexes are wanted? |
+//! | `each` | and what if something is made of each partition, to be kept? |
 
 mod ask;
 mod batch;

@@ -62,7 +62,7 @@ impl fmt::Display for AsOne {
 }
 
 impl Program {
-    /// The normalised path of the array whose elements are asked in place of a document ([`Format::Json`](crate::Format::Json)),
+    /// The normalised path of the array whose elements are asked in place of a document (`Format::Json`),
     /// and what is asked of each; or why a document is always asked as one record.
     ///
     /// # Errors

@@ -72,7 +72,7 @@ pub(crate) fn compile(pattern: &str, kind: PatternKind) -> Result<Compiled, TooL
 /// ([`PatternKind::Search`]).
 ///
 /// # Errors
-/// As for [`compile`], but for [`TooLarge::Table`]: no table is made.
+/// [`TooLarge`], but for [`TooLarge::Table`]: no table is made.
 pub fn anchored(hir: Hir, kind: PatternKind) -> Result<Automaton, TooLarge> {
     let nfa = nfa(hir, kind, EXPRESSION_BYTES).ok_or(TooLarge::Expression)?;
     Ok(minimise(&determinise(&nfa, nfa.start_anchored())?))

@@ -54,7 +54,7 @@ impl Query {
         self.ast.is_singular()
     }
 
-    /// How many leveled bitmaps it reads: what [`Input::index`](crate::Input::index) wants to know.
+    /// How many leveled bitmaps it reads: what `Input::index` wants to know.
     #[must_use]
     pub fn levels(&self) -> Level {
         self.levels
@@ -110,7 +110,7 @@ impl Program {
         lower::lower(queries)
     }
 
-    /// The same program, whose paths have these names in rows and columns ([`Want::rows`](crate::answer::Want::rows)). Without
+    /// The same program, whose paths have these names in rows and columns (`Want::rows`). Without
     /// it a path is named as it was written.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Program {
         Ok(self)
     }
 
-    /// The same program, whose paths have values of these types in columns ([`Want::columns`](crate::answer::Want::columns)).
+    /// The same program, whose paths have values of these types in columns (`Want::columns`).
     /// Without it they are [`ColumnType::Json`].
     ///
     /// # Errors

@@ -120,7 +120,7 @@ pub enum TextMemory {
     /// It is this process's own, and is page-locked by the first copy from it: texts are read while the context is made. Where
     /// a device says that it cannot, as [`Allocated`](Self::Allocated). Where it says it can and fails, that text is copied as it
     /// is, more slowly; later ones are as [`Allocated`](Self::Allocated), if the driver has such memory; and
-    /// [`Setup::notes`](crate::Setup::notes) says so.
+    /// `Setup::notes` says so.
     #[default]
     Registered,
     /// The driver makes it, once there is a context.

@@ -15,7 +15,7 @@ use warpath_backend::backend::{Backend, StructuralIndex};
 use warpath_backend::strict;
 use warpath_core::error::{Error, RecordError};
 
-/// The structural indexes of inputs, a partition at a time. See [`Input::indexes`].
+/// The structural indexes of inputs, a partition at a time. See [`Input::indexes`](crate::operators::Input::indexes).
 pub struct Indexes {
     /// `None` where there is no backend, and once there is nothing more.
     running: Option<Running>,

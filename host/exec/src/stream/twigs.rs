@@ -137,7 +137,7 @@ fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
     }
 }
 
-/// Which subscriptions the documents of inputs match, in their order. See [`Input::filter`].
+/// Which subscriptions the documents of inputs match, in their order. See [`Input::filter`](crate::operators::Input::filter).
 ///
 /// Workers read and ask in threads of their own, as for [`Answers`](super::Answers).
 pub struct Filtering {
