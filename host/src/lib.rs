@@ -36,9 +36,10 @@ pub use warpath_core::error::{
 pub use warpath_core::temporary::{OutputMode, Unfinished, remove_unfinished};
 pub use warpath_core::{diagnostic, json, plain};
 pub use warpath_exec::document::{AsOne, Format};
-pub use warpath_exec::engine::{DeviceChoice, Engine, EngineBuilder, Input, OnError};
+pub use warpath_exec::engine::{DeviceChoice, Engine, EngineBuilder, OnError};
 pub use warpath_exec::index_file::IndexFile;
 pub use warpath_exec::input::Source;
+pub use warpath_exec::operators::Input;
 pub use warpath_exec::resident::ResidentIndex;
 pub use warpath_exec::stream::{
     Answers, Batch, Columns, Filtered, Filtering, FoundDocument, Hit, Hits, IndexedPartition, Indexes, Plan,

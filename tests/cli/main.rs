@@ -133,6 +133,6 @@ impl fmt::Debug for Ran {
 
 /// A file of the test data.
 fn data(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name);
     path.to_str().unwrap().to_owned()
 }

@@ -1,5 +1,9 @@
 //! `warpath pack` and `unpack`, and packed files in place of plain ones.
 
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
 use insta::assert_snapshot;
 
 use crate::{Folder, Ran};
@@ -58,6 +62,29 @@ fn what_was_packed_comes_back() {
     assert_eq!(folder.read("zst.wpk"), folder.read("people.wpk"));
     let stats = folder.run(&["pack", "people.ndjson", "-o", "people.wpk", "--stats"]);
     assert!(stats.code == 0 && stats.stderr.contains(" to 1; 699 newlines, 1 groups; "), "{stats}");
+}
+
+/// The program writes what it packs to a pipe that nobody reads on from while the file is cut, so that it has not yet read all of it.
+#[test]
+fn a_file_that_becomes_shorter_is_not_packed() {
+    let line = |number: u64| format!("{{\"n\":{}}}\n", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let text: String = (0..500_000).map(line).collect();
+    let folder = Folder::new(&[("numbers.ndjson", text.as_bytes())]);
+    let mut program = Command::new(crate::PROGRAM)
+        .current_dir(folder.path(""))
+        .args(["pack", "numbers.ndjson", "-o", "-", "--group-size=64KiB"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut packed = program.stdout.take().unwrap();
+    packed.read_exact(&mut [0]).unwrap();
+    let file = OpenOptions::new().write(true).open(folder.path("numbers.ndjson")).unwrap();
+    file.set_len(text.len() as u64 - 1000).unwrap();
+    std::io::copy(&mut packed, &mut std::io::sink()).unwrap();
+    let output = program.wait_with_output().unwrap();
+    let said = "error: numbers.ndjson: the file became shorter while it was read\n";
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(2), said));
 }
 
 #[test]

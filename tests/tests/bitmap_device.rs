@@ -173,7 +173,7 @@ fn of_distinct(rows: usize, seed: u64) -> BitmapIndex {
 
 /// Asks, and gives the bytes that went to the device, without those of the program.
 fn uploaded(engine: &mut BitmapEngine, device: &Emulated, index: &BitmapIndex, expression: &str) -> u64 {
-    let plan = Plan::of(&index, expression, false).unwrap();
+    let plan = Plan::of(index, expression, false).unwrap();
     let want = BitmapEngine::cpu().answer(index, &plan, true).unwrap();
     let _ = device.take_uploaded();
     assert_eq!(engine.answer(index, &plan, true).unwrap(), want, "{expression}");

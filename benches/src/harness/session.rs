@@ -395,8 +395,8 @@ speed       3.10 GB/s without setup
             peers: folder.path().join("peers"),
             results: results.clone(),
             runs: 3,
-            budget: Duration::from_secs(1),
-            limit: Duration::from_secs(10),
+            budget: Duration::MAX,
+            limit: Duration::MAX,
             revision: None,
         };
         let mut session = Session::new(settings).unwrap();

@@ -14,6 +14,7 @@ use warpath_core::error::Error;
 use warpath_lang::program::Program;
 
 pub use path::Paths;
+pub use text::TextForm;
 
 /// What is asked of a backend, beside counts and faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,15 +49,6 @@ impl Want {
         let all = self.rows.is_some() || self.columns.is_some();
         Self { matches: self.matches || self.text.is_some() || all, records: self.records || all, ..self }
     }
-}
-
-/// How a match is written as text. A newline follows each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextForm {
-    /// As it stands in the input. No value has a newline in it.
-    Json,
-    /// Strings without quotes and with escapes resolved, so that one may have newlines; other values as they stand.
-    Raw,
 }
 
 /// How a record is written as a row, with a newline behind it. A path that selects one value of a record at most has that

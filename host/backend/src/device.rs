@@ -38,7 +38,7 @@ pub use twig_xml::{TwigXmlStage, XmlMatched};
 
 pub use warpath_core::plain::Plain;
 
-use crate::backend::Buffer;
+use crate::buffer::Buffer;
 use warpath_core::error::Error;
 use warpath_shared::view::{View, ViewMut};
 

@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`backend`] | the contract between engine and backend |
+//! | [`buffer`] | host memory that partitions are read into |
 //! | [`answer`] | the results of one partition |
 //! | [`columns`] | results as typed columns in Arrow's layout |
 //! | [`cpu`] | the CPU: SIMD over words, one worker a core |
@@ -17,6 +18,7 @@
 pub mod answer;
 pub mod backend;
 pub mod bitmap;
+pub mod buffer;
 pub mod columns;
 pub mod cpu;
 #[cfg(feature = "cuda")]

@@ -2,7 +2,7 @@
 //!
 //! A subscription is a *twig*, a small tree of tests: of names, of what is below what, and of values (Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig
 //! Filtering Using GPUs", EDBT 2013). A document matches it if each node of the twig can be given a node of the document, so that all tests hold. Twigs are written as XPath
-//! ([`xpath`]) or as JSONPath ([`Twig::of_jsonpath`]); documents are XML or JSON, and both become the same [events](Events).
+//! ([`xpath`](warpath_lang::twig::xpath)) or as JSONPath ([`Twig::of_jsonpath`](warpath_lang::twig::Twig::of_jsonpath)); documents are XML or JSON, and both become the same [events](Events).
 //!
 //! ```
 //! use warpath::twig::{Subscriptions, xml};
@@ -20,8 +20,6 @@
 //!
 //! | module | question it answers |
 //! |---|---|
-//! | [`xpath`], `jsonpath` | what does a subscription say? |
-//! | [`value`] | does a value pass a test? |
 //! | [`set`]; `layout`, `group`, `rows`, `values` | how are many twigs asked at once, by a bit for each of their nodes? where are the bits, and who passes which tests? |
 //! | `resolve`, `matcher` | what does an event do to them? |
 //! | [`encode`], [`names`] | how does a device have twigs and documents? |
@@ -46,8 +44,9 @@ mod values;
 pub mod xml;
 pub mod yfilter;
 
+pub use layout::TooLarge;
 pub use matcher::TwigMatcher;
-pub use set::{SetSize, TagIx, TooLarge, TwigIx, TwigSet};
+pub use set::{SetSize, TagIx, TwigIx, TwigSet};
 pub use standing::{Documents, Snapshot, Standing};
 pub use subscriptions::{FileChange, Matcher, SubscriptionError, Subscriptions};
 use warpath_lang::twig::value::Value;

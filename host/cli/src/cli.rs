@@ -39,7 +39,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::builder::styling::Style;
 use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
@@ -158,9 +157,4 @@ fn escaped_arguments(args: &[OsString]) -> Option<Vec<OsString>> {
         |arg: &OsString| arg.to_str().map_or_else(|| arg.clone(), |arg| escaped(arg).as_ref().into());
     let all: Vec<OsString> = args.iter().map(escaped).collect();
     (all != args).then_some(all)
-}
-
-/// `text` in a style, or plain.
-fn styled(text: &str, style: Style, color: bool) -> String {
-    if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }

@@ -8,7 +8,7 @@
 //! | [`wah`] | WAH bitmaps that own their atoms |
 //! | [`json`] | strings of JSON: escapes written and resolved |
 //! | [`float`] | decimal numbers rounded to doubles |
-//! | [`file`] | reads at an offset, from any thread |
+//! | [`file`](mod@file) | reads at an offset, from any thread |
 //! | [`temporary`] | output files: exclusive, renamed when complete, no more open than their inputs |
 //! | [`stamp`] | checksums, and the size, time and samples by which a file is recognised |
 //! | [`plain`] | values whose bytes may be copied to files and devices |

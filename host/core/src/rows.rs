@@ -40,7 +40,7 @@ impl RowSet {
         Self { words, rows }
     }
 
-    /// Takes chunks of 63 rows, the first in bit 0, as [`Answer::chunks`](super::ask::Answer::chunks) has them. Those that are missing are 0; chunks and bits behind the
+    /// Takes chunks of 63 rows, the first in bit 0, as `Answer::chunks` has them. Those that are missing are 0; chunks and bits behind the
     /// last row are dropped.
     ///
     /// # Panics

@@ -27,19 +27,15 @@
 //! | `cpu/cut.rs` | how are newlines and commas replaced, at speed? |
 
 mod around;
+mod note;
 mod parts;
-mod whole;
-
-use std::sync::Arc;
-
-use warpath_shared::check::Fault;
+pub(crate) mod whole;
 
 pub(crate) use around::{Around, Head};
-pub(crate) use parts::{Note, Parts};
+pub(crate) use note::Note;
+pub(crate) use parts::Parts;
 pub use warpath_lang::elements::AsOne;
 pub(crate) use whole::Whole;
-
-use crate::input::Selected;
 
 /// What the bytes of an input are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -49,25 +45,4 @@ pub enum Format {
     Ndjson,
     /// One record in all, on one line or several: a JSON document.
     Json,
-}
-
-/// What a text is, of an input whose lines it is not, or not all of them.
-#[derive(Clone, Debug)]
-pub(crate) enum Extract {
-    /// All of a document.
-    Whole(Arc<Whole>),
-    /// Elements of the array with this normalised path, a line each.
-    Elements(Arc<str>),
-    /// Some lines, which may stand apart.
-    Lines(Arc<Selected>),
-}
-
-impl Extract {
-    /// What is wrong with a document that did not become one line.
-    pub fn fault(&self) -> Option<Fault> {
-        match self {
-            Self::Whole(whole) => whole.broken,
-            Self::Elements(_) | Self::Lines(_) => None,
-        }
-    }
 }

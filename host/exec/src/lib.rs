@@ -21,9 +21,11 @@ pub mod dump;
 pub mod engine;
 pub mod index_file;
 pub mod input;
+pub mod operators;
 pub mod pack;
 #[cfg(feature = "arrow")]
 pub mod record_batches;
+mod request;
 pub mod resident;
 pub mod stream;
 pub mod unpack;

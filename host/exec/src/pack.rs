@@ -64,7 +64,7 @@ pub struct PackStats {
 }
 
 /// Packs an input, and writes it to a file, which is there when all of it has been written; a device or a pipe of this name is written to. What is compressed by gzip or zstd is decompressed first.
-/// The file is no more open than the input ([`OutputMode`]).
+/// The file is no more open than the input ([`OutputMode`](warpath_core::temporary::OutputMode)).
 ///
 /// # Errors
 /// [`Error::Input`] if the input cannot be read, or is packed already; or the file not be written.

@@ -7,9 +7,9 @@ use crate::stream::Columns;
 use warpath_backend::columns::Schema;
 
 /// Typed columns of inputs as Arrow's record batches, in order, all of one schema. See
-/// [`Input::record_batches`](crate::Input::record_batches).
+/// [`Input::record_batches`](crate::operators::Input::record_batches).
 ///
-/// An [`Error`](crate::Error) comes as [`ArrowError::ExternalError`], from which it can be had by `downcast`.
+/// An [`Error`](warpath_core::error::Error) comes as [`ArrowError::ExternalError`], from which it can be had by `downcast`.
 pub struct RecordBatches {
     columns: Columns,
     schema: SchemaRef,

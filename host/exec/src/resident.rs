@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::units::{ByteOffset, Level};
 
-use crate::engine::{Chosen, Input, OnError};
+use crate::engine::{Chosen, OnError};
 use crate::input::{Source, Text};
+use crate::request::Request;
 use crate::stream::{Answers, Hits, Origin, Store, Stored, each_part};
 use warpath_backend::answer::Want;
 use warpath_backend::backend::Kept;
@@ -15,7 +16,7 @@ use warpath_core::error::{DeviceError, Error, IndexError};
 use warpath_lang::program::{Program, Query};
 
 /// Inputs that have been read and indexed, and stay in memory: the text in that of the host, so that matches can be shown; what
-/// queries read where the backend reads it best, on a device with a copy of the text. See [`Input::index`].
+/// queries read where the backend reads it best, on a device with a copy of the text. See [`Input::index`](crate::operators::Input::index).
 ///
 /// Answers are those of the inputs as they were read: what happens to a file afterwards changes nothing. Cheap to clone, and may be
 /// asked by several threads at once.
@@ -76,9 +77,9 @@ fn too_large(error: Error, kept: u64) -> Error {
 }
 
 impl ResidentIndex {
-    pub(crate) fn build(input: Input, levels: Level) -> Result<Self, Error> {
+    pub(crate) fn build(input: Request, levels: Level) -> Result<Self, Error> {
         input.wants_all_lines("an index that is kept is")?;
-        let Input { engine, sources, .. } = input;
+        let Request { engine, sources, .. } = input;
         engine.wants_lines("an index that is kept is")?;
         let on_error = engine.on_error();
         let chosen = engine.choose_to_keep(&sources)?;
@@ -150,7 +151,7 @@ impl ResidentIndex {
         self.partitions.0.iter().map(|partition| partition.kept.memory()).sum()
     }
 
-    /// The matches of a query, as [`Input::query`] gives them.
+    /// The matches of a query, as [`Input::query`](crate::operators::Input::query) gives them.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a query that cannot be run, [`IndexError::TooFewLevels`] for one that reads more levels than are
@@ -173,7 +174,7 @@ impl ResidentIndex {
         Ok(count)
     }
 
-    /// The answers of a program, a partition at a time, as [`Input::answers`] gives them.
+    /// The answers of a program, a partition at a time, as [`Input::answers`](crate::operators::Input::answers) gives them.
     ///
     /// # Errors
     /// [`IndexError::TooFewLevels`] for a program that reads more levels than are kept.

@@ -12,16 +12,16 @@
 //!
 //! | module | question it answers |
 //! |---|---|
-//! | [`jobs`] | which part of which input comes next? |
-//! | [`workers`] | who reads and answers it, and how do the answers come in order? |
-//! | [`ask`] | what is asked of it? |
-//! | [`batch`] | what is answered of a partition? |
-//! | [`documents`] | and of documents, and when may it be given out? |
-//! | [`hits`] | and match by match? |
-//! | [`columns`] | and as typed columns? |
-//! | [`twigs`] | which subscriptions do documents match? |
-//! | [`indexes`] | what if only indexes are wanted? |
-//! | [`each`] | and what if something is made of each partition, to be kept? |
+//! | `jobs` | which part of which input comes next? |
+//! | `workers` | who reads and answers it, and how do the answers come in order? |
+//! | `ask` | what is asked of it? |
+//! | `batch` | what is answered of a partition? |
+//! | `documents` | and of documents, and when may it be given out? |
+//! | `hits` | and match by match? |
+//! | `columns` | and as typed columns? |
+//! | `twigs` | which subscriptions do documents match? |
+//! | `indexes` | what if only indexes are wanted? |
+//! | `each` | and what if something is made of each partition, to be kept? |
 
 mod ask;
 mod batch;
@@ -31,16 +31,21 @@ mod each;
 mod hits;
 mod indexes;
 mod jobs;
+mod lines;
+mod report;
+mod store;
 mod twigs;
 mod workers;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::document::{Extract, Format};
-use crate::engine::{Chosen, Input, OnError};
+use crate::document::Format;
+use crate::engine::{Chosen, OnError};
+use crate::input::Extract;
 use crate::input::{Source, Text};
+use crate::request::Request;
 use warpath_backend::answer::{Answer, Want};
 use warpath_core::error::{Error, InputError};
 use warpath_lang::program::Program;
@@ -50,6 +55,9 @@ pub use columns::Columns;
 pub(crate) use each::each_part;
 pub use hits::{Hit, Hits};
 pub use indexes::{IndexedPartition, Indexes};
+use lines::LineCounter;
+pub use report::{Plan, Setup, Stats};
+pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 
 use ask::ProgramTask;
@@ -57,105 +65,6 @@ use documents::{Conductor, Step};
 pub(crate) use jobs::Origin;
 use jobs::{Feed, Jobs, SelectedParts};
 use workers::{Done, Next, Workers};
-
-/// What has been done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Bytes of text answered, decompressed.
-    pub bytes: u64,
-    /// Lines answered, blank ones too; documents, where inputs are documents.
-    pub lines: u64,
-    /// Matches found, of all paths.
-    pub matches: u64,
-    /// Malformed records left out.
-    pub skipped: u64,
-    /// Partitions that have lines.
-    pub partitions: u64,
-    /// Workers that have been at work.
-    pub workers: usize,
-    /// Time spent reading and decompressing, waiting for a slow input included: the sum over all workers.
-    pub reading: Duration,
-    /// Time spent in the backend, and on strict checks, likewise.
-    pub answering: Duration,
-}
-
-/// How the backend was made, as far as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Setup {
-    /// How long each part took. Whoever uses the backend first pays; some of it goes on while the first partitions are read.
-    pub parts: Vec<(&'static str, Duration)>,
-    /// When it was ready to answer, if it had to be made.
-    pub ready: Option<Instant>,
-    /// What went otherwise than it should, and was made good: it may have cost time.
-    pub notes: Vec<String>,
-}
-
-/// What answers, and why.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// The backend in a few words.
-    pub backend: String,
-    /// Why this one, where the engine chose.
-    pub reason: Option<String>,
-    /// How many workers there may be.
-    pub workers: usize,
-    /// Bytes of a partition.
-    pub partition_size: usize,
-    /// Whether records are checked by all of RFC 8259, and for UTF-8.
-    pub strict: bool,
-    /// Whether the backend does that; else the host does, before they are answered.
-    pub strict_on_device: bool,
-    /// Which index is used, and for what, where there is one.
-    pub index: Option<String>,
-}
-
-/// The line number of the next partition's first line, counted from 0.
-#[derive(Default)]
-struct LineCounter {
-    input: usize,
-    line: u64,
-}
-
-impl LineCounter {
-    /// The next line of an input.
-    fn of(&mut self, origin: &Origin) -> u64 {
-        if self.input != origin.input {
-            *self = Self { input: origin.input, line: 0 };
-        }
-        self.line
-    }
-
-    /// Fills in what the reader does not know.
-    fn locate(&mut self, origin: &Origin, error: Error) -> Error {
-        match error {
-            // Who reads selected lines knows it.
-            Error::Input(InputError::RecordTooLong { name, line: 0, limit }) => {
-                let line = self.of(origin) + 1;
-                InputError::RecordTooLong { name, line, limit }.into()
-            }
-            other => other,
-        }
-    }
-}
-
-/// Partitions that are indexed already.
-pub(crate) trait Store: Send + Sync {
-    /// Which input a partition is of; `None` behind the last.
-    fn origin(&self, number: usize) -> Option<Origin>;
-
-    /// Answers a program over a partition. It reads no more levels than there are.
-    fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error>;
-}
-
-/// An answer over a partition that was indexed.
-pub(crate) struct Stored<A = Answer> {
-    pub text: Text,
-    pub answer: A,
-    /// Time spent reading.
-    pub reading: Duration,
-    /// Time spent in the backend.
-    pub answering: Duration,
-}
 
 /// The answers of a program over inputs, a partition at a time and in order.
 ///
@@ -192,8 +101,8 @@ struct Past {
 }
 
 impl Answers {
-    pub(crate) fn start(input: Input, program: Program, want: Want) -> Self {
-        let Input { engine, sources, index, selected } = input;
+    pub(crate) fn start(input: Request, program: Program, want: Want) -> Self {
+        let Request { engine, sources, index, selected } = input;
         let on_error = engine.on_error();
         let plain_bytes = match &selected {
             Some(selected) => selected.bytes(),

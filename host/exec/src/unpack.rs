@@ -39,7 +39,7 @@ pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> 
         Source::Reader(_, reader) => reader,
     };
     let mut unpacker = Unpacker::new(BufReader::new(raw), name.clone());
-    while unpacker.next().map_err(failed)? {
+    while unpacker.next_group().map_err(failed)? {
         write(unpacker.text()).map_err(failed)?;
     }
     Ok(())

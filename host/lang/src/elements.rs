@@ -61,6 +61,18 @@ impl fmt::Display for AsOne {
     }
 }
 
+impl Program {
+    /// The normalised path of the array whose elements are asked in place of a document (`Format::Json`),
+    /// and what is asked of each; or why a document is always asked as one record.
+    ///
+    /// # Errors
+    /// The reason, which is no fault: the answers are the same.
+    pub fn over_elements(&self) -> Result<(String, Self), AsOne> {
+        let split = Split::of(self.queries())?;
+        Ok((split.path.to_string(), split.elements))
+    }
+}
+
 impl Split {
     /// Takes a program apart, or says why that cannot be done.
     pub fn of(queries: &[Query]) -> Result<Self, AsOne> {

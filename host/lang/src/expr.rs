@@ -17,7 +17,7 @@
 //! another such character. Words of the language have no case, and are no columns unless they stand in backticks: `and`, `or`, `not`, `in`,
 //! `between`, `is`, `true`, `false` and `null`. White space may stand anywhere between these, and must between two words.
 //!
-//! What an expression means is said where it is planned ([`plan`](super::plan)); here stands what it says. Expressions nested deeper than
+//! What an expression means over an index is decided where it is planned. Expressions nested deeper than
 //! [`MAX_NESTING`] are refused, so that the stack of every walk over them is bounded.
 
 pub mod ast;

@@ -19,6 +19,7 @@
 //! * A range that ends before it begins, as in `[z-a]` and `a{2,1}`, is no I-Regexp; nor is `[^]`, by the grammar.
 
 mod determinise;
+mod limits;
 mod minimise;
 mod numbers;
 mod parse;
@@ -33,13 +34,12 @@ use regex_syntax::hir::{Hir, Look};
 
 use crate::jsonpath::PatternKind;
 pub use determinise::Automaton;
-use determinise::{MAX_ENTRIES, MAX_VISITS, determinise};
+use determinise::determinise;
+pub use limits::TooLarge;
+use limits::{EXPRESSION_BYTES, MAX_GROUPS};
 use minimise::minimise;
-use parse::{MAX_GROUPS, parse};
-use table::{TABLE_BYTES, table};
-
-/// What the expression of a pattern may take as an NFA, in which repetitions are written out.
-const EXPRESSION_BYTES: usize = 1 << 20;
+use parse::parse;
+use table::table;
 
 /// A pattern of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,23 +48,6 @@ pub(crate) enum Compiled {
     Automaton(Vec<u16>),
     /// It is no I-Regexp, and the function false.
     NotARegexp,
-}
-
-/// A pattern that is too large to be compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TooLarge {
-    /// Groups in so many groups.
-    #[error("groups are nested {_0} deep, more than the {MAX_GROUPS} that a pattern may have")]
-    Groups(usize),
-    /// The expression, with its repetitions written out.
-    #[error("with its repetitions written out, it takes more than the {} KiB that a pattern may have", EXPRESSION_BYTES >> 10)]
-    Expression,
-    /// The states of the automaton, before those that are the same are one, or the work to find them.
-    #[error("its automaton has more states than are found in {} MiB and {} million steps", MAX_ENTRIES >> 18, MAX_VISITS >> 20)]
-    States,
-    /// The bytes of the table.
-    #[error("its automaton takes {} KiB, more than the {} KiB that a pattern may have", _0.div_ceil(1 << 10), TABLE_BYTES >> 10)]
-    Table(usize),
 }
 
 /// Compiles a pattern.
@@ -89,7 +72,7 @@ pub(crate) fn compile(pattern: &str, kind: PatternKind) -> Result<Compiled, TooL
 /// ([`PatternKind::Search`]).
 ///
 /// # Errors
-/// As for [`compile`], but for [`TooLarge::Table`]: no table is made.
+/// [`TooLarge`], but for [`TooLarge::Table`]: no table is made.
 pub fn anchored(hir: Hir, kind: PatternKind) -> Result<Automaton, TooLarge> {
     let nfa = nfa(hir, kind, EXPRESSION_BYTES).ok_or(TooLarge::Expression)?;
     Ok(minimise(&determinise(&nfa, nfa.start_anchored())?))

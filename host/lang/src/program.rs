@@ -10,7 +10,6 @@ use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
 use crate::column_type::ColumnType;
-use crate::elements::{AsOne, Split};
 use crate::jsonpath::{Query as Ast, parse};
 use warpath_core::diagnostic::QueryError;
 use warpath_core::error::Error;
@@ -55,7 +54,7 @@ impl Query {
         self.ast.is_singular()
     }
 
-    /// How many leveled bitmaps it reads: what [`Input::index`](crate::Input::index) wants to know.
+    /// How many leveled bitmaps it reads: what `Input::index` wants to know.
     #[must_use]
     pub fn levels(&self) -> Level {
         self.levels
@@ -111,7 +110,7 @@ impl Program {
         lower::lower(queries)
     }
 
-    /// The same program, whose paths have these names in rows and columns ([`Want::rows`](crate::answer::Want::rows)). Without
+    /// The same program, whose paths have these names in rows and columns (`Want::rows`). Without
     /// it a path is named as it was written.
     ///
     /// # Errors
@@ -126,7 +125,7 @@ impl Program {
         Ok(self)
     }
 
-    /// The same program, whose paths have values of these types in columns ([`Want::columns`](crate::answer::Want::columns)).
+    /// The same program, whose paths have values of these types in columns (`Want::columns`).
     /// Without it they are [`ColumnType::Json`].
     ///
     /// # Errors
@@ -144,16 +143,6 @@ impl Program {
     /// What it was compiled from.
     pub fn queries(&self) -> &[Query] {
         &self.queries
-    }
-
-    /// The normalised path of the array whose elements are asked in place of a document ([`Format::Json`](crate::Format::Json)),
-    /// and what is asked of each; or why a document is always asked as one record.
-    ///
-    /// # Errors
-    /// The reason, which is no fault: the answers are the same.
-    pub fn over_elements(&self) -> Result<(String, Self), AsOne> {
-        let split = Split::of(&self.queries)?;
-        Ok((split.path.to_string(), split.elements))
     }
 
     /// The paths as columns.

@@ -13,7 +13,7 @@
 //! | [`built`] | what a build gives |
 //! | [`layout`] | the offsets of an index, its header and its table |
 //! | `store` | what was built, as bytes |
-//! | [`file`] | these bytes, mapped from a file or in memory |
+//! | [`file`](mod@file) | these bytes, mapped from a file or in memory |
 //! | `check` | checks of atoms and tiles |
 //! | [`index`] | `BitmapIndex`: what is read of it, and when it is checked |
 //! | [`values`] | the stored values of a bin |

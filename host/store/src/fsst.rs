@@ -8,7 +8,6 @@
 //! | `compress` | which codes say a string, by the longest symbol at each place? |
 //! | `decompress` | which string do codes say, whoever wrote them? |
 //! | `split` | where can decoding begin in a long stream of codes? |
-//! | [`pattern`] | what may be asked of a string? |
 //! | [`automaton`] | how is that asked of codes, without decoding them? |
 //! | [`matches`](mod@matches) | and of many strings, by all cores? |
 //! | [`column`](mod@column) | what is a column of such strings, in memory and in a file? |

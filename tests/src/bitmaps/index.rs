@@ -99,7 +99,7 @@ pub fn expression(rng: &mut Rng) -> String {
 /// # Errors
 /// Where they differ.
 pub fn check_answer(engine: &mut BitmapEngine, index: &BitmapIndex, expression: &str) -> Result<()> {
-    let plan = Plan::of(&index, expression, false)?;
+    let plan = Plan::of(index, expression, false)?;
     for keep in [true, false] {
         let want = BitmapEngine::cpu().answer(index, &plan, keep)?;
         let got = engine.answer(index, &plan, keep)?;

@@ -325,7 +325,7 @@ fn digits(text: &str) -> Read<'_, ()> {
 }
 
 fn is_digit(c: char) -> bool {
-    matches!(c, '0'..='9')
+    c.is_ascii_digit()
 }
 
 // member-name-shorthand = name-first *name-char

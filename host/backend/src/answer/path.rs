@@ -8,7 +8,7 @@ use warpath_shared::index::class::is_whitespace;
 use warpath_core::json::{decode, is_string};
 use warpath_lang::jsonpath::ast::Quoted;
 
-/// Finds the normalised paths of values of a text of lines; of those of a batch, [`Batch::paths`](crate::Batch::paths) does, which
+/// Finds the normalised paths of values of a text of lines; of those of a batch, `Batch::paths` does, which
 /// knows where in a document its text stands.
 ///
 /// A record is walked from its start to the value, and no further; to values that are asked for in the order in which they stand,

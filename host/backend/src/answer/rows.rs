@@ -2,7 +2,8 @@
 
 use csv_core::{WriteResult, Writer};
 
-use super::{Piece, RowForm, TextForm, text};
+use super::text::{self, TextForm};
+use super::{Piece, RowForm};
 use warpath_lang::program::{Column, Program};
 
 impl RowForm {

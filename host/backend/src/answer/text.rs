@@ -5,7 +5,14 @@ use warpath_shared::units::LineIx;
 
 use warpath_core::json::{decode, is_string};
 
-use super::TextForm;
+/// How a match is written as text. A newline follows each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextForm {
+    /// As it stands in the input. No value has a newline in it.
+    Json,
+    /// Strings without quotes and with escapes resolved, so that one may have newlines; other values as they stand.
+    Raw,
+}
 
 /// The text of some matches: each followed by a newline.
 struct MatchText {

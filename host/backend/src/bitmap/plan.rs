@@ -2,7 +2,7 @@
 //!
 //! A comparison is true of all rows of some bins, of no row of others, and *cuts* a few: those whose least and greatest value do not tell. So
 //! two sets of rows are made of bins: those of which the expression is surely true, and those of which it may be. The program stores the
-//! first as output 0 and the second as output 1. Rows of output 1 alone are checked against the values that are stored by [`BitmapEngine`](super::ask::BitmapEngine). Where no bin is
+//! first as output 0 and the second as output 1. Rows of output 1 alone are checked against the values that are stored by `BitmapEngine`. Where no bin is
 //! cut, both are the same, and there is nothing to check.
 //!
 //! ```text
@@ -19,7 +19,7 @@
 //! * `not` before a whole test, or parentheses, gives all other records.
 //! * Numbers are compared with integers by their exact values, and with floats as the nearest double. Texts are in the order of their UTF-8
 //!   bytes. Instants are written by RFC 3339. `false` is before `true`.
-//! * `is missing`, `is null`, `is other` and `is nan` ask for rows without a value ([`Holds`](super::column::Holds)); `is value` for all others.
+//! * `is missing`, `is null`, `is other` and `is nan` ask for rows without a value ([`Holds`](warpath_store::bitmap::column::Holds)); `is value` for all others.
 //! * Only records are answers: no blank line, and no malformed one that was skipped.
 
 mod code;

@@ -68,7 +68,7 @@ impl Kept for HostIndex {
 /// Makes of what was found what is wanted.
 ///
 /// # Errors
-/// [`Error::Columns`] where columns are too long for their offsets.
+/// [`Error::Usage`] where columns are too long for their offsets.
 pub fn finish(mut answer: Answer, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
     for piece in &mut answer.pieces {
         if let Some(form) = want.text {

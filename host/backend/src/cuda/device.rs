@@ -21,7 +21,7 @@ use warpath_shared::view::{View, ViewMut};
 use super::memory::{DeviceBytes, NoMemory, Pool, free};
 use super::modules::{LEAST_CAPABILITY, Loaded};
 use super::pages::{Allocated, Pages, lock};
-use crate::backend::Buffer;
+use crate::buffer::Buffer;
 use crate::device::Accelerator;
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::plain::Plain;
@@ -120,7 +120,7 @@ pub enum TextMemory {
     /// It is this process's own, and is page-locked by the first copy from it: texts are read while the context is made. Where
     /// a device says that it cannot, as [`Allocated`](Self::Allocated). Where it says it can and fails, that text is copied as it
     /// is, more slowly; later ones are as [`Allocated`](Self::Allocated), if the driver has such memory; and
-    /// [`Setup::notes`](crate::Setup::notes) says so.
+    /// `Setup::notes` says so.
     #[default]
     Registered,
     /// The driver makes it, once there is a context.

@@ -12,7 +12,7 @@ use super::upload::{Uploads, elements};
 use super::{Accelerator, ScanScratch, Slot, launch};
 use warpath_store::fsst::Codes;
 
-use crate::backend::Buffer;
+use crate::buffer::Buffer;
 use warpath_core::error::Error;
 use warpath_store::packed::text::PackedText;
 

@@ -50,7 +50,7 @@ impl<A: Accelerator> FsstMatchStage<A> {
     }
 
     /// Asks strings. The answer stays on the device; nothing is waited for. A null is asked as the empty string that it is there:
-    /// [`StringColumn::without_nulls`](crate::fsst::StringColumn::without_nulls) takes nulls out of what is downloaded.
+    /// [`StringColumn::without_nulls`](warpath_store::fsst::StringColumn::without_nulls) takes nulls out of what is downloaded.
     ///
     /// # Errors
     /// [`Error::Device`], where memory is short too. [`Error::Internal`] if the strings' offsets are not there.

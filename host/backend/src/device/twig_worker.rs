@@ -8,7 +8,7 @@ use warpath_shared::twig::Matched;
 use super::twig::{TwigStage, TwigTasks};
 use super::twig_lines::{LinesMatched, TwigLinesStage};
 use super::twig_xml::{TwigXmlStage, XmlMatched};
-use crate::backend::Buffer;
+use crate::buffer::Buffer;
 use crate::twig::encode::Encoder;
 use crate::twig::standing::{CpuTwigs, DocumentFault, Documents, Found, Snapshot, TwigWorker};
 use warpath_core::error::Error;

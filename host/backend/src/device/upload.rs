@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
 use super::Accelerator;
-use crate::backend::Buffer;
+use crate::buffer::Buffer;
 use warpath_core::error::Error;
 use warpath_core::plain::Plain;
 use warpath_core::pool::cores;

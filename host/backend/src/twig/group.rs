@@ -406,7 +406,7 @@ mod tests {
         sum.add(&others);
         assert_eq!(
             sum.0,
-            std::array::from_fn(|word| (word as u64 + 1) * 0x101 | (word as u64 + 1) * 0x1_0010)
+            std::array::from_fn(|word| ((word as u64 + 1) * 0x101) | ((word as u64 + 1) * 0x1_0010))
         );
         assert_eq!(Bits(sum.0[31]).collect::<Vec<_>>(), [5, 9, 13, 21]);
         assert_eq!(Bits(1 | 1 << 63).collect::<Vec<_>>(), [0, 63]);

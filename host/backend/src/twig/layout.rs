@@ -13,9 +13,20 @@
 //!
 //! A node's first child with others below it has its guard right in front of where it reports, so that a path moves all of its bits by one. Other children move further, by as much as lies between.
 
-use super::set::TooLarge;
 use crate::twig::group::GROUP_WORDS;
 use warpath_lang::twig::{Axis, Twig};
+
+/// Why a twig cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "it takes {bits} bits, one for each node and one for each that has others below it, of {MAX_BITS}; and one of its nodes has {children} right below it, where {MAX_CHILDREN} can be"
+)]
+pub struct TooLarge {
+    /// How many it would take.
+    pub bits: usize,
+    /// Nodes right below one other, at most.
+    pub children: usize,
+}
 
 /// Bits of a twig, at most: those of a group.
 pub const MAX_BITS: usize = 64 * GROUP_WORDS;

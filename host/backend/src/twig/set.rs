@@ -25,24 +25,12 @@ use foldhash::fast::FixedState;
 
 use super::Name;
 use super::group::{Group, Taken};
-use super::layout::{Layout, MAX_BITS, MAX_CHILDREN};
+use super::layout::{Layout, TooLarge};
 use super::matcher::TwigMatcher;
 use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx, RowSet};
 use super::values::Values;
 use warpath_lang::twig::value::{Operator, ValueTest};
 use warpath_lang::twig::{NameTest, Twig, TwigNode};
-
-/// Why a twig cannot be added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "it takes {bits} bits, one for each node and one for each that has others below it, of {MAX_BITS}; and one of its nodes has {children} right below it, where {MAX_CHILDREN} can be"
-)]
-pub struct TooLarge {
-    /// How many it would take.
-    pub bits: usize,
-    /// Nodes right below one other, at most.
-    pub children: usize,
-}
 
 /// A twig of a set, by its number: that of one that was removed is given to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -12,7 +12,8 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 
-use super::set::{TooLarge, TwigIx, TwigSet};
+use super::layout::TooLarge;
+use super::set::{TwigIx, TwigSet};
 use super::{Events, Name, TwigMatcher};
 use warpath_lang::twig::Twig;
 use warpath_lang::twig::value::Value;

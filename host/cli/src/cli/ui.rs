@@ -7,7 +7,6 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use super::args::When;
 use super::escape::escaped;
-use super::styled;
 
 /// Speaks to the person at the terminal. A message that cannot be written is lost, and nothing else is.
 #[derive(Clone)]
@@ -80,6 +79,11 @@ fn is_coloured(asked: When, terminal: bool, no_color: bool, dumb: bool) -> bool 
         When::Never => false,
         When::Auto => terminal && !no_color && !dumb,
     }
+}
+
+/// `text` in a style, or plain.
+pub fn styled(text: &str, style: Style, color: bool) -> String {
+    if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }
 
 #[cfg(test)]

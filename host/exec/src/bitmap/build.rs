@@ -58,7 +58,7 @@ use warpath_store::bitmap::bitmaps::BinNumbers;
 pub use warpath_store::bitmap::bitmaps::{BinNumber, bitmaps_of};
 
 /// What makes the bitmaps of a file that is to be indexed: the device by which the engine answers, or the CPU. An engine that chooses
-/// ([`DeviceChoice::Auto`](crate::DeviceChoice::Auto)) chooses as for a query of the file, and for a table the CPU.
+/// ([`DeviceChoice::Auto`](crate::engine::DeviceChoice::Auto)) chooses as for a query of the file, and for a table the CPU.
 ///
 /// # Errors
 /// [`Error::Input`] for a file that cannot be read; [`Error::Device`] where a device is to be opened and cannot be.
@@ -76,7 +76,7 @@ pub struct ColumnSpec {
     pub name: String,
     /// Where its values are: a singular JSONPath of each record, or the name of a column of a table.
     pub source: String,
-    /// Of which kind its values are; if it is not said, what [`value`](super::value) says.
+    /// Of which kind its values are; if it is not said, what [`value`](warpath_store::bitmap::value) says.
     pub kind: Option<Kind>,
     /// How it is cut into bins.
     pub bins: BinSpec,
@@ -102,7 +102,7 @@ impl ColumnSpec {
     }
 }
 
-/// The malformed records that were left out, as [`OnError::Skip`](crate::OnError::Skip) has it.
+/// The malformed records that were left out, as [`OnError::Skip`](crate::engine::OnError::Skip) has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// How many.
@@ -352,7 +352,7 @@ impl Numbered {
         states: &[State],
         bin_of: impl Fn(usize) -> u32 + Sync,
     ) -> Self {
-        let ends = starts.iter().skip(1).copied().chain([sorted.len()]);
+        let ends = starts.iter().skip(1).copied().chain([sorted.distinct()]);
         let mut bins: Vec<Bin> = starts
             .iter()
             .zip(ends)

@@ -18,7 +18,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
 
-use super::{Extract, Head};
+use super::Head;
+use super::note::Note;
+use crate::input::Extract;
 use crate::input::{Buffers, Cut, PlainFile, Stretch, Text};
 use warpath_backend::cpu::cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary};
 use warpath_core::error::Error;
@@ -49,17 +51,6 @@ struct Chain {
     begins: Vec<Nesting>,
     /// Some part could not be read.
     broken: bool,
-}
-
-/// What a part has, beside its text.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Note {
-    /// How many elements.
-    pub elements: u64,
-    /// Where the array ends in the file, if it does in this part or with an element of it: its closing bracket.
-    pub closed: Option<u64>,
-    /// Whether something is not as it usually is, so that the document is to be answered as one record.
-    pub irregular: Option<Irregular>,
 }
 
 /// Hands on that a part could not be read, unless what it has has been handed on.

@@ -22,7 +22,7 @@ use memchr::{memchr, memrchr};
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::buffers::{Buffers, Lent};
-use super::{BYTE_ORDER_MARK, Text};
+use super::text::{BYTE_ORDER_MARK, Text};
 use crate::document::Note;
 use warpath_core::error::{Error, InputError};
 use warpath_core::file::{fill_by, read_at};

@@ -24,8 +24,9 @@ use warpath_shared::wah::{ALL, CHUNK_ROWS, chunks_for};
 
 use super::buffers::{Buffers, Lent};
 use super::plain::{Cut, PlainFile};
-use super::{Source, Text};
-use crate::document::Extract;
+use super::selection::{Run, Selected};
+use super::source::Source;
+use super::text::{Extract, Text};
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_store::bitmap::index::BitmapIndex;
 use warpath_store::bitmap::layout::BLOCK_LINES;
@@ -46,43 +47,6 @@ pub(crate) struct Selection {
     lines: u64,
     blocks: u64,
     bytes: u64,
-}
-
-/// Which lines of a file a text consists of.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Selected {
-    runs: Vec<Run>,
-}
-
-/// Lines that follow each other in the file, too.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    /// The first line, and where it begins, in the text.
-    line: u64,
-    at: u64,
-    /// The same in the file.
-    file_line: u64,
-    file_at: ByteOffset,
-}
-
-impl Selected {
-    /// The line of the file, of a line of the text; both count from 0.
-    pub fn line(&self, line: u64) -> u64 {
-        let before = self.runs.partition_point(|run| run.line <= line).saturating_sub(1);
-        self.runs.get(before).map_or(line, |run| run.file_line + (line - run.line))
-    }
-
-    /// The byte of the file, of a byte of the text.
-    pub fn offset(&self, at: u64) -> ByteOffset {
-        let before = self.runs.partition_point(|run| run.at <= at).saturating_sub(1);
-        self.runs.get(before).map_or(at, |run| run.file_at + (at - run.at))
-    }
-
-    /// The line of the text, of a line of the file that it has.
-    pub fn line_in_text(&self, line: u64) -> u64 {
-        let before = self.runs.partition_point(|run| run.file_line <= line).saturating_sub(1);
-        self.runs.get(before).map_or(line, |run| run.line + (line - run.file_line))
-    }
 }
 
 impl Selection {

@@ -9,7 +9,7 @@ use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
 
 use super::buffers::Buffers;
 use super::feed::{Feed, Filled};
-use super::{BYTE_ORDER_MARK, Text};
+use super::text::{BYTE_ORDER_MARK, Text};
 use warpath_core::error::{Error, InputError};
 
 /// Reads one input, partition by partition.

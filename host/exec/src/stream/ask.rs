@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Store, Stored};
-use crate::document::Extract;
+use crate::input::Extract;
 use crate::input::{Buffers, Text};
 use warpath_backend::answer::{Answer, Want};
 use warpath_backend::backend::{Backend, Worker};

@@ -6,7 +6,7 @@ use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
-use crate::document::Extract;
+use crate::input::Extract;
 use crate::input::Text;
 use warpath_backend::answer::path::Paths;
 use warpath_backend::answer::{Answer, LineFault, Piece};
@@ -50,7 +50,7 @@ impl Batch {
         &self.source
     }
 
-    /// The partition's text, in which documents have no newlines outside strings ([`Format::Json`](crate::Format::Json)); empty where neither matches nor records were asked for and no record is malformed: the worker
+    /// The partition's text, in which documents have no newlines outside strings ([`Format::Json`](crate::document::Format::Json)); empty where neither matches nor records were asked for and no record is malformed: the worker
     /// has read the next partition into its place.
     #[must_use]
     pub fn text(&self) -> &[u8] {
@@ -70,7 +70,7 @@ impl Batch {
     }
 
     /// Where a byte of the partition's text stands in its input, in decompressed bytes: that many behind [`offset`](Self::offset), but
-    /// for lines that were selected ([`Input::only`](crate::Input::only)), which may stand apart.
+    /// for lines that were selected ([`Input::only`](crate::operators::Input::only)), which may stand apart.
     #[must_use]
     pub fn offset_of(&self, at: u64) -> ByteOffset {
         match self.text.extract() {
@@ -89,7 +89,7 @@ impl Batch {
     }
 
     /// The pieces of the answer, with the number of each piece's first line in its input, counted from 0. Of a document that is
-    /// answered by the elements of an array, these are its lines. Lines that were selected ([`Input::only`](crate::Input::only)) count in their batch
+    /// answered by the elements of an array, these are its lines. Lines that were selected ([`Input::only`](crate::operators::Input::only)) count in their batch
     /// alone: [`line`](Self::line) says which they are.
     pub fn pieces(&self) -> impl Iterator<Item = (u64, &Piece)> {
         let mut line = self.first_line;
@@ -120,7 +120,7 @@ impl Batch {
         })
     }
 
-    /// The malformed record at which the answers end, under [`OnError::Fail`](crate::OnError::Fail). The error follows this batch.
+    /// The malformed record at which the answers end, under [`OnError::Fail`](crate::engine::OnError::Fail). The error follows this batch.
     #[must_use]
     pub fn fault(&self) -> Option<&RecordError> {
         self.fault.as_ref()

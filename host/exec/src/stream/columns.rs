@@ -6,9 +6,9 @@ use super::{Answers, Plan, Stats};
 use warpath_backend::columns::ColumnBatch;
 use warpath_core::error::Error;
 
-/// The records of inputs as typed columns, in order. See [`Input::columns`](crate::Input::columns).
+/// The records of inputs as typed columns, in order. See [`Input::columns`](crate::operators::Input::columns).
 ///
-/// A batch has at least one row, and at most those of a partition: [`EngineBuilder::partition_size`](crate::EngineBuilder::partition_size)
+/// A batch has at least one row, and at most those of a partition: [`EngineBuilder::partition_size`](crate::engine::EngineBuilder::partition_size)
 /// decides how many those are. Workers make batches in threads of their own, as for [`Answers`].
 pub struct Columns {
     answers: Answers,

@@ -9,7 +9,7 @@ use warpath_shared::units::ByteOffset;
 use super::{Answers, Batch, Plan, Setup, Stats};
 use warpath_core::error::Error;
 
-/// The matches of one query, one at a time. See [`Input::query`](crate::Input::query).
+/// The matches of one query, one at a time. See [`Input::query`](crate::operators::Input::query).
 pub struct Hits {
     answers: Answers,
     batch: Option<Arc<Batch>>,

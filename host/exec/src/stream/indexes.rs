@@ -9,13 +9,13 @@ use warpath_shared::units::{ByteOffset, Level};
 use super::LineCounter;
 use super::batch::record_error;
 use super::jobs::{Jobs, Origin};
-use crate::engine::Input;
 use crate::input::{Buffers, Text};
+use crate::request::Request;
 use warpath_backend::backend::{Backend, StructuralIndex};
 use warpath_backend::strict;
 use warpath_core::error::{Error, RecordError};
 
-/// The structural indexes of inputs, a partition at a time. See [`Input::indexes`].
+/// The structural indexes of inputs, a partition at a time. See [`Input::indexes`](crate::operators::Input::indexes).
 pub struct Indexes {
     /// `None` where there is no backend, and once there is nothing more.
     running: Option<Running>,
@@ -35,9 +35,9 @@ struct Running {
 }
 
 impl Indexes {
-    pub(crate) fn new(input: Input, levels: Level) -> Self {
+    pub(crate) fn new(input: Request, levels: Level) -> Self {
         let all_lines = input.wants_all_lines("structural indexes are");
-        let Input { engine, sources, .. } = input;
+        let Request { engine, sources, .. } = input;
         let lines = all_lines.and_then(|()| engine.wants_lines("structural indexes are"));
         let (running, error) = match lines.and_then(|()| engine.choose(&sources)) {
             Ok(chosen) => {

@@ -11,7 +11,8 @@ use std::time::Duration;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::Store;
-use crate::document::{Extract, Parts, Whole};
+use crate::document::{Parts, Whole};
+use crate::input::Extract;
 use crate::input::{BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, Opened, PlainFile, Selection, Source, Text};
 use warpath_core::error::Error;
 use warpath_store::packed::file::PackedFile;

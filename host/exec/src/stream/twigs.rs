@@ -13,9 +13,10 @@ use super::ask::Ask;
 use super::jobs::{Document, Documents as Queue, Feed, Form, Jobs, Origin};
 use super::workers::{Answered, Next, Workers};
 use super::{LineCounter, Plan, Setup, Stats, Store, Stored};
-use crate::document::Extract;
-use crate::engine::{Input, OnError};
+use crate::engine::OnError;
+use crate::input::Extract;
 use crate::input::{Buffers, Text};
+use crate::request::Request;
 use warpath_backend::answer::LineFault;
 use warpath_backend::backend::Backend;
 use warpath_backend::strict;
@@ -136,7 +137,7 @@ fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
     }
 }
 
-/// Which subscriptions the documents of inputs match, in their order. See [`Input::filter`].
+/// Which subscriptions the documents of inputs match, in their order. See [`Input::filter`](crate::operators::Input::filter).
 ///
 /// Workers read and ask in threads of their own, as for [`Answers`](super::Answers).
 pub struct Filtering {
@@ -157,7 +158,7 @@ pub struct Filtering {
 }
 
 impl Filtering {
-    pub(crate) fn start(input: Input, standing: &Standing, documents: Documents) -> Self {
+    pub(crate) fn start(input: Request, standing: &Standing, documents: Documents) -> Self {
         let on_error = input.engine.on_error();
         let started = Self::workers(input, standing, documents);
         let (workers, plan, error) = match started {
@@ -180,12 +181,12 @@ impl Filtering {
     }
 
     fn workers(
-        input: Input,
+        input: Request,
         standing: &Standing,
         documents: Documents,
     ) -> Result<(Workers<TwigTask>, Plan), Error> {
         input.wants_all_lines("subscriptions are")?;
-        let Input { engine, sources, index, .. } = input;
+        let Request { engine, sources, index, .. } = input;
         if index.is_some() {
             return Err(Error::Usage("subscriptions are asked of what is read, and not of an index".into()));
         }

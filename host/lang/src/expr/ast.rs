@@ -126,13 +126,13 @@ impl CompareOp {
 pub enum State {
     /// It has one.
     Value,
-    /// [`Holds::Missing`](super::column::Holds::Missing).
+    /// It has no value: the member is not there.
     Missing,
-    /// [`Holds::Null`](super::column::Holds::Null).
+    /// It has a null.
     Null,
-    /// [`Holds::Other`](super::column::Holds::Other).
+    /// It has a value of another kind than the column's.
     Other,
-    /// [`Holds::NaN`](super::column::Holds::NaN).
+    /// It has a NaN, in a column of floats.
     NaN,
 }
 

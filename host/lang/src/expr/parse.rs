@@ -78,6 +78,12 @@ struct Parser<'q> {
 
 type Parsed<T> = Result<T, Diagnostic>;
 
+/// Strings and numbers are read by the lexer of paths, which calls the text a query.
+fn of_expression(error: Diagnostic) -> Diagnostic {
+    let message = error.message.replace("the end of the query", "the end of the expression");
+    Diagnostic { message, ..error }
+}
+
 impl<'q> Parser<'q> {
     fn or(&mut self) -> Parsed<Expr> {
         self.list("or", Self::and, ExprKind::Or)
@@ -275,7 +281,7 @@ impl<'q> Parser<'q> {
         self.lexer.blank();
         let start = self.lexer.at();
         let kind = match self.lexer.peek() {
-            Some('"' | '\'') => LiteralKind::Text(self.lexer.string()?.into()),
+            Some('"' | '\'') => LiteralKind::Text(self.lexer.string().map_err(of_expression)?.into()),
             Some('-' | '0'..='9') => LiteralKind::Number(self.number()?.into()),
             _ if self.keyword("true") => LiteralKind::Bool(true),
             _ if self.keyword("false") => LiteralKind::Bool(false),
@@ -287,7 +293,7 @@ impl<'q> Parser<'q> {
     /// A number, which no word may follow at once.
     fn number(&mut self) -> Parsed<&'q str> {
         let start = self.lexer.at();
-        let number = self.lexer.number()?;
+        let number = self.lexer.number().map_err(of_expression)?;
         let rest = self.lexer.rest();
         let glued = rest.find(|c: char| !is_word_char(c)).unwrap_or(rest.len());
         if glued == 0 {

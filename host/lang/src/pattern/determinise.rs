@@ -11,7 +11,7 @@ use regex_automata::util::look::Look;
 use regex_automata::util::primitives::StateID;
 use warpath_shared::query::automaton::{EVERYTHING, NOTHING, START};
 
-use super::TooLarge;
+use super::limits::{MAX_ENTRIES, MAX_VISITS, TooLarge};
 use super::numbers::Numbers;
 
 /// A deterministic automaton over classes of bytes, whose first three states are those of a table: [`NOTHING`], [`EVERYTHING`] and
@@ -26,12 +26,6 @@ pub struct Automaton {
     /// For each state, whether a string may end there.
     pub accepts: Vec<bool>,
 }
-
-/// How many next states there may be, of all states together. They take four bytes each.
-pub(super) const MAX_ENTRIES: usize = 1 << 20;
-
-/// How often states of the NFA may be visited. No set has more states than were visited for it, so this bounds the memory, too.
-pub(super) const MAX_VISITS: usize = 16 << 20;
 
 /// The automaton of what is reached from state `start` of the NFA. Some of its states may be the same.
 ///

@@ -3,6 +3,7 @@
 //! A function reads what a rule of the grammar says, named as the rule is. Groups are kept on a stack of their own: a pattern comes
 //! from anywhere, and must not exhaust the thread's.
 
+use super::limits::MAX_GROUPS;
 use std::cmp::Ordering;
 use std::mem::take;
 
@@ -15,9 +16,6 @@ pub(super) struct Pattern {
     /// How deep groups are nested: 1 for a group without groups in it.
     pub depth: usize,
 }
-
-/// Groups are nested so deep at most: what compiles an expression goes down into it by calls.
-pub(super) const MAX_GROUPS: usize = 250;
 
 /// The pattern, or `None` if it is no I-Regexp.
 pub(super) fn parse(pattern: &str) -> Option<Pattern> {

@@ -2,12 +2,9 @@
 
 use warpath_shared::query::automaton::ROWS;
 
-use super::TooLarge;
 use super::determinise::Automaton;
+use super::limits::{TABLE_BYTES, TooLarge};
 use super::numbers::Numbers;
-
-/// What a table may take. With some tens of classes of bytes, that is two or three thousand states.
-pub(super) const TABLE_BYTES: usize = 256 << 10;
 
 // A row has two words or more, so the numbers of states are less than 65536.
 const _: () = assert!(TABLE_BYTES / size_of::<u16>() / 2 <= 1 << 16);

@@ -299,7 +299,7 @@ impl StringColumn {
         row < self.len() && !is_valid(self.validity(), row as usize)
     }
 
-    /// What a device decodes ([`DeviceCodes`](crate::device::DeviceCodes)) or asks ([`FsstMatchStage`](crate::device::FsstMatchStage)): nulls are empty strings there.
+    /// What a device decodes (`DeviceCodes`) or asks (`FsstMatchStage`): nulls are empty strings there.
     #[must_use]
     pub fn codes(&self) -> Codes<'_> {
         Codes {

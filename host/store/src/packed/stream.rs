@@ -49,13 +49,13 @@ impl<R: Read> Unpacker<R> {
         }
     }
 
-    /// The text of the group that [`next`](Self::next) read last.
+    /// The text of the group that [`next_group`](Self::next_group) read last.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
     /// Reads the next group. Whether there is one.
-    pub fn next(&mut self) -> io::Result<bool> {
+    pub fn next_group(&mut self) -> io::Result<bool> {
         if let State::Start = self.state {
             let mut header = Vec::with_capacity(HEADER_BYTES);
             self.from.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut header)?;
@@ -128,7 +128,7 @@ impl<R: Read> Read for Unpacker<R> {
             if room.is_empty() || matches!(self.state, State::End) {
                 return Ok(0);
             }
-            self.next()?;
+            self.next_group()?;
         }
         let len = room.len().min(self.text.len() - self.used);
         room[..len].copy_from_slice(&self.text[self.used..self.used + len]);

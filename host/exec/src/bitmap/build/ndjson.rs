@@ -19,11 +19,11 @@ pub(super) const LINES: u64 = 64;
 
 /// Builds columns of the lines of a file of newline-delimited JSON, plain, packed, gzip or zstd: a row for each line, blank and malformed ones too, in
 /// one pass over it, by whatever answers the engine's queries. What a path finds is the value of the line's row; where it finds nothing, and
-/// where the line is no record, the row is [`Holds::Missing`](crate::bitmap::column::Holds::Missing).
+/// where the line is no record, the row is [`Holds::Missing`](warpath_store::bitmap::column::Holds::Missing).
 ///
 /// What answers makes the bitmaps, too ([`bitmap_maker`](super::bitmap_maker)).
 ///
-/// Says also which malformed records were left out, if the engine [skips](crate::OnError::Skip) them. [`Built::lines`] has offsets for plain
+/// Says also which malformed records were left out, if the engine [skips](crate::engine::OnError::Skip) them. [`Built::lines`] has offsets for plain
 /// and packed files alone: those of the text.
 ///
 /// # Errors

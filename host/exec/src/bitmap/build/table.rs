@@ -18,7 +18,7 @@ use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::Cell;
 use warpath_store::bitmap::value::raw::Raw;
 
-/// Builds columns of a table of Arrow's. All rows are records; a null is [`Holds::Null`](crate::bitmap::column::Holds::Null), and no row is missing.
+/// Builds columns of a table of Arrow's. All rows are records; a null is [`Holds::Null`](warpath_store::bitmap::column::Holds::Null), and no row is missing.
 /// `name` stands in messages.
 ///
 /// | type | kind, if none is asked for |
@@ -27,7 +27,7 @@ use warpath_store::bitmap::value::raw::Raw;
 /// | floats of any width | [`Kind::Float`] |
 /// | `Utf8`, `LargeUtf8`, `Utf8View` | [`Kind::Text`] |
 /// | `Boolean` | [`Kind::Bool`] |
-/// | `Timestamp` of any unit | [`Kind::Time`]; one without a time zone is taken as UTC; what 64 bits do not hold in nanoseconds is [`Holds::Other`](crate::bitmap::column::Holds::Other) |
+/// | `Timestamp` of any unit | [`Kind::Time`]; one without a time zone is taken as UTC; what 64 bits do not hold in nanoseconds is [`Holds::Other`](warpath_store::bitmap::column::Holds::Other) |
 /// | `Date32`, `Date64` | [`Kind::Time`]: midnight UTC, or what instant else a `Date64` says; beyond 64 bits as for timestamps |
 /// | `Dictionary` of one of these | that of its values |
 /// | `Null` | [`Kind::Text`] |

@@ -11,7 +11,7 @@ use super::{AUTO_DISTINCT, AUTO_QUANTILES, BinSpec, Edge, MAX_BINS, lloyd};
 /// # Errors
 /// What is wrong, in words, where the column cannot be cut so.
 pub fn cut(sorted: &Sorted<'_>, spec: &BinSpec) -> Result<(Vec<usize>, BinSpec), String> {
-    let distinct = sorted.len();
+    let distinct = sorted.distinct();
     let starts = match spec {
         BinSpec::Auto => {
             let spec = if distinct <= AUTO_DISTINCT {
@@ -126,7 +126,7 @@ fn at_edges(sorted: &Sorted<'_>, edges: &[Edge]) -> Result<Vec<usize>, String> {
             ));
         }
     };
-    Ok(distinct_starts(starts, sorted.len()))
+    Ok(distinct_starts(starts, sorted.distinct()))
 }
 
 /// Edges as what they are, in order.

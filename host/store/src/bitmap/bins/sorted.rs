@@ -172,7 +172,7 @@ impl<'a> Sorted<'a> {
     }
 
     /// How many distinct values there are.
-    pub fn len(&self) -> usize {
+    pub fn distinct(&self) -> usize {
         self.ends.len()
     }
 
