@@ -30,9 +30,8 @@ pub struct Want {
     /// The records as typed columns ([`Program::with_types`]), with offsets of this width.
     pub columns: Option<OffsetWidth>,
     /// The amount of results that is enough, if known. Evaluation then does little more work than is likely
-    /// to be needed:
-    /// the results may end after the record that completes the amount, and inputs are read little by little
-    /// at first.
+    /// to be needed: the results may end after the record that completes the amount, and inputs are read
+    /// little by little at first.
     pub limit: Option<Limit>,
 }
 
@@ -56,15 +55,13 @@ impl Want {
 /// The form in which a record is written as a row. A newline follows each row.
 ///
 /// The cell of a path that selects at most one value of a record is that value, or null. The cell of any
-/// other path is
-/// an array.
+/// other path is an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowForm {
     /// A JSON object, with a member for each path. Values are copied from the input unchanged.
     Ndjson,
     /// Fields separated by commas, in quotes where necessary (RFC 4180). Strings are without their own quotes
-    /// and with escapes
-    /// resolved, null is empty, and other values and arrays are JSON.
+    /// and with escapes resolved, null is empty, and other values and arrays are JSON.
     Csv,
 }
 
@@ -107,8 +104,7 @@ pub struct Piece {
     /// Path by path, the number of matches.
     pub counts: Vec<u64>,
     /// Path by path, the number of matches before the first fault, if there is one. This field and the other
-    /// `_before_fault`
-    /// fields may be `None` in pieces after the first piece with a fault.
+    /// `_before_fault` fields may be `None` in pieces after the first piece with a fault.
     pub counts_before_fault: Option<Vec<u64>>,
     /// Path by path, the matches, in record order and within a record in RFC 9535's order, if wanted.
     pub matches: Vec<Vec<Match>>,

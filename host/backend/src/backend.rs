@@ -22,8 +22,7 @@ pub use together::Together;
 /// A backend that indexes and queries partitions: the CPU, a CUDA device, or the emulator in tests.
 ///
 /// All backends give the same results and the same indexes for the same text. A text consists of whole lines;
-/// the last line
-/// may lack its newline. It is at most [`warpath_shared::units::MAX_PARTITION_BYTES`] long.
+/// the last line may lack its newline. It is at most [`warpath_shared::units::MAX_PARTITION_BYTES`] long.
 pub trait Backend: Send + Sync {
     /// The name of the backend in a few words, as `--stats` shows it.
     fn name(&self) -> String;
@@ -84,8 +83,7 @@ pub trait Backend: Send + Sync {
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error>;
 
     /// Indexes a text and keeps the data that queries read, where the backend reads it best. The result is
-    /// for repeated
-    /// evaluation. Partitions of neighbouring numbers may be evaluated at the same time.
+    /// for repeated evaluation. Partitions of neighbouring numbers may be evaluated at the same time.
     ///
     /// The default keeps the index in host memory and evaluates queries on the CPU.
     ///
@@ -104,19 +102,16 @@ pub trait Backend: Send + Sync {
     }
 
     /// The best size, in bytes, for parts of a text that is in [buffers](Self::buffer) already, and the
-    /// number of workers
-    /// that should take them at the same time. For callers that did not read their text from a file, as
-    /// `bench-flow`.
+    /// number of workers that should take them at the same time. For callers that did not read their text
+    /// from a file, as `bench-flow`.
     fn buffered_partitions(&self) -> (usize, usize) {
         let size = self.partition_size();
         (size, self.workers(size))
     }
 
     /// Estimates the memory of the backend's own that an index takes while it is made and queried, and the
-    /// memory that is
-    /// free. `bytes` is the length of the text, which is cut into partitions of `partition_size`. Returns
-    /// `None` where
-    /// the index is in host memory.
+    /// memory that is free. `bytes` is the length of the text, which is cut into partitions of
+    /// `partition_size`. Returns `None` where the index is in host memory.
     ///
     /// # Errors
     /// [`Error::Device`] if the device does not report how much memory it has.
@@ -126,8 +121,7 @@ pub trait Backend: Send + Sync {
     }
 
     /// The maker of the bitmaps of a bitmap index. The default is the CPU; a backend with its own
-    /// implementation
-    /// overrides it.
+    /// implementation overrides it.
     ///
     /// # Errors
     /// [`Error::Device`] where a device fails.
@@ -141,8 +135,7 @@ pub trait Backend: Send + Sync {
     }
 
     /// Returns whether the backend's workers take packed text as it is ([`Worker::answer_packed`]) and decode
-    /// it faster
-    /// than the host.
+    /// it faster than the host.
     fn answers_packed(&self) -> bool {
         false
     }
@@ -167,8 +160,7 @@ pub trait Backend: Send + Sync {
     }
 
     /// The time at which the backend became ready to answer: `None` if it needs no setup, or is not ready
-    /// yet. The time may be
-    /// later than the first call.
+    /// yet. The time may be later than the first call.
     fn ready(&self) -> Option<Instant> {
         None
     }
@@ -191,8 +183,7 @@ pub trait Worker {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
 
     /// Evaluates a program over a text strictly. A record is then malformed unless it is JSON by all of RFC
-    /// 8259, in UTF-8;
-    /// [`crate::strict`] has the rules.
+    /// 8259, in UTF-8; [`crate::strict`] has the rules.
     ///
     /// The default checks the text on the host and evaluates the checked text.
     ///
@@ -203,8 +194,7 @@ pub trait Worker {
     }
 
     /// Evaluates a program over a packed text, strictly or not. The default decodes the text on the host and
-    /// evaluates
-    /// the decoded text.
+    /// evaluates the decoded text.
     ///
     /// # Errors
     /// As for [`answer`](Self::answer); [`Error::Input`] if the text is damaged.

@@ -1,14 +1,11 @@
 //! Results as typed columns, in the layout of Apache Arrow: validity bits, offsets, values.
 //!
 //! A [`Schema`] defines the paths, the types of their values, and the width of offsets. Columns have a row
-//! for each
-//! record. A record is a line that is neither blank nor faulty. A singular path makes a column of values; any
-//! other path
-//! makes a column of lists.
+//! for each record. A record is a line that is neither blank nor faulty. A singular path makes a column of
+//! values; any other path makes a column of lists.
 //!
 //! [`warpath_shared::column`] defines the conversion of values. A value becomes null if its type is not the
-//! column's; so do
-//! a missing value and JSON's `null`. All batches of a schema have the same types.
+//! column's; so do a missing value and JSON's `null`. All batches of a schema have the same types.
 //!
 //! ```
 //! use warpath::columns::{ColumnType, Schema, Values};
@@ -41,10 +38,8 @@ use warpath_lang::program::{Program, Query};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OffsetWidth {
     /// 32 bits. This is enough for everything that a singular path finds in a partition. It is an error if a
-    /// path of lists
-    /// finds 2³¹ values or bytes in one partition. For this the partition must be very large, or the path
-    /// must select
-    /// the same values repeatedly.
+    /// path of lists finds 2³¹ values or bytes in one partition. For this the partition must be very large,
+    /// or the path must select the same values repeatedly.
     #[default]
     Small,
     /// 64 bits.

@@ -9,12 +9,10 @@ use warpath_core::json::{decode, is_string};
 use warpath_lang::jsonpath::ast::Quoted;
 
 /// Finds the normalised paths of values in a text of lines. For matches of a batch use `Batch::paths`, which
-/// knows the
-/// position of the batch's text in its document.
+/// knows the position of the batch's text in its document.
 ///
 /// A record is walked from its start to the value and no further. It is walked only once if the caller
-/// requests paths in
-/// the order of the values. The caller's own thread does the walk, on every backend.
+/// requests paths in the order of the values. The caller's own thread does the walk, on every backend.
 pub struct Paths<'a> {
     text: &'a [u8],
     /// The next byte to read, and the end of its line.
@@ -61,10 +59,8 @@ impl<'a> Paths<'a> {
     /// Appends the path of the value that starts at a byte of the text.
     ///
     /// A surrogate without its partner becomes U+FFFD, and so do bytes that are not UTF-8, because a path
-    /// cannot contain
-    /// them. Members with equal names have equal paths. In a record that is not JSON, indexes count commas,
-    /// and a name
-    /// without quotes is used unchanged.
+    /// cannot contain them. Members with equal names have equal paths. In a record that is not JSON, indexes
+    /// count commas, and a name without quotes is used unchanged.
     pub fn append(&mut self, start: usize, out: &mut String) {
         if start < self.at || start >= self.line_end {
             let before = self.text.get(..start).unwrap_or(self.text);

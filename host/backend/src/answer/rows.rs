@@ -42,8 +42,7 @@ impl RowForm {
 }
 
 /// The rows of a piece's records, each followed by a newline, and the number of their bytes that come before
-/// the first fault.
-/// They are made from the piece's records and matches. `text` is the text of the piece.
+/// the first fault. They are made from the piece's records and matches. `text` is the text of the piece.
 pub(super) fn of_records(text: &[u8], piece: &Piece, program: &Program, form: RowForm) -> (Vec<u8>, usize) {
     match form {
         RowForm::Ndjson => write(text, piece, program, Ndjson::default()),
@@ -122,8 +121,7 @@ impl RowWriter for Ndjson {
 }
 
 /// Writes each row as a line of fields (RFC 4180, but each row ends with a line feed). Strings are decoded,
-/// `null`
-/// and missing values are empty, and other values are JSON.
+/// `null` and missing values are empty, and other values are JSON.
 #[derive(Default)]
 struct Csv {
     writer: Writer,
