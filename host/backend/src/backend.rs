@@ -101,9 +101,9 @@ pub trait Backend: Send + Sync {
         (size, self.workers(size))
     }
 
-    /// The best size, in bytes, for parts of a text that is in [buffers](Self::buffer) already, and the
-    /// number of workers that should take them at the same time. For callers that did not read their text
-    /// from a file, as `bench-flow`.
+    /// The best size, in bytes, for parts of a text that is in [buffers](Self::buffer) already. The second
+    /// number is that of the workers that should take them at the same time. For callers that did not read
+    /// their text from a file, as `bench-flow`.
     fn buffered_partitions(&self) -> (usize, usize) {
         let size = self.partition_size();
         (size, self.workers(size))

@@ -144,7 +144,7 @@ impl Column {
     }
 }
 
-/// Values, of which some are null.
+/// Values, some of which may be null.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Items {
     /// The number of values, nulls included.

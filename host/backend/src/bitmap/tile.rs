@@ -21,9 +21,9 @@ fn chunk_of(atom: u64) -> u64 {
 
 /// Adds the rows that a bitmap has in a tile of `chunks` chunks to `part`.
 ///
-/// In the bitmap of a bin with a tenth of the rows, literals alternate with fills of 0 in a pattern that
-/// branch prediction cannot learn. So these two kinds of atoms are handled without a branch. Only fills of 1
-/// take a branch, and short fills of 1 are rare.
+/// In the bitmap of a bin with a tenth of the rows, literals and fills of 0 alternate irregularly. The
+/// processor cannot predict the next kind. So these two kinds of atoms are handled without a branch. Only
+/// fills of 1 take a branch, and short fills of 1 are rare.
 ///
 /// ```text
 /// atoms      │ literal │ 0×3 │ literal │        sign bit, to all 64 bits:   0…0   1…1   0…0

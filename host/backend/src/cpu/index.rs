@@ -39,7 +39,7 @@ impl Structure {
 
 /// Builds a [`Structure`] in one pass.
 pub(crate) struct Builder<'a> {
-    /// The text: whole lines, of which the last may lack its newline.
+    /// The text, which consists of whole lines. The last line may lack its newline.
     pub text: &'a [u8],
     /// The number of leveled bitmaps to write.
     pub levels: Level,

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The first line has the position of the text and the counts. Then follows a row for each node, in the order
-//! of the text. A row is indented by the depth of its node. Its columns are:
+//! of the text. Its last column is indented by the depth of the node. The columns are:
 //!
 //! | column | contents |
 //! |---|---|

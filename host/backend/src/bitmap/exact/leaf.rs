@@ -5,9 +5,10 @@
 //!                             none      none        cut           all         none
 //! ```
 //!
-//! The stored values decide the rows of a cut bin. All other rows need only their bins. A row matches if it
-//! is in one of the bins for all of whose rows the test is true, or if it is in none of the other bins. The
-//! test uses the list of bins that has fewer atoms.
+//! The stored values decide the rows of a cut bin. All other rows need only their bins. There are two lists
+//! of other bins: the test is true of all rows of the first, and of no row of the second. A row matches if it
+//! is in a bin of the first list, or, equally, if it is in no bin of the second. The test uses the list with
+//! fewer atoms.
 
 use std::cell::OnceCell;
 
