@@ -129,8 +129,8 @@ impl Plan {
         planned.map_err(|error| Error::Expression(QueryError::new(expression, error)))
     }
 
-    /// Reads the program's bitmaps in `threads` threads. The checksum of each is verified when it is first
-    /// read.
+    /// Reads the program's bitmaps in `threads` threads. Each bitmap is checked against its checksum and for
+    /// its form when it is first read.
     ///
     /// # Errors
     /// [`Error::Index`] if a bitmap is damaged. The plan must be for this index.
