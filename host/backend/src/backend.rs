@@ -1,4 +1,4 @@
-//! What the engine asks of a backend: workers, each of which answers one partition after the other.
+//! The contract between engine and backend. Each worker evaluates one partition at a time.
 
 pub mod together;
 
@@ -19,27 +19,30 @@ use warpath_store::packed::text::PackedText;
 pub use crate::buffer::Buffer;
 pub use together::Together;
 
-/// Something that indexes and queries partitions: the CPU, a CUDA device, or the emulator in tests.
+/// A backend that indexes and queries partitions: the CPU, a CUDA device, or the emulator in tests.
 ///
-/// All backends give the same answers and the same indexes for the same text. A text is whole lines, of
-/// which the last may lack its newline, and at most [`warpath_shared::units::MAX_PARTITION_BYTES`] long.
+/// All backends give the same results and the same indexes for the same text. A text consists of whole lines;
+/// the last line may lack its newline. It is at most [`warpath_shared::units::MAX_PARTITION_BYTES`] long.
 pub trait Backend: Send + Sync {
-    /// The backend in a few words, as `--stats` shows it.
+    /// The name of the backend in a few words, as `--stats` shows it.
     fn name(&self) -> String;
 
     /// The partition size that suits the backend, in bytes.
     fn partition_size(&self) -> usize;
 
-    /// How many workers it takes to keep the backend busy with partitions of a size: at least one.
+    /// The number of workers that keep the backend busy with partitions of `partition_size` bytes: at least
+    /// one.
     fn workers(&self, partition_size: usize) -> usize;
 
-    /// Makes a worker, in the thread that will use it. Workers have numbers from 0 on, and are at work at the same time.
+    /// Makes a worker, in the thread that will use it. Workers are numbered from 0 and work at the same time.
     ///
     /// # Errors
     /// [`Error::Device`] where a device fails.
     fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error>;
 
-    /// Makes a worker that asks subscriptions of documents, likewise: the CPU's, but where the backend has a way of its own.
+    /// Makes a worker that evaluates subscriptions on documents, in the thread that will use it.
+    ///
+    /// The default is the CPU's worker. A backend with its own implementation overrides it.
     ///
     /// # Errors
     /// [`Error::Device`] where a device fails.
@@ -48,7 +51,7 @@ pub trait Backend: Send + Sync {
         Ok(Box::new(CpuTwigs::default()))
     }
 
-    /// What such a worker does with documents, step by step, for `explain`.
+    /// The stages of a [`twig_worker`](Self::twig_worker) for documents of a kind, in order, for `explain`.
     fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
         let read = match documents {
             Documents::Ndjson => "tokens, links and faults of each record (every worker)",
@@ -59,16 +62,16 @@ pub trait Backend: Send + Sync {
         vec![Stage::new("cpu", "tree", read), Stage::new("cpu", "twigs", ask)]
     }
 
-    /// What a worker does with a program, step by step, for `explain`.
+    /// The stages of a worker for a program, in order, for `explain`.
     fn stages(&self, program: &Program) -> Vec<Stage>;
 
-    /// The same where records are checked by all of RFC 8259 and for UTF-8, too.
+    /// The stages of a worker that also checks records by all of RFC 8259 and for UTF-8.
     fn strict_stages(&self, program: &Program) -> Vec<Stage> {
         let what = "each record by RFC 8259, its bytes as UTF-8 (the worker that read it, on the host)";
         [vec![Stage::new("cpu", "validate", what)], self.stages(program)].concat()
     }
 
-    /// Whether its workers check records strictly by other means than the host's own.
+    /// Returns whether the backend's workers check records strictly by other means than the host's own.
     fn checks_strictly(&self) -> bool {
         false
     }
@@ -79,42 +82,46 @@ pub trait Backend: Send + Sync {
     /// [`Error::Device`] where a device fails.
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error>;
 
-    /// Indexes a text and keeps what queries read, where the backend reads it best, to be asked again and again. Partitions of
-    /// neighbouring numbers may be asked at the same time.
+    /// Indexes a text and keeps the data that queries read, where the backend reads it best. The result is
+    /// for repeated evaluation. Partitions of neighbouring numbers may be evaluated at the same time.
     ///
-    /// What a backend that has no way of its own keeps is in the memory of the host, and asked on the CPU.
+    /// The default keeps the index in host memory and evaluates queries on the CPU.
     ///
     /// # Errors
-    /// [`Error::Device`] where a device fails, or has no room.
+    /// [`Error::Device`] where a device fails, or has too little memory.
     fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
         let _ = number;
         Ok(Box::new(HostIndex::from(self.index(text, levels)?)))
     }
 
-    /// The size, in bytes, that suits partitions that are kept, and how many of them are indexed or asked at the same time.
+    /// The best size of kept partitions, in bytes, and the number of them that are indexed or evaluated at
+    /// the same time.
     fn kept_partitions(&self) -> (usize, usize) {
         let size = self.partition_size();
         (size, self.workers(size))
     }
 
-    /// The size, in bytes, that suits parts of a text that is in [buffers](Self::buffer) already, and how many workers should take
-    /// them at the same time: for who hands text to workers that it has not read from a file, as `bench-flow` does.
+    /// The best size, in bytes, for parts of a text that is in [buffers](Self::buffer) already. The second
+    /// number is that of the workers that should take them at the same time. For callers that did not read
+    /// their text from a file, as `bench-flow`.
     fn buffered_partitions(&self) -> (usize, usize) {
         let size = self.partition_size();
         (size, self.workers(size))
     }
 
-    /// About how many bytes of the backend's own memory an index of so many bytes of text, in partitions of a size, takes while it
-    /// is made and asked, and how many are free; `None` where it is in the memory of the host.
+    /// Estimates the memory of the backend's own that an index takes while it is made and queried, and the
+    /// memory that is free. `bytes` is the length of the text, which is cut into partitions of
+    /// `partition_size`. Returns `None` where the index is in host memory.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device does not say how much it has.
+    /// [`Error::Device`] if the device does not report how much memory it has.
     fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
         let _ = (bytes, partition_size, levels);
         Ok(None)
     }
 
-    /// What makes the bitmaps of a bitmap index: the CPU, but where the backend has a way of its own.
+    /// The maker of the bitmaps of a bitmap index. The default is the CPU; a backend with its own
+    /// implementation overrides it.
     ///
     /// # Errors
     /// [`Error::Device`] where a device fails.
@@ -122,17 +129,19 @@ pub trait Backend: Send + Sync {
         Ok(BitmapMaker::cpu())
     }
 
-    /// Whether bitmaps are read from an index file faster than they are made.
+    /// Returns whether reading bitmaps from an index file is faster than making them.
     fn uses_index_files(&self) -> bool {
         false
     }
 
-    /// Whether its workers take packed text as it is ([`Worker::answer_packed`]), and decode it faster than the host.
+    /// Returns whether the backend's workers take packed text as it is ([`Worker::answer_packed`]) and decode
+    /// it faster than the host.
     fn answers_packed(&self) -> bool {
         false
     }
 
-    /// Memory for a partition's text, where the backend reads it best. A worker takes text from anywhere.
+    /// Allocates memory for a partition's text, where the backend reads it best. A worker takes text from any
+    /// memory.
     ///
     /// # Errors
     /// [`Error::Device`] where memory is short.
@@ -140,22 +149,23 @@ pub trait Backend: Send + Sync {
         Ok(Buffer::from(vec![0; len]))
     }
 
-    /// How long each part of making the backend took, of those that are done.
+    /// The time that each finished part of the backend's setup took.
     fn setup(&self) -> Vec<(&'static str, Duration)> {
         Vec::new()
     }
 
-    /// What went otherwise than it should, and was made good: `--stats` shows it.
+    /// Problems that the backend met and recovered from; `--stats` shows them.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// When the backend was ready to answer, if it had to be made and is: that may be after it was first asked.
+    /// The time at which the backend became ready to answer: `None` if it needs no setup, or is not ready
+    /// yet. The time may be later than the first call.
     fn ready(&self) -> Option<Instant> {
         None
     }
 
-    /// Answers a program over one text, with one worker.
+    /// Evaluates a program over one text, with one worker.
     ///
     /// # Errors
     /// As for [`Worker::answer`].
@@ -164,16 +174,18 @@ pub trait Backend: Send + Sync {
     }
 }
 
-/// One of a backend's workers: used by one thread, beside others.
+/// One of a backend's workers. One thread uses it; other threads use other workers at the same time.
 pub trait Worker {
-    /// Answers a program over a text, from start to end.
+    /// Evaluates a program over a text, from start to end.
     ///
     /// # Errors
-    /// [`Error::Device`] where a device fails. A malformed record is no error here, but part of the answer.
+    /// [`Error::Device`] where a device fails. A malformed record is no error here, but part of the result.
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
 
-    /// The same where a record that is not JSON by all of RFC 8259, in UTF-8, is malformed, as [`crate::strict`] says it. A backend that
-    /// has no way of its own is asked of what the host has checked.
+    /// Evaluates a program over a text strictly. A record is then malformed unless it is JSON by all of RFC
+    /// 8259, in UTF-8; [`crate::strict`] has the rules.
+    ///
+    /// The default checks the text on the host and evaluates the checked text.
     ///
     /// # Errors
     /// As for [`answer`](Self::answer).
@@ -181,7 +193,8 @@ pub trait Worker {
         Checked::of(text).answer(text, program, want, |text| self.answer(text, program, want))
     }
 
-    /// Answers a program over a text that is packed, strictly or not. A backend that has no way of its own is asked of what the host has decoded.
+    /// Evaluates a program over a packed text, strictly or not. The default decodes the text on the host and
+    /// evaluates the decoded text.
     ///
     /// # Errors
     /// As for [`answer`](Self::answer); [`Error::Input`] if the text is damaged.
@@ -199,20 +212,20 @@ pub trait Worker {
 
 /// A partition that a backend has indexed and keeps.
 pub trait Kept: Send + Sync {
-    /// Answers a program that reads no more levels than are kept. `text` is the text that was indexed.
+    /// Evaluates a program that reads no more levels than are kept. `text` is the text that was indexed.
     ///
     /// # Errors
     /// As for [`Worker::answer`].
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
 
-    /// How many lines it has.
+    /// The number of lines of the partition.
     fn lines(&self) -> LineIx;
 
-    /// Bytes that it takes where it is kept, beside the text in the memory of the host.
+    /// The number of bytes that the partition takes where it is kept, without the text in host memory.
     fn memory(&self) -> u64;
 }
 
-/// Memory that is needed, and memory that there is.
+/// An amount of memory that is needed, and the amount that is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Bytes needed.
@@ -221,14 +234,14 @@ pub struct Room {
     pub free: u64,
 }
 
-/// One step of an answer.
+/// One stage of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// Where it runs: `cpu` or `device`.
+    /// The place where the stage runs: `cpu` or `device`.
     pub place: &'static str,
-    /// Its name.
+    /// The name of the stage.
     pub name: &'static str,
-    /// What it does: for a device, the kernels.
+    /// A description of the stage: for a device, the kernels.
     pub what: String,
 }
 
@@ -238,12 +251,12 @@ impl Stage {
     }
 }
 
-/// The structural index of one text. See [`warpath_shared::index`] for what the bitmaps mean.
+/// The structural index of one text. [`warpath_shared::index`] defines the bitmaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StructuralIndex {
-    /// The start of each line, and at the end the length of the text; just `[0]` for an empty text.
+    /// The start of each line, followed by the length of the text; just `[0]` for an empty text.
     pub line_starts: Vec<PartOffset>,
-    /// The string bitmap: a word for every 64 bytes, bits past the end zero.
+    /// The string bitmap: a word for every 64 bytes. Bits past the end are zero.
     pub string: Vec<u64>,
     /// The leveled bitmaps, each as long as `string`.
     pub levels: Vec<Vec<u64>>,

@@ -1,13 +1,14 @@
-//! Expressions over bitmap indexes: planned, evaluated over bitmaps, and checked against the stored values.
+//! Evaluation of expressions over bitmap indexes: planning, evaluation over bitmaps, and checks against
+//! stored values.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`plan`] | an expression as a program over bitmaps, and what is left to check |
-//! | [`run`](mod@run) | a program evaluated on the CPU, a tile of rows at a time |
-//! | `tile` | a tile of a compressed bitmap, decompressed |
-//! | [`exact`] | rows that bins leave undecided, checked against their stored values |
+//! | [`plan`] | the plan of an expression: a program over bitmaps, and a formula to check |
+//! | [`run`](mod@run) | evaluation of a program on the CPU, a tile of rows at a time |
+//! | `tile` | decompression of one tile of a compressed bitmap |
+//! | [`exact`] | checks of undecided rows against their stored values |
 //! | [`maker`] | the bitmaps of bins, made by the CPU or a device |
-//! | [`reduce`] | unions two bitmaps at a time, as other systems make them |
+//! | [`reduce`] | unions of two bitmaps at a time, as other systems make them |
 
 pub mod exact;
 pub mod maker;

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// Bytes in the memory of the host, of the sort that a backend reads best.
+/// Bytes in host memory, of the kind that a backend reads best.
 pub struct Buffer(Box<dyn DerefMut<Target = [u8]> + Send + Sync>);
 
 impl Buffer {
-    /// A buffer in memory of the caller's.
+    /// Wraps memory of the caller as a buffer.
     #[must_use]
     pub fn new(memory: impl DerefMut<Target = [u8]> + Send + Sync + 'static) -> Self {
         Self(Box::new(memory))

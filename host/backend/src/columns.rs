@@ -1,9 +1,11 @@
-//! Answers as typed columns, in the layout of Apache Arrow: validity bits, offsets, values.
+//! Results as typed columns, in the layout of Apache Arrow: validity bits, offsets, values.
 //!
-//! A [`Schema`] says which paths are asked, what their values are to become, and how wide offsets are. Columns have a row
-//! for each record: a line that is neither blank nor faulty. A singular path makes a column of values, any other a column of
-//! lists. What a value becomes is said in [`warpath_shared::column`]: a value of another type than the column's is null,
-//! as is a missing one and JSON's `null`. All batches of a schema are of the same types.
+//! A [`Schema`] defines the paths, the types of their values, and the width of offsets. Columns have a row
+//! for each record. A record is a line that is neither blank nor faulty. A singular path makes a column of
+//! values; any other path makes a column of lists.
+//!
+//! [`warpath_shared::column`] defines the conversion of values. A value becomes null if its type is not the
+//! column's; so do a missing value and JSON's `null`. All batches of a schema have the same types.
 //!
 //! ```
 //! use warpath::columns::{ColumnType, Schema, Values};
@@ -22,7 +24,8 @@
 //! # }
 //! ```
 //!
-//! With the feature `arrow`, `Input::record_batches` gives the same as arrays of the `arrow` crates, without copying.
+//! With the feature `arrow`, `Input::record_batches` gives the same data as arrays of the `arrow` crates,
+//! without copying.
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -31,11 +34,12 @@ use warpath_core::error::Error;
 pub use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::{Program, Query};
 
-/// How wide the offsets of lists and of strings are: of all columns of all batches alike.
+/// The width of the offsets of lists and strings, the same for all columns of all batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OffsetWidth {
-    /// 32 bits. They reach everything that a singular path finds in a partition. Where a path of lists finds 2³¹ values or bytes
-    /// in one partition, which takes very large partitions or a path that selects the same again and again, that is an error.
+    /// 32 bits. This is enough for everything that a singular path finds in a partition. It is an error if a
+    /// path of lists finds 2³¹ values or bytes in one partition. For this the partition must be very large,
+    /// or the path must select the same values repeatedly.
     #[default]
     Small,
     /// 64 bits.
@@ -43,7 +47,7 @@ pub enum OffsetWidth {
 }
 
 impl OffsetWidth {
-    /// Whether offsets up to `end` can be so wide.
+    /// Checks that offsets up to `end` fit this width.
     pub(crate) fn check(self, end: u64) -> Result<(), Error> {
         if self == Self::Small && i32::try_from(end).is_err() {
             return Err(Error::Usage(format!(
@@ -55,7 +59,7 @@ impl OffsetWidth {
     }
 }
 
-/// Which columns are asked for.
+/// The columns of a query: their paths, types and names, and the width of their offsets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     program: Program,
@@ -63,24 +67,25 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// A column for each query, in their order, named as the query is written. Offsets have 32 bits.
+    /// Makes a schema with a column for each query, in order. A column has the text of its query as name.
+    /// Offsets have 32 bits.
     ///
     /// # Errors
-    /// As for [`Program::new`].
+    /// The errors of [`Program::new`].
     pub fn new(columns: &[(Query, ColumnType)]) -> Result<Self, Error> {
         let (queries, types): (Vec<Query>, Vec<ColumnType>) = columns.iter().cloned().unzip();
         Ok(Self { program: Program::new(&queries)?.with_types(&types)?, width: OffsetWidth::Small })
     }
 
-    /// The same columns with other names.
+    /// Gives the columns other names.
     ///
     /// # Errors
-    /// As for [`Program::with_names`].
+    /// The errors of [`Program::with_names`].
     pub fn with_names(self, names: &[impl AsRef<str>]) -> Result<Self, Error> {
         Ok(Self { program: self.program.with_names(names)?, ..self })
     }
 
-    /// Has offsets of this width.
+    /// Sets the width of offsets.
     #[must_use]
     pub fn with_offsets(self, width: OffsetWidth) -> Self {
         Self { width, ..self }
@@ -92,19 +97,19 @@ impl Schema {
         &self.program
     }
 
-    /// How wide offsets are.
+    /// The width of offsets.
     #[must_use]
     pub fn width(&self) -> OffsetWidth {
         self.width
     }
 }
 
-/// Columns of the same number of rows.
+/// Columns with the same number of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnBatch {
-    /// How many rows every column has: one for each record.
+    /// The number of rows of every column: one for each record.
     pub rows: usize,
-    /// In the order of the schema.
+    /// The columns, in the order of the schema.
     pub columns: Vec<Column>,
 }
 
@@ -118,10 +123,11 @@ impl ColumnBatch {
     }
 }
 
-/// A column: a value a row, or a list of values a row.
+/// A column: one value a row, or one list of values a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// For lists, where each row's begins among the items, and at the end how many items there are. No list is null.
+    /// For a column of lists, the index of each row's first item, followed by the number of items. No list is
+    /// null.
     pub lists: Option<Offsets>,
     /// The values.
     pub items: Items,
@@ -138,19 +144,19 @@ impl Column {
     }
 }
 
-/// Values, of which some are null.
+/// Values, some of which may be null.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Items {
-    /// How many there are, with nulls.
+    /// The number of values, nulls included.
     pub len: usize,
-    /// A bit for each, lowest first: 1 for a value, 0 for a null. Bits past the end are 0.
+    /// One bit a value, lowest first: 1 for a value, 0 for a null. Bits past the end are 0.
     pub validity: Vec<u32>,
-    /// The values. A null is zero, or empty.
+    /// The values. A null is stored as zero, or as an empty string.
     pub values: Values,
 }
 
 impl Items {
-    /// How many nulls there are.
+    /// The number of nulls.
     #[must_use]
     pub fn nulls(&self) -> usize {
         self.len - self.validity.iter().map(|word| word.count_ones() as usize).sum::<usize>()
@@ -175,7 +181,7 @@ impl Items {
     }
 }
 
-/// Keeps the first `len` of some bits; the others are 0.
+/// Keeps the first `len` bits, and sets the rest of the last word to 0.
 fn truncate_bits(words: &mut Vec<u32>, len: usize) {
     words.truncate(len.div_ceil(32));
     if let Some(last) = words.get_mut(len / 32) {
@@ -183,31 +189,32 @@ fn truncate_bits(words: &mut Vec<u32>, len: usize) {
     }
 }
 
-/// Values one after the other.
+/// The values of a column, one after another.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Values {
-    /// A bit each, as in [`Items::validity`].
+    /// One bit a value, as in [`Items::validity`].
     Boolean(Vec<u32>),
-    /// One each.
+    /// One integer a value.
     Int64(Vec<i64>),
-    /// One each.
+    /// One double a value.
     Float64(Vec<f64>),
-    /// The bytes of all, which are UTF-8, and where each one's begin and the last one's end.
+    /// The start of each value in the bytes, followed by the end of the last; and the bytes of all values,
+    /// which are UTF-8.
     Utf8(Offsets, Vec<u8>),
 }
 
-/// Where things begin, and where the last one ends.
+/// The start of each item, followed by the end of the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Offsets {
-    /// In 32 bits, if they fit.
+    /// Offsets of 32 bits.
     Small(Vec<i32>),
-    /// In 64 bits.
+    /// Offsets of 64 bits.
     Large(Vec<i64>),
 }
 
 impl Offsets {
-    /// Offsets that are as wide as asked for.
+    /// Makes offsets of the given width. Returns an error if they do not fit.
     pub(crate) fn new(offsets: Vec<i64>, width: OffsetWidth) -> Result<Self, Error> {
         width.check(offsets.last().copied().unwrap_or(0) as u64)?;
         Ok(match width {
@@ -216,7 +223,7 @@ impl Offsets {
         })
     }
 
-    /// Keeps the offsets of the first `len` things, and says where the last of them ends.
+    /// Keeps the offsets of the first `len` items, and returns the end of the last of these.
     fn truncate(&mut self, len: usize) -> usize {
         match self {
             Self::Small(offsets) => {

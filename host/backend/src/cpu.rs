@@ -24,12 +24,12 @@ pub(crate) use kept::{HostIndex, finish};
 pub(crate) use tape::TapeMemory;
 pub(crate) use valid::{Valid, valid};
 
-/// The CPU of this machine.
+/// The CPU of this machine, as a backend.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cpu;
 
-/// Small enough that what was read is still in the cache when it is indexed, large enough that a system call and the
-/// handing over cost little beside it (docs/performance.md has the times).
+/// The size of a partition, small enough that the text is still in the cache when it is indexed. It is large
+/// enough that a system call and the hand-over cost little in comparison (docs/performance.md has the times).
 const PARTITION_BYTES: usize = 1 << 20;
 
 impl Backend for Cpu {
@@ -46,7 +46,7 @@ impl Backend for Cpu {
         PARTITION_BYTES
     }
 
-    /// One a core; and never one alone, which would not answer while it reads.
+    /// One worker a core, and at least two, because a single worker would not evaluate while it reads.
     fn workers(&self, _partition_size: usize) -> usize {
         cores().max(2)
     }
@@ -105,7 +105,7 @@ impl Backend for Cpu {
     }
 }
 
-/// One thread's work, and what it reuses from text to text.
+/// The work of one thread, and the memory that it reuses from text to text.
 #[derive(Default)]
 struct CpuWorker {
     scratch: Scratch,

@@ -1,5 +1,5 @@
-//! The backends of Warpath: each evaluates a program, an expression or a set of twigs over one partition. It knows no file and
-//! no order of partitions.
+//! The backends of Warpath. Each backend evaluates a program, an expression or a set of twigs over one
+//! partition. Backends do not know files or the order of partitions.
 //!
 //! | module | contents |
 //! |---|---|

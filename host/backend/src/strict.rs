@@ -1,21 +1,22 @@
-//! Strict: every record is one JSON text by the whole of RFC 8259, in UTF-8 (RFC 3629).
+//! Strict validation: every record must be one JSON text by the whole of RFC 8259, in UTF-8 (RFC 3629).
 //!
-//! A device checks for itself ([`warpath_shared::strict`]), and only what it suspects is judged here. For other backends a text is checked
-//! on the host, by the worker that read it, before it is answered. Nearly always nothing is wrong, and the backend is asked as if nothing
-//! had been checked. Else it is asked of two parts, and every faulty line of the
-//! second is blank in what it gets, which changes no other line and no place:
+//! A device validates on its own ([`warpath_shared::strict`]), and this module diagnoses only the lines that
+//! the device suspects. For other backends, the worker that read a text validates it on the host before it
+//! evaluates the text. Nearly always there is no fault, and the backend gets the unchanged text. Otherwise,
+//! the backend evaluates two parts. Every faulty line of the second part is replaced with spaces, so that no
+//! other line and no offset changes:
 //!
 //! ```text
 //! text      |{"a":1}\n{"a":2}\n|{"a":03}\n{"a":4}\n{"a":nil}\n{"a":6}|
-//! asked     |{"a":1}\n{"a":2}\n|        \n{"a":4}\n         \n{"a":6}|
-//!             what is before     the faults of these lines are added
-//!             the first fault
+//! evaluated |{"a":1}\n{"a":2}\n|        \n{"a":4}\n         \n{"a":6}|
+//!             before the first   the faults of these lines are added
+//!             fault
 //! ```
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `record` | what is the first fault of one record? |
-//! | `cpu/valid.rs` | are many lines good, at speed? |
+//! | `record` | the first fault of one record |
+//! | `cpu/valid.rs` | fast validation of many lines |
 
 mod record;
 
@@ -29,40 +30,41 @@ use warpath_lang::program::Program;
 
 pub use record::fault;
 
-/// The faulty lines of a text, in order, as every backend finds them in strict mode. A text is whole lines, of which the last may
-/// lack its newline; a line of white space alone is no record, and has no fault.
+/// The faulty lines of a text, in order, as every backend finds them in strict mode. A text consists of whole
+/// lines; the last line may lack its newline. A line of white space alone is no record and has no fault.
 #[must_use]
 pub fn faults(text: &[u8]) -> Vec<LineFault> {
     Checked::of(text).bad.iter().map(BadLine::line_fault).collect()
 }
 
-/// The fault of a line that a device suspects, its newline included or not.
+/// The fault of a line that a device suspects, with or without its newline.
 pub(crate) fn line_fault(line: &[u8]) -> Option<Fault> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     trim(0, line.len() as u32, |at| line[at as usize]).and_then(|_| fault(line))
 }
 
-/// Lines that are checked together have at least so many bytes: few enough for a first cache, and to be read again where one of them
-/// is faulty.
+/// The least number of bytes of lines that are checked together. They fit in a first-level cache, and are
+/// cheap to read again if one of them is faulty.
 const BLOCK_BYTES: usize = 16 << 10;
 
-/// Where the line ends, its newline included, in which a byte stands or would stand behind the text.
+/// The end, newline included, of the line that contains the byte at `at`; the length of the text if `at` is
+/// after it.
 fn line_end(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     memchr::memchr(b'\n', rest).map_or(text.len(), |len| at + len + 1)
 }
 
-/// What has been found of a text.
+/// The lines, records and faults of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     lines: LineIx,
-    /// Records without a fault, and how many of them stand before the first faulty line.
+    /// The number of records without a fault, and the number of them before the first faulty line.
     records: u64,
     records_before_fault: u64,
     bad: Vec<BadLine>,
 }
 
-/// A faulty line: where it stands in its text, without its newline.
+/// A faulty line, with its offsets in the text, without its newline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct BadLine {
     line: LineIx,
@@ -101,7 +103,7 @@ impl Checked {
         checked
     }
 
-    /// Counts some lines, if they are seen to be good.
+    /// Counts some lines if all are valid. Returns false if one may not be.
     fn skim(&mut self, lines: &[u8]) -> bool {
         if simdutf8::basic::from_utf8(lines).is_err() {
             return false;
@@ -112,7 +114,7 @@ impl Checked {
         true
     }
 
-    /// Judges the line that begins at a place.
+    /// Diagnoses the line that begins at `start`.
     fn judge(&mut self, text: &[u8], start: usize) {
         let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |len| start + len);
         let line = &text[start..end];
@@ -130,12 +132,13 @@ impl Checked {
         self.lines += 1;
     }
 
-    /// Where the first faulty line begins, if there is one.
+    /// The offset of the first faulty line, if there is one.
     pub fn first_fault(&self) -> Option<usize> {
         self.bad.first().map(|bad| bad.start)
     }
 
-    /// The answer of a program over the text that was checked. `ask` answers other texts.
+    /// Evaluates a program over the text that was checked. `ask` evaluates the program over a part, or over
+    /// blanked text.
     pub fn answer(
         &self,
         text: &[u8],
@@ -143,7 +146,7 @@ impl Checked {
         want: Want,
         mut ask: impl FnMut(&[u8]) -> Result<Answer, Error>,
     ) -> Result<Answer, Error> {
-        // The record itself is found in each record without a fault.
+        // Such a program has exactly one match, the record itself, in each record without a fault.
         let asks_records = program.levels() == 0 && !program.needs_trees();
         if asks_records && (Want { limit: None, ..want }) == Want::default() {
             return Ok(self.counts(program));
@@ -154,7 +157,7 @@ impl Checked {
             len => ask(&text[..len])?,
         };
         if lines(&before) < first.line {
-            // So much was enough.
+            // The part before the first fault satisfied the limit.
             return Ok(before);
         }
         let mut behind = ask(&self.blanked(text))?;
@@ -164,7 +167,7 @@ impl Checked {
         Ok(Answer { pieces: before.pieces.into_iter().chain(behind).collect() })
     }
 
-    /// The answer of a program that asks for nothing but records, and how many there are.
+    /// The result of a program that needs only the number of records.
     fn counts(&self, program: &Program) -> Answer {
         if self.lines == 0 {
             return Answer::default();
@@ -176,7 +179,8 @@ impl Checked {
         Answer { pieces: vec![Piece { counts_before_fault: before, ..piece }] }
     }
 
-    /// The text from the first faulty line on, where there is one, with white space in place of all faulty ones.
+    /// The text from the first faulty line on, with all faulty lines replaced with spaces; empty if there is
+    /// no fault.
     pub fn blanked(&self, text: &[u8]) -> Vec<u8> {
         let Some(BadLine { start: first, .. }) = self.bad.first() else { return Vec::new() };
         let mut blanked = text[*first..].to_vec();
@@ -186,7 +190,8 @@ impl Checked {
         blanked
     }
 
-    /// Adds the faults to an answer over what is [`blanked`](Self::blanked): it begins with one, so nothing stands before that.
+    /// Adds the faults to a result over [`blanked`](Self::blanked) text. That text begins with a faulty line,
+    /// so nothing comes before the first fault.
     pub fn add_faults(&self, answer: &mut Answer, program: &Program, want: Want) {
         let mut first_line = self.bad.first().map_or(0, |bad| bad.line);
         let mut bad = self.bad.iter().peekable();
@@ -207,7 +212,7 @@ impl Checked {
     }
 }
 
-/// How many lines an answer is about.
+/// The number of lines of a result.
 fn lines(answer: &Answer) -> LineIx {
     answer.pieces.iter().map(|piece| piece.lines).sum()
 }

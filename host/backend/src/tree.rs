@@ -1,6 +1,7 @@
 //! Documents as trees, made without a stack: by scans, scatters and a stable sort, on one thread.
 //!
-//! [`Tree::of_json`] takes one JSON text, [`Tree::of_brackets`] a string of brackets. `docs/trees.md` draws a tree and each step.
+//! [`Tree::of_json`] takes one JSON text, and [`Tree::of_brackets`] takes a string of brackets.
+//! `docs/trees.md` draws a tree and each step.
 //!
 //! ```
 //! use warpath::tree::Tree;
@@ -16,13 +17,13 @@
 //! # }
 //! ```
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | [`Tokens`] | what does the text consist of? |
-//! | [`nesting`] | which container does each token stand in, and do brackets match? |
-//! | [`steps`] | how do tokens become the output, T1 to T8? |
-//! | [`primitives`] | what are steps made of? |
-//! | [`dump`] | what does a tree look like? |
+//! | [`Tokens`] | the tokens of a text |
+//! | [`nesting`] | the container of each token, and the check that brackets match |
+//! | [`steps`] | the steps T1 to T8, from tokens to the output |
+//! | [`primitives`] | the scans, scatters and sort that steps consist of |
+//! | [`dump`] | trees as text |
 
 pub mod dump;
 pub mod nesting;
@@ -40,9 +41,9 @@ use warpath_shared::units::{MAX_PARTITION_BYTES, PartOffset};
 pub use steps::Steps;
 pub use tokens::Tokens;
 
-/// The tree of one document. Nodes are counted by [`Rank`], breadth first; the root, if there is one, is 0.
+/// The tree of one document. Nodes are numbered by [`Rank`], breadth first; the root, if there is one, is 0.
 ///
-/// All that is known of nodes are arrays, one entry a node.
+/// All data of nodes is in arrays with one entry a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     tokens: Tokens,
@@ -53,19 +54,24 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree of a string of brackets, `[]` and `{}`: each pair is a node, of kind array or object, and may stand in any other.
-    /// White space is left out. A text without a bracket has a tree without a node.
+    /// Makes the tree of a string of brackets, `[]` and `{}`. Each pair is a node of kind array or object,
+    /// and may contain any other pairs. White space is ignored. A text without a bracket gives a tree without
+    /// a node.
     ///
     /// # Errors
-    /// The first fault: a byte that is neither bracket nor white space, brackets that do not balance or match, a second root,
-    /// more than [`MAX_DEPTH`](warpath_shared::units::MAX_DEPTH) containers in each other; or a text of more than [`MAX_PARTITION_BYTES`].
+    /// The first fault, or a text of more than [`MAX_PARTITION_BYTES`]. Faults are:
+    ///
+    /// * a byte that is neither bracket nor white space,
+    /// * brackets that do not balance or match,
+    /// * a second root,
+    /// * more than [`MAX_DEPTH`](warpath_shared::units::MAX_DEPTH) containers in each other.
     pub fn of_brackets(text: &[u8]) -> Result<Self, TreeFault> {
         check_length(text)?;
         let (tokens, stray) = Tokens::of_brackets(text);
         let owner = match (nesting::check(&tokens), stray) {
             (Ok(owner), None) => owner,
             (Err(fault), None) => return Err(fault),
-            // Before the stray byte nothing need be closed yet.
+            // Containers before the stray byte may still be open.
             (Err(fault), Some(_)) if !is_unclosed(fault) => return Err(fault),
             (_, Some(stray)) => return Err(stray),
         };
@@ -73,15 +79,17 @@ impl Tree {
         Ok(Self::build(tokens, &weights, &owner))
     }
 
-    /// The tree of a JSON text, a record with or without its newline or a document of several lines: each value is a node, and
-    /// so is each name. A text of white space has a tree without a node.
+    /// Makes the tree of a JSON text. The text is a record, with or without its newline, or a document of
+    /// several lines. Each value is a node, and so is each name. A text of white space gives a tree without a
+    /// node.
     ///
-    /// Checked are brackets, depth and strings, as in every record; and that values, names, commas and colons stand where they
-    /// may (RFC 8259). Not checked are the digits of numbers, what is in strings, and UTF-8.
+    /// The function checks brackets, depth and strings, as in every record. It also checks that values,
+    /// names, commas and colons are at allowed positions (RFC 8259). It does not check the digits of numbers,
+    /// the contents of strings, or UTF-8.
     ///
     /// # Errors
-    /// The first of the faults that are looked for in every record ([`diagnose`]); if there is none, the first of the others, or a
-    /// text of more than [`MAX_PARTITION_BYTES`].
+    /// The first of the faults that are checked in every record ([`diagnose`]). If there is none, the first
+    /// of the other faults, or a text of more than [`MAX_PARTITION_BYTES`].
     pub fn of_json(text: &[u8]) -> Result<Self, TreeFault> {
         check_length(text)?;
         if let Some(fault) = diagnose(text) {
@@ -97,10 +105,11 @@ impl Tree {
         Ok(Self::build(tokens, &weights, &owner))
     }
 
-    /// The tree of tokens in which nothing is wrong. `owner` says of each closing bracket which one opened what it closes.
+    /// Builds the tree of tokens without a fault. For each closing bracket, `owner` has the bracket that it
+    /// closes.
     fn build(tokens: Tokens, weights: &[Count], owner: &[TokenIx]) -> Self {
         let steps = Steps::of(weights);
-        // Where nodes end: at the end of their token, and containers at the end of the one that closes them.
+        // A node ends at the end of its token. A container ends at the end of its closing bracket.
         let node_of = |token: usize| steps.before[token].nodes;
         let mut end: Vec<PartOffset> = vec![0; steps.rank.len()];
         let begins = |token: &usize| weights[*token].nodes == 1;
@@ -123,19 +132,19 @@ impl Tree {
         Self { tokens, steps, nodes, first_child, next_sibling }
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is none: the text was white space.
+    /// Returns whether the tree has no node, because the text was white space.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// What each node is, where it stands in the text, and how deep.
+    /// Each node's kind, bytes and depth.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
@@ -147,32 +156,32 @@ impl Tree {
         &self.steps.parent
     }
 
-    /// Each node's first child, or [`NONE`]. The others follow it.
+    /// Each node's first child, or [`NONE`]. The other children have the next ranks.
     #[must_use]
     pub fn first_children(&self) -> &[Rank] {
         &self.first_child
     }
 
-    /// The sibling behind each node, or [`NONE`].
+    /// The next sibling of each node, or [`NONE`].
     #[must_use]
     pub fn next_siblings(&self) -> &[Rank] {
         &self.next_sibling
     }
 
-    /// How many children each node has.
+    /// The number of children of each node.
     #[must_use]
     pub fn child_counts(&self) -> &[u32] {
         &self.steps.children
     }
 
-    /// Where each node's block begins in [`cells`](Self::cells).
+    /// The index in [`cells`](Self::cells) of each node's block.
     #[must_use]
     pub fn addresses(&self) -> &[u32] {
         &self.steps.address
     }
 
-    /// The tree as one array: for each node, breadth first, a block of how many children it has, and the addresses of their
-    /// blocks. The root's is at 0. There are two cells a node, less one.
+    /// The tree as one array. Each node, breadth first, has a block: the number of its children, and the
+    /// addresses of their blocks. The root's block is at 0. There are two cells a node, less one.
     #[must_use]
     pub fn cells(&self) -> &[u32] {
         &self.steps.cells
@@ -190,7 +199,7 @@ impl Tree {
         &self.tokens
     }
 
-    /// What each step made.
+    /// The arrays that the steps made.
     #[must_use]
     pub fn steps(&self) -> &Steps {
         &self.steps
@@ -208,7 +217,8 @@ fn is_unclosed(fault: TreeFault) -> bool {
     fault.kind == TreeFaultKind::Record(FaultKind::UnclosedContainer)
 }
 
-/// Of tokens between which brackets are balanced and match: which one each stands in, and which stand where they may not.
+/// The container of each token, and the faults of tokens at positions where they are not allowed. Brackets
+/// must be balanced and match.
 fn placed(tokens: &Tokens) -> (Vec<TokenIx>, Vec<TreeFault>) {
     let mut open = vec![0; tokens.len()];
     nesting::open_before(&tokens.kind, &mut open);
@@ -227,8 +237,9 @@ fn placed(tokens: &Tokens) -> (Vec<TokenIx>, Vec<TreeFault>) {
     (owner, faults)
 }
 
-/// The first fault of a line that is to have a tree: what is looked for in every record, and if there is none, a token that stands
-/// where RFC 8259 has it not. What scalars consist of is not looked at. A line of white space has none.
+/// The first fault of a line that is to have a tree. This is the first of the faults that are checked in
+/// every record ([`diagnose`]). If there is none, it is the first token at a position where RFC 8259 does not
+/// allow it. The contents of scalars are not checked. A line of white space has no fault.
 #[must_use]
 pub fn line_fault(line: &[u8]) -> Option<Fault> {
     if let Some(fault) = diagnose(line) {
@@ -251,7 +262,7 @@ pub fn line_fault(line: &[u8]) -> Option<Fault> {
     })
 }
 
-/// Whether a token closes a container behind a comma.
+/// Returns whether the token at `at` closes a container after a comma.
 fn is_trailing(line: &[u8], at: usize) -> bool {
     let before = line[..at].trim_ascii_end().last();
     matches!(line[at], b'}' | b']') && before == Some(&b',')

@@ -1,4 +1,4 @@
-//! Records as typed columns: over the matches, a column after the other.
+//! Records as typed columns, made from the matches one column at a time.
 
 use warpath_shared::column::{self, Float, Kind};
 use warpath_shared::units::PartOffset;
@@ -12,7 +12,7 @@ use warpath_core::float;
 use warpath_lang::program;
 use warpath_lang::program::Program;
 
-/// The columns of a piece's records, from its records and matches. `text` is the piece's.
+/// Makes the columns of a piece's records, from its records and matches. `text` is the text of the piece.
 pub(super) fn of_records(
     text: &[u8],
     piece: &Piece,
@@ -58,7 +58,7 @@ fn column(
     Ok(Column { lists, items: items.finish(width)? })
 }
 
-/// Bits one after the other.
+/// A growing sequence of bits.
 #[derive(Default)]
 struct Bits(Vec<u32>);
 
@@ -71,7 +71,7 @@ impl Bits {
     }
 }
 
-/// Items in the making.
+/// The items of a column under construction.
 struct Builder {
     kind: Kind,
     len: usize,

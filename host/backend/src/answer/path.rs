@@ -1,4 +1,4 @@
-//! Normalised paths of matches (RFC 9535, section 2.7), found from where they stand.
+//! Normalised paths of matches (RFC 9535, section 2.7), found from the positions of the matches.
 
 use std::fmt::Write as _;
 
@@ -8,36 +8,36 @@ use warpath_shared::index::class::is_whitespace;
 use warpath_core::json::{decode, is_string};
 use warpath_lang::jsonpath::ast::Quoted;
 
-/// Finds the normalised paths of values of a text of lines; of those of a batch, `Batch::paths` does, which
-/// knows where in a document its text stands.
+/// Finds the normalised paths of values in a text of lines. For matches of a batch use `Batch::paths`, which
+/// knows the position of the batch's text in its document.
 ///
-/// A record is walked from its start to the value, and no further; to values that are asked for in the order in which they stand,
-/// once. That is done by the thread that asks, on every backend.
+/// A record is walked from its start to the value and no further. It is walked only once if the caller
+/// requests paths in the order of the values. The caller's own thread does the walk, on every backend.
 pub struct Paths<'a> {
     text: &'a [u8],
-    /// What comes next, and the end of its line.
+    /// The next byte to read, and the end of its line.
     at: usize,
     line_end: usize,
-    /// The containers that are open before that, from the outside in.
+    /// The containers that are open before `at`, from the outermost to the innermost.
     open: Vec<Place>,
-    /// Where lines are the elements of an array.
+    /// The array that the lines are elements of, if they are.
     elements: Option<Elements<'a>>,
 }
 
-/// Elements of an array, a line each.
+/// The elements of an array, one on each line.
 struct Elements<'a> {
     /// The normalised path of the array.
     array: &'a str,
     /// The index of the first line.
     first: u64,
-    /// A line's start, and how many lines stand before it.
+    /// The start of a line, and the number of lines before it.
     line: (usize, u64),
 }
 
-/// Where in a container the walk is.
+/// The position of the walk in one container.
 enum Place {
     Element(u64),
-    /// Behind a separator or the opening brace; and the name, once its colon has come by.
+    /// A position after the opening brace or a comma. The name is set once its colon has been read.
     Member {
         begin: usize,
         name: Option<(usize, usize)>,
@@ -45,21 +45,22 @@ enum Place {
 }
 
 impl<'a> Paths<'a> {
-    /// Of the values of a text.
+    /// Makes a finder for the values of a text.
     #[must_use]
     pub fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0, line_end: 0, open: Vec::new(), elements: None }
     }
 
-    /// The same, of a text whose lines are elements of an array, from this index on.
+    /// Makes the finder treat lines as elements of an array, the first of which has the index `first`.
     pub fn of_elements(self, array: &'a str, first: u64) -> Self {
         Self { elements: Some(Elements { array, first, line: (0, 0) }), ..self }
     }
 
     /// Appends the path of the value that starts at a byte of the text.
     ///
-    /// A surrogate without its partner, and bytes that are not UTF-8, become U+FFFD: a path cannot say them. Members of one name
-    /// have the same path. In a record that is not JSON, indexes count commas, and a name without quotes is taken as it stands.
+    /// A surrogate without its partner becomes U+FFFD, and so do bytes that are not UTF-8, because a path
+    /// cannot contain them. Members with equal names have equal paths. In a record that is not JSON, indexes
+    /// count commas, and a name without quotes is used unchanged.
     pub fn append(&mut self, start: usize, out: &mut String) {
         if start < self.at || start >= self.line_end {
             let before = self.text.get(..start).unwrap_or(self.text);
@@ -80,12 +81,12 @@ impl<'a> Paths<'a> {
         match &self.elements {
             None => out.push('$'),
             Some(Elements { array, first, line: (_, count) }) => {
-                // A string takes everything.
+                // Writing to a string does not fail.
                 let _ = write!(out, "{array}[{}]", first + count);
             }
         }
         for place in &self.open {
-            // A string takes everything.
+            // Writing to a string does not fail.
             let _ = match place {
                 Place::Element(index) => write!(out, "[{index}]"),
                 Place::Member { name, .. } => write!(out, "[{}]", Quoted(&self.name(*name))),
@@ -93,7 +94,7 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Goes past a string, a structural byte, or all up to one.
+    /// Advances over one string, or over one other byte.
     fn step(&mut self) {
         let (at, rest) = (self.at, &self.text[self.at..self.line_end]);
         self.at += 1;
@@ -116,7 +117,7 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// What a name says that stands in a range, perhaps with white space around it.
+    /// Decodes the name in a range that may have white space around it.
     fn name(&self, range: Option<(usize, usize)>) -> String {
         let Some((mut start, mut end)) = range else { return String::new() };
         while start < end && is_whitespace(self.text[start]) {
@@ -135,7 +136,8 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// How long the string is that a text begins with, with its quotes; all of it where none ends it.
+/// The length of the string at the start of a text, quotes included; the length of the text if the string
+/// does not end.
 fn string_len(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(next) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn paths_are_written_as_the_rfc_says() {
-        // RFC 9535, table 20, and what else has to be escaped.
+        // RFC 9535, table 20, and other characters that must be escaped.
         assert_eq!(path(r#"{"a":17}"#, "17"), "$['a']");
         assert_eq!(path(r#"[0,17]"#, "17"), "$[1]");
         assert_eq!(path(r#"{"a":{"b":[0,{},17]}}"#, "17"), "$['a']['b'][2]");

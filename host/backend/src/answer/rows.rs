@@ -1,4 +1,4 @@
-//! Records as rows of text: a line each, with a cell for each path.
+//! Records as rows of text: one line a record, one cell a path.
 
 use csv_core::{WriteResult, Writer};
 
@@ -7,7 +7,7 @@ use super::{Piece, RowForm};
 use warpath_lang::program::{Column, Program};
 
 impl RowForm {
-    /// What stands before the first row: the line of names in CSV, and nothing in NDJSON.
+    /// The bytes before the first row: the line of names in CSV, and nothing in NDJSON.
     #[must_use]
     pub fn header(self, program: &Program) -> Vec<u8> {
         match self {
@@ -23,11 +23,12 @@ impl RowForm {
         }
     }
 
-    /// Where the first `count` of some rows end; all of them, if there are fewer.
+    /// The offset of the end of the first `count` rows; the length of `rows` if it has fewer.
     #[must_use]
     pub fn end_of(self, rows: &[u8], count: usize) -> usize {
         let mut quoted = false;
-        // Newlines stand in quotes only, of which every field has an even number; JSON has none within a row.
+        // A newline within a row is in quotes, and every field has an even number of quotes. JSON rows have
+        // no newline.
         let ends = memchr::memchr2_iter(b'\n', b'"', rows).filter(|at| {
             let quote = rows[*at] == b'"';
             quoted ^= quote && self == Self::Csv;
@@ -40,8 +41,8 @@ impl RowForm {
     }
 }
 
-/// The rows of a piece's records, each followed by a newline, from its records and matches; and how many bytes of them are of
-/// records before the first fault. `text` is the piece's.
+/// The rows of a piece's records, each followed by a newline, and the number of their bytes that come before
+/// the first fault. They are made from the piece's records and matches. `text` is the text of the piece.
 pub(super) fn of_records(text: &[u8], piece: &Piece, program: &Program, form: RowForm) -> (Vec<u8>, usize) {
     match form {
         RowForm::Ndjson => write(text, piece, program, Ndjson::default()),
@@ -49,13 +50,13 @@ pub(super) fn of_records(text: &[u8], piece: &Piece, program: &Program, form: Ro
     }
 }
 
-/// Writes rows in some form.
+/// A writer of rows in one form.
 trait RowWriter {
-    /// Writes the cell of a column, of which there are `i` before it.
+    /// Writes the cell of column `i`, counted from 0.
     fn cell<'a>(&mut self, i: usize, column: &Column, values: impl Iterator<Item = &'a [u8]>);
     /// Ends a row.
     fn end(&mut self);
-    /// The rows so far.
+    /// The rows written so far.
     fn out(&mut self) -> &mut Vec<u8>;
 }
 
@@ -63,7 +64,7 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
     let columns = program.columns();
     let fault = piece.faults.first().map_or(piece.lines, |fault| fault.line);
     let mut before = None;
-    // For each path, its first match that has not been written.
+    // The index of each path's first match that has not been written.
     let mut next = vec![0; columns.len()];
     for line in &piece.records {
         if *line >= fault && before.is_none() {
@@ -95,7 +96,7 @@ fn append_array<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// A JSON object a row.
+/// Writes each row as a JSON object.
 #[derive(Default)]
 struct Ndjson(Vec<u8>);
 
@@ -119,21 +120,22 @@ impl RowWriter for Ndjson {
     }
 }
 
-/// A line of fields a row (RFC 4180, with a line feed at the end of each): strings as they say, `null` and what is missing
-/// empty, the rest as JSON.
+/// Writes each row as a line of fields (RFC 4180, but each row ends with a line feed). Strings are decoded,
+/// `null` and missing values are empty, and other values are JSON.
 #[derive(Default)]
 struct Csv {
     writer: Writer,
     out: Vec<u8>,
-    /// Reused from field to field.
+    /// A buffer for one field, reused.
     field: Vec<u8>,
 }
 
 impl Csv {
-    /// Writes a field, of which there are `i` before it in its row.
+    /// Writes field `i` of its row, counted from 0.
     fn field(&mut self, i: usize, field: &[u8]) {
         let Self { writer, out, .. } = self;
-        // The quote that closes the field before, a delimiter, and a field of quotes alone.
+        // Room for the quote that closes the previous field, a delimiter, and a field that consists of
+        // quotes.
         append(out, 2 + 1 + 2 * field.len(), |room| {
             let delimiter = if i > 0 { writer.delimiter(room).1 } else { 0 };
             let (written, read, len) = writer.field(field, &mut room[delimiter..]);
@@ -148,7 +150,7 @@ impl Csv {
     }
 }
 
-/// Appends what is written to a room of at most `most` bytes.
+/// Appends at most `most` bytes, which `write` produces. `write` returns their number.
 fn append(out: &mut Vec<u8>, most: usize, write: impl FnOnce(&mut [u8]) -> usize) {
     let len = out.len();
     out.resize(len + most, 0);

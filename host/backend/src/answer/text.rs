@@ -1,27 +1,28 @@
-//! Matches as text: JSON as it stands, or strings decoded.
+//! Matches as text: JSON unchanged, or strings decoded.
 
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
 use warpath_core::json::{decode, is_string};
 
-/// How a match is written as text. A newline follows each.
+/// The form in which a match is written as text. A newline follows each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextForm {
-    /// As it stands in the input. No value has a newline in it.
+    /// The bytes of the input, unchanged. No value contains a newline.
     Json,
-    /// Strings without quotes and with escapes resolved, so that one may have newlines; other values as they stand.
+    /// Strings are without quotes and with escapes resolved, so a string may contain newlines. Other values
+    /// are unchanged.
     Raw,
 }
 
-/// The text of some matches: each followed by a newline.
+/// The text of some matches, each followed by a newline.
 struct MatchText {
     bytes: Vec<u8>,
-    /// How much of it is of lines before the one that was asked about.
+    /// The number of its bytes that are matches of lines before `fault` of [`of_matches`].
     before: usize,
 }
 
-/// The text of one path's matches in `text`, and how much of it stands before the line `fault`.
+/// The text of one path's matches in `text`, and the length of the part before the line `fault`.
 fn of_matches(text: &[u8], matches: &[Match], form: TextForm, fault: Option<LineIx>) -> MatchText {
     let before = fault.map_or(matches.len(), |line| matches.partition_point(|found| found.line < line));
     let room: usize = matches.iter().map(|found| (found.end - found.start) as usize + 1).sum();
@@ -39,7 +40,8 @@ fn of_matches(text: &[u8], matches: &[Match], form: TextForm, fault: Option<Line
     made
 }
 
-/// Path by path, the text of the matches in `text`, and how much of it stands before the line `fault`, if there is one.
+/// Path by path, the text of the matches in `text`, and the length of the part before the line `fault`, if
+/// there is one.
 pub(crate) fn of_paths(
     text: &[u8],
     paths: &[Vec<Match>],
@@ -51,7 +53,7 @@ pub(crate) fn of_paths(
     (texts, fault.map(|_| before))
 }
 
-/// Appends a value's text in a form.
+/// Appends the text of a value in a form.
 pub fn append(json: &[u8], form: TextForm, out: &mut Vec<u8>) {
     match form {
         TextForm::Raw if is_string(json) => decode(json, out),

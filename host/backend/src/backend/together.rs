@@ -12,16 +12,16 @@ use crate::twig::standing::TwigWorker;
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 
-/// Backends of one sort whose workers take partitions from the same queue.
+/// Backends of one kind whose workers take partitions from the same queue.
 pub struct Together {
     backends: Vec<Arc<dyn Backend>>,
 }
 
 impl Together {
-    /// Some backends, at least one. A buffer of the first must serve the workers of all.
+    /// Joins some backends, at least one. A buffer of the first must serve the workers of all.
     ///
     /// # Errors
-    /// [`Error::Usage`] for none.
+    /// [`Error::Usage`] if there is no backend.
     pub fn new(backends: Vec<Arc<dyn Backend>>) -> Result<Self, Error> {
         if backends.is_empty() {
             return Err(Error::Usage("there is no device to answer".into()));
@@ -29,12 +29,12 @@ impl Together {
         Ok(Self { backends })
     }
 
-    /// How many workers each backend has, when all have as many as the least wants.
+    /// The number of workers of each backend: the smallest number that any of them wants.
     fn workers_of_each(&self, partition_size: usize) -> usize {
         self.backends.iter().map(|backend| backend.workers(partition_size)).min().unwrap_or(1)
     }
 
-    /// A size of partitions that suits all, and how many are at work at the same time.
+    /// A size of partitions that suits all backends, and the number of partitions in work at the same time.
     fn of_all(&self, partitions: impl Fn(&dyn Backend) -> (usize, usize)) -> (usize, usize) {
         let each = || self.backends.iter().map(|backend| partitions(&**backend));
         let size = each().map(|(size, _)| size).min().unwrap_or(1);
@@ -48,7 +48,8 @@ impl Backend for Together {
         names.join(", ")
     }
 
-    /// Less than one alone would have, so that the texts of all workers stay in the processors' caches (docs/performance.md).
+    /// Smaller than the size for one backend, so that the texts of all workers stay in the processors' caches
+    /// (docs/performance.md).
     fn partition_size(&self) -> usize {
         let least = self.backends.iter().map(|backend| backend.partition_size()).min().unwrap_or(1);
         if self.backends.len() > 1 { (least / 3 * 2).max(1) } else { least }
@@ -58,7 +59,7 @@ impl Backend for Together {
         self.backends.len() * self.workers_of_each(partition_size)
     }
 
-    /// Neighbours are of different backends, so that a short input keeps all busy.
+    /// Neighbouring numbers belong to different backends, so that a short input keeps all busy.
     fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
         let count = self.backends.len();
         self.backends[number % count].worker(number / count)
@@ -89,7 +90,7 @@ impl Backend for Together {
         self.backends[0].index(text, levels)
     }
 
-    /// Neighbours are kept by different backends, so that all answer.
+    /// Different backends keep neighbouring partitions, so that all backends take part in a query.
     fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
         let count = self.backends.len();
         self.backends[number % count].keep(number / count, text, levels)
@@ -103,7 +104,8 @@ impl Backend for Together {
         self.of_all(|backend| backend.buffered_partitions())
     }
 
-    /// Each keeps as much as the others, so the one with the least room says how much there is.
+    /// Each backend keeps as much as the others. The backend with the least free memory therefore sets the
+    /// limit.
     fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
         let count = self.backends.len() as u64;
         let mut all: Option<Room> = None;
@@ -117,7 +119,7 @@ impl Backend for Together {
         Ok(all)
     }
 
-    /// Those of a column are made by one.
+    /// One backend makes all bitmaps of a column.
     fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
         self.backends[0].bitmap_maker()
     }

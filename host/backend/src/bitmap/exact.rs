@@ -1,18 +1,19 @@
-//! Rows that bins leave undecided: each is asked by the values that are stored.
+//! Checks of rows that bins leave undecided, against the stored values.
 //!
 //! ```text
 //! sure       chunk 0    ├── 63 rows ──┤  chunk 1 …      a thread takes stretches of 1,024 chunks
 //! possible   chunk 0    │ 0 1 0 0 1 … │                 and goes from chunk to chunk
 //! ```
 //!
-//! A chunk is asked as a whole: each operand of an `and` gets the rows that those before it have left, each of an `or` those that none has
-//! taken. A test of a column knows the rows of a bin that it cuts by their stored values, and all others by their bins: so what nobody asks is not
-//! read, not a column, not a bin, and not a block of its values.
+//! A chunk is evaluated as a whole. Each operand of an `and` gets the rows that the operands before it have
+//! left. Each operand of an `or` gets the rows that no operand before it has taken. A test of a column
+//! decides the rows of a cut bin by their stored values, and all other rows by their bins. Columns, bins and
+//! blocks of values are read only when needed.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `leaf` | of which rows is a test of a column true? |
-//! | `compare` | which rows of a bin have stored numbers within some ranges? |
+//! | `leaf` | the rows of a chunk for which a test of a column is true |
+//! | `compare` | the rows of a bin whose stored numbers are within ranges |
 
 mod compare;
 mod leaf;
@@ -25,12 +26,12 @@ use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_store::bitmap::index::BitmapIndex;
 
-/// Tiles of a stretch.
+/// The number of tiles of a stretch.
 pub const STRETCH_TILES: usize = 8;
-/// Chunks that a thread takes at a time.
+/// The number of chunks that a thread takes at a time.
 pub const STRETCH: usize = STRETCH_TILES * TILE_CHUNKS as usize;
 
-/// A plan's rows that bins leave undecided, to be asked of an index.
+/// A check of a plan's undecided rows over an index.
 pub struct Checker<'a> {
     index: &'a BitmapIndex,
     asked: Asked,
@@ -38,15 +39,16 @@ pub struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Counts the rows of the bins that are cut, in so many threads.
+    /// Makes a checker, and counts the rows of the cut bins in `threads` threads.
     pub fn new(formula: &'a Formula, index: &'a BitmapIndex, threads: usize) -> Result<Self, Error> {
         let mut leaves = Vec::new();
         let asked = Asked::new(formula, index, &mut leaves, threads)?;
         Ok(Self { index, asked, leaves })
     }
 
-    /// Adds the rows of `possible` of which the formula is true to `sure`, of whose rows that is known, and says how many were added. Both have the chunks of
-    /// one stretch, by its number.
+    /// Evaluates the formula on the rows that are in `possible` and not in `sure`. Adds the rows for which it
+    /// is true to `sure`, and returns their number. Both slices have the chunks of the stretch with this
+    /// number.
     pub fn check(&self, number: usize, sure: &mut [u64], possible: &[u64]) -> Result<u64, Error> {
         let Self { index, asked, leaves } = self;
         let mut stretch = Stretch { index, leaves, number, read: leaves.iter().map(|_| None).collect() };
@@ -62,7 +64,7 @@ impl<'a> Checker<'a> {
         Ok(added)
     }
 
-    /// The same of all stretches, in so many threads.
+    /// Calls [`check`](Self::check) for all stretches, in `threads` threads.
     pub fn check_all(&self, sure: &mut [u64], possible: &[u64], threads: usize) -> Result<u64, Error> {
         let stretches = sure.chunks_mut(STRETCH).zip(possible.chunks(STRETCH)).enumerate().collect();
         let check =
@@ -71,10 +73,10 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A formula, ready to be asked of rows.
+/// A formula that is ready to be evaluated on rows.
 enum Asked {
     Constant(bool),
-    /// By its number.
+    /// A test of a column, by its index in `leaves`.
     Leaf(usize),
     And(Vec<Self>),
     Or(Vec<Self>),
@@ -91,7 +93,7 @@ impl Asked {
             let all: Result<Vec<Self>, Error> =
                 all.iter().map(|of| Self::new(of, index, leaves, threads)).collect();
             all.map(|mut all| {
-                // What costs least comes first: it may leave nothing to do.
+                // The cheapest operand comes first, because it may decide all rows.
                 all.sort_by_key(|of| of.cost(leaves));
                 all
             })
@@ -115,7 +117,7 @@ impl Asked {
         }
     }
 
-    /// Of which of the rows `of` of a chunk it is true.
+    /// The rows among the rows `of` of a chunk for which the formula is true.
     fn of(&self, stretch: &mut Stretch<'_>, chunk: usize, of: u64) -> Result<u64, Error> {
         match self {
             Self::Constant(value) => Ok(if *value { of } else { 0 }),
@@ -144,7 +146,7 @@ impl Asked {
     }
 }
 
-/// Neighbouring chunks, and what has been read for them.
+/// Neighbouring chunks, and the data that has been read for them.
 struct Stretch<'a> {
     index: &'a BitmapIndex,
     leaves: &'a [Leaf<'a>],
@@ -153,7 +155,7 @@ struct Stretch<'a> {
 }
 
 impl<'a> Stretch<'a> {
-    /// What has been read of a test's column.
+    /// The data that has been read of a test's column.
     fn leaf(&mut self, leaf: usize) -> Result<&mut Read<'a>, Error> {
         Ok(match &mut self.read[leaf] {
             Some(read) => read,

@@ -1,4 +1,4 @@
-//! Who makes bitmaps of bins: the CPU, or a device.
+//! The maker of the bitmaps of bins: the CPU or a device.
 
 use std::time::{Duration, Instant};
 
@@ -10,15 +10,22 @@ use warpath_store::bitmap::bitmaps::BinNumbers;
 
 /// The most bins of a column whose bitmaps a device makes.
 ///
-/// It takes time by rows times bins: chunks of all bins are set to 0, written, read twice by kernels that compress them, and written as atoms, 40 bytes a bin for 63 rows,
-/// which of 4,096 bins at 3 TB/s is 0.9 ns a row. The CPU takes time by rows and by how many bins have a row of a chunk, which is 63 at most: of
-/// random rows 188 ns a row and core of 4,096 bins (114 of 256, 28 of 25; measured on two cores), on 16 cores 12 ns. So here a device of a tenth of that
-/// memory rate is about as fast as 16 cores, and beyond it slower.
+/// The time of a device is proportional to rows times bins. It sets the chunks of all bins to 0, writes them,
+/// reads them twice to compress them, and writes the atoms. This is 40 bytes a bin for 63 rows, or 0.9 ns a
+/// row for 4,096 bins at 3 TB/s.
+///
+/// The time of the CPU depends on the rows and on the number of bins with a row in a chunk, at most 63. On
+/// random rows one core takes 188 ns a row for 4,096 bins, 114 ns for 256 bins and 28 ns for 25 bins. These
+/// times were measured on two cores. On 16 cores, 4,096 bins take 12 ns a row.
+///
+/// So with 4,096 bins, a device with a tenth of that memory rate is about as fast as 16 cores. With more bins
+/// it is slower.
 const MOST_BINS: usize = 4096;
 
-/// What makes the bitmaps of bins, from the number of the bin of each row: the CPU, or a device, whose memory is kept from column to column.
+/// Makes the bitmaps of bins from the number of each row's bin, on the CPU or on a device. The device's
+/// memory is kept from column to column.
 ///
-/// The bitmaps are the same, atom by atom.
+/// Both make the same bitmaps, atom by atom.
 ///
 /// ```
 /// use warpath::bitmap::build::{BitmapMaker, build_column_by};
@@ -37,22 +44,22 @@ pub struct BitmapMaker {
     made: Made,
 }
 
-/// What a [`BitmapMaker`] has made.
+/// The work that a [`BitmapMaker`] has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Made {
-    /// Bitmaps by a device.
+    /// The number of bitmaps that a device made.
     pub by_device: usize,
-    /// Bitmaps by the CPU.
+    /// The number of bitmaps that the CPU made.
     pub by_cpu: usize,
-    /// How long it took; with the device's being opened, if that was waited for.
+    /// The time that this took, with the wait for the device to be opened, if there was one.
     pub took: Duration,
 }
 
-/// A device, of whatever kind it is.
+/// A device of any kind.
 trait Device: Send {
     fn name(&self) -> String;
 
-    /// The bitmaps of so many bins, of one row at least.
+    /// Makes the bitmaps of `bins` bins, of at least one row.
     fn bitmaps(&mut self, numbers: &BinNumbers, bins: u32) -> Result<Vec<WahBuf>, Error>;
 }
 
@@ -71,32 +78,33 @@ impl<A: Accelerator> Device for BitmapStage<A> {
 }
 
 impl BitmapMaker {
-    /// The CPU, all cores of it.
+    /// Makes bitmaps on all cores of the CPU.
     #[must_use]
     pub fn cpu() -> Self {
         Self::default()
     }
 
-    /// A device, through what drives it, for columns of up to 4,096 bins. Those of more the CPU makes, and those of no rows.
+    /// Makes bitmaps on a device for columns of up to 4,096 bins. The CPU makes those of columns with more
+    /// bins or without rows.
     #[must_use]
     pub fn on<A: Accelerator>(device: A) -> Self {
         Self { device: Some(Box::new(BitmapStage::new(device))), made: Made::default() }
     }
 
-    /// What makes bitmaps, in words.
+    /// The name of the device, or `cpu`.
     #[must_use]
     pub fn name(&self) -> String {
         self.device.as_ref().map_or_else(|| "cpu".to_owned(), |device| device.name())
     }
 
-    /// What has been made.
+    /// The work that has been done.
     #[must_use]
     pub fn made(&self) -> Made {
         self.made
     }
 
-    /// The bitmaps of so many bins, from the number of the bin of each row.
-    /// Where a device fails, or has no room, nothing else is tried.
+    /// Makes the bitmaps of `bins` bins, from the number of each row's bin. If the device fails or has too
+    /// little memory, the error is returned without a second attempt on the CPU.
     pub fn make(&mut self, numbers: &BinNumbers, bins: usize) -> Result<Vec<WahBuf>, Error> {
         let is_empty = match numbers {
             BinNumbers::U8(numbers) => numbers.is_empty(),

@@ -1,9 +1,13 @@
-//! What an expression is answered by: a program over the bitmaps of bins, and what is left to check.
+//! The plan of an expression: a program over the bitmaps of bins, and a formula that decides the remaining
+//! rows.
 //!
-//! A comparison is true of all rows of some bins, of no row of others, and *cuts* a few: those whose least and greatest value do not tell. So
-//! two sets of rows are made of bins: those of which the expression is surely true, and those of which it may be. The program stores the
-//! first as output 0 and the second as output 1. Rows of output 1 alone are checked against the values that are stored by `BitmapEngine`. Where no bin is
-//! cut, both are the same, and there is nothing to check.
+//! A comparison is true of all rows of some bins and of no row of others. It *cuts* a few bins: their least
+//! and greatest values do not decide it. So bins give two sets of rows: the rows for which the expression is
+//! surely true, and the rows for which it may be true. The program stores the sure rows as output 0 and the
+//! possible rows as output 1.
+//!
+//! `BitmapEngine` checks the rows that are only in output 1 against the stored values. If no bin is cut, both
+//! sets are equal, and there is nothing to check.
 //!
 //! ```text
 //! followers > 1500 and lang = "en"      bins of followers: 0..=99  100..=999  1000..=4999  5000..=90000
@@ -12,15 +16,17 @@
 //! sure                     (5000..=90000) ∩ en
 //! ```
 //!
-//! # What an expression means
+//! # Meaning of expressions
 //!
-//! * A comparison, `between` and `in`, and these with `not` before the word, are true of rows that have a value of the column's kind for which
-//!   they hold: `x != 5` is no more true of a row without an `x` than `x = 5` is.
-//! * `not` before a whole test, or parentheses, gives all other records.
-//! * Numbers are compared with integers by their exact values, and with floats as the nearest double. Texts are in the order of their UTF-8
-//!   bytes. Instants are written by RFC 3339. `false` is before `true`.
-//! * `is missing`, `is null`, `is other` and `is nan` ask for rows without a value ([`Holds`](warpath_store::bitmap::column::Holds)); `is value` for all others.
-//! * Only records are answers: no blank line, and no malformed one that was skipped.
+//! * A comparison, `between` and `in` are true of rows that have a value of the column's kind for which they
+//!   hold. The same is true with `not` before the word. So neither `x != 5` nor `x = 5` is true of a row
+//!   without an `x`.
+//! * `not` before a whole test, or before parentheses, selects all other records.
+//! * A number is compared with integers by its exact value, and with floats as the nearest double. Texts are
+//!   in the order of their UTF-8 bytes. Instants are written by RFC 3339. `false` is before `true`.
+//! * `is missing`, `is null`, `is other` and `is nan` select rows without a value
+//!   ([`Holds`](warpath_store::bitmap::column::Holds)). `is value` selects all others.
+//! * Results contain records only. They contain no blank line, and no malformed line that was skipped.
 
 mod code;
 pub(crate) mod formula;
@@ -43,14 +49,14 @@ use warpath_lang::expr::{Expr, ExprKind, Test, parse};
 use warpath_store::bitmap::BitmapIndex;
 use warpath_store::bitmap::column::Column;
 
-/// What is known of an index when an expression is planned.
+/// The facts about an index that planning needs.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
-    /// Its columns.
+    /// The columns of the index.
     pub columns: &'a [Column],
-    /// How many atoms a bin's bitmap has: of a column and a bin, by their numbers.
+    /// The number of atoms of a bin's bitmap, by the numbers of the column and the bin.
     pub atoms: &'a dyn Fn(usize, usize) -> u64,
-    /// Whether some rows are no records, and a bitmap says which.
+    /// Set if some rows are not records. The index then has a bitmap of the records.
     pub records: bool,
 }
 
@@ -58,61 +64,64 @@ pub struct Facts<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operand {
-    /// That of a bin.
+    /// The bitmap of a bin.
     Bin {
-        /// Its column, by its number.
+        /// The number of the column.
         column: usize,
-        /// Its number in the column.
+        /// The number of the bin in the column.
         bin: usize,
     },
-    /// That of the rows that are records.
+    /// The bitmap of the rows that are records.
     Records,
 }
 
-/// An expression, ready to be answered.
+/// An expression that is ready to be evaluated.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The bitmaps that the program reads, in the order of its numbers.
+    /// The bitmaps that the program reads. The program refers to them by index.
     pub bitmaps: Vec<Operand>,
-    /// The program ([`check`](warpath_shared::bitmap::check) holds). Output 0 is the answer, or, if [`is_exact`](Self::is_exact) is false,
-    /// the rows that are surely in it; then output 1 is those that may be in it, all of output 0 among them.
+    /// The program, for which [`check`](warpath_shared::bitmap::check) holds.
+    ///
+    /// If [`is_exact`](Self::is_exact), output 0 is the result. Otherwise, output 0 is the rows that are
+    /// surely in the result, and output 1 is the rows that may be in it. Output 1 contains output 0.
     pub program: Vec<Instr>,
-    /// What is asked of rows that are not decided, if there can be any.
+    /// The formula that decides undecided rows, if there can be any.
     pub check: Option<Formula>,
     /// The tests, from left to right.
     pub tests: Vec<PlannedTest>,
 }
 
-/// What bins say of a test.
+/// The decision of bins about one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedTest {
     /// The test, in canonical form.
     pub test: String,
-    /// Its column, by its number.
+    /// The number of the test's column.
     pub column: usize,
-    /// How many bins the column has.
+    /// The number of bins of the column.
     pub bins: usize,
-    /// The bins of which it is true.
+    /// The bins for all of whose rows the test is true.
     pub sure: Counted,
-    /// Those that it cuts.
+    /// The bins that the test cuts.
     pub cut: Counted,
 }
 
-/// Some bins.
+/// The size of a set of bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// How many.
+    /// The number of bins.
     pub bins: usize,
-    /// How many rows they have together.
+    /// The number of rows of all these bins.
     pub rows: u64,
 }
 
 impl Plan {
-    /// Plans an expression over the columns of an index. If an answer by bins alone will do (`approximate`), it has all rows of which the expression
-    /// is true, and perhaps others that are in a bin with these. Reads nothing.
+    /// Plans an expression over the columns of an index. With `approximate`, bins alone decide the result. It
+    /// then has all rows for which the expression is true, and perhaps other rows of the same bins. The
+    /// function reads no bitmap.
     ///
     /// # Errors
-    /// [`Error::Expression`] for what is no expression, or none over these columns.
+    /// [`Error::Expression`] if the text is not an expression, or not one over these columns.
     pub fn of(index: &BitmapIndex, expression: &str, approximate: bool) -> Result<Self, Error> {
         let atoms = |column, bin| index.atoms(column, bin);
         let facts = Facts { columns: index.columns(), atoms: &atoms, records: index.has_records() };
@@ -120,10 +129,11 @@ impl Plan {
         planned.map_err(|error| Error::Expression(QueryError::new(expression, error)))
     }
 
-    /// The bitmaps that the program reads, each of which is checked when it is first read, in so many threads.
+    /// Reads the program's bitmaps in `threads` threads. Each bitmap is checked against its checksum and for
+    /// its form when it is first read.
     ///
     /// # Errors
-    /// [`Error::Index`] where one is not as it was written. The plan must be one of this index.
+    /// [`Error::Index`] if a bitmap is damaged. The plan must be for this index.
     pub fn operands<'a>(&self, index: &'a BitmapIndex, threads: usize) -> Result<Vec<Bitmap<'a>>, Error> {
         let none = || Error::Internal("a plan reads records where all rows are".into());
         let of = |operand: &Operand| match operand {
@@ -133,12 +143,12 @@ impl Plan {
         pool::map_in(threads, self.bitmaps.iter().collect(), of).into_iter().collect()
     }
 
-    /// Plans an expression. If an answer by bins alone will do (`approximate`), that is all rows that may be in it, and no check is
+    /// Plans an expression. With `approximate`, the result is all rows that may be in it, and no check is
     /// planned.
     ///
     /// # Errors
-    /// [`Diagnostic`] where it names a column that is not there, compares one with a literal of another kind, or needs more room than a
-    /// program has.
+    /// [`Diagnostic`] if the expression names an unknown column, compares a column with a literal of another
+    /// kind, or needs more stack than a program has.
     pub fn new(expr: &Expr, facts: &Facts<'_>, approximate: bool) -> Result<Self, Diagnostic> {
         let formula = Formula::new(expr, facts.columns)?;
         let possible = Set::new(&formula, facts, false);
@@ -157,19 +167,19 @@ impl Plan {
         Ok(Self { bitmaps, program, check, tests })
     }
 
-    /// Whether output 0 is the answer, and there is no output 1.
+    /// Returns whether output 0 is the result, so that there is no output 1.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.check.is_none()
     }
 
-    /// The plan as text: what bins say of each test, the bitmaps by their numbers, and the program. `columns` are those that it was
-    /// planned for.
+    /// The plan as text: the decision of bins about each test, the numbered bitmaps, and the program.
+    /// `columns` are the columns that the plan was made for.
     #[must_use]
     pub fn explain(&self, columns: &[Column]) -> String {
         let mut text = String::from("tests\n");
         for PlannedTest { test, bins, sure, cut, .. } in &self.tests {
-            // A string takes everything.
+            // Writing to a string does not fail.
             let _ = write!(text, "  {test}\n    of {bins} bins, true of {} ({} rows)", sure.bins, sure.rows);
             let _ = match cut.bins {
                 0 => writeln!(text, ", none cut"),

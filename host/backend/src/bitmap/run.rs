@@ -1,4 +1,5 @@
-//! Programs over compressed bitmaps, on the CPU: a tile of 128 chunks after the other, as the kernel does it.
+//! Evaluation of programs over compressed bitmaps on the CPU, one tile of 128 chunks at a time, as in the
+//! kernel.
 
 use std::ops::Range;
 
@@ -11,44 +12,44 @@ use warpath_core::pool;
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_core::wah::Bitmap;
 
-/// Tiles that a thread takes at a time: half a million rows.
+/// The number of tiles that a thread takes at a time: half a million rows.
 const TILES_AT_ONCE: usize = 64;
 
-/// What a program stored.
+/// The results that a program stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// The chunks of each result: 63 rows each, the first in bit 0. Empty where they were only counted.
+    /// The chunks of each result, 63 rows each, the first row in bit 0. Empty if results were only counted.
     pub chunks: Vec<Vec<u64>>,
-    /// How many rows each result has.
+    /// The number of rows of each result.
     pub counts: Vec<u64>,
 }
 
-/// How many results a program stores: one more than the greatest number of one.
+/// The number of results of a program: one more than the greatest number of a result.
 ///
 /// # Errors
-/// [`Error::Internal`] for what is no program over so many columns.
+/// [`Error::Internal`] if it is not a valid program over `columns` bitmaps.
 pub fn outputs(program: &[Instr], columns: usize) -> Result<usize, Error> {
     check(program, columns).map_err(|fault| Error::Internal(format!("bitmap program: {fault}")))?;
     let stored = program.iter().filter(|instr| instr.op() == Some(OpCode::Store));
     Ok(stored.map(|instr| instr.first as usize + 1).max().unwrap_or(0))
 }
 
-/// Tiles that are done by one thread, in order.
+/// A run of tiles that one thread evaluates, in order.
 pub struct Stretch<'a> {
     /// The bitmaps that the program reads.
     pub bitmaps: &'a [Bitmap<'a>],
-    /// It has been checked.
+    /// The program, which has been checked.
     pub program: &'a [Instr],
     /// The number of rows of each bitmap.
     pub rows: u64,
     /// The tiles to evaluate.
     pub tiles: Range<usize>,
-    /// Where the chunks of each result go; to none where they are only counted.
+    /// The chunks of each result; empty slices if results are only counted.
     pub kept: [&'a mut [u64]; MAX_OUTPUTS],
 }
 
 impl Work for Stretch<'_> {
-    /// How many rows each result has.
+    /// The number of rows of each result.
     type Output = [u64; MAX_OUTPUTS];
 
     #[inline(always)]
@@ -79,12 +80,12 @@ impl Work for Stretch<'_> {
 struct Tile<'a> {
     bitmaps: &'a [Bitmap<'a>],
     number: usize,
-    /// How many chunks it has, and which rows these.
+    /// The number of its chunks, and their rows.
     chunks: usize,
     rows: Part,
 }
 
-/// What was pushed last and the accumulator become one.
+/// Combines the tile that was pushed last with the accumulator.
 #[inline(always)]
 fn zip(part: &mut Part, pushed: Option<Part>, op: impl Fn(u64, u64) -> u64) {
     for (part, pushed) in part.iter_mut().zip(pushed.unwrap_or([0; TILE])) {
@@ -108,7 +109,7 @@ impl Tile<'_> {
         }
     }
 
-    /// Runs a program that has been checked. `store` is given each result.
+    /// Runs a checked program. `store` gets each result.
     #[inline(always)]
     fn run(&self, program: &[Instr], stack: &mut Vec<Part>, mut store: impl FnMut(usize, &Part)) {
         let mut part = [0; TILE];
@@ -133,7 +134,7 @@ impl Tile<'_> {
     }
 }
 
-/// How many results a program over bitmaps of so many rows stores.
+/// Checks a program over bitmaps of `rows` rows, and returns the number of its results.
 pub fn check_run(bitmaps: &[Bitmap<'_>], program: &[Instr], rows: u64) -> Result<usize, Error> {
     let tiles = tiles_for(chunks_for(rows)) as usize;
     if bitmaps.iter().any(|bitmap| bitmap.wah.rows() != rows || bitmap.tiles.len() != tiles + 1) {
@@ -142,10 +143,12 @@ pub fn check_run(bitmaps: &[Bitmap<'_>], program: &[Instr], rows: u64) -> Result
     outputs(program, bitmaps.len())
 }
 
-/// Runs a program over bitmaps of so many rows, in so many threads. With `keep`, the results are kept, and else only counted.
+/// Runs a program over bitmaps of `rows` rows, in `threads` threads. With `keep`, results are kept; otherwise
+/// they are only counted.
 ///
 /// # Errors
-/// [`Error::Internal`] for what is no program over these bitmaps, or where bitmaps are not of so many rows.
+/// [`Error::Internal`] if it is not a valid program over these bitmaps, or if a bitmap does not have `rows`
+/// rows.
 pub fn run(
     bitmaps: &[Bitmap<'_>],
     program: &[Instr],
@@ -183,7 +186,7 @@ pub fn run(
     Ok(Outputs { chunks: kept, counts })
 }
 
-/// The rows that are 1 in chunks of 63 rows.
+/// The numbers of the rows that are set in chunks of 63 rows.
 pub fn ones(chunks: &[u64]) -> impl Iterator<Item = u64> + '_ {
     (0..).step_by(CHUNK_ROWS as usize).zip(chunks).flat_map(|(first, &chunk)| {
         let mut left = chunk;

@@ -5,13 +5,13 @@ use warpath_shared::wah::{ALL, MAX_FILL};
 
 use warpath_core::wah::Bitmap;
 
-/// Chunks of a tile.
+/// The number of chunks of a tile.
 pub(super) const TILE: usize = TILE_CHUNKS as usize;
 
-/// The chunks of a tile: those behind the last one of the bitmap are 0.
+/// The chunks of a tile. Chunks after the last one of the bitmap are 0.
 pub(super) type Part = [u64; TILE];
 
-/// Each chunk of an atom, without a branch.
+/// The value of each chunk of an atom, computed without a branch.
 #[inline(always)]
 fn chunk_of(atom: u64) -> u64 {
     let fill = (atom as i64 >> 63) as u64;
@@ -19,10 +19,11 @@ fn chunk_of(atom: u64) -> u64 {
     (atom & !fill | value & fill) & ALL
 }
 
-/// Adds the rows that a bitmap has in a tile of so many chunks.
+/// Adds the rows that a bitmap has in a tile of `chunks` chunks to `part`.
 ///
-/// Where literals and fills of 0 take turns, as of a bin with a tenth of the rows, what comes next cannot be foretold: so these two are taken without a
-/// branch. Only fills of 1, which are few where they are short, have one.
+/// In the bitmap of a bin with a tenth of the rows, literals and fills of 0 alternate irregularly. The
+/// processor cannot predict the next kind. So these two kinds of atoms are handled without a branch. Only
+/// fills of 1 take a branch, and short fills of 1 are rare.
 ///
 /// ```text
 /// atoms      │ literal │ 0×3 │ literal │        sign bit, to all 64 bits:   0…0   1…1   0…0
@@ -40,7 +41,8 @@ pub(super) fn add(bitmap: &Bitmap<'_>, tile: usize, chunks: usize, part: &mut Pa
         }
         return;
     }
-    // Chunks of the first atom that are before the tile are counted below 0: then it is a fill.
+    // If the first atom begins before the tile, it is a fill, and the tile's offset in it makes `at`
+    // negative.
     let mut at = -i64::from(here.skip);
     for &word in atoms {
         let fill = (word as i64 >> 63) as u64;
@@ -55,7 +57,7 @@ pub(super) fn add(bitmap: &Bitmap<'_>, tile: usize, chunks: usize, part: &mut Pa
     }
 }
 
-/// The least fill of 1, as a number.
+/// The least atom, as a number, that is a fill of 1.
 const ONES: u64 = 3 << 62;
 
 #[cfg(test)]
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
     use warpath_core::wah::{WahBuf, chunks, tile_starts};
 
-    /// Runs of chunks of all kinds and lengths, those of one chunk among them.
+    /// Tests runs of chunks of all kinds and lengths, single chunks among them.
     #[test]
     fn tiles_are_the_chunks_of_a_bitmap() {
         let mut seed = 3_u64;

@@ -1,4 +1,4 @@
-//! Columns as Arrow's own arrays. The vectors are taken over, not copied.
+//! Columns as arrays of the `arrow` crates. The arrays take over the vectors without copying.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Schema, Values};
 use warpath_lang::column_type::ColumnType;
 
 impl Schema {
-    /// The schema that all batches have in Arrow: a nullable field for each column, in order.
+    /// The Arrow schema of all batches: a nullable field for each column, in order.
     ///
     /// | column | Arrow type | with [`OffsetWidth::Large`] |
     /// |---|---|---|
@@ -44,10 +44,10 @@ impl Schema {
 }
 
 impl ColumnBatch {
-    /// The batch as Arrow has it. `schema` is [`Schema::to_arrow`]'s, of the schema that the batch was made by.
+    /// Converts the batch to Arrow. `schema` is [`Schema::to_arrow`] of the schema that made the batch.
     ///
     /// # Errors
-    /// [`ArrowError`] if the batch is of another schema, or if a column was changed into what is none.
+    /// [`ArrowError`] if the batch is of another schema, or if the caller made a column inconsistent.
     pub fn into_arrow(self, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
         let arrays = self.columns.into_iter().map(Column::into_arrow).collect::<Result<Vec<_>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
@@ -56,10 +56,10 @@ impl ColumnBatch {
 }
 
 impl Column {
-    /// The column as Arrow has it: an array of values, or of lists of values called `item`.
+    /// Converts the column to Arrow: an array of values, or of lists of values called `item`.
     ///
     /// # Errors
-    /// [`ArrowError`] if the column was changed into what is none.
+    /// [`ArrowError`] if the caller made the column inconsistent.
     pub fn into_arrow(self) -> Result<ArrayRef, ArrowError> {
         let items = self.items.into_arrow()?;
         match self.lists {
@@ -93,7 +93,7 @@ impl Items {
     }
 }
 
-/// Bits, lowest first, in bytes.
+/// Converts words to Arrow's bits, lowest first.
 fn bits(words: Vec<u32>, len: usize) -> Result<BooleanBuffer, ArrowError> {
     if words.len() != len.div_ceil(32) {
         return Err(ArrowError::InvalidArgumentError(format!(
@@ -101,7 +101,7 @@ fn bits(words: Vec<u32>, len: usize) -> Result<BooleanBuffer, ArrowError> {
             words.len()
         )));
     }
-    // The words stay as they are where the lowest byte comes first.
+    // On a little-endian machine this leaves the words unchanged.
     let words: Vec<u32> = words.into_iter().map(u32::to_le).collect();
     Ok(BooleanBuffer::new(Buffer::from_vec(words), 0, len))
 }

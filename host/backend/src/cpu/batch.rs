@@ -1,11 +1,15 @@
-//! What a stretch of text holds, found for many words at once and without a branch that depends on the text.
+//! A batch of 64 words of text, classified at once and without a branch that depends on the text.
 //!
-//! A branch on what a word holds is often predicted wrongly, and can be decided only when all that leads to it is known:
-//! classes, escapes, strings. So these are found ahead, for 64 words, and [`super::scan`] then looks at few of them.
+//! A branch on the contents of a word is often predicted wrongly. The processor can resolve it only after it
+//! has computed everything that the branch depends on: classes, escapes, strings. So these are computed
+//! ahead, for 64 words, and [`super::scan`] then visits few of the words.
 //!
-//! What is found for every word is what every program needs: the strings, and whether there may be brackets, which a fifth of
-//! tweets' words have; and colons for programs that look for names. A class costs a comparison and a move from a mask register,
-//! two cycles together, so brackets are told apart where there are any; but a processor that can transpose bits finds all at
+//! For every word, a batch has the data that every program needs: the strings, and whether there may be
+//! brackets. A fifth of the words of tweets have brackets. For programs that look for names, a batch also has
+//! the colons.
+//!
+//! A class costs a comparison and a move from a mask register, two cycles together. Kinds of brackets are
+//! therefore distinguished only where there are any. A processor that can transpose bits finds all classes at
 //! once.
 
 use warpath_shared::units::{WORD_BYTES, words_for};
@@ -13,17 +17,17 @@ use warpath_shared::units::{WORD_BYTES, words_for};
 use warpath_core::simd::Simd;
 use warpath_core::simd::outline::{Outline, Planes, WORDS};
 
-/// The words of a stretch of text that begins where a line does, or where the batch before ended.
+/// The words of a batch. It begins at the start of a line, or at the end of the previous batch.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// Where the first word stands in the text.
+    /// The offset of the first word in the text.
     at: usize,
-    /// How many words there are.
+    /// The number of words.
     pub words: usize,
-    /// Whether names are looked for.
+    /// Set if names are looked for.
     names: bool,
     outline: Outline,
-    /// The last word of a text that does not fill it, with zeros behind it.
+    /// The last word of a text that does not fill the word, padded with zeros.
     tail: Tail,
 }
 
@@ -42,26 +46,27 @@ pub(super) struct Brackets {
     pub open: u64,
     /// Brackets that close, outside strings.
     pub close: u64,
-    /// Among them, the braces. Elsewhere the bits mean nothing.
+    /// The braces among them. Other bits are undefined.
     pub brace: u64,
     /// Line feeds.
     pub newline: u64,
 }
 
 impl Batch {
-    /// Forgets everything: what follows may not begin where a line does. From now on, `names` are looked for or not.
+    /// Forgets all words, because the next batch may not begin at the start of a line. `names` sets whether
+    /// names are looked for from now on.
     pub(super) fn clear(&mut self, names: bool) {
         (self.words, self.names) = (0, names);
     }
 
-    /// The word in which a byte stands, if it is one of the batch.
+    /// The index of the word that contains the byte at `at`, if the batch has it.
     #[inline(always)]
     pub(super) fn word_of(&self, at: usize) -> Option<usize> {
         let word = at.checked_sub(self.at)? / WORD_BYTES;
         (word < self.words).then_some(word)
     }
 
-    /// Where a word stands in the text.
+    /// The offset of a word in the text.
     #[inline(always)]
     pub(super) fn place(&self, word: usize) -> usize {
         self.at + word * WORD_BYTES
@@ -73,7 +78,7 @@ impl Batch {
         text.get(self.place(word)..).and_then(<[u8]>::first_chunk).unwrap_or(&self.tail.0)
     }
 
-    /// The words in which there may be brackets or line feeds, a bit each.
+    /// The words in which there may be brackets or line feeds, one bit a word.
     #[inline(always)]
     pub(super) fn busy(&self) -> u64 {
         self.outline.busy
@@ -85,14 +90,14 @@ impl Batch {
         self.outline.string[word + 1]
     }
 
-    /// The batch that begins at the start of a line.
+    /// Fills the batch from the start of a line.
     pub(super) fn begin<S: Simd>(&mut self, simd: S, text: &[u8], at: usize) {
         self.at = at;
         self.outline.begin();
         self.fill(simd, text);
     }
 
-    /// The batch after this one. It has no words at the end of the text.
+    /// Fills the batch with the words after the current ones. At the end of the text it becomes empty.
     pub(super) fn advance<S: Simd>(&mut self, simd: S, text: &[u8]) {
         self.at += self.words * WORD_BYTES;
         self.outline.advance();
@@ -105,7 +110,7 @@ impl Batch {
         if let Some(words) = rest.as_chunks().0.first_chunk::<WORDS>() {
             simd.outline(words, self.names, &mut self.outline);
         } else if self.words > 0 {
-            // Once a text. What follows it is nothing.
+            // Only at the end of a text. The rest of the words is zeros.
             let mut words = [[0; WORD_BYTES]; WORDS];
             words.as_flattened_mut()[..rest.len()].copy_from_slice(rest);
             simd.outline(&words, self.names, &mut self.outline);
@@ -130,14 +135,15 @@ impl Batch {
         simd.equal(self.text(text, word), b',')
     }
 
-    /// The colons of a word outside strings, and those of them that follow no quote or follow a string in which there is a
-    /// backslash; none where no names are looked for.
+    /// The colons of a word outside strings, and the odd ones among them. A colon is odd if no quote precedes
+    /// it, or if it follows a string with a backslash. Both are 0 where names are not looked for.
     #[inline(always)]
     pub(super) fn colons(&self, word: usize) -> (u64, u64) {
         if self.names { (self.outline.colon[word], self.outline.odd[word]) } else { (0, 0) }
     }
 
-    /// The words in which there is something odd, or a name may end that has one of these lengths between its quotes, up to 63.
+    /// The words that have an odd colon, or in which a name of one of these lengths may end. Lengths are
+    /// between the quotes and at most 63.
     #[inline(always)]
     pub(super) fn words_with_ends<S: Simd>(&self, simd: S, lengths: [u32; 2]) -> u64 {
         simd.words_with_ends(&self.outline, lengths) | self.outline.odd_words
@@ -149,7 +155,7 @@ impl Batch {
         colon.fold(0, |words, (at, colon)| words | ((*colon != 0) as u64) << at)
     }
 
-    /// Where a name ends in a word that has one of these lengths between its quotes, up to 63.
+    /// The ends of names of one of these lengths in a word. Lengths are between the quotes and at most 63.
     #[inline(always)]
     pub(super) fn ends(&self, word: usize, lengths: [u32; 2]) -> u64 {
         self.outline.ends(word, lengths)

@@ -1,5 +1,6 @@
-//! Documents on several lines made lines: the white space that ends lines becomes spaces, and of an array whose elements are to be
-//! records, each comma between two becomes a newline. No byte changes its place.
+//! Conversion of documents on several lines to lines. White space that ends lines becomes spaces. If the
+//! elements of an array are to be the records, each comma between two elements becomes a newline. No byte
+//! moves.
 //!
 //! ```text
 //! document   [\n {"a":\n 1},\n {"b":"x,\"]"} , 2\n]
@@ -7,8 +8,9 @@
 //! cut        [   {"a":  1}\n   {"b":"x,\"]"} \n 2 ]
 //! ```
 //!
-//! A part of a document is read without knowing what is open at its left. So it is gone through twice, in the cache: first its
-//! [`Summary`] says what it does to either state of strings, and then, when what stands before it has said the same, it is cut.
+//! A part of a document is read before it is known what is open at its left. So the part is read twice, in
+//! the cache. First, its [`Summary`] computes its effect on either state of strings. Then, after the
+//! summaries of all text before it are known, the part is cut.
 
 use std::fmt;
 
@@ -18,42 +20,43 @@ use warpath_shared::units::WORD_BYTES;
 use warpath_core::simd::outline::{Outline, Stretch, WORDS};
 use warpath_core::simd::{Isa, Simd, Work};
 
-/// Bytes that are outlined at once.
+/// The number of bytes that are outlined at once.
 pub const STRETCH_BYTES: usize = WORDS * WORD_BYTES;
 
-/// What is open between two bytes of a document, where no escape is pending.
+/// The nesting between two bytes of a document, at which no escape is pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nesting {
-    /// A string.
+    /// Set if a string is open.
     pub string: bool,
-    /// So many containers, counted from within the array that is cut: negative where that has been left.
+    /// The number of open containers, counted from within the array that is cut; negative after the end of
+    /// the array.
     pub depth: i64,
 }
 
-/// What a stretch of text does to the [`Nesting`] at its left, if no escape is pending there.
+/// The change of [`Nesting`] over a stretch of text, if no escape is pending at its left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The number of its quotes is odd.
+    /// Set if the number of its quotes is odd.
     odd: bool,
-    /// Change of depth if no string was open at the left, and if one was.
+    /// The change of depth if no string was open at the left, and the change if one was.
     outside: i64,
     inside: i64,
 }
 
 impl Summary {
-    /// Of a text.
+    /// Summarises a text.
     pub fn of(text: &[u8]) -> Self {
         Isa::best().run(Summarise(text))
     }
 
-    /// What is open at the right.
+    /// The nesting at the right of the text.
     pub fn after(&self, left: Nesting) -> Nesting {
         let change = if left.string { self.inside } else { self.outside };
         Nesting { string: left.string ^ self.odd, depth: left.depth.saturating_add(change) }
     }
 }
 
-/// The stretch of a text that begins at a byte: zeros stand behind a text that does not fill it.
+/// The stretch of a text that begins at a byte. If the text is too short, zeros follow it.
 #[inline(always)]
 fn stretch_at<'a>(text: &'a [u8], at: usize, padded: &'a mut Stretch) -> &'a Stretch {
     let rest = &text[at..];
@@ -66,7 +69,7 @@ fn stretch_at<'a>(text: &'a [u8], at: usize, padded: &'a mut Stretch) -> &'a Str
     padded
 }
 
-/// Whether a string is open behind an outlined stretch. Zeros behind its text change nothing.
+/// Returns whether a string is open after an outlined stretch. Zeros after its text change nothing.
 fn open_behind(outline: &Outline) -> bool {
     outline.string[WORDS] >> 63 == 1
 }
@@ -95,21 +98,22 @@ impl Work for Summarise<'_> {
             }
             outline.advance();
         }
-        // The last stretch was advanced past: its last word stands first.
+        // `advance` has moved the last word of the last stretch to index 0.
         Summary { odd: outline.string[0] >> 63 == 1, outside, inside }
     }
 }
 
-/// Why a text is not cut: whoever reads it as one record knows what that means.
+/// The reason why a text is not cut. The caller then reads the text as one record, and decides about faults
+/// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Irregular {
-    /// Nothing but white space where an element should be.
+    /// Only white space is in the position of an element.
     NoElement,
-    /// Containers may nest deeper than records may.
+    /// Containers may be nested deeper than the limit for records.
     TooDeep,
-    /// A newline stands in a string.
+    /// A string contains a newline.
     NewlineInString,
-    /// An element is longer than a text may be.
+    /// An element is longer than the longest text.
     TooLong,
     /// The document ends before the array does.
     NotClosed,
@@ -127,27 +131,28 @@ impl fmt::Display for Irregular {
     }
 }
 
-/// Cuts an array that is given stretch by stretch, from some place within it on.
+/// Cuts an array that is given stretch by stretch, beginning at some byte within it.
 pub struct Cutter {
     outline: Outline,
     depth: i64,
-    /// From here on containers nest too deep.
+    /// The depth at which containers are nested too deep.
     most_depth: i64,
-    /// Where the first element begins that was seen to begin, and the one at work.
+    /// The start of the first element whose start was seen, and the start of the current element.
     pub first: Option<usize>,
     begin: usize,
-    /// How many elements have begun and ended, and where the last of them ended.
+    /// The number of elements that have begun and ended, and the end of the last of them.
     pub elements: u64,
-    /// One past the last byte.
+    /// The offset after the last byte of the elements.
     pub end: usize,
-    /// Where the array ends: its closing bracket.
+    /// The offset of the array's closing bracket.
     pub closed: Option<usize>,
-    /// Why the text is not cut any further.
+    /// The reason why cutting stopped early.
     pub irregular: Option<Irregular>,
 }
 
 impl Cutter {
-    /// Begins where this much is open; `within` where an element begins there, for which the array has no comma.
+    /// Makes a cutter for text that begins with this nesting. `within` is the start of an element that begins
+    /// there without a comma of the array before it.
     pub fn new(left: Nesting, within: Option<usize>, most_depth: i64) -> Self {
         let mut cutter = Self {
             outline: Outline::default(),
@@ -164,25 +169,26 @@ impl Cutter {
         cutter
     }
 
-    /// The next stretch begins where no escape is pending, and a string is open or not.
+    /// Prepares for a next stretch at which no escape is pending. `string` says whether a string is open.
     fn resume(&mut self, string: bool) {
         self.outline.begin();
         self.outline.string[0] = (string as u64).wrapping_neg();
     }
 
-    /// Whether nothing behind what was cut is of any use.
+    /// Returns whether cutting has ended, so that text after this has no use.
     pub fn is_done(&self) -> bool {
         self.closed.is_some() || self.irregular.is_some()
     }
 
-    /// Cuts `text[from..]` as far as the array goes; or, where only the element at work is wanted, as far as it goes.
+    /// Cuts `text[from..]` up to the end of the array, or, with `one`, only up to the end of the current
+    /// element.
     ///
-    /// All calls go on where the one before ended, and no escape is pending between them.
+    /// Each call continues at the end of the previous one. No escape may be pending between calls.
     pub fn cut(&mut self, text: &mut [u8], from: usize, one: bool) {
         Isa::best().run(Cut { cutter: self, text, from, one });
     }
 
-    /// An element ends at a byte.
+    /// Ends the current element at a byte.
     #[inline(always)]
     fn end_element(&mut self, text: &mut [u8], at: usize, closes: bool) {
         if self.first.is_some() {
@@ -190,7 +196,8 @@ impl Cutter {
             let is_empty = closes && self.elements == 0 && self.first == Some(self.begin);
             match blank {
                 false => (self.elements, self.end) = (self.elements + 1, at),
-                // It is known to be empty only where all of it is seen: behind a comma there is something to come.
+                // The array is known to be empty only if its opening bracket was seen. After a comma there
+                // must be an element.
                 true if is_empty && at_start(text, self.begin) => self.end = at,
                 true => self.irregular = Some(Irregular::NoElement),
             }
@@ -205,7 +212,7 @@ impl Cutter {
     }
 }
 
-/// Whether an array begins before a byte.
+/// Returns whether an array begins immediately before a byte.
 fn at_start(text: &[u8], begin: usize) -> bool {
     begin > 0 && text[begin - 1] == b'['
 }
@@ -240,13 +247,13 @@ impl Work for Cut<'_> {
 }
 
 impl Cutter {
-    /// Cuts what has been outlined. Returns whether no more is wanted.
+    /// Cuts the outlined stretch. Returns whether cutting has ended.
     #[inline(always)]
     fn stretch<S: Simd>(&mut self, simd: S, text: &mut [u8], at: usize, one: bool) -> bool {
         let words = (text.len() - at).div_ceil(WORD_BYTES).min(WORDS);
         let mut word = 0;
         loop {
-            // Between brackets, elements end only where the array itself is all that is open.
+            // Words without brackets can end elements only if no container within the array is open.
             if self.depth != 0 {
                 word += self.outline.busy.checked_shr(word as u32).unwrap_or(0).trailing_zeros() as usize;
             }
@@ -312,8 +319,8 @@ impl Cutter {
     }
 }
 
-/// Makes one line of a document. Returns the newlines that were replaced; it ends at one that stands in a string, which is none
-/// of them.
+/// Makes one line of a document, and reports each newline that it replaces. It stops at a newline in a string
+/// and returns the offset of that newline as error.
 pub fn flatten(text: &mut [u8], newlines: &mut dyn FnMut(usize)) -> Result<(), usize> {
     Isa::best().run(Flatten { text, newlines })
 }
@@ -366,7 +373,7 @@ mod tests {
         };
         let (mut out, mut quiet) = (Vec::new(), 0);
         while out.len() < len {
-            // Stretches without brackets, and dense ones.
+            // Stretches without brackets, and stretches dense in brackets.
             if quiet == 0 && next() % 40 == 0 {
                 quiet = next() % 300;
             }
@@ -377,7 +384,7 @@ mod tests {
         out
     }
 
-    /// What is open behind a text, a byte at a time.
+    /// The nesting after a text, found a byte at a time.
     fn naive(text: &[u8], mut left: Nesting) -> Nesting {
         let mut escape = false;
         for byte in text {
@@ -407,7 +414,8 @@ mod tests {
         }
     }
 
-    /// Where the commas between elements are, and the end, a byte at a time; `None` where a newline stands in a string.
+    /// The commas between elements and the end of the array, found a byte at a time; `None` if a string
+    /// contains a newline.
     fn naive_cuts(text: &[u8], left: Nesting) -> Option<(Vec<usize>, Option<usize>)> {
         let mut commas = Vec::new();
         if text.iter().enumerate().any(|(at, byte)| *byte == b'\n' && naive(&text[..at], left).string) {
@@ -430,7 +438,7 @@ mod tests {
         let (mut closed, mut regular) = (0, 0);
         for round in 0..2000 {
             let mut text = text(&mut seed, [10, 63, 64, 65, 200, 700][round % 6]);
-            // Commas without an element between them are another matter.
+            // Commas without an element between them are tested elsewhere.
             for at in 1..text.len() {
                 if text[at] == b',' {
                     text[at - 1] = b'7';
@@ -444,11 +452,11 @@ mod tests {
                 isa.run(Cut { cutter: &mut cutter, text: &mut got, from: 0, one: false });
                 let said = || format!("{} {left:?} {}", isa.name(), text.escape_ascii());
                 match (&want, cutter.irregular) {
-                    // Behind the end, that may be seen or not.
+                    // A newline after the end of the array may be seen or not.
                     (None, Some(Irregular::NewlineInString)) | (None, None) => {
                         assert!(cutter.irregular.is_some() || cutter.closed.is_some(), "{}", said());
                     }
-                    // Something else may have been seen before.
+                    // Another irregularity may come first.
                     (_, Some(Irregular::NoElement)) => {}
                     (Some((commas, end)), None) => {
                         regular += 1;

@@ -1,4 +1,4 @@
-//! The structural index of a piece of text, a word after the other.
+//! The structural index of a piece of text, built word by word.
 
 use warpath_shared::check::diagnose;
 use warpath_shared::index::level::{KindState, walk};
@@ -12,20 +12,20 @@ use warpath_core::simd::{Isa, Simd, Work};
 /// A structural index, reused from piece to piece.
 #[derive(Default)]
 pub(crate) struct Structure {
-    /// The string bitmap; empty where it was not asked for.
+    /// The string bitmap; empty if it was not requested.
     pub string: Vec<u64>,
-    /// The leveled bitmaps, one after the other, each of `words` words.
+    /// The leveled bitmaps, one after another, each of `words` words.
     pub levels: Vec<u64>,
-    /// Words of one bitmap.
+    /// The number of words of one bitmap.
     pub words: usize,
-    /// The start of each line, and at the end the length.
+    /// The start of each line, followed by the length of the text.
     pub line_starts: Vec<PartOffset>,
-    /// The lines found or suspected faulty, in order, each once.
+    /// The lines that are faulty or suspected, in order, each once.
     pub suspects: Vec<LineIx>,
 }
 
 impl Structure {
-    /// The faults of the suspected lines, judged.
+    /// The faults of the suspected lines, diagnosed.
     pub fn faults(&self, text: &[u8]) -> Vec<LineFault> {
         let judge = |line: &LineIx| {
             let start = self.line_starts[*line as usize];
@@ -39,13 +39,13 @@ impl Structure {
 
 /// Builds a [`Structure`] in one pass.
 pub(crate) struct Builder<'a> {
-    /// The text: whole lines, of which the last may lack its newline.
+    /// The text, which consists of whole lines. The last line may lack its newline.
     pub text: &'a [u8],
-    /// How many leveled bitmaps to write.
+    /// The number of leveled bitmaps to write.
     pub levels: Level,
-    /// Whether to write the string bitmap.
+    /// Set if the string bitmap is to be written.
     pub string: bool,
-    /// Where to write.
+    /// The index to write to.
     pub structure: &'a mut Structure,
 }
 
@@ -127,7 +127,7 @@ pub(super) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// A text and its leveled bitmaps, one after the other.
+    /// Joins a text and its leveled bitmaps, which follow one another.
     pub(super) fn new(text: &'a [u8], levels: &'a [u64]) -> Self {
         Self { text, levels, words: words_for(text.len()) }
     }

@@ -1,4 +1,4 @@
-//! An index in the memory of the host, asked again and again.
+//! An index in host memory, for repeated evaluation.
 
 use warpath_shared::query::document::Document;
 use warpath_shared::units::{Level, LineIx, PartOffset};
@@ -10,12 +10,12 @@ use crate::backend::{Kept, StructuralIndex};
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 
-/// What queries read of a text's index: everything but the string bitmap.
+/// The part of a text's index that queries read: everything except the string bitmap.
 #[derive(Clone, Debug, Default)]
 pub struct HostIndex {
-    /// The start of each line, and at the end the length of the text.
+    /// The start of each line, followed by the length of the text.
     pub line_starts: Vec<PartOffset>,
-    /// The leveled bitmaps, one after the other.
+    /// The leveled bitmaps, one after another.
     pub levels: Vec<u64>,
     /// The faulty lines, in order.
     pub faults: Vec<LineFault>,
@@ -32,7 +32,8 @@ impl HostIndex {
 }
 
 impl HostIndex {
-    /// Answers a program over a text and these levels, in whatever way they are seen; of the matches it says where they are.
+    /// Evaluates a program over a text and its levels, in any representation. Matches have only their
+    /// positions.
     pub fn find<D: Document>(&self, doc: &D, program: &Program, want: Want) -> Answer {
         let lines = Lines { starts: &self.line_starts, faults: &self.faults };
         answer_indexed(doc, lines, program, want.to_find())
@@ -65,7 +66,7 @@ impl Kept for HostIndex {
     }
 }
 
-/// Makes of what was found what is wanted.
+/// Makes the texts, rows and columns that are wanted from records and matches.
 ///
 /// # Errors
 /// [`Error::Usage`] where columns are too long for their offsets.

@@ -1,37 +1,39 @@
-//! Which names of a program can be looked for while a record streams by.
+//! The names of a program that can be found while a record streams by.
 //!
-//! A program begins as a tree of names: `$.user.lang` and `$.user.tags[*]` share `user`, below which `lang` and `tags` are
-//! wanted. [`super::scan`] follows such names without an index. What a path asks beyond them, here `[*]`, is run by the
-//! interpreter over the one value that was found, which becomes a document of its own.
+//! A program begins as a tree of names: `$.user.lang` and `$.user.tags[*]` share `user`, which contains
+//! `lang` and `tags`. [`super::scan`] finds such names without an index. For the rest of a path, here `[*]`,
+//! the interpreter runs over the single value that was found. That value becomes a document of its own.
 
 use warpath_shared::ir::{Op, Program};
 use warpath_shared::units::PathIx;
 
-/// The names of a program. Block 0 is about the record's root, and has no `rest`.
+/// The names of a program. Block 0 is for the root of the record, and has no `rest`.
 pub(super) struct Plan {
     pub blocks: Vec<Block>,
 }
 
-/// What is wanted of one value.
+/// The results wanted from one value.
 #[derive(Default)]
 pub(super) struct Block {
-    /// The paths that it is a match of.
+    /// The paths that the value is a match of.
     pub paths: Vec<PathIx>,
-    /// The members that are looked for, if it is an object: no name twice, and no two that lead to the same block.
+    /// The members that are looked for if the value is an object. No name occurs twice, and no two names lead
+    /// to the same block.
     pub names: Vec<Name>,
-    /// The block of the program that the interpreter runs on it instead, if it is a container. Then `names` is empty.
+    /// The program's block that the interpreter runs over the value if it is a container. Then `names` is
+    /// empty.
     pub rest: Option<u32>,
 }
 
 /// One member that is looked for.
 pub(super) struct Name {
-    /// The name between its quotes, as it stands in a text that does not escape any of it.
+    /// The name in quotes, as it is in a text that escapes no part of it.
     pub quoted: Vec<u8>,
-    /// What is wanted of its value.
+    /// The index of the block for the member's value.
     pub block: usize,
-    /// The last eight bytes of `quoted`, or as many as there are and zeros before them.
+    /// The last eight bytes of `quoted`. If it is shorter, zeros precede its bytes.
     tail: u64,
-    /// Which bits of `tail` are of the name.
+    /// The bits of `tail` that are part of the name.
     mask: u64,
 }
 
@@ -43,7 +45,7 @@ impl Name {
         Self { quoted, block, tail, mask }
     }
 
-    /// Whether the end of the name ends at `end`.
+    /// Returns whether the last bytes of the name, eight at most, end at `end`.
     #[inline(always)]
     pub(super) fn may_end_at(&self, text: &[u8], end: usize) -> bool {
         match text[..end].last_chunk() {
@@ -52,27 +54,28 @@ impl Name {
         }
     }
 
-    /// Whether the name between its quotes ends at `end`.
+    /// Returns whether the name in its quotes ends at `end`.
     #[inline(always)]
     pub(super) fn ends_at(&self, text: &[u8], end: usize) -> bool {
         self.may_end_at(text, end) && (self.quoted.len() <= 8 || text[..end].ends_with(&self.quoted))
     }
 }
 
-/// Names of one block that are told apart by a bit each.
+/// The most names of one block, each of which has one bit of a word.
 const MAX_NAMES: usize = 64;
 
 impl Plan {
-    /// The plan of a program; `None` where it does not begin with names alone.
+    /// Makes the plan of a program; `None` if the program does not begin with names alone.
     ///
-    /// Each block is reached from one place, so each path has its matches in order, whatever the order of the members.
+    /// Each block is reached from one position only. So each path has its matches in order, whatever the
+    /// order of the members.
     pub(super) fn of(program: &Program<'_>) -> Option<Self> {
-        // What is asked beyond names is asked of a part of the record, which has no root.
+        // The interpreter runs over a part of the record, which does not contain the root.
         if (0..program.tests.len()).any(|test| program.tests.get(test).from_root != 0) {
             return None;
         }
         let mut plan = Self { blocks: Vec::new() };
-        // The program's block of each block of the plan.
+        // The program's block for each block of the plan.
         let mut pcs = vec![0u32];
         while let Some(pc) = pcs.get(plan.blocks.len()) {
             let (block, targets) = Block::of(program, *pc, pcs.len());
@@ -85,12 +88,13 @@ impl Plan {
 }
 
 impl Block {
-    /// Whether the value itself is asked for, and not only members of it.
+    /// Returns whether the value itself is wanted, and not only members of it.
     pub(super) fn wants_value(&self) -> bool {
         !self.paths.is_empty() || self.rest.is_some()
     }
 
-    /// The block at `pc`, and the blocks that its names lead to: those will be numbers `next` and on of the plan.
+    /// Makes the block at `pc`, and returns the blocks that its names lead to. Those get the numbers `next`,
+    /// `next + 1` and so on in the plan.
     fn of(program: &Program<'_>, pc: u32, next: usize) -> (Self, Vec<u32>) {
         const RETURN: u32 = Op::Return as u32;
         const EMIT: u32 = Op::Emit as u32;
@@ -108,7 +112,7 @@ impl Block {
                     let (start, len) = instr.name();
                     let bytes = (start..start + len).map(|i| program.literals.get(i as usize));
                     let name = Name::new(bytes, next + targets.len());
-                    // Where a name holds a quote, two strings side by side may be taken for it.
+                    // If a name contains a quote, two adjacent strings may be mistaken for it.
                     simple &= !name.quoted[1..name.quoted.len() - 1].contains(&b'"');
                     simple &= block.names.iter().all(|other| other.quoted != name.quoted);
                     simple &= !targets.contains(&instr.target) && block.names.len() < MAX_NAMES;

@@ -1,4 +1,5 @@
-//! Answering a program over a text: each record in one pass where it is regular, and by an index of its own where not.
+//! Evaluation of a program over a text. A regular record takes one pass; any other record gets an index of
+//! its own.
 
 use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
@@ -19,10 +20,11 @@ use crate::answer::{Answer, Limit, LineFault, Piece, Want};
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_lang::program::Program;
 
-/// Bytes that are indexed before they are queried: with three levels, well within an L2 cache.
+/// The number of bytes that are indexed before they are queried. With three levels, they fit well within an
+/// L2 cache.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// What answering needs beside its text, reused from text to text.
+/// The memory that evaluation needs besides its text, reused from text to text.
 #[derive(Default)]
 pub(crate) struct Scratch {
     structure: Structure,
@@ -33,7 +35,7 @@ pub(crate) struct Scratch {
     found: Vec<(TapeIx, TapeIx)>,
 }
 
-/// Answers a program over a text: whole lines, of which the last may lack its newline.
+/// Evaluates a program over a text of whole lines. The last line may lack its newline.
 pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut Scratch) -> Answer {
     if text.is_empty() {
         return Answer::default();
@@ -48,14 +50,14 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
 /// The lines of a text that is indexed.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines<'a> {
-    /// The start of each, and at the end the length of the text.
+    /// The start of each line, followed by the length of the text.
     pub starts: &'a [PartOffset],
-    /// The faulty ones, in order.
+    /// The faulty lines, in order.
     pub faults: &'a [LineFault],
 }
 
-/// Answers a program over a text that is indexed, with as many levels as the program reads: nothing of the text is looked at but
-/// what the program touches, and the ends of lines.
+/// Evaluates a program over an indexed text, with as many levels as the program reads. It reads only the ends
+/// of lines and the bytes that the program needs.
 pub(crate) fn answer_indexed<D: Document>(
     doc: &D,
     lines: Lines<'_>,
@@ -87,7 +89,8 @@ impl<D: Document> Work for OverIndex<'_, D> {
     }
 }
 
-/// Runs a program over the lines of a text that are records without a fault. The text stands at `sink.base`.
+/// Runs a program over the lines of a text that are records without a fault. The text begins at offset
+/// `sink.base`.
 #[inline(always)]
 fn run_lines<D: Document>(
     program: &ProgramView<'_>,
@@ -114,22 +117,23 @@ fn run_lines<D: Document>(
     }
 }
 
-/// Whether lines are so long, on average, that streaming pays. Where a text begins tells for all of it.
+/// Returns whether lines are long enough, on average, that streaming is faster. The start of a text decides
+/// for all of it.
 ///
-/// By a fit to lines of 45 and of 4,700 bytes, a line takes 100 ns and 0.17 ns a byte streaming, 50 ns and 0.27 ns a byte
-/// by an index of many lines.
+/// Times, fitted to lines of 45 and of 4,700 bytes: a line takes 100 ns plus 0.17 ns a byte by streaming. It
+/// takes 50 ns plus 0.27 ns a byte by an index of many lines.
 fn has_long_lines(text: &[u8]) -> bool {
     const LONG: usize = 512;
     let head = &text[..text.len().min(8 << 10)];
     memchr::memchr_iter(b'\n', head).count() * LONG <= head.len()
 }
 
-/// Whether a program begins with names, which are looked for without an index.
+/// Returns whether a program begins with names, which are found without an index.
 pub(super) fn streams(program: &Program) -> bool {
     Plan::of(&program.view()).is_some()
 }
 
-/// Cuts a text into pieces of whole lines, each of at least so many bytes but for the last.
+/// Cuts a text into pieces of whole lines. Each piece except the last has at least `size` bytes.
 fn cut(text: &[u8], size: usize) -> Vec<(usize, usize)> {
     let mut cuts = Vec::with_capacity(text.len() / size + 1);
     let mut start = 0;
@@ -142,7 +146,7 @@ fn cut(text: &[u8], size: usize) -> Vec<(usize, usize)> {
     cuts
 }
 
-/// One past the next newline from `from` on, or the end.
+/// The offset after the next newline from `from` on, or the end of the text.
 fn line_end(text: &[u8], from: usize) -> usize {
     memchr::memchr(b'\n', &text[from..]).map_or(text.len(), |at| from + at + 1)
 }
@@ -150,7 +154,7 @@ fn line_end(text: &[u8], from: usize) -> usize {
 struct Query<'a> {
     text: &'a [u8],
     program: &'a Program,
-    /// How the program streams, if it does.
+    /// The plan for streaming, if the program streams.
     plan: Option<&'a Plan>,
     want: Want,
     scratch: &'a mut Scratch,
@@ -180,10 +184,11 @@ impl Work for Query<'_> {
     }
 }
 
-/// Bytes whose trees are made before they are queried: with their nodes, well within an L2 cache.
+/// The number of bytes whose trees are made before they are queried. With their nodes, they fit well within
+/// an L2 cache.
 const TREE_PIECE_BYTES: usize = 64 << 10;
 
-/// Answers a program by the trees of records.
+/// Evaluates a program over the trees of records.
 struct ByTrees<'a> {
     text: &'a [u8],
     program: &'a Program,
@@ -228,7 +233,7 @@ impl Work for ByTrees<'_> {
     }
 }
 
-/// Runs a program whose paths all are `$..name` over a record: all of its nodes are looked at, in a row.
+/// Runs a program whose paths all are `$..name` over a record. It visits all nodes of the record in sequence.
 #[inline(always)]
 fn run_names(
     program: &ProgramView<'_>,
@@ -265,7 +270,7 @@ struct Worker<'a, S> {
 }
 
 impl<S: Simd> Worker<'_, S> {
-    /// Answers the whole text, a record at a time.
+    /// Evaluates the program over the whole text, a record at a time.
     #[inline(always)]
     fn stream(&mut self, plan: &Plan, scan: &mut Scan) {
         scan.clear(plan);
@@ -298,14 +303,15 @@ impl<S: Simd> Worker<'_, S> {
         }
     }
 
-    /// Answers what is asked of a value that was found in a regular record.
+    /// Evaluates the rest of the program over a value that was found in a regular record.
     #[inline(always)]
     fn found(&mut self, plan: &Plan, found: &Found) {
         let Found { block, start, end, container } = *found;
         let block = &plan.blocks[block];
         match block.rest {
             Some(pc) if container => {
-                // An empty container has no children, and is found only for them.
+                // The scan reports a container with a `rest` only for its children, and an empty container
+                // has none.
                 if end - start > 2 || !block.paths.is_empty() {
                     self.run_block(pc, start, end);
                 }
@@ -319,7 +325,7 @@ impl<S: Simd> Worker<'_, S> {
         }
     }
 
-    /// Runs a block over a container, as a document of its own.
+    /// Runs a block of the program over a container, as a document of its own.
     #[inline(always)]
     fn run_block(&mut self, pc: u32, start: PartOffset, end: PartOffset) {
         let text = &self.text[start as usize..end as usize];
@@ -332,7 +338,7 @@ impl<S: Simd> Worker<'_, S> {
         self.machine.run_block(&self.program, pc, &doc, node, &mut self.sink);
     }
 
-    /// Indexes some lines, judges those that are suspected, and runs the program over the others.
+    /// Indexes some lines, diagnoses the suspected ones, and runs the program over the others.
     #[inline(always)]
     fn interpret(&mut self, start: usize, end: usize) {
         let text = &self.text[start..end];
@@ -346,12 +352,12 @@ impl<S: Simd> Worker<'_, S> {
     }
 }
 
-/// Gathers the answer. `piece.lines` is the number of the line at work.
+/// Collects the results. `piece.lines` is the number of the current line.
 struct Collector {
     want: Want,
     piece: Piece,
     line: LineIx,
-    /// Where the document at work stands in the text.
+    /// The offset of the current document in the text.
     base: PartOffset,
 }
 
@@ -362,7 +368,7 @@ impl Collector {
         Self { want, piece, line: 0, base: 0 }
     }
 
-    /// Whether nothing behind the record at work is wanted.
+    /// Returns whether nothing after the current record is wanted.
     #[inline(always)]
     fn has_enough(&self) -> bool {
         match self.want.limit {
@@ -421,7 +427,7 @@ mod tests {
         }
     }
 
-    /// Names as texts spell them: plain, escaped, long, and such as end alike.
+    /// Names as texts spell them: plain, escaped, long, and with equal ends.
     const NAMES: [&str; 16] = [
         "a",
         "b",
@@ -441,7 +447,7 @@ mod tests {
         "another_name_of_forty_characters_or_so__",
     ];
 
-    /// How a text is written: with white space, and not as JSON should be where no fault comes of it.
+    /// The style of a text: with white space, and with violations of JSON that are not reported as faults.
     #[derive(Clone, Copy)]
     struct Style {
         spaced: bool,
@@ -511,7 +517,7 @@ mod tests {
             match rng.below(24) {
                 0 => {}
                 1 => out.push_str("  \t"),
-                // As deep as the pass goes, and deeper.
+                // Some as deep as the pass goes, and some deeper.
                 2 => {
                     let depth = 50 + rng.below(30);
                     out.push_str(&"{\"a\":".repeat(depth));
@@ -539,7 +545,7 @@ mod tests {
                 0 => text[at] = byte,
                 1 => text.insert(at, byte),
                 2 => drop(text.remove(at)),
-                // A stretch of the text once more, so that values stand side by side.
+                // Copies a stretch of the text, so that values are adjacent.
                 _ => {
                     let end = (at + rng.below(40)).min(text.len());
                     let copy = text[at..end].to_vec();
@@ -564,7 +570,7 @@ mod tests {
         path
     }
 
-    /// What streams is what is interpreted, in every instruction set.
+    /// Streaming gives the results of interpreting, in every instruction set.
     #[test]
     fn streaming_is_interpreting() {
         let rng = &mut Rng(1);
@@ -592,11 +598,11 @@ mod tests {
                 assert_eq!(got, wanted, "{}: {paths:?} of {}", isa.name(), text.escape_ascii());
             }
         }
-        // Otherwise this holds nothing to anything.
+        // Otherwise the comparison proves nothing.
         assert!(streamed > 10_000 && matches > 100_000, "{streamed} {matches}");
     }
 
-    /// Regular records are not given up, whatever their white space.
+    /// Regular records stream, whatever their white space.
     #[test]
     fn what_is_usual_streams() {
         let usual: [&[u8]; 6] = [

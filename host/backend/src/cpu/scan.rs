@@ -1,17 +1,19 @@
-//! One record in one pass, with nothing materialised: its faults are looked for and the names of a [`Plan`] are followed
-//! while its words go by.
+//! Evaluation of one record in one pass, without a stored index. The pass looks for faults and follows the
+//! names of a [`Plan`] while the record's words go by.
 //!
-//! A pass knows *regular* records: one container with white space around it and no fault, in which what is looked at is
-//! JSON as it is usually written. It gives up any other, which is then indexed, judged and interpreted by itself: so it may
-//! give up too often, and never answers what the interpreter would not.
+//! The pass handles *regular* records only. A regular record is one container with white space around it and
+//! without a fault. The parts of it that the pass reads must be JSON in its usual form. The pass gives up any
+//! other record, which is then indexed, diagnosed and interpreted on its own. So the pass may give up too
+//! often, but it never returns a result that the interpreter would not return.
 //!
 //! # Words
-//! [`super::batch`] finds ahead which words may have brackets, line feeds or colons after names. In these the brackets are
-//! followed; and where a name is found, a container that is looked into ends, or something is wrong, the word is *loud*:
-//! it is walked event by event, and what the walk says holds. Most words are quiet.
+//! [`super::batch`] finds ahead the words that may have brackets, line feeds or colons after names. The pass
+//! follows the brackets in these words. A word is *loud* if a name is found in it, if a followed container
+//! ends in it, or if it has a fault. A loud word is walked event by event, and the result of the walk
+//! decides. Most words are quiet.
 //!
 //! # Brackets
-//! Kinds are kept in a stack of bits, below a bit that marks its height:
+//! The kinds of open containers are a stack of bits, below a bit that marks the stack's height:
 //!
 //! ```text
 //! text    {"a":[{"b":[          stack   1 1 0 1 0       1 is a brace, the innermost container is lowest
@@ -25,50 +27,51 @@ use warpath_shared::check::trim;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
-/// A value that was found, and what is wanted of it.
+/// A value that was found, with the block for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     /// The block of the plan.
     pub block: usize,
-    /// Its first byte.
+    /// The offset of its first byte.
     pub start: PartOffset,
-    /// One past its last byte.
+    /// The offset after its last byte.
     pub end: PartOffset,
-    /// Whether it is a container.
+    /// Set if the value is a container.
     pub container: bool,
 }
 
-/// A container that is open and looked into, or whose end is wanted. The frame at height *h* is *h* + 1 containers deep.
+/// An open container whose members or whose end are wanted. The frame at height *h* is for a container at
+/// depth *h* + 1.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     block: usize,
-    /// The names that are still looked for, a bit each.
+    /// The names that are still to be found, one bit a name.
     left: u64,
     start: PartOffset,
 }
 
-/// What a pass over a record needs beside it, reused from record to record.
+/// The memory that a pass needs besides the record, reused from record to record.
 #[derive(Default)]
 pub(super) struct Scan {
     batch: Batch,
     walk: Walk,
 }
 
-/// What is known of the record so far.
+/// The state of the pass within a record.
 #[derive(Default)]
 struct Walk {
     frames: Vec<Frame>,
-    /// What was found in the record, in the order in which it ended.
+    /// The values found in the record, in the order of their ends.
     found: Vec<Found>,
-    /// A value that is no container, whose end has not come yet: its block and its start.
+    /// A value that is not a container and whose end has not been found yet: its block and its start.
     pending: Option<(usize, PartOffset)>,
 }
 
-/// A stack from here on is too high: the next four brackets might push out its height mark.
+/// The least value of a stack that is too high: the next four brackets might push out its height mark.
 const FULL: u64 = 1 << 59;
 
-/// What up to four brackets, in order, do to the stack: what they close of the containers that were open before, then what
-/// they leave open.
+/// The effect of up to four brackets, in order, on the stack. First, the brackets close containers that were
+/// open before. Then they leave new containers open.
 ///
 /// ```text
 /// brackets   ] } [ {     closes 2, of kinds 1 0: the innermost, which comes first, is lowest
@@ -116,7 +119,7 @@ const fn steps() -> [Step; 512] {
     steps
 }
 
-/// The bytes of a word that matter, outside strings but for `newline`.
+/// The significant bytes of a word. All except `newline` are outside strings.
 struct Masks {
     open: u64,
     close: u64,
@@ -124,28 +127,28 @@ struct Masks {
     newline: u64,
     colon: u64,
     comma: u64,
-    /// Colons that do not follow a quote, or follow a string in which there is a backslash.
+    /// Colons that do not follow a quote, or that follow a string with a backslash.
     odd: u64,
 }
 
-/// Which words are looked at, beside those with brackets.
+/// The words to visit, besides those with brackets.
 enum Look {
-    /// None: no name is looked for.
+    /// No other words, because no name is looked for.
     Nothing,
-    /// Those in which a name may end.
+    /// The words in which a name may end.
     Names(Lengths),
-    /// All, since a value waits for its end.
+    /// All words, because a value waits for its end.
     All,
 }
 
-/// The lengths of the names that are looked for, between their quotes.
+/// The lengths of the names that are looked for, without their quotes.
 struct Lengths {
     lengths: [u32; 2],
-    /// There are more than that, or longer ones than are told from others.
+    /// Set if there are more than two names, or if one is too long to be distinguished by length.
     any: bool,
 }
 
-/// What a walk over a word came to.
+/// The result of walking a word.
 enum Walked {
     /// The record goes on, with this stack.
     On(u64),
@@ -155,7 +158,7 @@ enum Walked {
     GivenUp,
 }
 
-/// Past the white space from `at` on, a line feed not counted as such.
+/// The offset after the white space at `at`. A line feed is not skipped.
 #[inline(always)]
 fn skip_space(text: &[u8], mut at: usize) -> usize {
     while text.get(at).is_some_and(|byte| *byte != b'\n' && is_whitespace(*byte)) {
@@ -165,18 +168,18 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
 }
 
 impl Scan {
-    /// Forgets what was seen of the text: another text follows, or a line that was not passed over.
+    /// Forgets the batch, because another text follows, or because a line was not passed over.
     pub(super) fn clear(&mut self, plan: &Plan) {
         self.batch.clear(!plan.blocks[0].names.is_empty());
     }
 
-    /// What was found in the last record, in the order in which it ended.
+    /// The values found in the last record, in the order of their ends.
     pub(super) fn found(&self) -> &[Found] {
         &self.walk.found
     }
 
-    /// Passes over the record whose root container opens at `start`. Returns where the next line begins and leaves what was
-    /// found in [`found`](Self::found), or gives up.
+    /// Passes over the record whose root container opens at `start`. Returns the start of the next line and
+    /// leaves the values in [`found`](Self::found). Returns `None` if it gives up.
     #[inline(always)]
     pub(super) fn record<S: Simd>(
         &mut self,
@@ -198,14 +201,15 @@ impl Scan {
                 0
             }
         };
-        // In its first word the record begins behind the bracket.
+        // The first word of a record is searched only after the root's opening bracket.
         let mut first = (word, u64::MAX << (start - batch.place(word)) << 1);
         let mut stack = 0b10 | brace as u64;
         let mut look = walk.look(plan);
         let mut named = look.words(simd, batch);
         let mut inside = 1u64 << walk.frames.len();
         loop {
-            // Names are looked for at the depth of the top frame's members, so everywhere but below it where no bracket is.
+            // A name can match only at the depth of the top frame's members. A word without brackets may be
+            // skipped at greater depths.
             let here = match &look {
                 Look::All => word,
                 Look::Names(_) if stack < 2 * inside => after(named | batch.busy(), word),
@@ -227,7 +231,7 @@ impl Scan {
             (open, close, newline) = (open & keep, close & keep, newline & keep);
             loud |= newline;
             if batch.busy() >> here & 1 == 1 {
-                // A bracket and the next that closes it change nothing.
+                // A bracket and its closing bracket immediately after it change nothing.
                 let pairs = open & close >> 1 & !(brace ^ brace >> 1);
                 let (opens, closes) = (open & !pairs, close & !(pairs << 1));
                 let brackets = opens | closes;
@@ -254,7 +258,7 @@ impl Scan {
                     loud |= walk.names_at(text, plan, batch.place(here), colons & keep);
                     loud |= walk.odd_names_at(text, plan, batch.place(here), odd & keep);
                 }
-                // No member of the top frame's container ends its name in this word.
+                // This word has no end of a name of the top frame's container.
                 Look::Nothing | Look::Names(_) => {}
             }
             if loud == 0 {
@@ -277,14 +281,14 @@ impl Scan {
     }
 }
 
-/// The first of some words from `word` on, or one that there is not.
+/// The first of some words from `word` on, or 64 and more if there is none.
 #[inline(always)]
 fn after(words: u64, word: usize) -> usize {
     word + words.checked_shr(word as u32).unwrap_or(0).trailing_zeros() as usize
 }
 
 impl Look {
-    /// The words in which a name that is looked for may end, or something is odd.
+    /// The words in which a name that is looked for may end, or which have an odd colon.
     #[inline(always)]
     fn words<S: Simd>(&self, simd: S, batch: &Batch) -> u64 {
         match self {
@@ -304,7 +308,7 @@ impl Lengths {
 }
 
 impl Walk {
-    /// What is looked for now.
+    /// Decides which words must be visited in the current state.
     fn look(&self, plan: &Plan) -> Look {
         let Some(top) = self.frames.last() else { return Look::Nothing };
         let names = &plan.blocks[top.block].names;
@@ -317,7 +321,7 @@ impl Walk {
         }
         let mut left = top.left;
         let [one, two] = [(); 2].map(|()| {
-            // Where there is one name, it is asked for twice.
+            // A single name fills both entries.
             let name = &names[left.trailing_zeros() as usize].quoted;
             left &= if left.is_power_of_two() { left } else { left - 1 };
             name.len() as u32
@@ -325,7 +329,8 @@ impl Walk {
         Look::Names(Lengths { lengths: [one, two], any: count > 2 || one.max(two) >= WORD_BYTES as u32 })
     }
 
-    /// Whether a name that is looked for may end before one of the colons of the word at `at`: not 0 where it may.
+    /// Returns 1 if a name that is looked for may end before one of the colons of the word at `at`, and else
+    /// 0.
     #[inline(always)]
     fn names_at(&self, text: &[u8], plan: &Plan, at: usize, mut colons: u64) -> u64 {
         let Some(top) = self.frames.last() else { return 0 };
@@ -344,7 +349,8 @@ impl Walk {
         0
     }
 
-    /// The same for odd colons: such as follow white space, or a name in which something is escaped.
+    /// Returns 1 if a name may end before one of the odd colons of a word. An odd colon follows white space,
+    /// or a name with an escape.
     #[inline(always)]
     fn odd_names_at(&self, text: &[u8], plan: &Plan, at: usize, mut colons: u64) -> u64 {
         while colons != 0 {
@@ -355,7 +361,7 @@ impl Walk {
             if !text[..end].ends_with(b"\"") {
                 continue;
             }
-            // What is escaped is left to the walk.
+            // The walk decides about names with escapes.
             let before = text[..end - 1].iter().rev().find(|byte| matches!(byte, b'"' | b'\\'));
             if before != Some(&b'"') || self.names_at(text, plan, end, 1) != 0 {
                 return 1;
@@ -364,18 +370,19 @@ impl Walk {
         0
     }
 
-    /// Looks into the container that opens at `start`.
+    /// Pushes a frame for the container that opens at `start`.
     fn enter(&mut self, plan: &Plan, block: usize, start: usize, object: bool) {
         let names = plan.blocks[block].names.len() as u32;
         let left = if object { u64::MAX.checked_shr(64 - names).unwrap_or(0) } else { 0 };
         self.frames.push(Frame { block, left, start: start as PartOffset });
     }
 
-    /// Walks the events of a word from left to right, from the stack before it.
+    /// Walks the events of a word from left to right. `stack` is the stack before the word.
     fn word(&mut self, text: &[u8], plan: &Plan, at: usize, mut stack: u64, masks: &Masks) -> Walked {
         let mut passed = 0;
         loop {
-            // While nothing is looked for at this depth, only brackets matter, and commas only to a value that waits.
+            // If no name is looked for at this depth, only brackets matter. Commas matter only if a value
+            // waits for its end.
             let members = if stack >> self.frames.len() == 1 { self.members(masks) } else { 0 };
             let events = (masks.open | masks.close | masks.newline | members) & !passed;
             if events == 0 {
@@ -422,7 +429,7 @@ impl Walk {
         (if waits { masks.comma } else { 0 }) | (if waits || looks { masks.colon } else { 0 })
     }
 
-    /// The value that waits for its end, if one does, ends before `end`.
+    /// Ends the value that waits for its end, if there is one, before `end`.
     fn end_value(&mut self, text: &[u8], end: usize) {
         if let Some((block, start)) = self.pending.take()
             && let Some((start, end)) = trim(start, end as PartOffset, |at| text[at as usize])
@@ -431,8 +438,8 @@ impl Walk {
         }
     }
 
-    /// The container of the top frame ends before `end`. Returns where the next value, or line, begins, or gives up where
-    /// something else follows the container.
+    /// Pops the top frame, whose container ends before `end`. Returns the start of the next value or line, or
+    /// gives up if something else follows the container.
     fn leave(&mut self, text: &[u8], plan: &Plan, end: usize) -> Option<usize> {
         let Frame { block, start, .. } = self.frames.pop()?;
         let next = skip_space(text, end);
@@ -447,7 +454,8 @@ impl Walk {
         regular.then_some((next + 1).min(text.len()))
     }
 
-    /// The colon at `colon` follows a name of the top frame's container. Returns whether it could be told what it means.
+    /// Handles the colon at `colon`, which follows a name of the top frame's container. Returns false if the
+    /// member cannot be decided here.
     fn member(&mut self, text: &[u8], plan: &Plan, colon: usize, odd: bool) -> bool {
         let Some(top) = self.frames.last_mut() else { return false };
         let mut left = top.left;
@@ -462,7 +470,8 @@ impl Walk {
             if !text[..end].ends_with(b"\"") {
                 return true;
             }
-            // From the quote before on, and the byte before that, which might escape it.
+            // Search from the previous quote on, and include the byte before it, which might escape the
+            // quote.
             let from = memchr::memrchr(b'"', &text[..end - 1]).unwrap_or_default().saturating_sub(1);
             if text[from..end].contains(&b'\\') {
                 return false;
@@ -479,7 +488,8 @@ impl Walk {
             }
             left &= left - 1;
         };
-        // The interpreter takes what stands between two separators for a name: here that must be the name alone.
+        // The interpreter takes all text between two separators as a name. The pass accepts only the name
+        // itself.
         let mut before = end - names[name].quoted.len();
         while before > 0 && is_whitespace(text[before - 1]) {
             before -= 1;

@@ -1,4 +1,4 @@
-//! The trees of records, in the order of the text, a word of 64 bytes after the other.
+//! The trees of records, in the order of the text, made one word of 64 bytes at a time.
 
 use std::iter;
 
@@ -15,13 +15,13 @@ use warpath_core::simd::{Isa, Simd, Work};
 use warpath_lang::jsonpath::ast::PatternKind;
 use warpath_lang::pattern::holds;
 
-/// The trees of some lines, reused from piece to piece.
+/// The trees of some lines. The memory is reused from piece to piece.
 #[derive(Default)]
 pub(crate) struct TapeMemory {
     nodes: Vec<TapeNode>,
-    /// The lines that have records, and the first node of each.
+    /// The lines that have records without a fault, and the root of each.
     records: Vec<(LineIx, TapeIx)>,
-    /// The lines that are faulty, in order.
+    /// The faulty lines, in order.
     faults: Vec<LineFault>,
     lines: LineIx,
 }
@@ -32,12 +32,12 @@ impl TapeMemory {
         &self.records
     }
 
-    /// The lines that are faulty, in order.
+    /// The faulty lines, in order.
     pub fn faults(&self) -> &[LineFault] {
         &self.faults
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub fn lines(&self) -> LineIx {
         self.lines
     }
@@ -47,7 +47,7 @@ impl TapeMemory {
         &self.nodes
     }
 
-    /// [`build`](Self::build), by the best instruction set there is.
+    /// Calls [`build`](Self::build) with the best instruction set of this processor.
     pub fn build_here(&mut self, text: &[u8]) {
         struct Build<'a>(&'a mut TapeMemory, &'a [u8]);
 
@@ -63,7 +63,7 @@ impl TapeMemory {
         Isa::best().run(Build(self, text));
     }
 
-    /// Makes the trees of a text: whole lines, of which the last may lack its newline.
+    /// Makes the trees of a text of whole lines. The last line may lack its newline.
     #[inline(always)]
     pub fn build<S: Simd>(&mut self, simd: S, text: &[u8]) {
         self.records.clear();
@@ -87,7 +87,7 @@ impl TapeMemory {
             let equal = |byte| simd.equal(word, byte);
             let space = equal(b' ') | equal(b'\t') | equal(b'\r') | classes.newline;
             let found = tokens(&indexed, space, &mut carry);
-            // Every byte may begin a node.
+            // At most one node begins at each byte.
             let room = walk.builder.next as usize + WORD_BYTES;
             if self.nodes.len() < room {
                 self.nodes.resize(2 * room, TapeNode::default());
@@ -98,15 +98,15 @@ impl TapeMemory {
     }
 }
 
-/// What the words before tell of the next one.
+/// The state that one word passes to the next.
 struct Walk {
     builder: Builder,
     line_start: PartOffset,
-    /// The first node of the line.
+    /// The first node of the current line.
     root: TapeIx,
     /// The node whose token has not ended.
     open: Option<TapeIx>,
-    /// The line is faulty in another way than that a token stands where it may not.
+    /// Set if the line has a fault other than a misplaced token.
     faulty: bool,
 }
 
@@ -134,7 +134,7 @@ impl Walk {
                 self.end_line(memory, text, at + 1);
                 continue;
             }
-            // One past the token; where it ends in another word, it is told then.
+            // The end of the token, if it is in this word. Otherwise, a later word sets it.
             let behind = past & (!1 << place);
             let node = self.builder.next;
             self.builder.token(&mut Nodes(&mut memory.nodes), at, byte, base + behind.trailing_zeros());
@@ -160,7 +160,7 @@ impl Walk {
     }
 }
 
-/// The nodes while they are made. There is room for those of a word.
+/// The nodes under construction, with room for the nodes of one word.
 struct Nodes<'a>(&'a mut [TapeNode]);
 
 impl Tape for Nodes<'_> {
@@ -198,7 +198,7 @@ pub(super) struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// The nodes of the record with that root.
+    /// The nodes of the record with this root.
     #[inline(always)]
     pub fn record(&self, root: TapeIx) -> &[TapeNode] {
         let nodes = &self.memory.nodes;

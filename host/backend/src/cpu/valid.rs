@@ -1,11 +1,14 @@
-//! Whether a text of whole lines is JSON by the grammar of RFC 8259, a word of 64 bytes at a time. What UTF-8 is, others ask.
+//! A validator for the grammar of RFC 8259, over a text of whole lines, a word of 64 bytes at a time. It does
+//! not check UTF-8.
 //!
-//! Says yes or no of all lines together, and no where it does not know: of lines that nest deeper than the kinds of containers that
-//! fit a word. [`crate::strict`] then asks line by line, and has what is still refused judged by a rule that reads bytes. So every
-//! shortcut here may refuse, and none may accept.
+//! It returns one result for all lines together, and refuses a text that it cannot decide. It cannot decide
+//! lines that nest deeper than the number of containers that fit in a word. [`crate::strict`] then validates
+//! line by line, and lines that are still refused are diagnosed byte by byte. So a shortcut here may refuse
+//! valid text, but may never accept invalid text.
 //!
-//! Two things are found out. *What is in strings*, for a word at once: no byte is below 0x20, which no newline in a string is
-//! either; what an escape escapes is one of eight bytes or `u`, and the four places behind that are hexadecimal digits.
+//! There are two checks. *The contents of strings* are checked for a whole word at once. No byte may be below
+//! 0x20, which excludes newlines too. An escaped byte must be one of eight bytes or `u`, and the four bytes
+//! after `u` must be hexadecimal digits.
 //!
 //! ```text
 //! text       {"a\n":[12,"\u00e9"]}
@@ -16,24 +19,26 @@
 //! starts     11....11 .11.......11     tokens begin
 //! ```
 //!
-//! *What the tokens are*, one after the other: a table says for what was before, the innermost container and the token's first byte
-//! what may come next. The kinds of the open containers are pairs of bits in one word.
+//! *The order of tokens* is checked token by token. A table gives the next state from the previous state, the
+//! innermost container and the token's first byte. The kinds of the open containers are pairs of bits in one
+//! word.
 
 use warpath_shared::units::WORD_BYTES;
 
 use warpath_core::simd::outline::escaped;
 use warpath_core::simd::{Isa, Simd, Work};
 
-/// What a text has that is good.
+/// The numbers of lines and records of a valid text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Valid {
-    /// Lines, blank ones too.
+    /// The number of lines, blank ones included.
     pub lines: u32,
-    /// Lines that are not blank.
+    /// The number of lines that are not blank.
     pub records: u64,
 }
 
-/// What a text has, if each of its lines is blank or one JSON text; `None`, too, where that is not known.
+/// Counts a text in which each line is blank or one JSON text. Returns `None` for any other text, and if it
+/// cannot decide.
 pub(crate) fn valid(text: &[u8]) -> Option<Valid> {
     Isa::best().run(Validate(text))
 }
@@ -65,27 +70,27 @@ impl Work for Validate<'_> {
             lines += 1;
             walk.end_line()?;
         }
-        // A string that is open takes the newline, and no line has ended that was not good.
+        // An open string contains the final newline, and every line that has ended is valid.
         (strings.open == 0).then_some(Valid { lines, records: walk.records })
     }
 }
 
-/// What the words before tell of the next one.
+/// The state that one word passes to the next.
 #[derive(Default)]
 struct Strings {
-    /// Whether its first byte is escaped.
+    /// 1 if the first byte of the word is escaped.
     escape: u64,
-    /// All ones where it begins in a string.
+    /// All ones if the word begins in a string.
     open: u64,
-    /// Places at its start where hexadecimal digits are wanted.
+    /// The bits of the word's first bytes that must be hexadecimal digits.
     hex: u64,
-    /// Whether the byte before it is of a number, a literal, or nothing that may stand there.
+    /// 1 if the byte before the word is part of a number or literal, or a byte that no token may have.
     scalar: u64,
 }
 
-/// What is told of a word whose strings are good.
+/// The tokens of a word whose strings are valid.
 struct Found {
-    /// Where tokens begin.
+    /// The first bytes of tokens.
     starts: u64,
     /// Line feeds.
     newline: u64,
@@ -101,7 +106,7 @@ impl Strings {
         let inside = simd.prefix_xor(quote) ^ self.open;
         self.open = (inside as i64 >> 63) as u64;
         let mut bad = simd.below(word, 0x20) & inside;
-        // A backslash that is in no string is no token.
+        // A backslash outside strings is not part of a valid token.
         let escaped = escaped & inside;
         if escaped | self.hex != 0 {
             let u = equal(b'u') & escaped;
@@ -122,7 +127,7 @@ impl Strings {
         let scalar = other & !quote;
         let goes_on = scalar << 1 | self.scalar;
         self.scalar = scalar >> 63;
-        // Neither within a string nor its closing quote.
+        // Tokens do not begin within a string or at its closing quote.
         Some(Found { starts: (operator | other & !goes_on) & !(inside ^ quote), newline })
     }
 }
@@ -140,7 +145,7 @@ mod token {
     pub const NEWLINE: usize = 8;
     pub const NONE: usize = 9;
 
-    /// The kind of each byte.
+    /// The kind of token that begins with each byte.
     pub static OF: [u8; 256] = {
         let mut of = [NONE as u8; 256];
         let bytes = b"\"{[}]:,\n-tfn0123456789";
@@ -163,16 +168,16 @@ mod token {
     };
 }
 
-/// The innermost container: the lowest two bits of all.
+/// Kinds of the innermost container: the lowest two bits of `containers`.
 const ROOT: usize = 0;
 const ARRAY: usize = 1;
 const OBJECT: usize = 2;
 
-/// What may come next.
+/// States: the tokens that are allowed next.
 mod state {
-    /// Nothing: the line is not JSON, whatever follows.
+    /// No token: the line is not JSON, whatever follows.
     pub const BAD: u8 = 0;
-    /// A value; in no container, perhaps the end of a blank line.
+    /// A value; outside all containers also the end of a blank line.
     pub const VALUE: u8 = 1;
     /// A value, or the end of the array.
     pub const FIRST_VALUE: u8 = 2;
@@ -182,16 +187,16 @@ mod state {
     pub const FIRST_NAME: u8 = 4;
     /// A colon.
     pub const COLON: u8 = 5;
-    /// What may stand behind a value.
+    /// A token after a value: a comma, a closing bracket, or the end of the line.
     pub const AFTER: u8 = 6;
 }
 
-/// Where the table has what follows.
+/// The index of a transition in the table.
 const fn place(state: u8, container: usize, token: usize) -> usize {
     (state as usize) << 6 | container << 4 | token
 }
 
-/// The next state; what is not said is bad.
+/// The next state for each index; transitions that are not listed are bad.
 static NEXT: [u8; 512] = {
     use state::*;
     let mut next = [BAD; 512];
@@ -221,10 +226,11 @@ static NEXT: [u8; 512] = {
     next
 };
 
-/// The tokens so far.
+/// The state of the walk over tokens.
 struct Walk {
     state: u8,
-    /// The open containers, two bits each, the innermost in the lowest; above the outermost, zeros.
+    /// The open containers, two bits each, the innermost in the lowest bits. Bits above the outermost are
+    /// zeros.
     containers: u64,
     records: u64,
 }
@@ -236,7 +242,7 @@ impl Default for Walk {
 }
 
 impl Walk {
-    /// Goes through the tokens that begin in a word of the text, which stands at `base`.
+    /// Walks the tokens that begin in a word of the text. The word begins at offset `base`.
     #[inline(always)]
     fn word(&mut self, (text, base): (&[u8], usize), word: &[u8; WORD_BYTES], mut starts: u64) -> Option<()> {
         while starts != 0 {
@@ -245,7 +251,7 @@ impl Walk {
             starts &= starts - 1;
             let token = token::OF[word[place_in_word % WORD_BYTES] as usize] as usize;
             let next = NEXT[place(self.state, (self.containers & 3) as usize, token) % NEXT.len()];
-            // Most tokens are strings, colons and commas, and need none of this.
+            // Most tokens are strings, colons and commas, and need none of the following.
             if token == token::SCALAR && !is_scalar(text, at) {
                 return None;
             }
@@ -268,7 +274,7 @@ impl Walk {
         Some(())
     }
 
-    /// The end of a line, which must be good.
+    /// Ends a line, which must be valid.
     #[inline(always)]
     fn end_line(&mut self) -> Option<()> {
         let next = NEXT[place(self.state, (self.containers & 3) as usize, token::NEWLINE) % NEXT.len()];
@@ -278,13 +284,14 @@ impl Walk {
     }
 }
 
-/// The byte at a place; behind the text a newline.
+/// The byte at an offset; a newline after the text.
 #[inline(always)]
 fn byte(text: &[u8], at: usize) -> u8 {
     text.get(at).copied().unwrap_or(b'\n')
 }
 
-/// Whether what begins at a place is a number or a literal, and ends where a token may end.
+/// Returns whether a number or literal begins at an offset, and a byte that may follow a token comes after
+/// it.
 #[inline(always)]
 fn is_scalar(text: &[u8], at: usize) -> bool {
     let literal = |literal: &[u8]| text[at..].starts_with(literal).then_some(at + literal.len());
@@ -297,7 +304,7 @@ fn is_scalar(text: &[u8], at: usize) -> bool {
     end.is_some_and(|end| matches!(byte(text, end), b',' | b'}' | b']' | b':' | b'\n' | b' ' | b'\t' | b'\r'))
 }
 
-/// Where a number ends; a digit behind a zero that it begins with is no longer of it.
+/// The end of the number at an offset. If the number begins with 0, a digit after that is not part of it.
 #[inline(always)]
 fn number(text: &[u8], mut at: usize) -> Option<usize> {
     at += (byte(text, at) == b'-') as usize;
@@ -312,7 +319,7 @@ fn number(text: &[u8], mut at: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Where one digit or more end.
+/// The end of a run of at least one digit.
 #[inline(always)]
 fn digits(text: &[u8], begin: usize) -> Option<usize> {
     let mut at = begin;
@@ -327,7 +334,7 @@ mod tests {
     use super::*;
     use crate::strict;
 
-    /// Texts that are JSON and such as are not, of all sorts, slid over the words and in every instruction set.
+    /// Tests valid and invalid texts of all kinds, at every offset in a word and in every instruction set.
     #[test]
     fn what_is_valid_is_so_at_every_place() {
         const GOOD: [&str; 12] = [
@@ -382,7 +389,7 @@ mod tests {
         ];
         for isa in Isa::all() {
             for pad in 0..140 {
-                // White space moves it, and so does a string before.
+                // White space moves the text, and so does a string before it.
                 for before in [" ".repeat(pad), format!("\"{}\"\n", "x".repeat(pad))] {
                     let lines = 1 + before.contains('\n') as u32;
                     for (text, good) in
@@ -404,7 +411,8 @@ mod tests {
         assert_eq!(valid(b" \t\r\n\n "), Some(Valid { lines: 3, records: 0 }));
     }
 
-    /// Nothing that the rule refuses is taken for valid; and what it accepts is, unless it is deep.
+    /// Every text that the rule refuses is refused, and every text that it accepts is accepted, unless the
+    /// text is too deep.
     #[test]
     fn no_more_is_valid_than_the_rule_says() {
         let mut seed = 3u64;

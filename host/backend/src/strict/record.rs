@@ -1,7 +1,9 @@
-//! One record by the whole of RFC 8259, a byte at a time: the rule that the faster form is held equal to.
+//! Diagnosis of one record by the whole of RFC 8259, a byte at a time. The fast validator is tested against
+//! this rule.
 //!
-//! A function for each rule of the grammar (sections 2 to 7). Each begins where its rule does, ends behind it, and fails at the
-//! first byte that cannot stand there; but what is not closed is told at the place where it was opened.
+//! There is a function for each rule of the grammar (sections 2 to 7). A function begins where its rule
+//! begins and stops after its rule's last byte. It fails at the first byte that is not allowed. An unclosed
+//! string or container is reported at the offset of its opening byte.
 
 use std::str;
 
@@ -11,9 +13,10 @@ use warpath_shared::units::MAX_DEPTH;
 
 type Checked = Result<(), Fault>;
 
-/// The first fault of a record that should be one JSON text in UTF-8; where both are wrong at the same byte, that of UTF-8.
+/// Finds the first fault of a record that should be one JSON text in UTF-8. If both are violated at the same
+/// byte, the fault of UTF-8 is returned.
 ///
-/// White space around the value is part of the text (section 2). A record of nothing else has no value.
+/// White space around the value is part of the text (section 2). A record of white space alone has no value.
 pub fn fault(record: &[u8]) -> Option<Fault> {
     let mut reader = Reader { record, at: 0, depth: 0 };
     let grammar = reader.text().err();
@@ -25,7 +28,7 @@ pub fn fault(record: &[u8]) -> Option<Fault> {
 struct Reader<'a> {
     record: &'a [u8],
     at: usize,
-    /// How many containers are open.
+    /// The number of open containers.
     depth: usize,
 }
 
@@ -76,7 +79,8 @@ impl Reader<'_> {
         }
     }
 
-    /// An object or an array: its brackets, with items between them, or none, and a comma between two.
+    /// Reads an object or an array: an opening bracket, items separated by commas, if any, and a closing
+    /// bracket.
     fn container(&mut self, close: u8, item: fn(&mut Self) -> Checked) -> Checked {
         let open = self.at;
         let unclosed = Err(Fault { kind: FaultKind::UnclosedContainer, at: open });
@@ -162,7 +166,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// One digit or more.
+    /// Reads at least one digit.
     fn digits(&mut self) -> Checked {
         let begin = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
@@ -187,8 +191,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// An escape of a string that opened at `open`. `\uXXXX` may be any code unit, a surrogate without its partner too: the grammar
-    /// has no rule against it (section 8.2 speaks of it).
+    /// Reads an escape of a string that opened at `open`. `\uXXXX` may be any code unit, even a surrogate
+    /// without its partner, because the grammar does not exclude it (section 8.2 discusses this).
     fn escape(&mut self, open: usize) -> Checked {
         self.at += 1;
         match self.peek() {
@@ -211,8 +215,8 @@ impl Reader<'_> {
     }
 }
 
-/// Where a record ends in the middle of a member, and between its tokens, its container is what is not closed: the one that opened
-/// at `open`.
+/// Maps the fault of an item to that of its container. If a record ends within a member, between its tokens,
+/// then the container that opened at `open` is not closed.
 fn fault_in(fault: Fault, end: usize, open: usize) -> Fault {
     match fault.kind {
         FaultKind::NoColon | FaultKind::NoValue if fault.at == end => {
@@ -289,7 +293,8 @@ mod tests {
             (b"[1 2]", Some((NoSeparator, 3))),
             (b"[1:2]", Some((NoSeparator, 2))),
             (br#"{"a":1 "b":2}"#, Some((NoSeparator, 7))),
-            // RFC 3629: no byte alone, nothing overlong, no surrogate, nothing above U+10FFFF.
+            // RFC 3629: no single continuation byte, no overlong form, no surrogate, and nothing above
+            // U+10FFFF.
             (b"\"\x80\"", Some((NotUtf8, 1))),
             (b"\"\xc0\x80\"", Some((NotUtf8, 1))),
             (b"\"\xc3\"", Some((NotUtf8, 1))),

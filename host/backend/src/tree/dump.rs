@@ -11,13 +11,22 @@
 //!   cells           0: 1 2 1 4 2 7 8 0 0
 //! ```
 //!
-//! First the place of the text and the counts. Then a row for each node, in the order of the text, each as far to the right as it
-//! is deep: its rank, by which the others name it; its parent, first child and next sibling, `.` where there is none; how many
-//! children it has; where its block begins among the cells; its bytes; what it is, and the text of scalars and names, of which no
-//! more than 40 characters are shown. Then the cells, 16 a row behind the number of the first. Byte positions count from the start of the input.
+//! The first line has the position of the text and the counts. Then follows a row for each node, in the order
+//! of the text. Its last column is indented by the depth of the node. The columns are:
 //!
-//! With steps, the arrays that the steps make come before the table, in rows of 16 entries as wide as the widest of all, and the
-//! cells are the last of them.
+//! | column | contents |
+//! |---|---|
+//! | rank | the number of the node, which the other columns use |
+//! | parent, first, next | the ranks of its parent, first child and next sibling; `.` if there is none |
+//! | children | the number of its children |
+//! | cell | the index of its block in the cells |
+//! | bytes | the positions of its bytes, from the start of the input |
+//! | node | its kind, and the first 40 characters of the text of a string, number or name |
+//!
+//! The cells follow, 16 a row, after the index of the first cell in the row.
+//!
+//! With steps, the arrays that the steps make come before the table, in rows of 16 entries. All entries have
+//! the width of the widest. The cells are the last of these arrays.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -27,15 +36,16 @@ use warpath_shared::units::ByteOffset;
 
 use super::{NONE, NodeKind, Tree};
 
-/// Entries of an array in a row.
+/// The number of entries of an array in a row.
 const ROW: usize = 16;
-/// Characters of a node's text that are shown.
+/// The number of characters of a node's text that are shown.
 const SHOWN: usize = 40;
 
-/// Writes one tree. `text` is what it was made of, `offset` where that stands in its input, and `line` the number of its line, from 1.
+/// Writes one tree. `text` is its text, `offset` is the offset of the text in its input, and `line` is the
+/// number of its line, from 1.
 ///
 /// # Errors
-/// Those of the writer.
+/// The errors of the writer.
 pub fn write(
     out: &mut impl Write,
     tree: &Tree,
@@ -100,7 +110,7 @@ fn steps(out: &mut impl Write, tree: &Tree) -> io::Result<()> {
     Ok(())
 }
 
-/// An array, [`ROW`] entries a row, its name before the first.
+/// Writes an array, [`ROW`] entries a row, with its name before the first row.
 fn array(out: &mut impl Write, name: &str, entries: &[String], width: usize) -> io::Result<()> {
     for (row, entries) in entries.chunks(ROW).enumerate() {
         write!(out, "  {:<11} {:>5}:", if row == 0 { name } else { "" }, row * ROW)?;
@@ -124,7 +134,7 @@ fn entry(value: u32) -> String {
     if value == NONE { ".".to_owned() } else { value.to_string() }
 }
 
-/// A token in four characters at most.
+/// The symbol of a token, four characters at most.
 fn symbol(kind: TokenKind) -> &'static str {
     match kind {
         TokenKind::OpenObject => "{",
@@ -143,9 +153,9 @@ fn symbol(kind: TokenKind) -> &'static str {
     }
 }
 
-/// A text on one line, cut off where it is long.
+/// The start of a text on one line, with a mark if the text is longer.
 fn excerpt(text: &[u8]) -> String {
-    // A character has four bytes at most; what is behind cannot be among those shown.
+    // A character has at most four bytes, so later bytes are never shown.
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * (SHOWN + 1))]);
     let char = |c: char| match c {
         '\n' => '⏎',

@@ -1,7 +1,7 @@
-//! Which container each token stands in, and whether brackets balance and match: without a stack, too.
+//! The container of each token, and the check that brackets balance and match, also made without a stack.
 //!
-//! The brackets of one level, in the order of the text, open and close by turns. So a stable sort by level puts each token
-//! behind the bracket of its container:
+//! The brackets of one level, in the order of the text, open and close alternately. So a stable sort by level
+//! puts each token after the opening bracket of its container:
 //!
 //! ```text
 //! text      [  1  ,  {  }  ,  [  2  ]  ]
@@ -19,8 +19,8 @@ use warpath_shared::units::{Depth, MAX_DEPTH};
 use super::primitives::{exclusive_scan, inclusive_scan, scatter, stable_ranks};
 use super::tokens::Tokens;
 
-/// Containers that are open before each token: an exclusive scan. Returns how many are open behind the last, and the
-/// least number on the way.
+/// Computes the number of containers that are open before each token, by an exclusive scan. Returns the
+/// number that are open after the last token, and the least number on the way.
 pub fn open_before(kinds: &[TokenKind], before: &mut [Depth]) -> Balance {
     let changes = kinds.iter().map(|kind| Balance::of(kind.nesting()));
     let mut all = vec![Balance::default(); kinds.len()];
@@ -31,22 +31,24 @@ pub fn open_before(kinds: &[TokenKind], before: &mut [Depth]) -> Balance {
     total
 }
 
-/// For each token the bracket that opens its container: of brackets their own, of others the one around them; [`NONE`] for
-/// scalars that stand in none. `open` is from [`open_before`]; `owner` is as long as `kinds`.
+/// Finds for each token the opening bracket of its container. A bracket belongs to its own container, any
+/// other token to the container around it. A scalar outside all containers gets [`NONE`]. `open` is from
+/// [`open_before`]; `owner` is as long as `kinds`.
 ///
-/// Each bracket closes what another one opened, perhaps of the other kind, and no more than [`MAX_DEPTH`] are open.
+/// Each closing bracket must close an opening one, perhaps of the other kind, and no more than [`MAX_DEPTH`]
+/// containers may be open.
 ///
 /// # Panics
-/// If that is not so.
+/// If the brackets do not meet these conditions.
 pub fn owners(kinds: &[TokenKind], open: &[Depth], owner: &mut [TokenIx]) {
-    // One more than the level, 0 outside all containers.
+    // The level plus one; 0 outside all containers.
     let key = |(kind, open): (&TokenKind, &Depth)| (open + kind.opens() as Depth) as u32;
     let mut places = vec![0; MAX_DEPTH + 1];
     let mut rank = vec![0; kinds.len()];
     stable_ranks(kinds.iter().zip(open).map(key), &mut places, &mut rank);
     let mut sorted = vec![0 as TokenIx; kinds.len()];
     scatter(rank.iter().copied().zip(0..), &mut sorted);
-    // Scalars outside all containers come first, so that nothing is carried to them.
+    // Scalars outside all containers come first, so the scan carries nothing to them.
     let opener =
         |token: &TokenIx| if kinds[*token as usize].opens() { Opener(*token) } else { Opener::default() };
     let mut tokens = sorted.iter();
@@ -57,10 +59,10 @@ pub fn owners(kinds: &[TokenKind], open: &[Depth], owner: &mut [TokenIx]) {
     });
 }
 
-/// The owners of a string of brackets, or its first fault.
+/// Finds the owners of a string of brackets, or its first fault.
 ///
 /// # Errors
-/// The fault at which a reader from left to right would stop, with its place in the text.
+/// The fault at which a reader from left to right would stop, with its offset in the text.
 pub(super) fn check(tokens: &Tokens) -> Result<Vec<TokenIx>, TreeFault> {
     let kinds = &tokens.kind;
     let fault = |kind, token: usize| {
@@ -68,7 +70,7 @@ pub(super) fn check(tokens: &Tokens) -> Result<Vec<TokenIx>, TreeFault> {
     };
     let mut open = vec![0; kinds.len()];
     let balance = open_before(kinds, &mut open);
-    // Some faults are seen by the depth alone. Up to the first of them, depths are between 0 and the limit.
+    // The depth alone shows some faults. Up to the first of these, depths are between 0 and the limit.
     let by_depth = |token: usize| match (kinds[token], open[token]) {
         (kind, 0) if kind.closes() => Some(FaultKind::UnopenedContainer),
         (kind, 0) if kind.opens() && token > 0 => Some(FaultKind::SecondRoot),
@@ -88,7 +90,7 @@ pub(super) fn check(tokens: &Tokens) -> Result<Vec<TokenIx>, TreeFault> {
         return fault(kind, token);
     }
     if balance.total() > 0 {
-        // Of those that nothing closes, the last is the innermost.
+        // The last bracket that is not closed is the innermost.
         let mut closed = vec![false; kinds.len()];
         let closing = (0..kinds.len()).filter(|token| kinds[*token].closes());
         scatter(closing.map(|token| (owner[token], true)), &mut closed);

@@ -1,10 +1,13 @@
-//! The primitives that the steps are made of: scan, scatter, stable sort. Here each is a loop; all may be cut among threads.
+//! The primitives that the steps consist of: scan, scatter and stable sort. Here, each is a loop; threads can
+//! share the work of each.
 //!
-//! None allocates: what is written is the caller's, as long as what is read unless said otherwise.
+//! No primitive allocates. The caller provides the output, which is as long as the input unless stated
+//! otherwise.
 
 use warpath_shared::index::Monoid;
 
-/// Each element becomes what all before it amount to; the first becomes the identity. Returns what all amount to.
+/// Combines the elements before each element; the first gets the identity. Returns the combination of all
+/// elements.
 pub fn exclusive_scan<M: Monoid>(items: impl Iterator<Item = M>, out: &mut [M]) -> M {
     let mut sum = M::default();
     for (item, out) in items.zip(out) {
@@ -14,7 +17,7 @@ pub fn exclusive_scan<M: Monoid>(items: impl Iterator<Item = M>, out: &mut [M]) 
     sum
 }
 
-/// Each element becomes what it and all before it amount to, and `write` is told, in order.
+/// Combines each element with all elements before it, and passes each result to `write`, in order.
 pub fn inclusive_scan<M: Monoid>(items: impl Iterator<Item = M>, mut write: impl FnMut(M)) {
     let mut sum = M::default();
     for item in items {
@@ -23,7 +26,8 @@ pub fn inclusive_scan<M: Monoid>(items: impl Iterator<Item = M>, mut write: impl
     }
 }
 
-/// Puts values where they belong: `(index, value)` sets `out[index]`. No two have the same index, so their order does not matter.
+/// Writes values at indexes: `(index, value)` sets `out[index]`. No two items have the same index, so their
+/// order does not matter.
 ///
 /// # Panics
 /// If an index is not below `out.len()`.
@@ -33,8 +37,8 @@ pub fn scatter<T>(items: impl Iterator<Item = (u32, T)>, out: &mut [T]) {
     }
 }
 
-/// Where each element stands once all are sorted by key, those of one key in the order that they have: a counting sort, of
-/// which only the ranks are kept. `places` is scratch, an entry for each possible key.
+/// Computes the position of each element in a stable sort by key. It is a counting sort that keeps only these
+/// ranks. `places` is scratch memory with one entry for each possible key.
 ///
 /// # Panics
 /// If a key is not below `places.len()`.

@@ -1,4 +1,4 @@
-//! From a text to tokens.
+//! The tokens of a text.
 
 use warpath_shared::index::class::Classes;
 use warpath_shared::index::line::{LineState, index_word};
@@ -10,45 +10,46 @@ use warpath_shared::units::{PartOffset, WORD_BYTES};
 /// The tokens of a text, in order: three arrays of one length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// The first byte of each.
+    /// The first byte of each token.
     pub start: Vec<PartOffset>,
-    /// One past the last byte of each.
+    /// The offset after the last byte of each token.
     pub end: Vec<PartOffset>,
-    /// What each is.
+    /// The kind of each token.
     pub kind: Vec<TokenKind>,
 }
 
 impl Tokens {
-    /// How many there are.
+    /// The number of tokens.
     #[must_use]
     pub fn len(&self) -> usize {
         self.kind.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no token.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kind.is_empty()
     }
 
-    /// What stands at a place; [`TokenKind::Edge`] where there is nothing.
+    /// The kind of the token with an index; [`TokenKind::Edge`] if there is none.
     #[must_use]
     pub fn at(&self, token: usize) -> TokenKind {
         self.kind.get(token).copied().unwrap_or(TokenKind::Edge)
     }
 
-    /// What stands before a place.
+    /// The kind of the token before an index.
     #[must_use]
     pub fn before(&self, token: usize) -> TokenKind {
         token.checked_sub(1).map_or(TokenKind::Edge, |before| self.at(before))
     }
 
-    /// The tokens of a JSON text in which [`diagnose`](warpath_shared::check::diagnose) finds nothing: by the rules for
-    /// words, from which the starts and the ends are compacted, each to an array.
+    /// The tokens of a JSON text in which [`diagnose`](warpath_shared::check::diagnose) finds no fault. The
+    /// rules for words give the starts and ends, which are compacted to one array each.
     pub(super) fn of_json(text: &[u8]) -> Self {
         let mut tokens = Self::default();
         let (mut state, mut carry) = (LineState::default(), TokenCarry::default());
-        // One word more than full ones: a token that ends with a full word ends in the next.
+        // One word more than the full ones, because a token that ends with a full word has its end in the
+        // next word.
         for w in 0..=text.len() / WORD_BYTES {
             let at = w * WORD_BYTES;
             let mut word = [b' '; WORD_BYTES];
@@ -69,7 +70,8 @@ impl Tokens {
         tokens
     }
 
-    /// The tokens of a string of brackets, white space left out, up to the first byte that is neither, which is the fault.
+    /// The tokens of a string of brackets without white space, up to the first byte that is neither. That
+    /// byte is the fault.
     pub(super) fn of_brackets(text: &[u8]) -> (Self, Option<TreeFault>) {
         let mut tokens = Self::default();
         for (at, byte) in text.iter().enumerate() {
@@ -87,7 +89,7 @@ impl Tokens {
     }
 }
 
-/// Adds the places of a word's bits.
+/// Appends the offsets of a word's bits.
 fn places(mut bits: u64, at: usize, out: &mut Vec<PartOffset>) {
     while bits != 0 {
         out.push((at + bits.trailing_zeros() as usize) as PartOffset);

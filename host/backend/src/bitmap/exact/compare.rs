@@ -1,7 +1,7 @@
-//! Which rows of a bin have stored numbers within some ranges: 64 values at a time, by vectors.
+//! Comparison of the stored numbers of a bin's rows with ranges, 64 values at a time, with vectors.
 //!
-//! Numbers stand one behind the other, of the bin's rows alone, so what is compared is dense, however few of all rows the bin has. Where the
-//! rows are says the bin's bitmap:
+//! The numbers of the bin's rows are stored consecutively, without those of other rows. So the comparison is
+//! dense, however few rows the bin has. The bin's bitmap has the positions of the rows:
 //!
 //! ```text
 //! numbers   7 3 9 9 2 …          of the bin's rows, in their order
@@ -13,20 +13,20 @@
 use warpath_core::simd::{Simd, Work};
 use warpath_store::bitmap::values::Values;
 
-/// So many ranges are tried one after the other; more are searched.
+/// The most ranges that are tried one after another; more ranges are searched.
 const FEW: usize = 8;
 
-/// Finds the rows of a bin whose numbers are within ranges.
+/// A search for the rows of a bin whose numbers are within ranges.
 pub(super) struct Compare<'a> {
     /// The numbers of the bin's rows in these chunks.
     pub values: Values<'a>,
-    /// From which to which, in order, and none of them touch.
+    /// The first and last number of each range, in order. No two ranges touch.
     pub ranges: &'a [(u64, u64)],
-    /// The bin's rows.
+    /// The chunks of the bin's rows.
     pub chunks: &'a [u64],
-    /// Those of them whose numbers are within.
+    /// The rows among them whose numbers are within the ranges.
     pub hits: &'a mut [u64],
-    /// Room for the matches, 64 in a word.
+    /// Scratch memory for the matches, 64 in a word.
     pub matches: &'a mut Vec<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Work for Compare<'_> {
             Values::U16(values) => self.numbers(simd, values),
             Values::U32(values) => self.numbers(simd, values),
             Values::U64(values) => self.numbers(simd, values),
-            // Where nothing is stored no bin is cut, and texts are compared one by one.
+            // A bin without stored values is never cut, and texts are compared one by one.
             Values::Same | Values::Text(_) => {}
         }
     }
@@ -48,9 +48,9 @@ impl Work for Compare<'_> {
 
 /// A stored number.
 trait Number: Copy + Default + Ord + Into<u64> {
-    /// The same, of one that is no greater than the greatest.
+    /// Converts a number that fits this type.
     fn of(number: u64) -> Self;
-    /// Whether it is no less than a first number, and no farther from that than so much.
+    /// Returns whether the number is at least `first` and at most `first` + `width`.
     fn is_within(self, first: Self, width: Self) -> bool;
 }
 
@@ -76,9 +76,9 @@ impl Compare<'_> {
     #[inline(always)]
     fn numbers<S: Simd, T: Number>(self, simd: S, values: &[T]) {
         let Self { ranges, chunks, hits, matches, .. } = self;
-        // Loops, and no iterators' closures: these would not be compiled for this instruction set.
+        // These are loops because closures of iterators would not be compiled for this instruction set.
         let (words, rest) = values.as_chunks();
-        // A word more than there are values for, so that there is one behind each.
+        // One word more than the values need, so that each word has a next one.
         matches.clear();
         matches.resize(words.len() + 2, 0);
         for (matches, word) in matches.iter_mut().zip(words) {
@@ -100,7 +100,7 @@ impl Compare<'_> {
     }
 }
 
-/// Which of 64 numbers are within a range.
+/// The numbers among 64 that are within a range, one bit a number.
 #[inline(always)]
 fn word_of<S: Simd, T: Number>(simd: S, values: &[T; 64], ranges: &[(u64, u64)]) -> u64 {
     let mut found = [0_u8; 64];

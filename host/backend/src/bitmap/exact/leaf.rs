@@ -1,12 +1,14 @@
-//! Of which rows a test of a column is true.
+//! The rows for which a test of a column is true.
 //!
 //! ```text
 //! followers > 1500      bins: 0..=99  100..=999  1000..=4999  5000..=90000  missing
 //!                             none      none        cut           all         none
 //! ```
 //!
-//! Of rows of a bin that is cut the stored values tell; of all others it is enough to know whether they are in one of the bins of which it is
-//! true of all rows, or in none of the others, whichever have fewer atoms.
+//! The stored values decide the rows of a cut bin. All other rows need only their bins. There are two lists
+//! of other bins: the test is true of all rows of the first, and of no row of the second. A row matches if it
+//! is in a bin of the first list, or, equally, if it is in no bin of the second. The test uses the list with
+//! fewer atoms.
 
 use std::cell::OnceCell;
 
@@ -27,7 +29,7 @@ use warpath_store::bitmap::column::{Bin, Column, Holds};
 use warpath_store::bitmap::index::BitmapIndex;
 use warpath_store::bitmap::values::{Texts, Values};
 
-/// Chunks of a stretch.
+/// The chunks of a stretch.
 type Chunks = Box<[u64; STRETCH]>;
 
 fn no_chunks() -> Chunks {
@@ -37,11 +39,12 @@ fn no_chunks() -> Chunks {
 /// A test of a column.
 pub(super) struct Leaf<'a> {
     column: usize,
-    /// The bins that it cuts.
+    /// The bins that the test cuts.
     cut: Vec<Cut<'a>>,
-    /// Some bins of which it is true of all rows, or of none.
+    /// Bins that decide the other rows: all bins for whose rows the test is true, or all bins for whose rows
+    /// it is false.
     others: Vec<usize>,
-    /// Of rows in one of these, or of those in none?
+    /// Set if the test is true of the rows of `others`; otherwise it is false of these.
     inside: bool,
 }
 
@@ -49,20 +52,20 @@ pub(super) struct Leaf<'a> {
 struct Cut<'a> {
     number: usize,
     bitmap: Bitmap<'a>,
-    /// How many rows the bin has before each stretch, and behind the last one all.
+    /// The number of the bin's rows before each stretch, followed by the number of all its rows.
     before: Vec<u64>,
     wanted: Wanted<'a>,
 }
 
-/// Which values of a bin are wanted.
+/// The values of a bin that match.
 enum Wanted<'a> {
-    /// Those so far from its least.
+    /// Ranges of numbers, as differences from the bin's least value.
     Numbers(Vec<(u64, u64)>),
     Texts(&'a Ranges),
 }
 
 impl<'a> Leaf<'a> {
-    /// Counts the rows of the bins that it cuts, in so many threads.
+    /// Makes a test, and counts the rows of the bins that it cuts in `threads` threads.
     pub fn new(
         column: usize,
         choice: &'a Choice,
@@ -81,7 +84,7 @@ impl<'a> Leaf<'a> {
         Ok(Self { column, cut, others, inside })
     }
 
-    /// About how much it takes to ask it.
+    /// An estimate of the cost of the test.
     pub fn cost(&self) -> u64 {
         let of = |cut: &Cut<'_>| match cut.wanted {
             Wanted::Numbers(_) => 2,
@@ -123,7 +126,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// How many rows a bitmap has before each stretch, and in all.
+/// A count of the rows of a bitmap before each stretch, followed by the number of all rows.
 struct Count<'a> {
     bitmap: Bitmap<'a>,
 }
@@ -151,7 +154,7 @@ impl Work for Count<'_> {
     }
 }
 
-/// Adds the rows that a bitmap has in a stretch, which begins with a tile.
+/// A decompression of the rows of a bitmap in a stretch, which begins at a tile.
 struct Add<'a> {
     bitmap: Bitmap<'a>,
     first: usize,
@@ -171,31 +174,32 @@ impl Work for Add<'_> {
     }
 }
 
-/// What has been read of a test's column for a stretch.
+/// The data that has been read of a test's column for a stretch.
 pub(super) struct Read<'a> {
     leaf: &'a Leaf<'a>,
     index: &'a BitmapIndex,
     /// The number of the stretch.
     stretch: usize,
     cut: Vec<ReadCut<'a>>,
-    /// The rows of the other bins, once they are asked for.
+    /// The rows of the other bins, once they are needed.
     others: OnceCell<Chunks>,
 }
 
-/// The same of a bin that is cut, and has rows in the stretch.
+/// The data of a cut bin that has rows in the stretch.
 struct ReadCut<'a> {
     of: &'a Cut<'a>,
-    /// Its rows.
+    /// The rows of the bin.
     rows: Chunks,
-    /// Once they are asked for.
+    /// The matching rows, once they are needed.
     hits: OnceCell<Hits<'a>>,
 }
 
-/// Which of a bin's rows have values that are wanted.
+/// The rows of a bin whose values match.
 enum Hits<'a> {
-    /// Known for all.
+    /// The matching rows, known for the whole stretch.
     Known(Chunks),
-    /// To be asked of each: its texts, how many there are before each chunk, and which of them are wanted.
+    /// Texts, which are compared row by row: the texts, their number before each chunk, and the ranges that
+    /// match.
     Texts(Texts<'a>, Vec<u32>, &'a Ranges),
 }
 
@@ -206,7 +210,7 @@ impl<'a> Read<'a> {
         Self { leaf, index, stretch, cut, others: OnceCell::new() }
     }
 
-    /// Of which of the rows `of` of a chunk the test is true.
+    /// The rows among the rows `of` of a chunk for which the test is true.
     pub fn of(&self, chunk: usize, of: u64) -> Result<u64, Error> {
         let (mut left, mut found) = (of, 0);
         for cut in &self.cut {
@@ -237,7 +241,7 @@ impl<'a> Read<'a> {
         Ok(found | left & if self.leaf.inside { others } else { !others })
     }
 
-    /// The rows of the other bins.
+    /// Reads the rows of the other bins.
     fn others(&self) -> Result<Chunks, Error> {
         let mut others = no_chunks();
         for bin in &self.leaf.others {
@@ -255,7 +259,7 @@ impl<'a> ReadCut<'a> {
         Self { of: cut, rows, hits: OnceCell::new() }
     }
 
-    /// Reads the values.
+    /// Reads the stored values.
     fn read(&self, column: usize, index: &'a BitmapIndex, stretch: usize) -> Result<Hits<'a>, Error> {
         let Self { of: Cut { number, before, wanted, .. }, rows, .. } = self;
         let values = index.values_of(column, *number, before[stretch]..before[stretch + 1])?;
@@ -280,7 +284,8 @@ impl<'a> ReadCut<'a> {
 }
 
 impl Hits<'_> {
-    /// Which of the rows `of` of a chunk have values that are wanted. All are of the bin, whose rows are `rows`.
+    /// The rows among the rows `of` of a chunk whose values match. All rows `of` are in the bin, whose rows
+    /// are `rows`.
     fn of(&self, rows: &Chunks, chunk: usize, of: u64) -> u64 {
         match self {
             Self::Known(hits) => hits[chunk] & of,

@@ -1,15 +1,17 @@
-//! A set of rows becomes a program.
+//! Compilation of a set of rows to a program.
 //!
-//! A set is computed into the accumulator, which has no rows before:
+//! A set is computed into the accumulator, which is empty before:
 //!
 //! ```text
-//! some bins          Any (them)                        or: Any (all others), Not
+//! some bins          Any (these bins)                    or: Any (all other bins), Not
 //! a and b and c      a, SkipNone →, Push, b, And, SkipNone →, Push, c, And, →
-//! a or b or c        a, SkipAll →, Push, b, Or, SkipAll →, Push, c, Or, →      Any alone where what comes is bins
+//! a or b or c        a, SkipAll →, Push, b, Or, SkipAll →, Push, c, Or, →
+//! a or some bins     a, Any (these bins)
 //! ```
 //!
-//! `and` begins with what has the fewest rows, so that it skips the rest, and `or` with what has the most; but where that would push more than
-//! there is room for, with what needs the most room, so that it needs it first.
+//! An `and` begins with the operand that has the fewest rows, so that it can skip the others. An `or` begins
+//! with the operand that has the most rows. If this order pushes more tiles than the stack has room for, the
+//! operand that needs the most room comes first.
 
 use std::cmp::Reverse;
 
@@ -26,15 +28,16 @@ pub struct Code {
     pub program: Vec<Instr>,
 }
 
-/// A set, as it is computed.
+/// A set, in the form in which it is computed.
 enum Node {
-    /// All rows, or none.
+    /// All rows, or no row.
     Constant(bool),
     /// The rows of these bitmaps.
     Any(Vec<Operand>),
-    /// All rows but theirs.
+    /// All rows except those of these bitmaps.
     NotAny(Vec<Operand>),
-    /// The rows of all of these in this order (`both`), or of any.
+    /// The rows that all operands have (`both`), or that any of them has. Operands are in the order of
+    /// evaluation.
     Joined { operands: Vec<Self>, both: bool, room: usize },
 }
 
@@ -42,8 +45,9 @@ fn operands(column: usize, bins: impl Iterator<Item = usize>) -> Vec<Operand> {
     bins.map(|bin| Operand::Bin { column, bin }).collect()
 }
 
-/// The bins that a formula cuts, where rows in none of these that may be in the answer surely are: so it is if each of its operands must be
-/// true, and is a test of a column or leaves nothing undecided.
+/// The bins that a formula cuts, if every possible row outside them is surely in the result. Otherwise
+/// `None`. The condition holds for a test of a column, for a formula that leaves no row undecided, and for an
+/// `and` of these.
 fn cuts(formula: &Formula, facts: &Facts<'_>) -> Option<Vec<Operand>> {
     match formula {
         Formula::Leaf { column, choice } => {
@@ -80,13 +84,13 @@ impl Node {
         Self::Joined { operands, both, room }
     }
 
-    /// Bins as they are, or as all but the others, if those have fewer atoms. Bins that are cut do not count: so what is sure and what is
-    /// possible are told by the same bins.
+    /// Makes a node from bins, or from all but the other bins if those have fewer atoms. Cut bins do not
+    /// count for this choice, so that the sure and the possible rows use the same bins.
     fn of_bins(bins: &Bins, facts: &Facts<'_>) -> Self {
         let atoms =
             |of: &mut dyn Iterator<Item = usize>| of.map(|bin| (facts.atoms)(bins.column, bin)).sum::<u64>();
         let (all, none) = (atoms(&mut bins.all()), atoms(&mut bins.none()));
-        // Those that are sure first, and then those with the most rows: a tile that is full needs no more of them.
+        // Sure bins come first, and then bins with the most rows, because a full tile needs no more bins.
         let is_cut = |bin: &usize| bins.cut.binary_search(bin).is_ok();
         let rows = |bin: &usize| Reverse(facts.columns[bins.column].bins[*bin].rows);
         let (mut of, is_inside): (Vec<usize>, bool) =
@@ -96,12 +100,12 @@ impl Node {
         if is_inside { Self::Any(of) } else { Self::NotAny(of) }
     }
 
-    /// How many tiles it has pushed at once.
+    /// The number of tiles that its evaluation has pushed at once.
     fn room(&self) -> usize {
         if let Self::Joined { room, .. } = self { *room } else { 0 }
     }
 
-    /// Calls for each list of bitmaps.
+    /// Calls `call` for each list of bitmaps.
     fn each_list<'a>(&'a self, call: &mut impl FnMut(&'a [Operand])) {
         match self {
             Self::Constant(_) => {}
@@ -112,9 +116,10 @@ impl Node {
 }
 
 impl Code {
-    /// A program that stores the rows of which a formula is surely true as output 0, and, if `sure` and `possible` differ, those of which it
-    /// may be, these among them, as output 1; but rows that are no records, if these are to be left out (`records`). `None` if it would push
-    /// more than there is room for.
+    /// Makes a program that stores the rows for which a formula is surely true as output 0. If `sure` and
+    /// `possible` differ, the program also stores the rows for which the formula may be true as output 1,
+    /// which contains output 0. With `records`, rows that are not records are removed. Returns `None` if the
+    /// program would push more than the stack has room for.
     pub fn new(
         formula: &Formula,
         [sure, possible]: [&Set; 2],
@@ -149,7 +154,7 @@ impl Code {
             return;
         }
         if let Some(cuts) = cuts {
-            // What is sure is what is possible without the rows of bins that are cut.
+            // The sure rows are the possible rows without the rows of cut bins.
             self.list_all(&[possible]);
             self.records_of(possible, records);
             self.store(1);
@@ -167,7 +172,7 @@ impl Code {
         let skip = self.skip(OpCode::SkipNone);
         self.op(OpCode::Push);
         self.records_of(sure, records);
-        // It has no row that is not possible; nothing stays pushed.
+        // Every sure row is possible, so this changes no row. It empties the stack.
         self.op(OpCode::And);
         self.land(&[skip]);
         self.store(0);
@@ -181,7 +186,7 @@ impl Code {
         self.program.push(Instr::new(OpCode::Store, output, 0));
     }
 
-    /// A skip to a place that [`Self::land`] tells.
+    /// Appends a skip, whose target [`Self::land`] sets later.
     fn skip(&mut self, op: OpCode) -> usize {
         self.op(op);
         self.program.len() - 1
@@ -192,7 +197,7 @@ impl Code {
         skips.iter().for_each(|skip| self.program[*skip].first = end);
     }
 
-    /// Lists bitmaps one behind the other, if they are not so already, and says where.
+    /// Lists bitmaps consecutively, unless they are listed so already. Returns the index of the first.
     fn list(&mut self, of: &[Operand]) -> u32 {
         let known = self.bitmaps.windows(of.len()).position(|known| known == of);
         let first = known.unwrap_or(self.bitmaps.len());
@@ -202,7 +207,7 @@ impl Code {
         first as u32
     }
 
-    /// Lists what sets need, longer lists first: shorter ones may be parts of them.
+    /// Lists the bitmaps of sets, longer lists first, because shorter ones may be parts of them.
     fn list_all(&mut self, nodes: &[&Node]) {
         let mut lists = Vec::new();
         nodes.iter().for_each(|node| node.each_list(&mut |list| lists.push(list)));
@@ -217,7 +222,7 @@ impl Code {
         self.program.push(Instr::new(OpCode::Any, first, of.len() as u32));
     }
 
-    /// The rows of a set that are records, where there are none before.
+    /// Computes the rows of a set that are records, into an empty accumulator.
     fn records_of(&mut self, rows: &Node, only_records: bool) {
         match rows {
             Node::Constant(true) if only_records => self.any(&[Operand::Records]),
@@ -233,7 +238,7 @@ impl Code {
         }
     }
 
-    /// The rows of a set, where there are none before.
+    /// Computes the rows of a set, into an empty accumulator.
     fn set(&mut self, rows: &Node) {
         match rows {
             Node::Constant(false) => {}
@@ -252,7 +257,7 @@ impl Code {
         for (place, operand) in operands.iter().enumerate() {
             match operand {
                 _ if place == 0 => self.set(operand),
-                // It looks for itself whether all rows are there.
+                // `Any` itself stops when all rows are set.
                 Node::Any(of) if !both => self.any(of),
                 _ => {
                     skips.push(self.skip(if both { OpCode::SkipNone } else { OpCode::SkipAll }));

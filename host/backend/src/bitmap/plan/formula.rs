@@ -1,7 +1,8 @@
-//! An expression over columns that are known: what each test asks of its column, without `not`, one test a column where that can be.
+//! The formula of an expression over known columns. It has no `not`, and one test a column where possible.
 //!
-//! What is asked of a column is a set ([`Choice`]): of values, and of the states that are none. Sets have complements, so `not` goes inwards
-//! and is gone; and `and` and `or` of tests of the same column are one test of it.
+//! The condition on a column is a set ([`Choice`]) of values and of states without a value. A set has a
+//! complement, so each `not` moves inwards and disappears. An `and` or `or` of tests of the same column
+//! becomes one test.
 
 use std::ops::Range;
 
@@ -13,16 +14,16 @@ use warpath_lang::expr::ast::{ColumnName, CompareOp, Expr, ExprKind, Test, TestK
 use warpath_lang::jsonpath::hint::{distance, quotable};
 use warpath_store::bitmap::column::{Bin, Column, Holds};
 
-/// What is asked of a column: in which of its rows it is true.
+/// The condition on a column: the set of values and states for which a test is true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Those with one of these values.
+    /// The values.
     pub values: Ranges,
-    /// Those without a value: of missing, null, other and NaN which.
+    /// The states without a value, in the order missing, null, other and NaN.
     pub states: [bool; 4],
 }
 
-/// The states that are no value, in the order of [`Choice::states`].
+/// The states without a value, in the order of [`Choice::states`].
 const STATES: [State; 4] = [State::Missing, State::Null, State::Other, State::NaN];
 
 impl Choice {
@@ -39,7 +40,7 @@ impl Choice {
         Self { values: self.values.complement(), states: self.states.map(|is| !is) }
     }
 
-    /// What all of some choices ask (`both`), or any of them.
+    /// The intersection (`both`) or union of some choices.
     fn joined(choices: &[Self], both: bool) -> Self {
         let state = |at: usize| {
             let mut asked = choices.iter().map(|choice| choice.states[at]);
@@ -49,12 +50,14 @@ impl Choice {
         Self { values, states: std::array::from_fn(state) }
     }
 
-    /// Whether it is true of rows without anything, which lines that are no record are.
+    /// Returns whether the choice is true of rows that have nothing in the column. Lines that are not records
+    /// are such rows.
     pub fn has_missing(&self) -> bool {
         self.states[0]
     }
 
-    /// The bins of a column of all of whose rows it is true, in stretches, and those that it cuts, from the first to the last.
+    /// Returns two lists of bins of a column, in order. The first is the bins for all of whose rows the
+    /// choice is true, as ranges. The second is the bins that the choice cuts.
     pub fn bins(&self, bins: &[Bin]) -> (Vec<Range<usize>>, Vec<usize>) {
         let bounds = |at: usize| match &bins[at].holds {
             Holds::Values { least, greatest } => (Key::of(least), Key::of(greatest)),
@@ -72,7 +75,7 @@ impl Choice {
         (all, cut)
     }
 
-    /// Of how many of a bin's rows it is true.
+    /// The share of a bin's rows for which the choice is true.
     fn share(&self, bin: &Bin) -> Share {
         let state = match &bin.holds {
             Holds::Values { least, greatest } => return self.values.share(Key::of(least), Key::of(greatest)),
@@ -85,21 +88,22 @@ impl Choice {
     }
 }
 
-/// An expression without `not`. No operand of an `and` is one, nor has it two of the same column; and so with `or`.
+/// An expression without `not`. No operand of an `and` is an `and`, and no two of its operands are tests of
+/// the same column. The same rules hold for `or`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Formula {
-    /// All rows, or none.
+    /// All rows, or no row.
     Constant(bool),
-    /// Rows that have such in a column.
+    /// The rows for which a choice on a column is true.
     Leaf { column: usize, choice: Choice },
-    /// The rows of all of these.
+    /// The rows that all operands have.
     And(Vec<Self>),
-    /// The rows of any.
+    /// The rows that any operand has.
     Or(Vec<Self>),
 }
 
 impl Formula {
-    /// What an expression asks of columns.
+    /// Makes the formula of an expression over columns.
     pub fn new(expr: &Expr, columns: &[Column]) -> Result<Self, Diagnostic> {
         Ok(match Self::of(expr, columns, false)? {
             Self::Leaf { column, choice } => Self::leaf(column, choice, columns),
@@ -107,7 +111,7 @@ impl Formula {
         })
     }
 
-    /// What an expression asks, or its complement. A single test is as it stands.
+    /// Makes the formula of an expression or of its complement. A single test stays a leaf.
     fn of(expr: &Expr, columns: &[Column], complement: bool) -> Result<Self, Diagnostic> {
         let (all, both) = match &expr.kind {
             ExprKind::Not(of) => return Self::of(of, columns, !complement),
@@ -123,19 +127,19 @@ impl Formula {
         Ok(Self::joined(all, both, columns))
     }
 
-    /// A leaf; a constant where the bins say that it is.
+    /// Makes a leaf, or a constant if the bins decide all rows alike.
     fn leaf(column: usize, choice: Choice, columns: &[Column]) -> Self {
         let mut shares = columns[column].bins.iter().map(|bin| choice.share(bin));
         match shares.next() {
             Some(Share::All) if shares.all(|share| share == Share::All) => Self::Constant(true),
             Some(Share::None) if shares.all(|share| share == Share::None) => Self::Constant(false),
-            // Where there are no bins, there are no rows.
+            // Without bins there are no rows.
             None => Self::Constant(false),
             Some(_) => Self::Leaf { column, choice },
         }
     }
 
-    /// All of some formulas (`both`), or any.
+    /// The intersection (`both`) or union of some formulas.
     fn joined(operands: Vec<Self>, both: bool, columns: &[Column]) -> Self {
         let mut leaves: Vec<(usize, Vec<Choice>)> = Vec::new();
         let mut all = Vec::new();
@@ -176,7 +180,8 @@ impl Formula {
         }
     }
 
-    /// Whether it is true of a row that has nothing in any column: such as a line that is no record.
+    /// Returns whether the formula is true of a row that has nothing in any column. A line that is not a
+    /// record is such a row.
     pub fn has_missing(&self) -> bool {
         match self {
             Self::Constant(value) => *value,
@@ -187,7 +192,7 @@ impl Formula {
     }
 }
 
-/// Which column a test is of, and what it asks.
+/// The number of a test's column, and the choice on that column.
 pub fn choice(test: &Test, columns: &[Column]) -> Result<(usize, Choice), Diagnostic> {
     let at = find(&test.column, columns)?;
     let column = &columns[at];
@@ -221,11 +226,11 @@ pub fn choice(test: &Test, columns: &[Column]) -> Result<(usize, Choice), Diagno
     Ok((at, choice))
 }
 
-/// The column of a name.
+/// The number of the column with a name.
 fn find(name: &ColumnName, columns: &[Column]) -> Result<usize, Diagnostic> {
-    /// Names that a message lists.
+    /// The most names that a message lists.
     const LISTED: usize = 20;
-    /// A name that is so near was meant.
+    /// The most edits between a name and a suggested name.
     const NEAR: usize = 2;
     if let Some(at) = columns.iter().position(|column| column.name == name.name) {
         return Ok(at);

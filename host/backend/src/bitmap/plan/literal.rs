@@ -1,7 +1,7 @@
-//! What a literal is in a column: the places just before and just behind it.
+//! The position of a literal in a column: the places immediately before and after it.
 //!
-//! Both are the same place where no value of the column is equal to it: 2.5 among integers, an instant between two nanoseconds, a number that
-//! no column holds.
+//! The two places are equal if no value of the column can equal the literal. Examples are 2.5 among integers,
+//! an instant between two nanoseconds, and a number outside the column's range.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value;
 use warpath_store::bitmap::value::number::Number;
 
-/// The places just before and just behind a literal among values of a kind.
+/// The places immediately before and after a literal, among the values of a kind.
 pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Place), Diagnostic> {
     let wrong = |wanted: &str| {
         let found = match &literal.kind {
@@ -53,7 +53,7 @@ pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Pla
 const INSTANTS: &str =
     "instants are written by RFC 3339: `\"2024-05-01T12:00:00Z\"`, `\"2024-05-01T12:00:00.5+02:00\"`";
 
-/// What the values of a kind are called, many of them.
+/// The plural name of a kind's values, for messages.
 fn plural(kind: Kind) -> &'static str {
     match kind {
         Kind::Int => "integers",
@@ -71,12 +71,13 @@ fn is_number(text: &str) -> bool {
         && lexer.rest().is_empty()
 }
 
-/// The places beside a number.
+/// The places before and after a number.
 fn beside(number: i64) -> (Place, Place) {
     (Place::before(number), Place::behind(number))
 }
 
-/// The places beside what is no value, of which the least value that is not less is known, or the side on which it is.
+/// The single place of a literal that equals no value. `ceiling` is the least value above the literal, or the
+/// side of all values on which the literal is.
 fn beside_none(ceiling: Result<i64, Ordering>) -> (Place, Place) {
     let place = match ceiling {
         Ok(next) => Place::before(next),
@@ -86,7 +87,7 @@ fn beside_none(ceiling: Result<i64, Ordering>) -> (Place, Place) {
     (place.clone(), place)
 }
 
-/// A number of JSON among integers, by its exact value.
+/// The places of a JSON number among integers, by its exact value.
 fn integer(text: &str) -> Option<(Place, Place)> {
     match value::number(text.as_bytes())? {
         Number::Int(number) => Some(beside(number)),
@@ -94,7 +95,7 @@ fn integer(text: &str) -> Option<(Place, Place)> {
     }
 }
 
-/// An instant, by its exact time.
+/// The places of an instant, by its exact time.
 fn instant(text: &str) -> Option<(Place, Place)> {
     match value::instant(text) {
         Some(instant) => Some(beside(instant)),
@@ -108,7 +109,7 @@ mod tests {
     use warpath_lang::expr::ast::{ExprKind, TestKind};
     use warpath_lang::expr::parse;
 
-    /// The places beside what stands in `x = …`.
+    /// The places of the literal in `x = …`.
     fn of(literal: &str, kind: Kind) -> Result<(Place, Place), Diagnostic> {
         let text = format!("x = {literal}");
         let ExprKind::Test(test) =

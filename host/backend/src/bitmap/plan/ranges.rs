@@ -1,23 +1,24 @@
 //! Sets of values of an ordered kind, as ranges between places.
 //!
-//! A place stands before or behind a value, so that `<` and `<=`, and what is left of each by `not`, are the same in kind: a range from a
-//! place to another. Integers, instants and truth values are points on one line of integers; doubles too, by their order ([`double`]).
+//! A place is immediately before or after a value. So `<`, `<=` and their complements have the same form: a
+//! range from one place to another. Integers, instants and truth values are points on one line of integers.
+//! Doubles are too, in their own order ([`double`]).
 
 use std::cmp::Ordering;
 
 use warpath_store::bitmap::column::Scalar;
 
-/// A value, as its kind orders it.
+/// A value, in the order of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key<'a> {
-    /// Of every kind but texts.
+    /// A value of any kind except texts.
     Number(i64),
     /// A text, by its bytes.
     Text(&'a [u8]),
 }
 
 impl<'a> Key<'a> {
-    /// That of a value of a column.
+    /// The key of a value of a column.
     pub fn of(value: &'a Scalar) -> Self {
         match value {
             Scalar::Int(value) | Scalar::Time(value) => Self::Number(*value),
@@ -28,13 +29,14 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Doubles in their order, as integers in theirs: those of negative ones are turned round, and -0 is 0.
+/// Maps doubles to integers in the same order. The low 63 bits of a negative double are inverted, because its
+/// magnitude grows downwards. -0 becomes 0.
 pub fn double(value: f64) -> i64 {
     let bits = if value == 0.0 { 0 } else { value.to_bits() as i64 };
     bits ^ (bits >> 63 & i64::MAX)
 }
 
-/// A value of its own.
+/// An owned value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Point {
     Number(i64),
@@ -50,7 +52,7 @@ impl Point {
     }
 }
 
-/// On which side of a value.
+/// A side of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     Before,
@@ -60,26 +62,27 @@ pub enum Side {
 /// A place between values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Before all.
+    /// The place before all values.
     Start,
-    /// Beside a value. Behind a number is before the next, so that one place has one name.
+    /// A place beside a value. The place after a number is stored as the place before the next number, so
+    /// that equal places have equal forms.
     At(Point, Side),
-    /// Behind all.
+    /// The place after all values.
     End,
 }
 
 impl Place {
-    /// Before a number.
+    /// The place before a number.
     pub fn before(number: i64) -> Self {
         if number == i64::MIN { Self::Start } else { Self::At(Point::Number(number), Side::Before) }
     }
 
-    /// Behind a number.
+    /// The place after a number.
     pub fn behind(number: i64) -> Self {
         number.checked_add(1).map_or(Self::End, Self::before)
     }
 
-    /// How it stands to a place beside a value.
+    /// Compares the place with the place on a side of a value.
     fn to(&self, key: Key<'_>, side: Side) -> Ordering {
         match self {
             Self::Start => Ordering::Less,
@@ -107,21 +110,22 @@ impl PartialOrd for Place {
     }
 }
 
-/// A set of values: ranges from a place to a later one, in order, and none of them touch.
+/// A set of values: ranges from a place to a later place, in order. No two ranges touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranges(Vec<(Place, Place)>);
 
-/// Of how many of the values between two bounds, which are there, something is true.
+/// The share of the values between two bounds for which a condition is true. The bounds themselves are
+/// values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     None,
     All,
-    /// Of some or none or all: the bounds do not tell.
+    /// Some, none or all values: the bounds do not decide.
     Unknown,
 }
 
 impl Ranges {
-    /// The union of ranges in any order; those that end before they begin are empty.
+    /// The union of ranges in any order. Ranges that end before they begin are empty.
     pub fn new(mut ranges: Vec<(Place, Place)>) -> Self {
         ranges.retain(|(from, to)| from < to);
         ranges.sort_unstable();
@@ -139,17 +143,17 @@ impl Ranges {
         Self(all)
     }
 
-    /// No value.
+    /// The empty set.
     pub fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// All values.
+    /// The set of all values.
     pub fn all() -> Self {
         Self(vec![(Place::Start, Place::End)])
     }
 
-    /// The values that it does not have.
+    /// The values that the set does not contain.
     pub fn complement(&self) -> Self {
         let mut from = Place::Start;
         let mut rest = Vec::with_capacity(self.0.len() + 1);
@@ -162,7 +166,7 @@ impl Ranges {
         Self(rest)
     }
 
-    /// The values that all of some sets have (`both`), or any of them.
+    /// The intersection (`both`) or union of some sets.
     pub fn joined<'a>(sets: impl Iterator<Item = &'a Self>, both: bool) -> Self {
         if both {
             let complements: Vec<Self> = sets.map(Self::complement).collect();
@@ -172,13 +176,13 @@ impl Ranges {
         }
     }
 
-    /// Its numbers from a least to a greatest one, as ranges from the first to the last of them.
+    /// The numbers of the set from `least` to `greatest`, as inclusive ranges.
     pub fn numbers(&self, least: i64, greatest: i64) -> Vec<(i64, i64)> {
         let number = |place: &Place| match place {
             Place::At(Point::Number(number), _) => Some(*number),
             _ => None,
         };
-        // A place beside a number is before it.
+        // A stored place beside a number is always before the number.
         let range = |(from, to): &(Place, Place)| {
             let (from, to) = (number(from).unwrap_or(i64::MIN), number(to).map_or(i64::MAX, |next| next - 1));
             (from.max(least), to.min(greatest))
@@ -186,15 +190,18 @@ impl Ranges {
         self.0[self.overlapping(Key::Number(least), Key::Number(greatest))].iter().map(range).collect()
     }
 
-    /// Which of its ranges have something of what is from the least to the greatest.
+    /// The indexes of the ranges that overlap the values from `least` to `greatest`.
     fn overlapping(&self, least: Key<'_>, greatest: Key<'_>) -> std::ops::Range<usize> {
         let first = self.0.partition_point(|(_, end)| end.to(least, Side::Before).is_le());
         let behind = self.0.partition_point(|(start, _)| start.to(greatest, Side::Behind).is_lt());
         first..behind.max(first)
     }
 
-    /// Which of some values in order it has: `bounds` says the least and the greatest of each of `count` ranges of values, which are in order and do not overlap.
-    /// `call` is given stretches of ranges of which it has all values, and single ones of which the bounds do not tell, from the first to the last.
+    /// Finds the share of the set in each of `count` spans of values. Spans are in order and do not overlap;
+    /// `bounds` returns the least and the greatest value of a span.
+    ///
+    /// `call` gets runs of spans that are fully in the set, and single spans that the bounds do not decide,
+    /// in order.
     pub fn each_share<'a>(
         &self,
         count: usize,
@@ -217,7 +224,7 @@ impl Ranges {
                 continue;
             }
             told = behind;
-            // Only the first and the last can have values beyond it.
+            // Only the first and the last span can have values outside this range.
             let share = |at: usize| self.share(bounds(at).0, bounds(at).1);
             let mut all = first..behind;
             let last = behind - 1;
@@ -236,14 +243,14 @@ impl Ranges {
         }
     }
 
-    /// Whether it has a value.
+    /// Returns whether the set contains a value.
     pub fn contains(&self, key: Key<'_>) -> bool {
         self.share(key, key) == Share::All
     }
 
-    /// How many it has of values from the least to the greatest.
+    /// The share of the values from `least` to `greatest` that the set contains.
     pub fn share(&self, least: Key<'_>, greatest: Key<'_>) -> Share {
-        // Of the ranges that end behind the least value the first: if one has all, or any, it does.
+        // If any range has some or all of the values, the first range that ends after the least value does.
         let first = self.0.partition_point(|(_, end)| end.to(least, Side::Before).is_le());
         let Some((start, end)) = self.0.get(first) else { return Share::None };
         if start.to(greatest, Side::Behind).is_ge() {
@@ -328,7 +335,7 @@ mod tests {
         }
     }
 
-    /// Bins of values, with and without gaps, are told as each by itself is.
+    /// Bins of values, with and without gaps, get the same shares together as one by one.
     #[test]
     fn shares_of_many_are_those_of_each() {
         let bins = [(-3, -3), (-1, 2), (3, 3), (4, 9), (12, 12), (13, 20)];

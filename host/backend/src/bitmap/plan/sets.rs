@@ -1,4 +1,4 @@
-//! The two answers that bins give to a formula: rows of which it is surely true, and rows of which it may be.
+//! The two sets of rows that bins give for a formula: the sure rows and the possible rows.
 
 use std::ops::Range;
 
@@ -6,36 +6,38 @@ use super::Facts;
 use super::formula::{Choice, Formula};
 use warpath_store::bitmap::column::Column;
 
-/// A set of rows, as bins make it. Neither operands of `And` are one, nor those of `Or`.
+/// A set of rows that consists of bins. No operand of an `And` is an `And`, and no operand of an `Or` is an
+/// `Or`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Set {
-    /// All rows, or none.
+    /// All rows, or no row.
     Constant(bool),
-    /// Those of bins of a column: some, and not all.
+    /// The rows of some bins of a column, but not of all.
     Bins(Bins),
-    /// The rows of all of these.
+    /// The rows that all operands have.
     And(Vec<Self>),
-    /// The rows of any.
+    /// The rows that any operand has.
     Or(Vec<Self>),
 }
 
-/// Bins of a column: those of which something is true of all rows, and those that it cuts, or not. They are kept as stretches, since a column may have
-/// 65,536 bins, and an expression thousands of tests.
+/// Bins of a column: the bins for all of whose rows a test is true, with or without the bins that the test
+/// cuts. Bins are stored as ranges, because a column may have 65,536 bins and an expression thousands of
+/// tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bins {
     pub column: usize,
-    /// How many bins the column has.
+    /// The number of bins of the column.
     count: usize,
-    /// Those of which it is true of all rows, from the first to the last.
+    /// The bins for all of whose rows the test is true, in order.
     all: Vec<Range<usize>>,
-    /// Those that it cuts, likewise.
+    /// The bins that the test cuts, in order.
     pub cut: Vec<usize>,
-    /// Whether those that it cuts are in the set. If there are none, they are not.
+    /// Set if the cut bins are in the set. It is false if there are none.
     with_cut: bool,
 }
 
 impl Set {
-    /// The rows of which a formula is true for sure, or perhaps (`sure` is false).
+    /// Makes the set of rows for which a formula is surely true (`sure`), or may be true.
     pub fn new(formula: &Formula, facts: &Facts<'_>, sure: bool) -> Self {
         let all = |all: &[Formula]| all.iter().map(|of| Self::new(of, facts, sure)).collect();
         match formula {
@@ -79,7 +81,7 @@ impl Set {
         }
     }
 
-    /// About how many rows it has: those of the operand with the fewest or the most.
+    /// An estimate of the number of rows: the least of an `And`'s operands, the sum of an `Or`'s operands.
     pub fn rows(&self, facts: &Facts<'_>) -> u64 {
         match self {
             Self::Constant(false) => 0,
@@ -92,7 +94,7 @@ impl Set {
 }
 
 impl Bins {
-    /// Those that a choice has surely, or perhaps.
+    /// Makes the bins for which a choice is surely true (`sure`), or may be true.
     pub fn new(column: usize, choice: &Choice, columns: &[Column], sure: bool) -> Self {
         let bins = &columns[column].bins;
         let (all, cut) = choice.bins(bins);
@@ -100,12 +102,12 @@ impl Bins {
         Self { column, count: bins.len(), all, cut, with_cut }
     }
 
-    /// Those of which it is true of all rows.
+    /// The bins for all of whose rows the test is true.
     pub fn all(&self) -> impl Iterator<Item = usize> + '_ {
         self.all.iter().cloned().flatten()
     }
 
-    /// Those of which it is true of no row.
+    /// The bins for none of whose rows the test is true.
     pub fn none(&self) -> impl Iterator<Item = usize> + '_ {
         let mut told: Vec<Range<usize>> = self.cut.iter().map(|bin| *bin..bin + 1).collect();
         told.extend(self.all.iter().cloned());
@@ -115,12 +117,12 @@ impl Bins {
         told.into_iter().flat_map(move |bins| std::mem::replace(&mut from, bins.end)..bins.start)
     }
 
-    /// Those that are in the set.
+    /// The bins in the set.
     pub fn inside(&self) -> impl Iterator<Item = usize> + '_ {
         self.all().chain(self.cut.iter().copied().filter(|_| self.with_cut))
     }
 
-    /// All others of the column.
+    /// The column's bins that are not in the set.
     pub fn outside(&self) -> impl Iterator<Item = usize> + '_ {
         self.none().chain(self.cut.iter().copied().filter(|_| !self.with_cut))
     }
