@@ -6,8 +6,8 @@
 //! node; if it is `//`, any descendant. When a node of the document ends, its matches go to the level above:
 //!
 //! ```text
-//! m        = (leaf | satisfied(S[l])) & passed              whose name and value it has, and all of whose children were found
-//! S[l - 1] |= m | (S[l] & descendant)                       `//` is told upwards again and again
+//! m        = (leaf | satisfied(S[l])) & passed      has its name and value, and all of its children were found
+//! S[l - 1] |= m | (S[l] & descendant)               nodes of axis `//` go up again at each level
 //! S[l]     = 0
 //! ```
 //!
