@@ -112,8 +112,8 @@ const STAGED_DOWNLOADS: (usize, usize) = (64 << 10, 1 << 20);
 const STAGED_ALIGNMENT: usize = 64;
 
 /// The least number of cores with which a device's workers wait by spinning: then cores are left for other
-/// threads. With 16 cores and twelve workers, spinning did no harm (docs/performance.md). Blocking was not
-/// measured there.
+/// threads. This limit is reasoned, not measured. With 16 cores and twelve workers, spinning did no harm
+/// (docs/performance.md); blocking was not measured there.
 const SPINNING_CORES: usize = 16;
 
 /// The source of the pinned memory that texts are read into.

@@ -1,4 +1,4 @@
-//! Pinned (page-locked) memory of the host, which the device reads and writes directly.
+//! Pinned memory of the host, which the device reads and writes directly.
 //!
 //! There are two sources. The driver can allocate it (`cuMemHostAlloc`), but only once there is a context. Or
 //! the process allocates it, in huge pages if the system has them, and the first copy from it pins it

@@ -177,8 +177,8 @@ impl<A: Accelerator> Pipeline<A> {
         tree.build(&self.device, index, &mut shape, cut).map(drop)
     }
 
-    /// Indexes the text that is on the device again, and checks it by all of RFC 8259 and for UTF-8, as far
-    /// as the device does. Benches time this. Returns whether every line is valid. A line that is not found
+    /// Indexes the text that is on the device again. Checks it by all of RFC 8259 and for UTF-8, as far as
+    /// the device does. Benches time this. Returns whether every line is valid. A line that is not found
     /// valid is only suspected.
     ///
     /// # Errors
@@ -573,7 +573,7 @@ impl<'a> Task<'a> {
         Self { program, most_cells, strict: false }
     }
 
-    /// The same task with strict checks.
+    /// Returns the task with strict checks.
     fn strictly(self) -> Self {
         Self { strict: true, ..self }
     }

@@ -144,7 +144,7 @@ impl<A: Accelerator> TwigLinesStage<A> {
             self.device.download(self.unfit.get()?, 0, &mut answer.unfit)?;
         }
         if unfit > UNFIT {
-            // The list has no room for so many, so the host reads all lines.
+            // These are more than the list has room for, so the host reads all lines.
             answer.unfit = (0..shape.lines as u32).collect();
             answer.matched.clear();
         }

@@ -219,7 +219,7 @@ fn ask_unfit(
         }
         start = end;
     }
-    // Faults are not taken from the CPU, because the device has found the faulty lines itself.
+    // Only the matches are taken from the CPU, because the device has found the faulty lines itself.
     found.pairs.append(&mut of_cpu.pairs);
     found.pairs.sort_unstable();
 }

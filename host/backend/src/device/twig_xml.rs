@@ -17,7 +17,7 @@ use crate::twig::encode::Compiled;
 use crate::twig::names::Names;
 use warpath_core::error::Error;
 
-/// Bytes of text for each event in the initial room. If a text has more events, it is read twice.
+/// Bytes of text for each event in the initial room. The first text with more events is read twice.
 const BYTES_OF_AN_EVENT: usize = 8;
 /// The initial room for operations for each event. An element has four events, an attribute two, and most
 /// pass one row or two.

@@ -18,7 +18,7 @@ const FEW: usize = 8;
 pub struct Places {
     /// Single words with their bits, numbered over all groups, ascending.
     pub few: Vec<(u32, u64)>,
-    /// Groups with more than [`FEW`] words, ascending, and the index of their words.
+    /// Groups with more than `FEW` words, ascending, and the index of their words.
     pub all: Vec<(u32, u32)>,
 }
 

@@ -31,7 +31,7 @@ pub enum SeedError {
     /// The twig has more nodes than a block has threads.
     #[error("it has {BLOCK} nodes or more")]
     Nodes,
-    /// There are more names than tags.
+    /// The twigs have more names than there are tags.
     #[error("there are more than {TAGS} names")]
     Tags,
 }

@@ -1,13 +1,14 @@
-//! Many twigs evaluated on a document at once, with a bit for each node of each twig, and words of bits for
-//! each level of the document.
+//! Many twigs evaluated on a document at once: a bit for each node of each twig, and words of bits for each
+//! level of the document.
 //!
-//! Bit *q* of level *l* is set if a node of the document, below the node that is open at level *l*, matches
-//! node *q* of a twig with all that is below *q*. If *q*'s axis is `/`, that node is a child of the open
-//! node; if it is `//`, any descendant. When a node of the document ends, its matches go to the level above:
+//! Bit *q* of level *l* belongs to node *q* of a twig. It is set if a document node below the one that is
+//! open at level *l* matches *q* and all that is below *q*. If *q*'s axis is `/`, that node is a child of the
+//! open node; if it is `//`, any descendant. When a node of the document ends, its matches go to the level
+//! above:
 //!
 //! ```text
-//! m        = (leaf | satisfied(S[l])) & passed      has its name and value, and all of its children were found
-//! S[l - 1] |= m | (S[l] & descendant)               nodes of axis `//` go up again at each level
+//! m        = (leaf | satisfied(S[l])) & passed     its name and value pass, all children were found
+//! S[l - 1] |= m | (S[l] & descendant)              nodes of axis `//` go up again at each level
 //! S[l]     = 0
 //! ```
 //!
