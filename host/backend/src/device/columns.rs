@@ -3,8 +3,8 @@
 //! ```text
 //! column 0   rows | read | scan | gather, finish |
 //! column 1                                       rows | read |
-//! column 2                                                   list offsets | read | scan | gather, finish |
-//! host                                                                                   one wait for all | rest
+//! column 2                                                   offsets | read | scan | gather, finish |
+//! host                                                                              one wait for all | rest
 //! ```
 //!
 //! Only the device knows the number of bytes of a column. The host copies back as many as the previous
