@@ -1,7 +1,7 @@
-//! What runs on a device, whichever device it is: the stages of a partition over an [`Accelerator`].
+//! The stages of a partition, written once for all devices over an [`Accelerator`].
 //!
-//! The CUDA device is one accelerator; the emulator of the tests is another. The sequence of launches,
-//! the sizes of all buffers and the judging of suspected lines are written here, once.
+//! The CUDA device is one accelerator; the emulator of the tests is another. The sequence of launches, the
+//! sizes of all buffers and the check of suspected lines are in this module only.
 
 pub mod bitmap;
 mod columns;
@@ -44,15 +44,15 @@ use warpath_shared::view::{View, ViewMut};
 
 /// One queue on a device: memory, copies and typed launches, all in one order.
 ///
-/// Work that was asked for later sees the effects of work asked for earlier, of the same queue; what another queue does
-/// may happen at any time, and at the same time. All may be asynchronous; [`download`](Self::download),
-/// [`download_all`](Self::download_all) and [`wait`](Self::wait) wait for this queue alone. An array is used by the queue that
-/// made it.
+/// Later work of a queue sees the effects of its earlier work. Work of different queues has no order and may
+/// run at the same time. All calls may be asynchronous. Only [`download`](Self::download),
+/// [`download_all`](Self::download_all) and [`wait`](Self::wait) wait, and they wait for this queue alone. An
+/// array is used only by the queue that made it.
 pub trait Accelerator: Send + Sync + Sized + 'static {
     /// An array in device memory.
     type Buffer<T: Plain>: Send;
 
-    /// Elements of an array, and where on the host they are to go.
+    /// Elements of an array, and the host memory that they are copied to.
     type Download<'a>;
 
     /// Makes another queue on the same device.
@@ -61,31 +61,32 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// [`Error::Device`].
     fn queue(&self) -> Result<Self, Error>;
 
-    /// Host memory that copies to the device are fast from, whichever queue, and whichever device of the kind.
+    /// Returns host memory from which copies to the device are fast. It serves any queue and any device of
+    /// the same kind.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too.
+    /// [`Error::Device`], also if memory is short.
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error>;
 
-    /// How long each part of opening the device took, of those that are done.
+    /// The time of each part of opening the device that is done.
     fn setup(&self) -> Vec<(&'static str, Duration)> {
         Vec::new()
     }
 
-    /// What went otherwise than it should, and was made good.
+    /// Problems that the device met and worked around.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// When the device was ready, if it had to be opened and is.
+    /// The time at which the device was ready. `None` if it is not ready yet, or did not have to be opened.
     fn ready(&self) -> Option<Instant> {
         None
     }
 
-    /// The device in a few words.
+    /// A short description of the device.
     fn name(&self) -> String;
 
-    /// Bytes of memory that the device has, in use or not. Does not wait until the device is ready.
+    /// Bytes of the device's memory, used or free. Does not wait until the device is ready.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -93,7 +94,7 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
         self.free_memory()
     }
 
-    /// Bytes of memory that the device has free.
+    /// Bytes of the device's memory that are free.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -102,7 +103,7 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// Makes an array of at least one element. Its contents are not defined.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too.
+    /// [`Error::Device`], also if memory is short.
     fn alloc<T: Plain>(&self, len: usize) -> Result<Self::Buffer<T>, Error>;
 
     /// Sets elements `from..to` to all zero bytes.
@@ -111,17 +112,19 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// [`Error::Device`]. [`Error::Internal`] for a range outside the buffer.
     fn zero<T: Plain>(&self, buffer: &mut Self::Buffer<T>, from: usize, to: usize) -> Result<(), Error>;
 
-    /// Copies elements to the device, from element `at` on. They have been read when it returns.
+    /// Copies elements to the device, from element `at` on. When the call returns, the elements have been
+    /// read.
     ///
     /// # Errors
     /// As for [`zero`](Self::zero).
     fn upload<T: Plain>(&self, buffer: &mut Self::Buffer<T>, at: usize, from: &[T]) -> Result<(), Error>;
 
-    /// Copies elements to the device, from element `at` on, at some time before the queue has been waited for.
+    /// Copies elements to the device, from element `at` on. The copy may happen at any time until the caller
+    /// waits for the queue.
     ///
     /// # Safety
-    /// The elements stay where they are, and as they are, until [`wait`](Self::wait), or a download of one element at least, has
-    /// returned.
+    /// The elements must stay alive and unchanged until [`wait`](Self::wait), or a download of at least one
+    /// element, has returned.
     ///
     /// # Errors
     /// As for [`zero`](Self::zero).
@@ -132,13 +135,14 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
         from: &[T],
     ) -> Result<(), Error>;
 
-    /// Waits until all that was asked of this queue is done.
+    /// Waits until all work of this queue is done.
     ///
     /// # Errors
-    /// [`Error::Device`] where something has failed. Nothing runs on the queue after that.
+    /// [`Error::Device`] if something has failed. Nothing runs on the queue after that.
     fn wait(&self) -> Result<(), Error>;
 
-    /// Names elements, from element `at` on, for [`download_all`](Self::download_all). Nothing is copied yet.
+    /// Prepares the download of elements, from element `at` on, for [`download_all`](Self::download_all).
+    /// Copies nothing yet.
     ///
     /// # Errors
     /// As for [`zero`](Self::zero).
@@ -149,11 +153,12 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
         to: &'a mut [T],
     ) -> Result<Self::Download<'a>, Error>;
 
-    /// Copies elements of any number of arrays from the device, when all earlier work is done. A wait costs as much as a copy of
-    /// many bytes, so this waits once, or once for each part where they are too many for one copy.
+    /// Copies elements of any number of arrays from the device, after all earlier work. A wait costs as much
+    /// as a copy of many bytes, so this call waits only once. If the elements are too many for one copy, it
+    /// waits once for each part.
     ///
     /// # Errors
-    /// As for [`zero`](Self::zero); errors of earlier launches come out here too.
+    /// As for [`zero`](Self::zero). Errors of earlier launches are returned here too.
     fn download_all(&self, downloads: Vec<Self::Download<'_>>) -> Result<(), Error>;
 
     /// Copies elements of one array, from element `at` on, as [`download_all`](Self::download_all) does.
@@ -164,19 +169,19 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
         self.download_all(vec![self.to_download(buffer, at, to)?])
     }
 
-    /// The first `len` elements, as a kernel's argument.
+    /// Returns the first `len` elements as a kernel's argument.
     ///
     /// # Panics
     /// If the buffer has fewer.
     fn view<'a, T: Plain>(&self, buffer: &'a Self::Buffer<T>, len: usize) -> View<'a, T>;
 
-    /// The first `len` elements, as a kernel's argument that it may write.
+    /// Returns the first `len` elements as a kernel's argument that the kernel may write.
     ///
     /// # Panics
     /// If the buffer has fewer.
     fn view_mut<'a, T: Plain>(&self, buffer: &'a mut Self::Buffer<T>, len: usize) -> ViewMut<'a, T>;
 
-    /// Makes a kernel ready to be launched, where the first launch would have to wait for that.
+    /// Makes a kernel ready to launch, so that the first launch does not wait for its module.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -187,17 +192,19 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// Launches a kernel, after checking that its sizes agree.
     ///
     /// # Safety
-    /// Every view of the arguments is one of this device's own, of [`view`](Self::view) or [`view_mut`](Self::view_mut);
-    /// what the kernel reads has been written; and no other thread asks the device to touch it meanwhile.
+    /// Every view in the arguments comes from [`view`](Self::view) or [`view_mut`](Self::view_mut) of this
+    /// device. All that the kernel reads has been written. No other thread makes the device touch the same
+    /// memory meanwhile.
     ///
     /// # Errors
-    /// [`Error::Internal`] for sizes that do not agree, [`Error::Device`] where the launch fails.
+    /// [`Error::Internal`] for sizes that do not agree, [`Error::Device`] if the launch fails.
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error>;
 }
 
-/// Launches a kernel of this module's: the one place where that is done.
+/// Launches a kernel for a stage of this module. All stages launch through this function.
 fn launch<A: Accelerator, K: Kernel>(device: &A, args: &K::Args<'_>) -> Result<(), Error> {
-    // SAFETY: the stages make their arguments of views of their own device's buffers only, in an order in which each kernel
-    // reads what was copied, zeroed or written by a kernel before it; and they borrow those buffers alone.
+    // SAFETY: the stages make their arguments only from views of their own device's buffers, which they
+    // borrow exclusively. They launch in an order in which all that a kernel reads was copied, zeroed or
+    // written before.
     unsafe { device.launch::<K>(args) }
 }

@@ -1,8 +1,11 @@
-//! Standing queries: which of many subscriptions does a document match, by its structure?
+//! Standing queries: find the subscriptions that match a document by its structure.
 //!
-//! A subscription is a *twig*, a small tree of tests: of names, of what is below what, and of values (Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig
-//! Filtering Using GPUs", EDBT 2013). A document matches it if each node of the twig can be given a node of the document, so that all tests hold. Twigs are written as XPath
-//! ([`xpath`](warpath_lang::twig::xpath)) or as JSONPath ([`Twig::of_jsonpath`](warpath_lang::twig::Twig::of_jsonpath)); documents are XML or JSON, and both become the same [events](Events).
+//! A subscription is a *twig*: a small tree of tests of names, of nesting and of values (Absalyamov,
+//! Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering Using GPUs", EDBT 2013). A
+//! document matches a twig if each node of the twig can be mapped to a node of the document so that all tests
+//! hold. Twigs are written as XPath ([`xpath`](warpath_lang::twig::xpath)) or as JSONPath
+//! ([`Twig::of_jsonpath`](warpath_lang::twig::Twig::of_jsonpath)). Documents are XML or JSON; both become the
+//! same [events](Events).
 //!
 //! ```
 //! use warpath::twig::{Subscriptions, xml};
@@ -18,15 +21,15 @@
 //! # }
 //! ```
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | [`set`]; `layout`, `group`, `rows`, `values` | how are many twigs asked at once, by a bit for each of their nodes? where are the bits, and who passes which tests? |
-//! | `resolve`, `matcher` | what does an event do to them? |
-//! | [`encode`], [`names`] | how does a device have twigs and documents? |
-//! | [`seed`], [`yfilter`] | how do others ask twigs: on a device, and on a CPU? |
-//! | [`subscriptions`] | what is in a subscription file? |
-//! | [`standing`] | who asks them of streams, while they change? |
-//! | [`xml`], [`json`] | which events does a document give? |
+//! | [`set`]; `layout`, `group`, `rows`, `values` | many twigs evaluated at once, with one bit for each node; the layout of the bits; the rows of bits that pass a test |
+//! | `resolve`, `matcher` | the effect of an event on the bits |
+//! | [`encode`], [`names`] | twigs and documents as arrays for a device |
+//! | [`seed`], [`yfilter`] | baselines from the literature: the seed on a device, YFilter on a CPU |
+//! | [`subscriptions`] | subscription files |
+//! | [`standing`] | subscriptions that streams are matched against, and that may change meanwhile |
+//! | [`xml`], [`json`] | the events of a document |
 
 pub mod encode;
 mod group;
@@ -51,7 +54,7 @@ pub use standing::{Documents, Snapshot, Standing};
 pub use subscriptions::{FileChange, Matcher, SubscriptionError, Subscriptions};
 use warpath_lang::twig::value::Value;
 
-/// What a node of a document is called.
+/// The name of a node of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name<'a> {
     /// An element, or the value of a member, of this name.
@@ -62,10 +65,11 @@ pub enum Name<'a> {
     Item,
 }
 
-/// Who is told of a document, node by node: first that a node begins, then of the nodes below it, then that it ends.
+/// Receives the events of a document: each node begins, then the nodes below it follow, then it ends.
 pub trait Events {
-    /// A node begins, below those that have not ended. Whether its value will be looked at.
+    /// Begins a node, below the nodes that have not ended. Returns whether the node's value is needed.
     fn open(&mut self, name: Name<'_>) -> bool;
-    /// The last node that began ends. Its value matters only if [`open`](Self::open) said so.
+    /// Ends the node that began last. The value matters only if [`open`](Self::open) returned `true` for the
+    /// node.
     fn close(&mut self, value: Value<'_>);
 }

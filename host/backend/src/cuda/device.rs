@@ -26,7 +26,7 @@ use crate::device::Accelerator;
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::plain::Plain;
 
-/// A CUDA device in a few words.
+/// A short description of a CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// Its number, from 0, as in `cuda:N`.
@@ -50,7 +50,7 @@ pub(super) fn failed(call: &'static str) -> impl FnOnce(CudaError) -> Error {
 fn start() -> Result<(), Error> {
     driver_available().map_err(|error| match error {
         DriverError::NotFound { .. } => DeviceError::NoDriver,
-        // The stub library of a CUDA toolkit is no driver.
+        // The stub library of a CUDA toolkit is not a driver.
         DriverError::Init { code: 34, .. } => DeviceError::NoDriver,
         DriverError::Init { code: 100, .. } => DeviceError::NoDevice { wanted: 0, found: 0 },
         DriverError::Init { message, .. } => DeviceError::Cuda { call: "cuInit", message },
@@ -59,7 +59,8 @@ fn start() -> Result<(), Error> {
     cust::init(CudaFlags::empty()).map_err(failed("cuInit"))
 }
 
-/// How threads wait for the device. One that spins knows sooner, and takes a core from one that reads.
+/// The way in which threads wait for the device. A spinning thread notices the end sooner, but takes a core
+/// from the threads that read.
 fn scheduling(cores: usize) -> ContextFlags {
     if cores >= SPINNING_CORES { ContextFlags::SCHED_SPIN } else { ContextFlags::SCHED_BLOCKING_SYNC }
 }
@@ -89,7 +90,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
         .map_err(failed("device attributes"))
 }
 
-/// How long one launch took on the device, by events around it.
+/// The duration of one launch on the device, measured by events around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelTime {
     /// The kernel.
@@ -98,89 +99,94 @@ pub struct KernelTime {
     pub milliseconds: f32,
 }
 
-/// A launch, and the events before and after it.
+/// A launch: the kernel's name and the events before and after it.
 type Launch = (&'static str, Event, Event);
 
-/// Bytes of page-locked memory that a queue has for small copies to the device.
+/// Bytes of pinned memory that a queue has for small copies to the device.
 const STAGED_UPLOADS: usize = 16 << 10;
-/// Bytes of page-locked memory that a queue has for copies back: at first, and at most. What is more comes in parts, since
-/// the driver's own way to memory that is not page-locked is one for all queues.
+/// Bytes of pinned memory that a queue has for copies back: at first, and at most. Larger copies are split
+/// into parts, because all queues share the driver's own path to memory that is not pinned.
 const STAGED_DOWNLOADS: (usize, usize) = (64 << 10, 1 << 20);
 
-/// Where arrays begin in that memory: at a multiple of this.
+/// The alignment of arrays in the pinned memory.
 const STAGED_ALIGNMENT: usize = 64;
 
-/// From so many cores on, all workers of a device may spin and leave some for others. By that reasoning: on 16 cores with twelve
-/// workers it did no harm (docs/performance.md), and the other way is not measured.
+/// The least number of cores with which a device's workers wait by spinning: then cores are left for other
+/// threads. This limit is reasoned, not measured. With 16 cores and twelve workers, spinning did no harm
+/// (docs/performance.md); blocking was not measured there.
 const SPINNING_CORES: usize = 16;
 
-/// Where the page-locked memory comes from that texts are read into.
+/// The source of the pinned memory that texts are read into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextMemory {
-    /// It is this process's own, and is page-locked by the first copy from it: texts are read while the context is made. Where
-    /// a device says that it cannot, as [`Allocated`](Self::Allocated). Where it says it can and fails, that text is copied as it
-    /// is, more slowly; later ones are as [`Allocated`](Self::Allocated), if the driver has such memory; and
-    /// `Setup::notes` says so.
+    /// The process's own memory, which the first copy from it pins. So texts can be read while the context is
+    /// made.
+    ///
+    /// A device that reports that it cannot pin such memory uses [`Allocated`](Self::Allocated). If pinning
+    /// fails on a device that reports that it can, that text is copied unpinned, more slowly. Later texts use
+    /// [`Allocated`](Self::Allocated) if the driver has such memory, and `Setup::notes` reports the failure.
     #[default]
     Registered,
-    /// The driver makes it, once there is a context.
+    /// Memory that the driver allocates, after the context is made.
     Allocated,
 }
 
-/// Where the arrays on the device come from.
+/// The source of the arrays on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArrayMemory {
-    /// A pool that keeps what it has been given, where the device has such; else as [`Allocated`](Self::Allocated).
+    /// A pool that keeps freed memory. A device without pools uses [`Allocated`](Self::Allocated).
     #[default]
     Pooled,
-    /// The driver makes each.
+    /// One driver allocation for each array.
     Allocated,
 }
 
-/// How a device is used. What is set changes speed and memory, never an answer.
+/// Settings for the use of a device. They change speed and memory, never a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Where texts are read into.
+    /// The memory that texts are read into.
     pub texts: TextMemory,
-    /// Where arrays are.
+    /// The memory of arrays.
     pub arrays: ArrayMemory,
-    /// Compiles kernels to at most so many registers a thread: for benches, which try what more threads at once are worth.
+    /// The most registers a thread that kernels are compiled to. Benches set it, to measure what more threads
+    /// at once are worth.
     pub registers: Option<u32>,
 }
 
-/// A queue on a CUDA device: a stream, which waits for no other, and none waits for it.
+/// A queue on a CUDA device: a stream that waits for no other stream, and that none waits for.
 ///
-/// The device's context is made in a thread of its own, which takes longer than anything else before the first answer. The
-/// first call that needs it waits for it, and is told if it could not be made.
+/// A separate thread makes the device's context, because this takes longer than any other step before the
+/// first result. The first call that needs the context waits for it, and returns the error if it could not be
+/// made.
 pub struct Cuda {
-    // Fields are dropped in this order, and the context goes with the last that is used in it.
+    // Fields are dropped in this order. The context is dropped with its last user.
     timeline: Mutex<Option<Vec<Launch>>>,
     staging: Mutex<Staging>,
     stream: OnceLock<Arc<Stream>>,
     device: Arc<Device>,
 }
 
-/// A CUDA device whose context and modules all its queues use.
+/// A CUDA device. All its queues share its context and modules.
 struct Device {
     name: String,
     /// Bytes of its memory.
     memory: u64,
-    /// How long it took to load the driver, and to see what the device is.
+    /// The time to load the driver and to query the device's attributes.
     driver: Duration,
     settings: Settings,
-    /// Why some text could not be page-locked: the first time.
+    /// The first reason why a text could not be pinned.
     unlocked: OnceLock<Error>,
     opened: OnceLock<Result<Opened, DeviceError>>,
-    /// Who makes the context, until somebody waits for it.
+    /// The thread that makes the context, until a caller waits for it.
     opening: Mutex<Option<JoinHandle<Result<Opened, Error>>>>,
 }
 
-/// What there is of a device once it has a context.
+/// The parts of a device that exist once it has a context.
 struct Opened {
     modules: Loaded,
     pool: Option<Arc<Pool>>,
     context: Arc<Context>,
-    /// How long that took, and when it was done.
+    /// The time that it took to make the context and the pool, and the time at which it was done.
     took: Duration,
     ready: Instant,
 }
@@ -190,7 +196,8 @@ impl Opened {
     fn new(device: SysDevice, settings: Settings) -> Result<Self, Error> {
         let since = Instant::now();
         let flags = scheduling(thread::available_parallelism().map_or(1, NonZero::get)).bits();
-        // Where the program around this one uses the device already, its choice stands: the result is not looked at.
+        // If the surrounding program already uses the device, that program's flags are kept. So the result is
+        // ignored.
         // SAFETY: the call takes no pointers.
         let _ = unsafe { sys::cuDevicePrimaryCtxSetFlags_v2(device.as_raw(), flags) };
         let context = Arc::new(Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?);
@@ -205,13 +212,14 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // What is dropped next belongs to this context. If it cannot be entered, the driver is gone, and all with it.
+        // The fields dropped next belong to this context. If it cannot be entered, the driver is gone, and
+        // all its memory with it.
         let _ = CurrentContext::set_current(&self.context);
     }
 }
 
 impl Device {
-    /// The device with its context. Waits until that is made.
+    /// Returns the device with its context. Waits until the context is made.
     fn opened(&self) -> Result<&Opened, Error> {
         let opened = self.opened.get_or_init(|| {
             let thread = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -229,7 +237,7 @@ impl Device {
         opened.as_ref().map_err(|error| error.clone().into())
     }
 
-    /// As [`opened`](Self::opened), and makes the context this thread's.
+    /// Does the same as [`opened`](Self::opened), and makes the context current on this thread.
     fn enter(&self) -> Result<&Opened, Error> {
         let opened = self.opened()?;
         CurrentContext::set_current(&opened.context).map_err(failed("cuCtxSetCurrent"))?;
@@ -239,22 +247,23 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // A process that ends while its context is made is the driver's to clean up, and it does not always like that.
+        // Without this wait, a process could end while its context is made. The driver does not always clean
+        // up that case well.
         let _ = self.opened();
     }
 }
 
 impl Cuda {
-    /// Opens the device of this number, begins to make its context, and makes a first queue.
+    /// Opens the device of this number, starts to make its context, and makes a first queue.
     ///
     /// # Errors
-    /// [`DeviceError::NoDriver`], [`DeviceError::NoDevice`], [`DeviceError::TooOld`], or what the driver says. Why a context
-    /// cannot be made is told by the first call that needs it.
+    /// [`DeviceError::NoDriver`], [`DeviceError::NoDevice`], [`DeviceError::TooOld`], or an error of the
+    /// driver. If the context cannot be made, the first call that needs it returns the error.
     pub fn new(number: usize) -> Result<Self, Error> {
         Self::with_settings(number, Settings::default())
     }
 
-    /// As [`new`](Self::new), used as the settings say.
+    /// Does the same as [`new`](Self::new), with the given settings.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -286,36 +295,37 @@ impl Cuda {
         Ok(Self::on(Arc::new(Device { name, memory, driver, settings, unlocked, opened, opening })))
     }
 
-    /// A queue on a device.
+    /// Makes a queue on a device.
     fn on(device: Arc<Device>) -> Self {
         Self { timeline: Mutex::default(), staging: Mutex::default(), stream: OnceLock::new(), device }
     }
 
-    /// Makes the device's context this thread's.
+    /// Makes the device's context current on this thread.
     fn enter(&self) -> Result<&Opened, Error> {
         self.device.enter()
     }
 
-    /// The stream, which is made when something is to be done in it. The context is this thread's.
+    /// The stream, which the first use makes. The context must be current on this thread.
     fn stream(&self) -> Result<&Arc<Stream>, Error> {
         if let Some(stream) = self.stream.get() {
             return Ok(stream);
         }
-        // Of these flags, it waits for the legacy default stream alone, and nothing here uses that.
+        // A stream with these flags waits only for the legacy default stream, which nothing here uses.
         let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(failed("cuStreamCreate"))?;
-        // Of two that were made at the same time, one is used.
+        // If two threads made a stream at the same time, one of the two is used.
         Ok(self.stream.get_or_init(|| Arc::new(stream)))
     }
 
-    /// Page-locks what is about to be copied, if it is in memory that is to be so and is not yet.
+    /// Pins the text that is about to be copied, if it is in memory that waits to be pinned.
     fn lock(&self, context: &Arc<Context>, from: &[u8]) {
         if let Err(error) = lock(context, from) {
-            // The driver copies from any memory. If it is the device that failed, the copy says so, too.
+            // The driver copies from any memory. If the device itself failed, the copy fails too and returns
+            // that error.
             let _ = self.device.unlocked.set(error);
         }
     }
 
-    /// Waits for the stream. The context is this thread's.
+    /// Waits for the stream. The context must be current on this thread.
     fn synchronize(&self) -> Result<(), Error> {
         self.stream()?.synchronize().map_err(failed("cuStreamSynchronize"))
     }
@@ -323,10 +333,10 @@ impl Cuda {
     /// Adds a copy to a device's memory to the stream.
     ///
     /// # Safety
-    /// `to` has room for the bytes. They stay where they are, and as they are, until the stream has been waited for.
+    /// `to` has room for the bytes. The bytes stay alive and unchanged until the stream has been waited for.
     unsafe fn copy_to(&self, to: u64, from: &[u8]) -> Result<(), Error> {
         let stream = self.stream()?.as_inner();
-        // SAFETY: the slice is readable, and the caller vouches for the rest.
+        // SAFETY: the slice is readable. The caller guarantees the rest.
         let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), from.len(), stream) };
         check("cuMemcpyHtoDAsync", result)
     }
@@ -334,17 +344,17 @@ impl Cuda {
     /// Adds a copy from a device's memory to the stream.
     ///
     /// # Safety
-    /// `from` has as many bytes as `to`. They stay where they are, and nobody reads or writes them, until the stream has been
-    /// waited for.
+    /// `from` has as many bytes as `to`. The bytes of `to` stay alive, and nobody reads or writes them, until
+    /// the stream has been waited for.
     unsafe fn copy_from(&self, from: u64, to: &mut [u8]) -> Result<(), Error> {
         let stream = self.stream()?.as_inner();
-        // SAFETY: the slice is writable, and the caller vouches for the rest.
+        // SAFETY: the slice is writable. The caller guarantees the rest.
         let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream) };
         check("cuMemcpyDtoHAsync", result)
     }
 
-    /// Copies arrays back through staging memory, one behind the other, and waits where that is full and at the end. When it
-    /// returns without an error, no copy is under way.
+    /// Copies arrays back through staging memory, one after the other. Waits each time the staging memory is
+    /// full, and at the end. If it returns without an error, no copy is under way.
     fn copy_all_from(&self, downloads: Vec<CudaDownload<'_>>, staged: &mut [u8]) -> Result<(), Error> {
         let (mut under_way, mut used) = (Vec::with_capacity(downloads.len()), 0);
         for CudaDownload { mut from, mut to } in downloads {
@@ -355,8 +365,9 @@ impl Cuda {
                     used = 0;
                 }
                 let (part, rest) = to.split_at_mut(to.len().min(staged.len() - used));
-                // SAFETY: the array is borrowed and has these bytes, as `to_download` has found. This part of the staging memory
-                // is touched next when the stream has been waited for: here, or by the caller after an error.
+                // SAFETY: the array is borrowed and has these bytes: `to_download` checked it. This part of
+                // the staging memory is next touched after a wait for the stream: here, or by the caller
+                // after an error.
                 unsafe { self.copy_from(from, &mut staged[used..used + part.len()]) }?;
                 from += part.len() as u64;
                 let begin = used;
@@ -370,16 +381,16 @@ impl Cuda {
         Ok(())
     }
 
-    /// From now on, takes the time of every launch.
+    /// Starts to measure every launch.
     pub fn start_timeline(&self) {
         *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
     }
 
-    /// The launches since [`start_timeline`](Self::start_timeline), and the milliseconds from the start of the first
-    /// to the end of the last. Waits for them, and stops taking times.
+    /// Returns the launches since [`start_timeline`](Self::start_timeline), and the milliseconds from the
+    /// start of the first to the end of the last. Waits for the launches, and stops the measurement.
     ///
     /// # Errors
-    /// [`Error::Device`] where a launch failed.
+    /// [`Error::Device`] if a launch failed.
     pub fn take_timeline(&self) -> Result<(Vec<KernelTime>, f32), Error> {
         self.enter()?;
         let events = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
@@ -411,7 +422,8 @@ impl Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // What is still in the stream may use what is dropped next; where it fails, nobody asks any more.
+        // Work in the stream may still use the fields that are dropped next. An error is ignored, since
+        // nobody can receive it.
         if let Some(stream) = self.stream.get() {
             let _ = self.enter();
             let _ = stream.synchronize();
@@ -426,26 +438,26 @@ pub(super) fn check(call: &'static str, result: sys::CUresult) -> Result<(), Err
     }
 }
 
-/// Page-locked memory for copies, made when there is one.
+/// Pinned memory for copies, allocated at the first copy.
 #[derive(Default)]
 struct Staging {
-    /// For uploads, and behind that for small downloads.
+    /// Memory for uploads, followed by memory for small downloads.
     small: Option<Allocated>,
-    /// How much has been used for uploads since the stream was waited for.
+    /// Bytes used for uploads since the last wait for the stream.
     used: usize,
-    /// For downloads that are larger.
+    /// Memory for larger downloads.
     large: Option<Allocated>,
 }
 
 impl Staging {
-    /// The next `len` bytes for uploads, at most all.
+    /// Returns the next `len` bytes for uploads. The caller keeps the sum within the memory for uploads.
     fn upload(&mut self, context: &Arc<Context>, len: usize) -> Result<&mut [u8], Error> {
         let used = self.used;
         self.used += len;
         Ok(&mut self.small(context)?[used..used + len])
     }
 
-    /// Memory for the copy of `len` bytes, or for the largest part of it.
+    /// Returns memory for a copy of `len` bytes, or for its largest part.
     fn download(&mut self, context: &Arc<Context>, len: usize) -> Result<&mut [u8], Error> {
         let (first, most) = STAGED_DOWNLOADS;
         if len <= first {
@@ -471,14 +483,15 @@ impl Staging {
     }
 }
 
-/// Gives out what has been copied to the staging memory: from where each begins there.
+/// Copies from the staging memory to the targets. Each target has its offset in the staging memory.
 fn take_staged(under_way: &mut Vec<(usize, &mut [u8])>, staged: &[u8]) {
     for (begin, to) in under_way.drain(..) {
         to.copy_from_slice(&staged[begin..begin + to.len()]);
     }
 }
 
-/// Bytes of an array in a CUDA device's memory, which is borrowed as long as they are to go to the host.
+/// Bytes of an array in a CUDA device's memory, and their target on the host. Borrows the array until the
+/// copy.
 pub struct CudaDownload<'a> {
     from: u64,
     to: &'a mut [u8],
@@ -507,9 +520,9 @@ fn bytes<T: Plain>(slice: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
 }
 
-/// The bytes of a slice, to write.
+/// The bytes of a slice, writable.
 fn bytes_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
-    // SAFETY: as for `bytes`; and every bit pattern is a value of a `Plain` type.
+    // SAFETY: as for `bytes`. In addition, every bit pattern is a value of a `Plain` type.
     unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
 }
 
@@ -527,7 +540,7 @@ impl Accelerator for Cuda {
             TextMemory::Registered if self.device.unlocked.get().is_none() => {
                 Ok(Buffer::new(Pages::new(len)?))
             }
-            // What the driver cannot page-lock it may not have, either.
+            // If the driver failed to pin memory, it may fail to allocate pinned memory too.
             TextMemory::Registered => allocated().or_else(|_: Error| Ok(Buffer::new(Pages::new(len)?))),
             TextMemory::Allocated => allocated(),
         }
@@ -568,10 +581,11 @@ impl Accelerator for Cuda {
     fn alloc<T: Plain>(&self, len: usize) -> Result<CudaBuffer<T>, Error> {
         let Opened { pool, context, .. } = self.enter()?;
         let size = len.max(1) * size_of::<T>();
-        // Nothing reads the array before a copy or a kernel has written it, as `alloc` says.
+        // The contents are undefined, as `alloc` documents: nothing reads the array before a copy or a kernel
+        // has written it.
         let mut made = DeviceBytes::new(size, pool.as_ref(), self.stream()?, context);
         if let (Err(NoMemory::Short), Some(pool)) = (&made, pool) {
-            // The pool may have an array's memory that is too short for this one.
+            // The pool may hold freed blocks that are too small for this array.
             self.synchronize()?;
             pool.trim()?;
             made = DeviceBytes::new(size, Some(pool), self.stream()?, context);
@@ -592,7 +606,8 @@ impl Accelerator for Cuda {
         }
         self.enter()?;
         let start = buffer.bytes.start() + range.start as u64;
-        // SAFETY: `range` lies within the buffer, which is alive; and its memory is given back when the device is done with it.
+        // SAFETY: `range` lies within the buffer, which is alive. Its memory is freed in the order of this
+        // stream.
         let result = unsafe { sys::cuMemsetD8Async(start, 0, range.len(), self.stream()?.as_inner()) };
         check("cuMemsetD8Async", result)
     }
@@ -607,7 +622,8 @@ impl Accelerator for Cuda {
         let mut staging = self.staging();
         if range.len() > STAGED_UPLOADS {
             self.lock(context, bytes(from));
-            // SAFETY: `range` lies within the buffer, and the slice is borrowed until the stream has been waited for.
+            // SAFETY: `range` lies within the buffer, and the slice is borrowed until the stream has been
+            // waited for.
             unsafe { self.copy_to(to, bytes(from)) }?;
             self.synchronize()?;
             staging.used = 0;
@@ -619,8 +635,8 @@ impl Accelerator for Cuda {
         }
         let staged = staging.upload(context, range.len())?;
         staged.copy_from_slice(bytes(from));
-        // SAFETY: `range` lies within the buffer. Nothing is written to this part of the staging memory before `used` is set
-        // back, which is done where the stream is waited for; and `drop` waits for it, too.
+        // SAFETY: `range` lies within the buffer. This part of the staging memory is not written again before
+        // `used` is reset, which happens only after a wait for the stream. `drop` waits for the stream, too.
         unsafe { self.copy_to(to, staged) }
     }
 
@@ -636,7 +652,8 @@ impl Accelerator for Cuda {
         }
         self.lock(&self.enter()?.context, bytes(from));
         let to = buffer.bytes.start() + range.start as u64;
-        // SAFETY: `range` lies within the buffer, and the caller vouches for the slice.
+        // SAFETY: `range` lies within the buffer. The caller guarantees that the slice stays alive and
+        // unchanged.
         unsafe { self.copy_to(to, bytes(from)) }
     }
 
@@ -667,7 +684,8 @@ impl Accelerator for Cuda {
         let mut staging = self.staging();
         let copied = self.copy_all_from(downloads, staging.download(context, len)?);
         if copied.is_err() {
-            // A copy may be under way to memory that is used again. If that fails too, the first error says more.
+            // A copy to staging memory that is used again may still be under way. If this wait fails too, the
+            // first error is the more useful one.
             let _ = self.synchronize();
         }
         staging.used = 0;
@@ -676,14 +694,14 @@ impl Accelerator for Cuda {
 
     fn view<'a, T: Plain>(&self, buffer: &'a CudaBuffer<T>, len: usize) -> View<'a, T> {
         assert!(len <= buffer.len, "a view of {len} elements of a device buffer of {}", buffer.len);
-        // SAFETY: the buffer has `len` elements of device memory, and lives as long as the view. What kernels
-        // write they reach through a `ViewMut`, which borrows the buffer alone.
+        // SAFETY: the buffer has `len` elements of device memory, and lives as long as the view. Kernels
+        // write only through a `ViewMut`, which borrows the buffer exclusively.
         unsafe { View::from_raw(buffer.bytes.start() as *const T, len) }
     }
 
     fn view_mut<'a, T: Plain>(&self, buffer: &'a mut CudaBuffer<T>, len: usize) -> ViewMut<'a, T> {
         assert!(len <= buffer.len, "a view of {len} elements of a device buffer of {}", buffer.len);
-        // SAFETY: as for `view`, and the buffer is borrowed alone.
+        // SAFETY: as for `view`. In addition, the buffer is borrowed exclusively.
         unsafe { ViewMut::from_raw(buffer.bytes.start() as *mut T, len) }
     }
 
@@ -697,9 +715,9 @@ impl Accelerator for Cuda {
         let timed = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let start = timed.then(|| self.event()).transpose()?;
         let parameter: *const K::Args<'_> = args;
-        // SAFETY: by `Kernel`'s contract the function of this name takes one `K::Args` by value, which the driver copies
-        // during the call, and stays within its views, since `check` has found their sizes to agree. The caller vouches
-        // for what they point to.
+        // SAFETY: by `Kernel`'s contract, the function of this name takes one `K::Args` by value. The driver
+        // copies the argument during the call. The kernel stays within its views, because `check` found their
+        // sizes to agree. The caller guarantees that the views point to valid memory.
         unsafe {
             let parameters = [parameter.cast_mut().cast::<c_void>()];
             self.stream()?.launch(&function, K::blocks(args), K::threads(args), 0, &parameters)

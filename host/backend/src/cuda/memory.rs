@@ -1,4 +1,4 @@
-//! Arrays in a device's memory, and where they come from: the driver, one by one, or a pool.
+//! Arrays in a device's memory. They come from the driver, one allocation each, or from a pool.
 
 use std::sync::Arc;
 
@@ -10,22 +10,23 @@ use cust::sys;
 use super::device::{check, failed};
 use warpath_core::error::{DeviceError, Error};
 
-/// Device memory that is kept until its last array is gone. To take some of it costs no call into the system, and to give it
-/// back waits for nothing: both are in the order of a stream.
+/// Device memory that is kept until its last array is dropped. Allocation needs no system call, and freeing
+/// does not wait, because both happen in the order of a stream.
 pub(super) struct Pool {
     pool: sys::CUmemoryPool,
     context: Arc<Context>,
 }
 
-// SAFETY: the driver's pools may be used by any thread.
+// SAFETY: any thread may use the driver's pools.
 unsafe impl Send for Pool {}
-// SAFETY: likewise.
+// SAFETY: any thread may use the driver's pools, also several at the same time.
 unsafe impl Sync for Pool {}
 
 impl Pool {
-    /// A pool on a device, if it has them: some that are virtual do not. The context is this thread's.
+    /// Makes a pool on a device, or returns `None` if the device has no pools: some virtual devices have
+    /// none. The context must be current on this thread.
     pub fn new(device: Device, context: &Arc<Context>) -> Result<Option<Self>, Error> {
-        // A driver that does not know the question has no pools.
+        // A driver that does not know this attribute has no pools.
         if !matches!(device.get_attribute(DeviceAttribute::MemoryPoolsSupported), Ok(1..)) {
             return Ok(None);
         }
@@ -43,7 +44,7 @@ impl Pool {
         // SAFETY: the properties are read, and the pool is written, during the call.
         check("cuMemPoolCreate", unsafe { sys::cuMemPoolCreate(&mut pool, &properties) })?;
         let made = Self { pool, context: context.clone() };
-        // Nothing is given back to the system before the end.
+        // The pool returns no memory to the system before it is destroyed or trimmed.
         let mut threshold = u64::MAX;
         let kept = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
         // SAFETY: this attribute is a `u64`, which is read during the call.
@@ -52,13 +53,14 @@ impl Pool {
         Ok(Some(made))
     }
 
-    /// Gives back to the system what no array has. What streams that have not been waited for may still use, stays.
+    /// Returns the memory that no array uses to the system. Keeps memory that streams may still use because
+    /// nobody has waited for them.
     pub fn trim(&self) -> Result<(), Error> {
         // SAFETY: the pool is alive.
         check("cuMemPoolTrimTo", unsafe { sys::cuMemPoolTrimTo(self.pool, 0) })
     }
 
-    /// Bytes that the pool has, and no array.
+    /// Bytes that the pool holds and no array uses.
     pub fn unused(&self) -> Result<u64, Error> {
         let read = |attribute| {
             let mut value = 0u64;
@@ -74,28 +76,29 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         let _ = CurrentContext::set_current(&self.context);
-        // SAFETY: every array that came from it holds it, so they are gone.
+        // SAFETY: every array of the pool holds a reference to it, so all arrays are gone.
         let _ = unsafe { sys::cuMemPoolDestroy(self.pool) };
     }
 }
 
-/// Some of a device's memory.
+/// A block of a device's memory.
 pub(super) struct DeviceBytes {
     start: u64,
-    /// The pool that it came from, and the stream in whose order it is used.
+    /// The pool that the memory came from, and the stream in whose order it is used.
     of: Option<(Arc<Pool>, Arc<Stream>)>,
     context: Arc<Context>,
 }
 
-/// Why there is no memory.
+/// The reason why an allocation failed.
 pub(super) enum NoMemory {
-    /// The device has not so much.
+    /// The device has less free memory than requested.
     Short,
     Failed(Error),
 }
 
 impl DeviceBytes {
-    /// Memory of so many bytes, not none, with anything in it, for work on a stream. The context is this thread's.
+    /// Allocates `len` bytes, at least one, with undefined contents, for work on a stream. The context must
+    /// be current on this thread.
     pub fn new(
         len: usize,
         pool: Option<&Arc<Pool>>,
@@ -105,12 +108,12 @@ impl DeviceBytes {
         let mut start = 0;
         let (call, result) = match pool {
             Some(pool) => {
-                // SAFETY: the call writes to what lives through it; pool and stream are alive.
+                // SAFETY: the call writes to `start`, which outlives it; pool and stream are alive.
                 let result =
                     unsafe { sys::cuMemAllocFromPoolAsync(&mut start, len, pool.pool, stream.as_inner()) };
                 ("cuMemAllocFromPoolAsync", result)
             }
-            // SAFETY: the call writes to what lives through it.
+            // SAFETY: the call writes to `start`, which outlives it.
             None => ("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut start, len) }),
         };
         match result {
@@ -134,18 +137,20 @@ impl DeviceBytes {
 
 impl Drop for DeviceBytes {
     fn drop(&mut self) {
-        // The memory is given back in its own context, whichever thread drops it.
+        // The memory is freed in its own context, whichever thread drops it.
         let _ = CurrentContext::set_current(&self.context);
         let _ = match &self.of {
-            // SAFETY: the memory came from a pool, on this stream, which alone uses it; and nobody asks for more of that.
+            // SAFETY: the memory came from a pool on this stream, which is its only user. The owner is being
+            // dropped, so no later work uses the memory.
             Some((_, stream)) => unsafe { sys::cuMemFreeAsync(self.start, stream.as_inner()) },
-            // SAFETY: the memory came from `cuMemAlloc`. The call waits for what is at work on it.
+            // SAFETY: the memory came from `cuMemAlloc`. The call waits for the work that uses it.
             None => unsafe { sys::cuMemFree_v2(self.start) },
         };
     }
 }
 
-/// Bytes that the device has free, those among them that a pool has and no array. The context is this thread's.
+/// Bytes that are free on the device, including those that the pool holds and no array uses. The context must
+/// be current on this thread.
 pub(super) fn free(pool: Option<&Arc<Pool>>) -> Result<u64, Error> {
     let (free, _) = cust::memory::mem_get_info().map_err(failed("cuMemGetInfo"))?;
     Ok(free as u64 + pool.map_or(Ok(0), |pool| pool.unused())?)

@@ -1,7 +1,8 @@
-//! The kernels' PTX, embedded, and its loading: a module when the first of its kernels is launched.
+//! The kernels' embedded PTX, and its loading. A module is loaded when the first of its kernels is launched.
 //!
-//! The driver compiles a module for the device when it is loaded first, which takes it seconds for all of them; it keeps what
-//! it made on disk, and loads that in milliseconds from then on. A question needs two or three modules.
+//! The driver compiles a module for the device at its first load. This takes seconds for all modules
+//! together. The driver caches the result on disk, so later loads take milliseconds. A query needs two or
+//! three modules.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,19 +17,19 @@ use warpath_core::error::{DeviceError, Error};
 /// The least compute capability that the kernels' PTX needs, times 10.
 pub(super) const LEAST_CAPABILITY: i32 = 75;
 
-/// Kernels that are loaded together, as PTX.
+/// A group of kernels that are loaded together, as PTX.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelModule {
-    /// Its name, as `for_each_kernel!` has it.
+    /// The module's name, as in `for_each_kernel!`.
     pub name: &'static str,
-    /// Its text.
+    /// The PTX text.
     pub ptx: &'static str,
-    /// What its loading is called among the parts of a set-up.
+    /// The name of its load step in the times of the set-up.
     loading: &'static str,
 }
 
 impl KernelModule {
-    /// The names of its kernels.
+    /// The names of the module's kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &'static str> {
         let name = self.name;
         KERNELS.iter().filter(move |(_, module)| *module == name).map(|(kernel, _)| *kernel)
@@ -45,7 +46,7 @@ macro_rules! modules {
     };
 }
 
-/// All of them. A test holds them to `for_each_kernel!` and to the files.
+/// All modules. A test checks them against `for_each_kernel!` and the files.
 const MODULES: [KernelModule; 25] = modules![
     "index",
     "slots",
@@ -74,7 +75,7 @@ const MODULES: [KernelModule; 25] = modules![
     "copy"
 ];
 
-/// The modules that all kernels are in.
+/// The modules of all kernels.
 #[must_use]
 pub fn modules() -> &'static [KernelModule] {
     const ALL: &[KernelModule] = &MODULES;
@@ -87,7 +88,7 @@ pub fn kernels() -> Vec<&'static str> {
     KERNELS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The modules of one context, as far as they are loaded.
+/// The modules of one context that are loaded so far.
 #[derive(Default)]
 pub(super) struct Loaded {
     modules: [Slot; MODULES.len()],
@@ -96,13 +97,14 @@ pub(super) struct Loaded {
 #[derive(Default)]
 struct Slot {
     module: OnceLock<(Module, Duration)>,
-    /// Held by who loads it.
+    /// Held by the thread that loads the module.
     loading: Mutex<()>,
 }
 
 impl Loaded {
-    /// A kernel, of a module that is loaded if it is not yet, with at most so many registers a thread. Others who want that
-    /// module wait for it. The context is this thread's.
+    /// Returns a kernel, and loads its module first if necessary, with at most `registers` registers a
+    /// thread. Other threads that need the same module wait for the load. The context must be current on this
+    /// thread.
     pub fn function(&self, kernel: &'static str, registers: Option<u32>) -> Result<Function<'_>, Error> {
         let of = KERNELS.iter().find(|(name, _)| *name == kernel).map(|(_, module)| *module);
         let at = MODULES.iter().position(|module| Some(module.name) == of);
@@ -113,7 +115,7 @@ impl Loaded {
         module.get_function(kernel).map_err(|error| failed(kernel, &MODULES[at], error))
     }
 
-    /// How long each of those that are loaded took.
+    /// The load time of each loaded module.
     pub fn times(&self) -> Vec<(&'static str, Duration)> {
         let all = self.modules.iter().zip(&MODULES);
         all.filter_map(|(slot, module)| Some((module.loading, slot.module.get()?.1))).collect()
@@ -125,7 +127,7 @@ impl Slot {
         if let Some((module, _)) = self.module.get() {
             return Ok(module);
         }
-        // Who panicked here has loaded nothing.
+        // A thread that panicked while it held this lock loaded nothing.
         let _one = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((module, _)) = self.module.get() {
             return Ok(module);

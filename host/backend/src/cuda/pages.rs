@@ -1,8 +1,9 @@
-//! Page-locked memory of the host: the device copies to and from it by itself.
+//! Pinned memory of the host, which the device reads and writes directly.
 //!
-//! There are two ways to get it. The driver makes it (`cuMemHostAlloc`), which it can do once there is a context. Or it is
-//! this process's own, in huge pages where the system has them, and is page-locked (`cuMemHostRegister`) by the first copy
-//! from it: then texts are read into it while the context is still being made.
+//! There are two sources. The driver can allocate it (`cuMemHostAlloc`), but only once there is a context. Or
+//! the process allocates it, in huge pages if the system has them, and the first copy from it pins it
+//! (`cuMemHostRegister`). With the second, texts can be read into the memory while the context is still being
+//! made.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -16,21 +17,22 @@ use memmap2::{MmapMut, MmapOptions};
 use super::device::{check, failed};
 use warpath_core::error::{DeviceError, Error};
 
-/// Bytes of a huge page, on most machines that have a CUDA device. On others, memory is aligned for nothing.
+/// Bytes of a huge page on most machines that have a CUDA device. On other machines the alignment has no
+/// effect.
 const HUGE_PAGE: usize = 2 << 20;
-/// Bytes of a page, or of several: what is page-locked is whole pages of this process's.
+/// The unit of pinned memory, in bytes: one page of the system, or several.
 const PAGE: usize = 64 << 10;
 
-/// Memory that the driver made, page-locked for every device.
+/// Memory that the driver allocated, pinned for every device.
 pub(super) struct Allocated {
     start: NonNull<u8>,
     len: usize,
     context: Arc<Context>,
 }
 
-// SAFETY: it is memory, which no thread owns more than another.
+// SAFETY: the memory is not bound to the thread that allocated it.
 unsafe impl Send for Allocated {}
-// SAFETY: shared, it can only be read.
+// SAFETY: through a shared reference the memory can only be read.
 unsafe impl Sync for Allocated {}
 
 impl Allocated {
@@ -38,7 +40,7 @@ impl Allocated {
         CurrentContext::set_current(context).map_err(failed("cuCtxSetCurrent"))?;
         let len = len.max(1);
         let mut start = std::ptr::null_mut();
-        // SAFETY: `start` lives through the call, which writes a pointer.
+        // SAFETY: `start` outlives the call, which writes a pointer to it.
         let result = unsafe { sys::cuMemHostAlloc(&mut start, len, sys::CU_MEMHOSTALLOC_PORTABLE) };
         check("cuMemHostAlloc", result)?;
         let none = || DeviceError::Cuda { call: "cuMemHostAlloc", message: "no memory".into() };
@@ -51,15 +53,16 @@ impl Deref for Allocated {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the driver gave this many bytes of mapped pages, which hold some values, and they are freed by `drop` alone.
-        // A copy to them that is under way borrows them alone.
+        // SAFETY: the driver returned this many bytes of mapped, initialised pages. Only `drop` frees them. A
+        // copy to them that is under way borrows them exclusively.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
 impl DerefMut for Allocated {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `deref`, and the memory is borrowed alone. A copy from it that is under way borrows it.
+        // SAFETY: as for `deref`, and the memory is borrowed exclusively. A copy from it that is under way
+        // borrows it.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
@@ -67,36 +70,38 @@ impl DerefMut for Allocated {
 impl Drop for Allocated {
     fn drop(&mut self) {
         let _ = CurrentContext::set_current(&self.context);
-        // SAFETY: the memory came from `cuMemHostAlloc` and is not used after this; whoever gave it to a stream has waited.
+        // SAFETY: the memory came from `cuMemHostAlloc` and is not used after this. Whoever gave it to a
+        // stream has waited for the stream.
         let _ = unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
     }
 }
 
-/// Memory of this process's own, which [`lock`] page-locks for every device.
+/// Memory of this process, which [`lock`] pins for every device.
 pub(super) struct Pages {
     mapping: MmapMut,
-    /// Where the memory begins in the mapping, aligned to huge pages if there is one.
+    /// The offset of the memory in the mapping, aligned to huge pages if the memory has one.
     from: usize,
     len: usize,
     locking: Arc<Locking>,
 }
 
-/// What is known of pages beside their contents.
+/// The address range and the state of pinning of some [`Pages`].
 struct Locking {
-    /// Where they are: addresses.
+    /// The address of the first byte.
     from: usize,
     len: usize,
-    /// The context in which they were page-locked, or why they cannot be.
+    /// The context in which the pages were pinned, or the error if they cannot be.
     context: OnceLock<Result<Arc<Context>, sys::CUresult>>,
 }
 
-/// Pages that are not page-locked yet, of the whole process: those that are made for one device may be copied to another.
+/// Pages of the whole process that are not pinned yet. They are not kept by device, because pages made for
+/// one device may be copied to another.
 static WAITING: Mutex<Vec<Arc<Locking>>> = Mutex::new(Vec::new());
-/// How many those are.
+/// The number of entries of `WAITING`.
 static WAITING_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn waiting() -> std::sync::MutexGuard<'static, Vec<Arc<Locking>>> {
-    // What a thread that panics leaves is a list of pages all the same.
+    // A thread that panics leaves a valid list of pages.
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -110,10 +115,10 @@ impl Pages {
         let whole = len.next_multiple_of(PAGE);
         let mapping = MmapOptions::new().len(whole + HUGE_PAGE).map_anon().map_err(failed)?;
         let from = mapping.as_ptr().align_offset(HUGE_PAGE).min(HUGE_PAGE);
-        // The end of the memory is in small pages: a huge one would be filled for little.
+        // The last part of the memory is in small pages, because it would fill only a little of a huge one.
         #[cfg(target_os = "linux")]
         if whole >= HUGE_PAGE {
-            // A system without huge pages gives others.
+            // A system without huge pages uses small pages.
             let _ = mapping.advise_range(memmap2::Advice::HugePage, from, whole / HUGE_PAGE * HUGE_PAGE);
         }
         let address = mapping.as_ptr() as usize + from;
@@ -126,11 +131,12 @@ impl Pages {
     }
 }
 
-/// Page-locks the memory that the text is in, if it is [`Pages`] and that has not been tried yet. The context is this thread's.
-/// Where it fails, the memory is as good as any other of this process, and is not tried again.
+/// Pins the memory that the text is in, if it is [`Pages`] and pinning has not been tried yet. The context
+/// must be current on this thread. If pinning fails, the memory stays usable as ordinary memory, and pinning
+/// is not tried again.
 pub(super) fn lock(context: &Arc<Context>, text: &[u8]) -> Result<(), Error> {
     lock_by(text, |from, len| {
-        // SAFETY: the range is of whole pages that are mapped: the text is in them, and borrowed.
+        // SAFETY: the range is whole mapped pages. They contain the text, which is borrowed.
         match unsafe { sys::cuMemHostRegister_v2(from, len, sys::CU_MEMHOSTREGISTER_PORTABLE) } {
             sys::CUresult::CUDA_SUCCESS => Ok(context.clone()),
             other => Err(other),
@@ -138,7 +144,7 @@ pub(super) fn lock(context: &Arc<Context>, text: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// As [`lock`], by a call on whole pages that are mapped.
+/// Does the work of [`lock`], with a function that pins whole mapped pages.
 fn lock_by(
     text: &[u8],
     register: impl FnOnce(*mut std::ffi::c_void, usize) -> Result<Arc<Context>, sys::CUresult>,
@@ -153,7 +159,7 @@ fn lock_by(
     };
     let pages = waiting.swap_remove(found);
     WAITING_COUNT.store(waiting.len(), Ordering::Release);
-    // Others lock theirs meanwhile.
+    // Other threads can pin their pages meanwhile.
     drop(waiting);
     let locked = pages.context.get_or_init(|| register(pages.from as *mut std::ffi::c_void, pages.len));
     locked.as_ref().map_or_else(|error| check("cuMemHostRegister", *error), |_| Ok(()))
@@ -178,7 +184,8 @@ impl Drop for Pages {
         match self.locking.context.get() {
             Some(Ok(context)) => {
                 let _ = CurrentContext::set_current(context);
-                // SAFETY: these pages were registered, are still mapped, and whoever gave them to a stream has waited.
+                // SAFETY: these pages were registered and are still mapped. Whoever gave them to a stream has
+                // waited for the stream.
                 let _ = unsafe { sys::cuMemHostUnregister(self.locking.from as *mut std::ffi::c_void) };
             }
             Some(Err(_)) => {}
@@ -219,7 +226,7 @@ mod tests {
         let said = lock_by(&pages[7..9], short).unwrap_err().to_string();
         assert!(said.contains("cuMemHostRegister") && said.contains("OUT_OF_MEMORY"), "{said}");
         lock_by(&pages[7..9], |_, _| panic!("tried again")).unwrap();
-        // It is memory all the same.
+        // The memory is usable all the same.
         pages.fill(7);
         assert!(pages.iter().all(|byte| *byte == 7));
     }

@@ -1,4 +1,5 @@
-//! Bitmaps on a device: programs over compressed ones, the methods of the paper beside them, and how they are made.
+//! Bitmaps on a device: programs over compressed bitmaps, the paper's methods for comparison, and the making
+//! of bitmaps.
 
 use std::ops::Range;
 
@@ -19,13 +20,13 @@ use warpath_core::pool;
 use warpath_core::wah::{Bitmap, WahBuf};
 use warpath_store::bitmap::bitmaps::BinNumber;
 
-/// Compressed bitmaps in device memory, in arrays that are kept from one question to the next, with page-locked memory through which they come
-/// there.
+/// Compressed bitmaps in device memory, in arrays that are kept between queries. They are copied through
+/// pinned memory.
 pub struct DeviceBitmaps<A: Accelerator> {
     atoms: Slot<A, u64>,
     tiles: Slot<A, TileStart>,
     columns: Slot<A, u64>,
-    /// How many of each there are.
+    /// The lengths of the three arrays.
     lens: [usize; 3],
     rows: u64,
     uploads: Uploads,
@@ -44,12 +45,12 @@ impl<A: Accelerator> Default for DeviceBitmaps<A> {
     }
 }
 
-/// How decompressed columns are reduced to their union: the methods of the paper.
+/// A method of the paper to reduce decompressed columns to their union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Column-oriented access.
     Coa,
-    /// Row-oriented access: 2,048 columns at most.
+    /// Row-oriented access, for at most 2,048 columns.
     Roa,
     /// Blocks of *k* × *j* threads over 2*k* columns and *j* rows of words.
     Hybrid {
@@ -58,12 +59,12 @@ pub enum Method {
         /// *j*
         height: u32,
     },
-    /// The hybrid whose blocks span all columns, 2,048 at most: no second round.
+    /// The hybrid whose blocks span all columns, at most 2,048. It needs no second round.
     IdealHybrid,
 }
 
 impl Method {
-    /// The method that the paper's table 2 has for so many columns: two are a point query.
+    /// The method of the paper's table 2 for this number of columns. Two columns are a point query.
     #[must_use]
     pub fn for_columns(columns: usize) -> Self {
         match columns {
@@ -75,20 +76,21 @@ impl Method {
     }
 }
 
-/// How columns are decompressed.
+/// The way in which columns are decompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decompression {
-    /// By scans of the atoms, then one thread a word: DecompressVector.
+    /// Scans of the atoms, then one thread for each word: the paper's DecompressVector.
     Scans,
-    /// By where tiles begin, as it is stored.
+    /// The stored starts of tiles.
     Tiles,
 }
 
-/// Bytes of chunks of bins that are made and compressed at once. All columns of a device's memory do not fit, and more at once are not faster: of 32 million
-/// rows this is 66 bins, and the kernels of each such group read and write 1 GB or more, beside which a launch is nothing.
+/// Bytes of chunks of bins that are made and compressed at once. The chunks of all columns do not fit in a
+/// device's memory. More at once are not faster. For 32 million rows this is 66 bins; the kernels of each
+/// such group read and write 1 GB or more, so the launches take almost no part of the time.
 const MOST_CHUNK_BYTES: usize = 256 << 20;
 
-/// What works on bitmaps, in buffers that are kept from one call to the next.
+/// The operations on bitmaps, in buffers that are kept between calls.
 pub struct BitmapStage<A: Accelerator> {
     device: A,
     program: Slot<A, Instr>,
@@ -102,7 +104,7 @@ pub struct BitmapStage<A: Accelerator> {
     uploads: Uploads,
 }
 
-/// The smallest power of two that is no less.
+/// The smallest power of two that is not less than `at_least`.
 fn two_to(at_least: u32) -> u32 {
     at_least.max(1).next_power_of_two()
 }
@@ -118,10 +120,11 @@ impl<A: Accelerator> DeviceBitmaps<A> {
         Ok(all)
     }
 
-    /// Copies bitmaps to a device, in place of those that were there: their atoms one behind the other.
+    /// Copies bitmaps to a device and replaces the earlier ones. Their atoms are one after the other.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too. [`Error::Internal`] if there are none, of no rows, or of different ones.
+    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if there are no bitmaps, or if they
+    /// have no rows or different numbers of rows.
     pub fn load(&mut self, device: &A, bitmaps: &[Bitmap<'_>]) -> Result<(), Error> {
         let rows = bitmaps.first().map_or(0, |bitmap| bitmap.wah.rows());
         let atoms = bitmaps.iter().map(|bitmap| bitmap.wah.words().len()).sum();
@@ -129,10 +132,11 @@ impl<A: Accelerator> DeviceBitmaps<A> {
         self.add(device, bitmaps)
     }
 
-    /// Makes room for so many bitmaps of so many rows, with so many atoms together. Those that were there are gone.
+    /// Makes room for `columns` bitmaps of `rows` rows, with `atoms` atoms in total. Removes the earlier
+    /// bitmaps.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too.
+    /// [`Error::Device`], also if memory is short.
     pub fn reserve(&mut self, device: &A, rows: u64, columns: usize, atoms: usize) -> Result<(), Error> {
         self.lens = [0; 3];
         self.rows = rows;
@@ -141,7 +145,7 @@ impl<A: Accelerator> DeviceBitmaps<A> {
         self.columns.room(device, columns).map(drop)
     }
 
-    /// Whether there is room for so many bitmaps more, with so many atoms together.
+    /// Returns whether there is room for `columns` more bitmaps with `atoms` atoms in total.
     #[must_use]
     pub fn has_room(&self, columns: usize, atoms: usize) -> bool {
         let tiles = columns * Self::tiles_of_each(self.rows);
@@ -151,11 +155,11 @@ impl<A: Accelerator> DeviceBitmaps<A> {
             && fits(self.lens[2], columns, self.columns.capacity())
     }
 
-    /// Copies bitmaps to a device, behind those that are there. Where it fails, those stay.
+    /// Copies bitmaps to a device, after those that are there. If it fails, the earlier ones stay.
     ///
     /// # Errors
-    /// [`Error::Device`]. [`Error::Internal`] if they are of no rows, or of others than [`reserve`](Self::reserve) was told, or where it made
-    /// no room for them.
+    /// [`Error::Device`]. [`Error::Internal`] if the bitmaps have no rows, or not as many as given to
+    /// [`reserve`](Self::reserve), or if [`reserve`](Self::reserve) made no room for them.
     pub fn add(&mut self, device: &A, bitmaps: &[Bitmap<'_>]) -> Result<(), Error> {
         let of_each = Self::tiles_of_each(self.rows);
         let same = |bitmap: &Bitmap<'_>| bitmap.wah.rows() == self.rows && bitmap.tiles.len() == of_each;
@@ -178,28 +182,28 @@ impl<A: Accelerator> DeviceBitmaps<A> {
         Ok(())
     }
 
-    /// So many threads of the host copy bitmaps to page-locked memory: one a core, if it is not called.
+    /// Sets the number of host threads that copy bitmaps to pinned memory. The default is one for each core.
     pub fn set_threads(&mut self, threads: usize) {
         self.uploads.set_threads(threads);
     }
 
-    /// Places of tiles of a bitmap of so many rows.
+    /// The number of tile starts of a bitmap of `rows` rows.
     fn tiles_of_each(rows: u64) -> usize {
         tiles_for(chunks_for(rows)) as usize + 1
     }
 
-    /// Bytes of device memory that so many bitmaps of so many rows take beside their atoms.
+    /// Bytes of device memory that the bitmaps take in addition to their atoms.
     pub fn bytes_beside(rows: u64, columns: usize) -> u64 {
         let of_each = size_of::<TileStart>() * Self::tiles_of_each(rows) + size_of::<u64>();
         of_each as u64 * columns as u64
     }
 
-    /// Bytes of device memory that are taken, whether bitmaps are in them or not.
+    /// Bytes of device memory that are allocated, whether they hold bitmaps or not.
     pub fn bytes(&self) -> u64 {
         (self.atoms.bytes() + self.tiles.bytes() + self.columns.bytes()) as u64
     }
 
-    /// How many there are.
+    /// The number of bitmaps.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.lens[2]
@@ -215,7 +219,7 @@ impl<A: Accelerator> DeviceBitmaps<A> {
 }
 
 impl<A: Accelerator> BitmapStage<A> {
-    /// What works on a device.
+    /// Makes a stage on a device.
     #[must_use]
     pub fn new(device: A) -> Self {
         Self {
@@ -238,10 +242,11 @@ impl<A: Accelerator> BitmapStage<A> {
         &self.device
     }
 
-    /// Runs a program over bitmaps. The results stay on the device, and with `keep` their chunks do. Does not wait.
+    /// Runs a program over bitmaps. The counts stay on the device, and with `keep` also the chunks of the
+    /// results. Returns the number of results. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Device`]. [`Error::Internal`] for what is no program over these bitmaps.
+    /// [`Error::Device`]. [`Error::Internal`] if the program is not valid for these bitmaps.
     pub fn launch_range(
         &mut self,
         bitmaps: &DeviceBitmaps<A>,
@@ -266,7 +271,7 @@ impl<A: Accelerator> BitmapStage<A> {
         Ok(outputs)
     }
 
-    /// Runs a program over bitmaps, and gives its results; with `keep` their chunks too.
+    /// Runs a program over bitmaps and returns its results; with `keep`, also their chunks.
     ///
     /// # Errors
     /// As for [`Self::launch_range`].
@@ -281,7 +286,8 @@ impl<A: Accelerator> BitmapStage<A> {
         Ok(results)
     }
 
-    /// The same, in place of results that were there: of arrays that are large enough no others are made.
+    /// Does the same as [`range`](Self::range), into existing results. Arrays that are large enough are
+    /// reused.
     ///
     /// # Errors
     /// As for [`Self::launch_range`].
@@ -357,10 +363,12 @@ impl<A: Accelerator> BitmapStage<A> {
         launch::<A, DecompressWords>(device, &args)
     }
 
-    /// Unites what [`Self::decompress`] has left of so many columns, of so many chunks each, into the first of them. Does not wait.
+    /// Unites the columns that [`Self::decompress`] left on the device, each of `chunks` chunks, into the
+    /// first of them. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Device`]. [`Error::Usage`] for more columns than the method takes, and for a tile of more than 1,024 threads.
+    /// [`Error::Device`]. [`Error::Usage`] for more columns than the method supports, and for a tile of more
+    /// than 1,024 threads.
     pub fn unite(&mut self, columns: usize, chunks: u64, method: Method) -> Result<(), Error> {
         let Self { device, words, .. } = self;
         let (mut left, len) = (columns as u32, columns * chunks as usize);
@@ -409,8 +417,9 @@ impl<A: Accelerator> BitmapStage<A> {
         }
     }
 
-    /// Decompresses bitmaps and unites them, stripe by stripe of so many chunks, so that what is decompressed stays in the cache. Only the
-    /// union of the last stripe stays. `to` is given each one's, if it is wanted. Whole tiles make a stripe.
+    /// Decompresses bitmaps and unites them, stripe by stripe of about `stripe` chunks, so that the
+    /// decompressed words stay in the cache. Only the union of the last stripe stays on the device. The
+    /// unions of all stripes are appended to `to` if it is given. A stripe is whole tiles.
     ///
     /// # Errors
     /// As for [`Self::decompress`] and [`Self::unite`].
@@ -436,7 +445,8 @@ impl<A: Accelerator> BitmapStage<A> {
         Ok(())
     }
 
-    /// The first words that are on the device: a union, or decompressed columns one behind the other.
+    /// Copies back the first words that are on the device: a union, or decompressed columns one after the
+    /// other.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -446,8 +456,8 @@ impl<A: Accelerator> BitmapStage<A> {
         Ok(words)
     }
 
-    /// Compresses chunks of columns that are on the device, one behind the other: the results of [`Self::launch_range`], say. Waits twice, first for
-    /// how many atoms there are.
+    /// Compresses chunks of columns that are on the device one after the other, for example the results of
+    /// [`Self::launch_range`]. Waits twice, first for the number of atoms.
     ///
     /// # Errors
     /// [`Error::Device`]; [`Error::Internal`] for 2³² chunks or more.
@@ -483,8 +493,8 @@ impl<A: Accelerator> BitmapStage<A> {
         pool::map(of_columns.windows(2).collect(), column).into_iter().collect()
     }
 
-    /// The bitmaps of bins, from the bin of each row: as many bins at a time as 256 MiB of chunks hold, or an eighth of the memory that is free,
-    /// but one at least.
+    /// The bitmaps of bins, from the bin of each row. Bins are made in groups of at least one. The chunks of
+    /// a group take at most 256 MiB, or an eighth of the free memory if that is less.
     ///
     /// # Errors
     /// [`Error::Device`]. [`Error::Internal`] for no rows.
@@ -494,7 +504,7 @@ impl<A: Accelerator> BitmapStage<A> {
             return Err(Error::Internal("no rows to be binned".into()));
         }
         let Self { device, bins: slot, uploads, .. } = self;
-        // The kernel takes numbers of 32 bits.
+        // The kernel takes bin numbers of 32 bits.
         let widen = |range: Range<usize>, wide: &mut [u32]| {
             for (wide, bin) in wide.iter_mut().zip(&bins[range]) {
                 *wide = (*bin).into();
@@ -502,7 +512,8 @@ impl<A: Accelerator> BitmapStage<A> {
         };
         uploads.upload(device, slot.room(device, bins.len())?, 0, bins.len(), widen)?;
         let chunks = chunks_for(rows) as usize;
-        // Beside them are as many atoms at most, and where these begin: 20 bytes for each 8 of these.
+        // A chunk takes 8 bytes, its atom at most 8, and the start of the atom 4: together 20 bytes for every
+        // 8 bytes of chunks.
         let bytes = MOST_CHUNK_BYTES.min(self.device.free_memory()? as usize / 8);
         let at_once = (bytes / (8 * chunks)).max(1) as u32;
         let mut all = Vec::with_capacity(count as usize);

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! column 0   rows | read | scan | gather, finish |
-//! column 1                                         rows | read |
-//! column 2                                                       list offsets | read | scan | gather, finish |
-//! host                                                                                      one wait for all | what was more
+//! column 1                                       rows | read |
+//! column 2                                                   offsets | read | scan | gather, finish |
+//! host                                                                              one wait for all | rest
 //! ```
 //!
-//! How many bytes a column has, the device alone knows. As many are copied back as the partition before lets expect; only where
-//! that was too few is there a second wait.
+//! Only the device knows the number of bytes of a column. The host copies back as many as the previous
+//! partition lets it expect. If that was too few, there is a second wait.
 
 use std::ops::Range;
 
@@ -28,17 +28,18 @@ use warpath_core::error::{DeviceError, Error};
 use warpath_core::float;
 use warpath_lang::program;
 
-/// Bytes of scratch for an item of a column, at most: a row, a value, two offsets, and a number that is not finished.
+/// The most bytes of scratch for an item of a column: a row, a value, two offsets, and an unfinished number.
 const SCRATCH_PER_ITEM: usize = 44;
-/// Columns are made together while their scratch is no more than so many times the text: index and query take their part of what a
-/// partition may take on a device, and the columns of many short records would take more than all of it.
+/// The most bytes of scratch, for each byte of text, of columns that are made together. Index and query need
+/// their part of a partition's memory on the device. The columns of many short records would take more than
+/// all of that memory.
 const SCRATCH_PER_BYTE: usize = 1;
 
-/// What the columns of a partition are made in, kept from partition to partition.
+/// The buffers for the columns of a partition, kept from partition to partition.
 pub(super) struct ColumnsStage<A: Accelerator> {
-    /// Of the columns that are made together, each one's.
+    /// The buffers of each of the columns that are made together.
     together: Vec<ColumnStage<A>>,
-    /// Column by column, what the last partition had.
+    /// The sizes of each column in the last partition.
     last: Vec<Option<Unknown>>,
 }
 
@@ -48,23 +49,23 @@ impl<A: Accelerator> Default for ColumnsStage<A> {
     }
 }
 
-/// How much the device alone knows of a column, until it says so.
+/// The sizes of a column that only the device knows, until the host has read them.
 #[derive(Clone, Copy, Default)]
 struct Unknown {
     bytes: usize,
-    /// Numbers that the host finishes.
+    /// Numbers that the host has to round.
     unfinished: usize,
 }
 
 impl Unknown {
-    /// What to expect of a partition, if the one before had this: somewhat more.
+    /// The sizes to expect of a partition if the previous one had these: somewhat more.
     fn expect(self) -> Self {
         let more = |count: usize| count + count / 8;
         Self { bytes: more(self.bytes), unfinished: more(self.unfinished) }
     }
 }
 
-/// What one column is made in.
+/// The buffers for one column.
 struct ColumnStage<A: Accelerator> {
     rows: Slot<A, Match>,
     narrow: Slot<A, i32>,
@@ -83,7 +84,7 @@ impl<A: Accelerator> Default for ColumnStage<A> {
     }
 }
 
-/// What items are made in: those of a column, or the text of matches.
+/// The buffers for items: those of a column, or the text of matches.
 pub(super) struct ItemStage<A: Accelerator> {
     validity: Slot<A, u32>,
     truth: Slot<A, u32>,
@@ -114,7 +115,7 @@ impl<A: Accelerator> Default for ItemStage<A> {
     }
 }
 
-/// A partition on the device and on the host, and what was found in it.
+/// A partition on the device and on the host, and the matches in it.
 pub(super) struct Source<'a, A: Accelerator> {
     pub text: Lines<'a>,
     pub indexed: Indexed<'a>,
@@ -125,25 +126,26 @@ pub(super) struct Source<'a, A: Accelerator> {
 impl<'a, A: Accelerator> Source<'a, A> {
     /// The matches of all paths.
     fn matches(&self, device: &A) -> Result<View<'a, Match>, Error> {
-        // Where nothing was found there may be no matches yet, on the device.
+        // If there are no matches, the device may have no array of matches yet.
         Ok(match self.bounds.total()? {
             0 => View::from_slice(&[]),
             total => device.view(self.found.matches.get()?, total),
         })
     }
 
-    /// Which of them a path's are.
+    /// The range of a path's matches.
     fn matches_of(&self, path: usize) -> Result<Range<usize>, Error> {
         Ok(self.bounds.end(path)?..self.bounds.end(path + 1)?)
     }
 }
 
-/// What is known of a column before it is made.
+/// The properties of a column that are known before it is made.
 struct Shape {
     singular: bool,
     kind: Kind,
     width: OffsetWidth,
-    /// Where its items are among its rows: for a singular path its own, a record each, for any other its matches.
+    /// The range of the items among its rows. A singular path has rows of its own, one for each record. Any
+    /// other path's rows are its matches.
     items: Range<usize>,
 }
 
@@ -152,7 +154,7 @@ impl Shape {
         matches!(self.kind, Kind::Utf8 | Kind::Json | Kind::Raw)
     }
 
-    /// The rows of its items, of which there is one at least, as kernels read them.
+    /// The rows of its items, at least one, in the form that kernels read.
     fn rows<'a, A: Accelerator>(
         &self,
         device: &A,
@@ -167,7 +169,7 @@ impl Shape {
     }
 }
 
-/// The arrays of a column on the host: empty ones of what it has not.
+/// The arrays of a column on the host. Arrays that the column does not need are empty.
 #[derive(Default)]
 struct Arrays {
     list_narrow: Vec<i32>,
@@ -177,14 +179,14 @@ struct Arrays {
     values: Vec<u64>,
     unfinished_count: Vec<u32>,
     unfinished: Vec<Match>,
-    /// Where items begin, and where the last one ends; or that alone.
+    /// The start of each item and the end of the last; or only that end.
     offsets: Vec<u64>,
     narrow: Vec<i32>,
     bytes: Vec<u8>,
 }
 
 impl Arrays {
-    /// Room for a column of some records, and for what is expected of what is not known.
+    /// Makes room for a column of some records, and for the expected sizes.
     fn new(shape: &Shape, records: usize, expected: Unknown) -> Self {
         let of = |yes: bool, len: usize| if yes { len } else { 0 };
         let (len, large) = (shape.items.len(), shape.width == OffsetWidth::Large);
@@ -211,7 +213,7 @@ impl Arrays {
         arrays
     }
 
-    /// What the device has said.
+    /// The sizes that the device reported.
     fn unknown(&self, width: OffsetWidth) -> Result<Unknown, Error> {
         let wanted = self.offsets.last().copied().unwrap_or(0);
         width.check(wanted)?;
@@ -219,7 +221,7 @@ impl Arrays {
         Ok(Unknown { bytes, unfinished: self.unfinished_count.first().map_or(0, |count| *count as usize) })
     }
 
-    /// The column that they make.
+    /// The column that the arrays make.
     fn column(self, shape: &Shape, text: Lines<'_>) -> Result<Column, Error> {
         let (len, large) = (shape.items.len(), shape.width == OffsetWidth::Large);
         let lists = match (shape.singular, large) {
@@ -227,7 +229,8 @@ impl Arrays {
             (_, true) => Some(Offsets::Large(self.list_wide)),
             (_, false) => Some(Offsets::Small(self.list_narrow)),
         };
-        // The standard library makes a vector of another type in place, and where bits stay as they are, without a loop.
+        // The standard library converts these vectors in place. Where the bits do not change, it needs no
+        // loop.
         let values = match shape.kind {
             Kind::Boolean => Values::Boolean(self.truth),
             Kind::Int64 => Values::Int64(self.values.into_iter().map(|bits| bits as i64).collect()),
@@ -252,7 +255,7 @@ impl Arrays {
 }
 
 impl<A: Accelerator> ColumnsStage<A> {
-    /// Makes columns over records that have been listed with what was found.
+    /// Makes columns over the listed records and the found matches.
     pub fn columns(
         &mut self,
         device: &A,
@@ -280,11 +283,11 @@ impl<A: Accelerator> ColumnsStage<A> {
         Ok(columns)
     }
 
-    /// How many columns to make together, from one on: one at least.
+    /// The number of columns to make together, from column `from` on: at least one.
     fn how_many(&self, shapes: &[Shape], from: usize, text: usize) -> usize {
         let mut scratch = 0;
         let fits = |(shape, last): &(&Shape, &Option<Unknown>)| {
-            // What is not known may be all of the text.
+            // Bytes whose number is not known may be as many as the text has.
             let bytes = if shape.are_bytes() { last.map_or(text, |last| last.expect().bytes) } else { 0 };
             scratch += shape.items.len() * SCRATCH_PER_ITEM + bytes;
             scratch <= text * SCRATCH_PER_BYTE
@@ -292,7 +295,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         shapes[from..].iter().zip(&self.last[from..]).take_while(fits).count().max(1)
     }
 
-    /// Makes some columns together, of paths from one on.
+    /// Makes some columns together, of the paths from `first` on.
     fn some(
         &mut self,
         device: &A,
@@ -325,7 +328,8 @@ impl<A: Accelerator> ColumnsStage<A> {
             if unknown.bytes > *room {
                 let rows = shape.rows(device, source, &stage.rows)?;
                 stage.items.gather(device, rows, NO_BOUNDS, None, unknown.bytes)?;
-                // The string that reached beyond the room was left as it was, and may begin in what was copied.
+                // A string that reached beyond the room was not written. It may begin in the part that was
+                // copied.
                 have.bytes = 0;
             }
             arrays.bytes.resize(unknown.bytes, 0);
@@ -351,7 +355,8 @@ impl<A: Accelerator> ColumnsStage<A> {
 }
 
 impl<A: Accelerator> ColumnStage<A> {
-    /// Makes a path's column, of which some bytes are expected, and says for how many there was room.
+    /// Makes a path's column, of which `bytes` bytes are expected. Returns the number of bytes for which
+    /// there was room.
     fn make(
         &mut self,
         device: &A,
@@ -390,7 +395,7 @@ impl<A: Accelerator> ColumnStage<A> {
         self.items.gather(device, rows, NO_BOUNDS, Some(shape.width), bytes)
     }
 
-    /// Adds to what is copied back: as much of each array as there is room for on the host.
+    /// Adds the arrays to the downloads: as many elements of each as the host has room for.
     fn add_to<'a>(&'a self, downloads: &mut Downloads<'a, A>, to: &'a mut Arrays) -> Result<(), Error> {
         let Self { rows: _, narrow, wide, items } = self;
         downloads.add(narrow, 0, &mut to.list_narrow)?;
@@ -400,18 +405,18 @@ impl<A: Accelerator> ColumnStage<A> {
         downloads.add(&items.values, 0, &mut to.values)?;
         downloads.add(&items.unfinished_count, 0, &mut to.unfinished_count)?;
         downloads.add(&items.unfinished, 0, &mut to.unfinished)?;
-        // The total is behind as many offsets as there are narrow ones before it.
+        // With narrow offsets, only the last of the wide offsets is copied: the total.
         downloads.add(&items.offsets, to.narrow.len().saturating_sub(1), &mut to.offsets)?;
         downloads.add(&items.narrow, 0, &mut to.narrow)?;
         downloads.add(&items.bytes, 0, &mut to.bytes)
     }
 }
 
-/// Of a column nobody asks where the bytes of some rows begin.
+/// For a column, no byte offsets of selected rows are needed.
 const NO_BOUNDS: (View<'static, u64>, usize) = (View::from_slice(&[]), 0);
 
 impl<A: Accelerator> ItemStage<A> {
-    /// Reads or measures rows, of which there is one at least.
+    /// Reads or measures rows, of which there is at least one.
     fn read(&mut self, device: &A, rows: Rows<'_>, kind: Kind) -> Result<(), Error> {
         let (len, of) = (rows.len as usize, |yes: bool, len: usize| if yes { len } else { 0 });
         let (words, truths) = (len.div_ceil(32), of(kind == Kind::Boolean, len.div_ceil(32)));
@@ -428,14 +433,14 @@ impl<A: Accelerator> ItemStage<A> {
         launch::<A, ColumnRead>(device, &args)
     }
 
-    /// Finds where the bytes of rows that have been measured go.
+    /// Computes the byte offsets of rows that have been measured.
     fn scan_lengths(&mut self, device: &A, rows: Rows<'_>) -> Result<(), Error> {
         let Self { values, offsets, length_scan, .. } = self;
         scan::<A, _, _, CountScan>(device, values.get()?, rows.len as usize, offsets, length_scan)
     }
 
-    /// Makes the bytes of rows, if there are no more than there is room for, and says for how many there is, which is as many as
-    /// are expected or more. Narrows their offsets if these are to be small, and looks up where the bytes of some rows begin.
+    /// Writes the bytes of rows that fit in the room. Returns the room, which is `expected` bytes or more.
+    /// Narrows the offsets if `width` is small, and looks up the byte offsets of the rows in `bounds`.
     fn gather(
         &mut self,
         device: &A,
@@ -461,8 +466,8 @@ impl<A: Accelerator> ItemStage<A> {
         Ok(room)
     }
 
-    /// Makes the text of all matches, of which there is one at least, with strings as they say, in
-    /// [`text`](Self::text); and gives the bounds among its bytes.
+    /// Makes the text of all matches, of which there is at least one, in [`text`](Self::text), with strings
+    /// unescaped. Returns the bounds as byte offsets in the text.
     pub fn make_raw_text(
         &mut self,
         device: &A,
@@ -478,7 +483,7 @@ impl<A: Accelerator> ItemStage<A> {
             let room = self.gather(device, rows, (device.view(bounds, count), count), None, expected)?;
             let mut bounds = vec![0; count];
             device.download(self.byte_bounds.get()?, 0, &mut bounds)?;
-            // Where the last path's end, all do.
+            // The end of the last path is the end of all bytes.
             let wanted = bounds.iter().copied().max().unwrap_or(0);
             expected = usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 })?;
             if expected <= room {
@@ -487,13 +492,13 @@ impl<A: Accelerator> ItemStage<A> {
         }
     }
 
-    /// What [`make_raw_text`](Self::make_raw_text) made.
+    /// The text that [`make_raw_text`](Self::make_raw_text) made.
     pub fn text(&self) -> &Slot<A, u8> {
         &self.bytes
     }
 }
 
-/// Rounds the numbers that the device left.
+/// Rounds the numbers that the device left unfinished.
 fn finish_floats(text: &[u8], unfinished: &[Match], values: &mut [f64]) -> Result<(), Error> {
     for row in unfinished {
         let number = &text[row.start as usize..row.end as usize];

@@ -1,4 +1,4 @@
-//! What twigs ask of names and values, on a device.
+//! The names and values that twigs test, on a device.
 
 use warpath_shared::twig::dictionary::{Dictionary, Entry, TagPlace, TestList, ValueTest};
 
@@ -14,7 +14,7 @@ pub(super) struct DictionaryStage<A: Accelerator> {
     lists: Slot<A, TestList>,
     tests: Slot<A, ValueTest>,
     rows: Slot<A, u8>,
-    /// How many there are of each of these.
+    /// The lengths of the arrays above.
     lens: [usize; 6],
     tests_any: u64,
 }
@@ -41,7 +41,7 @@ impl<A: Accelerator> DictionaryStage<A> {
         Ok(stage)
     }
 
-    /// The dictionary as kernels see it.
+    /// The dictionary as kernels read it.
     pub fn view<'a>(&'a self, device: &'a A) -> Result<Dictionary<'a>, Error> {
         let [entries, bytes, tags, lists, tests, rows] = self.lens;
         Ok(Dictionary {

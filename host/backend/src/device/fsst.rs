@@ -1,4 +1,4 @@
-//! Strings on a device, from the codes of FSST: [`warpath_shared::fsst`].
+//! Strings decoded on a device from the codes of FSST: [`warpath_shared::fsst`].
 
 use warpath_shared::fsst::{SPLIT_CODES, TABLE_WORDS};
 use warpath_shared::kernel::{
@@ -16,32 +16,35 @@ use crate::buffer::Buffer;
 use warpath_core::error::Error;
 use warpath_store::packed::text::PackedText;
 
-/// What is wrong with codes that a device has decoded. What it has made of them is of no use then.
+/// The fault in codes that a device has decoded. The decoded bytes are then not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CodesFault {
-    /// A code stands for nothing in the table.
+    /// A code is not in the table.
     Unknown,
     /// An escape is the last code of a string.
     Escape,
-    /// Strings are not as long as they were said to be, or splits say other than codes do.
+    /// The lengths of strings do not fit the codes, or the splits do not.
     Splits,
-    /// Nothing need be wrong: codes without splits have a run of 255s so long that its meaning was not found out.
+    /// The codes may be valid: codes without splits have a run of 255s that is too long for the kernel to
+    /// interpret.
     Far,
 }
 
-/// How strings are decoded.
+/// The way in which strings are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoding {
-    /// A block one split or some ([`FsstDecodeStrings`]; [`FsstDecode`], where strings do not matter).
+    /// A block for each split or for several ([`FsstDecodeStrings`]; [`FsstDecode`] if the bounds of strings
+    /// are not needed).
     Splits,
-    /// The same, once splits are measured ([`FsstMeasure`]), of strings.
+    /// The method of [`Splits`](Self::Splits) for strings, after a kernel has measured the splits
+    /// ([`FsstMeasure`]).
     Measured,
-    /// As others do it: a thread a string, once lengths are found out and scanned.
+    /// The methods of others: a thread for each string, after the lengths are measured and scanned.
     Ladder(Step),
 }
 
-/// The ladder: what each step adds to those before.
+/// The steps of the ladder. Each adds one technique to the step before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Byte by byte ([`FsstBytes`]).
@@ -50,22 +53,24 @@ pub enum Step {
     Words,
     /// The table in shared memory ([`FsstShared`]).
     Shared,
-    /// Output in registers, stored by 16 bytes; the table where it was ([`FsstBuffered`]).
+    /// Output in registers, stored 16 bytes at a time; the table as in [`Words`](Self::Words)
+    /// ([`FsstBuffered`]).
     Buffered,
-    /// The same of the stretches that [`DeviceCodes::set_stretches`] was given: the lengths of strings are not found out.
+    /// The method of [`Buffered`](Self::Buffered) over the stretches given to [`DeviceCodes::set_stretches`].
+    /// The lengths of strings are not measured.
     Stretches,
 }
 
-/// Compressed strings in device memory, in arrays that are kept from one load to the next.
+/// Compressed strings in device memory, in arrays that are kept from load to load.
 pub struct DeviceCodes<A: Accelerator> {
     codes: Slot<A, u8>,
     table: Slot<A, u64>,
     splits: Slot<A, u64>,
     first_strings: Slot<A, u64>,
     offsets: Slot<A, u64>,
-    /// Where stretches begin in the codes, and in the output.
+    /// The offsets of stretches in the codes, and in the output.
     stretches: [Slot<A, u64>; 2],
-    /// How many codes, splits, offsets and ends of stretches there are, and how many bytes they stand for.
+    /// The numbers of codes, splits, offsets and offsets of stretches, and the number of decoded bytes.
     count: usize,
     split_count: usize,
     offset_count: usize,
@@ -94,11 +99,12 @@ impl<A: Accelerator> Default for DeviceCodes<A> {
 }
 
 impl<A: Accelerator> DeviceCodes<A> {
-    /// Copies strings to a device, in place of those that were there.
+    /// Copies strings to a device and replaces the earlier ones.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too. [`Error::Internal`] if there are splits, and not one for each [`SPLIT_CODES`] codes and one more; or offsets that do not
-    /// begin with 0, or do not end with the number of codes.
+    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if there are splits, but not one for
+    /// each [`SPLIT_CODES`] codes and one more. Also if offsets do not begin with 0, or do not end with the
+    /// number of codes.
     pub fn load(&mut self, device: &A, codes: &Codes<'_>) -> Result<(), Error> {
         let tiles = codes.codes.len().div_ceil(SPLIT_CODES);
         let are_firsts = codes.first_strings.len() == if codes.offsets.is_empty() { 0 } else { tiles };
@@ -116,7 +122,7 @@ impl<A: Accelerator> DeviceCodes<A> {
         let padded = (tiles * SPLIT_CODES).max(SPLIT_CODES);
         let room = self.codes.room(device, padded)?;
         self.uploads.upload_all(device, room, 0, &[codes.codes])?;
-        // What stands behind the last code is loaded with it.
+        // Kernels load these bytes together with the last code.
         device.zero(room, codes.codes.len(), padded)?;
         device.upload(self.table.room(device, TABLE_WORDS)?, 0, &codes.table.to_words())?;
         let splits: Vec<u64> = codes.splits.iter().map(|split| split.0).collect();
@@ -128,10 +134,12 @@ impl<A: Accelerator> DeviceCodes<A> {
         self.uploads.upload_all(device, room, 0, &[codes.offsets])
     }
 
-    /// Says where stretches of the codes begin, and where their output does, with the ends behind: for [`Step::Stretches`]. None begins behind an escape.
+    /// Sets the offsets of stretches in the codes and in the output, each list with its end, for
+    /// [`Step::Stretches`]. No stretch may begin right after an escape.
     ///
     /// # Errors
-    /// As for [`Self::load`]; [`Error::Internal`] if there are not as many of both, or the ends are not those of the codes.
+    /// As for [`Self::load`]; [`Error::Internal`] if the lists differ in length, or their ends are not those
+    /// of the codes and the output.
     pub fn set_stretches(&mut self, device: &A, in_codes: &[u64], in_output: &[u64]) -> Result<(), Error> {
         let ends = (in_codes.last().copied(), in_output.last().copied());
         if in_codes.len() != in_output.len() || ends != (Some(self.count as u64), Some(self.len)) {
@@ -147,15 +155,16 @@ impl<A: Accelerator> DeviceCodes<A> {
 }
 
 impl<A: Accelerator> DeviceCodes<A> {
-    /// The codes, eight a word, with anything behind the last, and how many they are.
+    /// The codes, eight in a word, and their number. The bytes after the last code are arbitrary.
     pub(super) fn words<'a>(&'a self, device: &A) -> Result<(View<'a, u64>, u64), Error> {
         let words = self.count.div_ceil(8);
         let codes = device.view(self.codes.get()?, 8 * words);
-        // SAFETY: arrays on a device are aligned to 16 bytes at least, and this one has room for whole splits, so for whole words.
+        // SAFETY: arrays on a device are aligned to at least 16 bytes. `load` gave this one room for whole
+        // splits, so for whole words.
         Ok((unsafe { View::from_raw(codes.at(0, 8 * words).cast(), words) }, self.count as u64))
     }
 
-    /// Where each string begins in the codes, and the end; nothing, if strings do not matter.
+    /// The offset of each string in the codes, and the end; empty if the bounds of strings are not needed.
     pub(super) fn string_offsets<'a>(&'a self, device: &A) -> Result<View<'a, u64>, Error> {
         Ok(device.view(self.offsets.get()?, self.offset_count))
     }
@@ -164,9 +173,9 @@ impl<A: Accelerator> DeviceCodes<A> {
 /// Packed lines on a device, on their way into a text there.
 pub(super) struct PackedStage<A: Accelerator> {
     codes: Slot<A, u8>,
-    /// The table, and behind it the splits.
+    /// The table, followed by the splits.
     words: Slot<A, u64>,
-    /// The same, in memory of the host that is page-locked.
+    /// A copy of the words in pinned host memory.
     staging: Option<Buffer>,
     status: Slot<A, u32>,
 }
@@ -178,10 +187,11 @@ impl<A: Accelerator> Default for PackedStage<A> {
 }
 
 impl<A: Accelerator> PackedStage<A> {
-    /// Copies the codes of a text, one byte long at least, to the device, and decodes them into the first `len` bytes of `out`, which is as long as the text.
+    /// Copies the codes of a text of at least one byte to the device, and decodes them into `out`. `out` is
+    /// as long as the text.
     ///
     /// # Safety
-    /// The codes stay where they are, and as they are, until the device has been waited for.
+    /// The codes stay alive and unchanged until the device has been waited for.
     pub unsafe fn decode(
         &mut self,
         device: &A,
@@ -191,22 +201,23 @@ impl<A: Accelerator> PackedStage<A> {
         let (codes, splits) = (text.group().codes(), text.group().split_count() + 1);
         let padded = codes.len().next_multiple_of(SPLIT_CODES);
         let count = TABLE_WORDS + splits;
-        // A copy from memory that is not page-locked waits for what is in the queue.
+        // A copy from memory that is not pinned would wait for all work in the queue.
         if self.staging.as_ref().is_none_or(|staging| staging.len() < 8 * (count + 1)) {
             self.staging = None;
             self.staging = Some(device.host_buffer(8 * (count + count / 4 + 1))?);
         }
         let words = elements(self.staging.as_deref_mut().unwrap_or_default());
         text.write_words(&mut words[..count]);
-        // SAFETY: the memory is this stage's, which writes to it next when the device has been waited for.
+        // SAFETY: this stage owns the memory, and writes to it again only after the device has been waited
+        // for.
         unsafe { device.upload_later(self.words.room(device, count)?, 0, &words[..count]) }?;
         let status = self.status.room(device, 1)?;
         device.zero(status, 0, 1)?;
         let room = self.codes.room(device, padded)?;
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees that the codes stay alive and unchanged.
         unsafe { device.upload_later(room, 0, codes) }?;
         device.zero(room, codes.len(), padded)?;
-        // SAFETY: a view of no elements.
+        // SAFETY: the view has no elements.
         let no_offsets = unsafe { ViewMut::from_raw(std::ptr::NonNull::<u64>::dangling().as_ptr(), 0) };
         launch::<A, FsstDecode>(
             device,
@@ -226,13 +237,13 @@ impl<A: Accelerator> PackedStage<A> {
         )
     }
 
-    /// Where the device says whether anything was wrong with the codes: nothing was, if it is 0.
+    /// The word in which the device reports a fault in the codes: 0 if there is none.
     pub fn status(&self) -> &Slot<A, u32> {
         &self.status
     }
 }
 
-/// What decodes strings, in buffers that are kept from one call to the next.
+/// Decodes strings, in buffers that are kept between calls.
 pub struct FsstStage<A: Accelerator> {
     device: A,
     out: Slot<A, u8>,
@@ -243,13 +254,13 @@ pub struct FsstStage<A: Accelerator> {
     status: Slot<A, u32>,
     scratch: ScanScratch<A, u64>,
     block_splits: Option<u64>,
-    /// How much of them the last call has written.
+    /// The number of bytes and of offsets that the last call wrote.
     len: u64,
     offset_count: usize,
 }
 
 impl<A: Accelerator> FsstStage<A> {
-    /// On a queue.
+    /// Makes a stage on a queue.
     pub fn new(device: A) -> Self {
         Self {
             device,
@@ -266,10 +277,11 @@ impl<A: Accelerator> FsstStage<A> {
         }
     }
 
-    /// From now on a block decodes so many splits, in place of as many as are best ([`block_splits`]): the answers are the same.
+    /// Sets the number of splits that a block decodes, in place of the best number ([`block_splits`]). The
+    /// results are the same.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the number is zero.
     pub fn set_block_splits(&mut self, splits: u64) {
         assert!(splits > 0, "a block without splits");
         self.block_splits = Some(splits);
@@ -280,10 +292,11 @@ impl<A: Accelerator> FsstStage<A> {
         &self.device
     }
 
-    /// Decodes strings. They stay on the device; nothing is waited for.
+    /// Decodes strings. The results stay on the device. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too. [`Error::Internal`] where splits, strings or stretches are not known that are needed.
+    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if splits, strings or stretches are
+    /// needed that were not loaded.
     pub fn decode(&mut self, codes: &DeviceCodes<A>, how: Decoding) -> Result<(), Error> {
         let device = &self.device;
         (self.len, self.offset_count) = (codes.len, codes.offset_count);
@@ -387,7 +400,7 @@ impl<A: Accelerator> FsstStage<A> {
         }
     }
 
-    /// Waits, and says what was wrong with the codes, if anything was. The ladder does not look.
+    /// Waits, and returns the fault in the codes, if there is one. The ladder does not check the codes.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -403,7 +416,8 @@ impl<A: Accelerator> FsstStage<A> {
         })
     }
 
-    /// Copies back what was decoded: the bytes of all strings, and where each begins, with the end; no offsets, if strings do not matter.
+    /// Copies back the decoded bytes of all strings, and the offset of each string with the end. There are no
+    /// offsets if the bounds of strings are not needed.
     ///
     /// # Errors
     /// [`Error::Device`].

@@ -1,4 +1,5 @@
-//! Which of the compressed strings on a device match, asked of their codes: [`warpath_shared::fsst::automaton`].
+//! Matching of compressed strings on a device, by an automaton over their codes:
+//! [`warpath_shared::fsst::automaton`].
 
 use warpath_shared::fsst::automaton::{NO_FAULT, Verdict, fault_of};
 use warpath_shared::kernel::{FsstMatch, FsstMatchArgs};
@@ -9,10 +10,11 @@ use super::{Accelerator, Slot, launch};
 use warpath_core::error::Error;
 use warpath_store::fsst::automaton::CodeAutomaton;
 
-/// Strings of a launch at most: less than 2³¹, and whole words of the answer.
+/// The most strings of a launch: less than 2³¹, and whole words of the result.
 const MOST_STRINGS: usize = (1 << 31) - 64;
 
-/// What asks strings on a device, in arrays that are kept from one question to the next. The answer stays there until the next.
+/// Matches strings on a device, in arrays that are kept between queries. The result stays on the device until
+/// the next query.
 pub struct FsstMatchStage<A: Accelerator> {
     device: A,
     rows: Slot<A, u8>,
@@ -20,12 +22,12 @@ pub struct FsstMatchStage<A: Accelerator> {
     /// The fault word of each launch.
     faults: Slot<A, u64>,
     most_strings: usize,
-    /// Strings of the last question.
+    /// The number of strings of the last query.
     strings: usize,
 }
 
 impl<A: Accelerator> FsstMatchStage<A> {
-    /// On a queue.
+    /// Makes a stage on a queue.
     pub fn new(device: A) -> Self {
         Self {
             device,
@@ -37,7 +39,8 @@ impl<A: Accelerator> FsstMatchStage<A> {
         }
     }
 
-    /// With so many strings a launch at most, rounded up to a multiple of 64. Without this it is a little less than 2³¹, which is as many as a launch can have.
+    /// Sets the most strings of a launch, rounded up to a multiple of 64. The default is a little less than
+    /// 2³¹, the limit of a launch.
     #[must_use]
     pub fn with_strings_a_launch(mut self, strings: usize) -> Self {
         self.most_strings = strings.clamp(1, MOST_STRINGS).next_multiple_of(64);
@@ -49,11 +52,14 @@ impl<A: Accelerator> FsstMatchStage<A> {
         &self.device
     }
 
-    /// Asks strings. The answer stays on the device; nothing is waited for. A null is asked as the empty string that it is there:
-    /// [`StringColumn::without_nulls`](warpath_store::fsst::StringColumn::without_nulls) takes nulls out of what is downloaded.
+    /// Matches strings. The result stays on the device. Does not wait. A null is matched as the empty string
+    /// that is stored for it.
+    /// [`StringColumn::without_nulls`](warpath_store::fsst::StringColumn::without_nulls) removes nulls from
+    /// the downloaded result.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too. [`Error::Internal`] if the strings' offsets are not there.
+    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if the offsets of the strings were not
+    /// loaded.
     pub fn matches(&mut self, automaton: &CodeAutomaton, codes: &DeviceCodes<A>) -> Result<(), Error> {
         let device = &self.device;
         let (words, codes_len) = codes.words(device)?;
@@ -78,7 +84,8 @@ impl<A: Accelerator> FsstMatchStage<A> {
             let first = at * self.most_strings;
             let count = self.most_strings.min(strings - first);
             let words_here = count.div_ceil(64);
-            // SAFETY: parts of these views, of the same launch: offsets of `count` strings, and words and a fault of this launch alone.
+            // SAFETY: the ranges lie within these views: the offsets of `count` strings, and words and a
+            // fault word that only this launch uses.
             let (offsets, matches, fault) = unsafe {
                 (
                     View::from_raw(offsets.at(first, count + 1), count + 1),
@@ -94,7 +101,8 @@ impl<A: Accelerator> FsstMatchStage<A> {
         Ok(())
     }
 
-    /// Waits, and says which string is the first whose codes are none, as far as they were looked at, and what they say. At which code, [`CodeAutomaton::matches_one`] finds.
+    /// Waits, and returns the first string whose codes are faulty, with its verdict, as far as codes were
+    /// read. [`CodeAutomaton::matches_one`] finds the faulty code.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -104,20 +112,23 @@ impl<A: Accelerator> FsstMatchStage<A> {
             return Ok(None);
         }
         self.device.download(self.faults.get()?, 0, &mut faults)?;
-        // The first launch that has one has the first strings.
+        // Launches are in the order of the strings, so the first one with a fault has the first faulty
+        // string.
         let first = faults.into_iter().enumerate().find_map(|(at, word)| Some((at, fault_of(word)?)));
         Ok(first.map(|(at, (string, verdict))| ((at * self.most_strings) as u64 + string, verdict)))
     }
 
-    /// The answer on the device, for kernels of the same queue: bit *i* of word *w* for string 64 *w* + *i*; bits behind the last are 0.
+    /// The result on the device, for kernels of the same queue. Bit *i* of word *w* is for string 64 *w* +
+    /// *i*; bits after the last string are 0.
     ///
     /// # Errors
-    /// [`Error::Internal`] if nothing was asked yet, or of no strings.
+    /// [`Error::Internal`] if there was no query yet, or only one of no strings.
     pub fn answer(&self) -> Result<View<'_, u64>, Error> {
         Ok(self.device.view(self.matches.get()?, self.strings.div_ceil(64)))
     }
 
-    /// Copies the answer back: bit *i* of word *w* for string 64 *w* + *i*. A faulty string does not match.
+    /// Copies the result back: bit *i* of word *w* is for string 64 *w* + *i*. A faulty string does not
+    /// match.
     ///
     /// # Errors
     /// [`Error::Device`].

@@ -1,4 +1,5 @@
-//! The index of one partition on a device: its text, the kernels that read it, and the buffers that they write.
+//! The index of one partition on a device: its text, the kernels that read it, and the buffers that they
+//! write.
 
 use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::index::Monoid;
@@ -25,13 +26,14 @@ use warpath_core::error::Error;
 use warpath_core::plain::Plain;
 use warpath_store::packed::text::PackedText;
 
-/// Bytes of text a line for which there is room at first. Where lines are shorter, the first text with such lines is
-/// indexed twice.
+/// Bytes of text for each line in the initial room. If lines are shorter, the first such text is indexed
+/// twice.
 const BYTES_OF_A_LINE: usize = 128;
-/// How many times the mean number of a tile's lines there is room for, so that a text of the same sort is indexed once.
+/// The largest room of a tile that is kept, as a multiple of the mean number of a tile's lines. With it, a
+/// similar text is indexed once.
 const SKEW: usize = 8;
 
-/// For how many lines there is room.
+/// The room for lines.
 #[derive(Clone, Copy, Default)]
 struct LineRoom {
     all: usize,
@@ -40,7 +42,8 @@ struct LineRoom {
 }
 
 impl LineRoom {
-    /// Makes room for so many, and some more, so that a text of slightly shorter lines does not grow it again.
+    /// Makes room for these numbers and a quarter more, so that a text of slightly shorter lines does not
+    /// grow it again.
     fn grow(&mut self, lines: usize, of_a_tile: usize) {
         if lines > self.all {
             self.all = lines + lines / 4;
@@ -54,10 +57,10 @@ impl LineRoom {
 /// A text on the device and its index, in buffers that are kept from partition to partition.
 pub(super) struct IndexStage<A: Accelerator> {
     text: Slot<A, u8>,
-    /// How long the text is.
+    /// The length of the text.
     loaded: usize,
     packed: PackedStage<A>,
-    /// Whether the text was packed.
+    /// `true` if the text was packed.
     was_packed: bool,
     states: Slot<A, LineSummary>,
     line_scan: ScanScratch<A, LineSummary>,
@@ -68,7 +71,7 @@ pub(super) struct IndexStage<A: Accelerator> {
     first_lines: Slot<A, LineIx>,
     count_scan: ScanScratch<A, u64>,
     kinds: Slot<A, TileKinds>,
-    /// For how many lines there is room, in all and in each tile.
+    /// The room for lines, in all and in each tile.
     room: LineRoom,
     string: Slot<A, u64>,
     levels: Slot<A, u64>,
@@ -109,7 +112,8 @@ impl<A: Accelerator> Default for IndexStage<A> {
     }
 }
 
-/// What queries read of an indexed text. It can be taken from the stage that made it, and put into any of the same queue.
+/// The arrays of an indexed text that queries read. They can be taken from the stage that made them, and put
+/// into any stage of the same queue.
 pub(super) struct Arrays<A: Accelerator> {
     text: Slot<A, u8>,
     string: Slot<A, u64>,
@@ -143,26 +147,26 @@ impl<A: Accelerator> Arrays<A> {
     }
 }
 
-/// A text on the device, indexed. Counts and sizes; the arrays are in [`IndexStage`].
+/// The counts and sizes of an indexed text on the device. The arrays are in [`IndexStage`].
 #[derive(Clone, Copy)]
 pub(super) struct IndexShape {
     /// Bytes of the text's buffer.
     padded: usize,
     levels: Level,
     pub lines: usize,
-    /// The kernels found or suspect a faulty line.
+    /// `true` if the kernels found or suspect a faulty line.
     pub any_faulty: bool,
-    /// Some line is loose.
+    /// `true` if some line is loose.
     pub any_loose: bool,
 }
 
-/// A text on the device, as far as tokens are made of it.
+/// The parts of a text's index from which tokens are made.
 pub(super) struct TokenText<'a> {
-    /// Whole tiles.
+    /// The text, padded to whole tiles.
     pub text: View<'a, u8>,
     pub string: View<'a, u64>,
     pub line_starts: View<'a, PartOffset>,
-    /// How long the text is.
+    /// The length of the text.
     pub len: PartOffset,
 }
 
@@ -174,17 +178,17 @@ impl IndexShape {
 }
 
 impl<A: Accelerator> IndexStage<A> {
-    /// The text, terminated by a newline if its last line lacks one, and zeros up to a whole tile.
+    /// Copies a text to the device. Adds a newline if the last line lacks one, and zeros up to a whole tile.
     ///
     /// # Safety
-    /// The text stays where it is, and as it is, until the device has been waited for.
+    /// The text stays alive and unchanged until the device has been waited for.
     pub unsafe fn load(&mut self, device: &A, text: &[u8]) -> Result<(), Error> {
         if text.len() > MAX_PARTITION_BYTES {
             return Err(Error::Internal(format!("a partition of {} bytes", text.len())));
         }
         let padded = padded_for(text.len());
         let buffer = self.text.room(device, padded)?;
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees that the text stays alive and unchanged.
         unsafe { device.upload_later(buffer, 0, text) }?;
         let mut end = text.len();
         if text.last() != Some(&b'\n') {
@@ -196,7 +200,8 @@ impl<A: Accelerator> IndexStage<A> {
         Ok(())
     }
 
-    /// The same of a text of one byte at least that is packed: it is decoded on the device.
+    /// Copies a packed text of at least one byte to the device, and decodes it there. The result is as for
+    /// [`load`](Self::load).
     ///
     /// # Safety
     /// As for [`load`](Self::load).
@@ -208,7 +213,7 @@ impl<A: Accelerator> IndexStage<A> {
         let padded = padded_for(len);
         let buffer = self.text.room(device, padded)?;
         let out = device.view_mut(buffer, len);
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees that the codes stay alive and unchanged.
         unsafe { self.packed.decode(device, text, out) }?;
         let mut end = len;
         if !text.ends_with_newline()? {
@@ -231,7 +236,7 @@ impl<A: Accelerator> IndexStage<A> {
         std::mem::swap(&mut self.loose, &mut other.loose);
     }
 
-    /// Builds the whole index of the text on the device. Waits for it, to know how many lines there are.
+    /// Builds the whole index of the text on the device. Waits for it, to know the number of lines.
     pub fn build(&mut self, device: &A, levels: Level) -> Result<IndexShape, Error> {
         let padded = padded_for(self.loaded);
         self.room.all = self.room.all.max(padded / BYTES_OF_A_LINE);
@@ -242,7 +247,8 @@ impl<A: Accelerator> IndexStage<A> {
             let lines = status[LINES] as usize;
             let of_a_tile = status[MOST_LINES_OF_A_TILE] as usize;
             if lines <= self.room.all && of_a_tile <= self.room.of_a_tile {
-                // One tile of very short lines among others: not what the next text is like.
+                // One tile had very short lines, unlike the others. The next text is not likely to have such
+                // a tile.
                 let mean = lines / tiles_for(self.loaded + 1);
                 if self.room.of_a_tile > usual.max(SKEW * mean) {
                     self.room.of_a_tile = usual;
@@ -254,7 +260,8 @@ impl<A: Accelerator> IndexStage<A> {
         }
     }
 
-    /// As [`build`](Self::build), if there are no more lines than there is room for. Returns the status in any case.
+    /// Does the same as [`build`](Self::build), if there are no more lines than room. Returns the status in
+    /// any case.
     fn build_within(
         &mut self,
         device: &A,
@@ -367,7 +374,7 @@ impl<A: Accelerator> IndexStage<A> {
         if codes == [0] {
             Ok(status)
         } else {
-            // Who has the text finds out what is wrong with it.
+            // The caller has the text, and finds the fault in it.
             Err(Error::Internal("codes that a device finds damaged, and the host does not".into()))
         }
     }
@@ -378,7 +385,8 @@ impl<A: Accelerator> IndexStage<A> {
         Ok(starts)
     }
 
-    /// Judges the lines that the kernels suspect, and clears those found good on the device. `fault` says what is wrong with a line.
+    /// Judges the lines that the kernels suspect, and clears the valid ones on the device. `fault` returns
+    /// the fault of a line.
     pub fn judge(
         &mut self,
         device: &A,
@@ -409,7 +417,7 @@ impl<A: Accelerator> IndexStage<A> {
         Ok(faults)
     }
 
-    /// The partition as the query kernels read it.
+    /// The partition in the form that the query kernels read.
     pub fn indexed(&self, device: &A, shape: IndexShape) -> Result<Indexed<'_>, Error> {
         Ok(Indexed {
             text: device.view(self.text.get()?, shape.padded),
@@ -422,7 +430,8 @@ impl<A: Accelerator> IndexStage<A> {
         })
     }
 
-    /// The partition as the kernels of trees read it, and where they report.
+    /// The partition in the form that the kernels of trees read, and the arrays in which they report faulty
+    /// lines.
     pub fn tokens(
         &mut self,
         device: &A,
@@ -442,8 +451,8 @@ impl<A: Accelerator> IndexStage<A> {
         Ok((text, faulty))
     }
 
-    /// Has the lines suspected of which a string or a scalar is not what RFC 8259 says, or which are not UTF-8. Does not wait: who makes
-    /// the trees next knows whether there are any.
+    /// Marks lines as suspected if a string or a scalar violates RFC 8259, or if they are not UTF-8. Does not
+    /// wait: the stage that makes the trees next returns whether there are suspected lines.
     pub fn check_strictly(&mut self, device: &A, shape: IndexShape) -> Result<(), Error> {
         let (TokenText { text, string, line_starts, len }, faulty) = self.tokens(device, shape)?;
         launch::<A, StrictCheck>(
@@ -452,7 +461,7 @@ impl<A: Accelerator> IndexStage<A> {
         )
     }
 
-    /// Where what kernels say of the text as a whole is.
+    /// The status words that kernels write for the text as a whole.
     pub fn status(&self) -> &Slot<A, u32> {
         &self.status
     }

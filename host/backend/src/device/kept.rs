@@ -1,12 +1,13 @@
-//! Partitions that stay on a device: asked again with the query, compaction and text kernels alone.
+//! Partitions that stay on a device. A later query on them runs only the query, compaction and text kernels.
 //!
 //! ```text
-//! queue 0   partitions 0, 4, 8, ...     text, strings, levels, escapes, line starts, faulty and loose lines each, in arrays of this queue
-//! queue 1   partitions 1, 5, 9, ...
-//! ...       ...                         one set of scratch a queue, whoever asks
+//! queue 0   partitions 0, 4, 8, ...     each: text, strings, levels, escapes, line starts, faulty and loose
+//! queue 1   partitions 1, 5, 9, ...     lines, in arrays of this queue
+//! ...       ...                         one set of scratch for each queue, for all callers
 //! ```
 //!
-//! An array is used by the queue that made it, so a partition is asked on its own queue, one at a time.
+//! An array is used only by the queue that made it. So a partition is queried on its own queue, one query at
+//! a time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,22 +23,25 @@ use crate::backend::Kept;
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 
-/// Queues that keep partitions: enough for one to launch kernels while another's answers are copied back.
+/// The number of queues that keep partitions. It is enough for one queue to launch kernels while another's
+/// results are copied back.
 pub(super) const QUEUES: usize = 4;
-/// What the kernels of an answer take is spread over more text than where partitions stream: nothing waits for the first one.
+/// The largest partition. It is larger than for streams, because no later work waits for the first partition.
+/// So the launches of a query are spread over more text.
 pub(super) const LARGEST_PARTITION: u64 = 64 << 20;
 
-/// Bytes on the device for a text that is kept in partitions of a size, without scratch.
+/// Bytes on the device for a text that is kept in partitions of this size, without scratch.
 pub(super) fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u64 {
     let padding = bytes.div_ceil(partition_size as u64).saturating_mul(TILE_BYTES as u64);
     let bytes = bytes.saturating_add(padding);
-    // Room for a line start, four bytes, for every 128 bytes of text.
+    // A line start has four bytes, and there is room for one for every 128 bytes of text.
     let bitmaps = bytes.saturating_mul(1 + levels as u64) / 8;
-    // A bit a word for escapes, and two a line, for as many lines, for faults and loose ones.
+    // Escapes take a bit for each word. Faulty and loose lines take two bits for each line for which there is
+    // room.
     bytes.saturating_add(bitmaps).saturating_add(bytes / 32).saturating_add(bytes / 256)
 }
 
-/// The queues of the partitions that are kept, made when they are wanted.
+/// The queues of the kept partitions, made at their first use.
 pub(super) struct KeptQueues<A: Accelerator>(Mutex<Vec<Arc<Mutex<Lane<A>>>>>);
 
 impl<A: Accelerator> Default for KeptQueues<A> {
@@ -46,7 +50,8 @@ impl<A: Accelerator> Default for KeptQueues<A> {
     }
 }
 
-/// A lane whose user panicked has scratch whose contents are not relied on.
+/// Locks a mutex. A lane whose user panicked is usable, because nothing relies on the contents of its
+/// scratch.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -78,7 +83,8 @@ impl<A: Accelerator> KeptQueues<A> {
             (None, Vec::new())
         } else {
             let _waits = Waits(queue);
-            // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
+            // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the queue
+            // before.
             unsafe { stages.index.load(queue, text) }?;
             let shape = stages.index.build(queue, levels)?;
             let faults = stages.index.judge(queue, Lines::Plain(text), shape, diagnose)?;
@@ -90,11 +96,11 @@ impl<A: Accelerator> KeptQueues<A> {
     }
 }
 
-/// One partition on a device.
+/// One kept partition on a device.
 struct KeptPartition<A: Accelerator> {
-    /// Its arrays, but while they are asked: then they are in the lane. They go before the queue.
+    /// The partition's arrays. During a query they are in the lane. They are dropped before the queue.
     arrays: Mutex<Arrays<A>>,
-    /// `None` where there is no text.
+    /// `None` if the text is empty.
     shape: Option<IndexShape>,
     faults: Vec<LineFault>,
     levels: Level,
@@ -112,7 +118,8 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
         let mut lane = lock(&self.lane);
         let Lane { stages, queue } = &mut *lane;
         if program.needs_trees() || !is_within(self.most_cells, program, shape.lines) {
-            // Trees are not kept. And so many cells are answered in parts, and a part begins at a text's start.
+            // Trees are not kept. A query with too many cells is evaluated in parts, and each part needs an
+            // index of its own.
             return answer_in_parts(
                 queue,
                 stages,
@@ -121,7 +128,8 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
                 want,
             );
         }
-        // Who panicked while it held them has left them where the next partition's arrays went.
+        // A thread that panicked while it held the lock has left these arrays in the lane, where those of the
+        // next partition replaced them.
         let mut arrays = self.arrays.lock().map_err(|_| {
             Error::Internal("a partition was lost by a thread that ended before its work did".into())
         })?;

@@ -1,19 +1,19 @@
-//! The text of a partition, as the host has it.
+//! The text of a partition on the host.
 
 use warpath_core::error::Error;
 use warpath_store::packed::text::PackedText;
 
-/// Whole lines that are on the device, or on their way there. The host looks at them only where it has to.
+/// Whole lines that are on the device, or on their way there. The host reads them only if necessary.
 #[derive(Clone, Copy)]
 pub(super) enum Lines<'a> {
-    /// As they are.
+    /// Plain text.
     Plain(&'a [u8]),
-    /// Packed.
+    /// Packed text.
     Packed(&'a PackedText<'a>),
 }
 
 impl<'a> Lines<'a> {
-    /// How many bytes they have.
+    /// The number of bytes of the text.
     pub fn len(self) -> Result<usize, Error> {
         match self {
             Self::Plain(text) => Ok(text.len()),
@@ -21,7 +21,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The bytes. What is packed is decoded when it is first looked at.
+    /// The bytes of the text. A packed text is decoded at the first call.
     pub fn bytes(self) -> Result<&'a [u8], Error> {
         match self {
             Self::Plain(text) => Ok(text),

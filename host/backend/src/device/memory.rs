@@ -6,7 +6,7 @@ use super::Accelerator;
 use warpath_core::error::Error;
 use warpath_core::plain::Plain;
 
-/// One named array that grows as partitions need it and is never given back before the pipeline ends.
+/// One named array that grows as partitions need it. It is not freed before the pipeline ends.
 pub struct Slot<A: Accelerator, T: Plain> {
     buffer: Option<(A::Buffer<T>, usize)>,
 }
@@ -18,21 +18,22 @@ impl<A: Accelerator, T: Plain> Default for Slot<A, T> {
 }
 
 impl<A: Accelerator, T: Plain> Slot<A, T> {
-    /// The array, with room for `len` elements at least. What it held is lost where it has to grow.
+    /// Returns the array, with room for at least `len` elements. If it has to grow, its contents are lost.
     ///
     /// # Errors
-    /// [`Error::Device`] where memory is short.
+    /// [`Error::Device`] if memory is short.
     pub fn room(&mut self, device: &A, len: usize) -> Result<&mut A::Buffer<T>, Error> {
         if self.buffer.as_ref().is_none_or(|(_, capacity)| *capacity < len) {
-            // The old array goes first: a partition's text does not fit twice. What had to grow once may have to again.
+            // The old array is freed first, because a partition's text does not fit twice. An array that had
+            // to grow once gets extra room.
             let len = if self.buffer.take().is_some() { len + len / 4 } else { len.max(1) };
             self.buffer = Some((device.alloc(len)?, len));
         }
         self.get_mut()
     }
 
-    /// As [`room`](Self::room), for what is copied back in part before it is known how much a kernel has written: all zero bytes
-    /// where it has to grow.
+    /// Does the same as [`room`](Self::room), but an array that has to grow is all zero bytes. This is for
+    /// arrays that are copied back in part before the host knows how much a kernel has written.
     ///
     /// # Errors
     /// As for [`room`](Self::room).
@@ -46,26 +47,26 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
         self.get_mut()
     }
 
-    /// How many elements there is room for.
+    /// The number of elements for which there is room.
     pub fn capacity(&self) -> usize {
         self.buffer.as_ref().map_or(0, |(_, capacity)| *capacity)
     }
 
-    /// Bytes of device memory that it takes.
+    /// Bytes of device memory that the array takes.
     pub fn bytes(&self) -> usize {
         self.capacity() * size_of::<T>()
     }
 
-    /// The array, as [`room`](Self::room) left it.
+    /// Returns the array, as [`room`](Self::room) left it.
     ///
     /// # Errors
-    /// [`Error::Internal`] if there has been no call of it.
+    /// [`Error::Internal`] if [`room`](Self::room) was never called.
     pub fn get(&self) -> Result<&A::Buffer<T>, Error> {
         let missing = || Error::Internal("a device buffer is used before it is made".into());
         self.buffer.as_ref().map(|(buffer, _)| buffer).ok_or_else(missing)
     }
 
-    /// The array, as [`room`](Self::room) left it, to write.
+    /// Returns the array, as [`room`](Self::room) left it, to write.
     ///
     /// # Errors
     /// As for [`get`](Self::get).
@@ -75,22 +76,22 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
     }
 }
 
-/// Elements of several arrays that are to be copied back with one wait.
+/// Elements of several arrays that are copied back with one wait.
 pub struct Downloads<'a, A: Accelerator> {
     device: &'a A,
     all: Vec<A::Download<'a>>,
 }
 
 impl<'a, A: Accelerator> Downloads<'a, A> {
-    /// None yet.
+    /// Makes an empty list of downloads.
     pub fn new(device: &'a A) -> Self {
         Self { device, all: Vec::new() }
     }
 
-    /// Adds elements, from element `at` on: none, if there is no room for any.
+    /// Adds elements, from element `at` on. Does nothing if `to` is empty.
     ///
     /// # Errors
-    /// [`Error::Internal`] if they are not all in the array, or there is none and there ought to be.
+    /// [`Error::Internal`] if the elements are not all in the array, or if the array was not made.
     pub fn add<T: Plain>(&mut self, from: &'a Slot<A, T>, at: usize, to: &'a mut [T]) -> Result<(), Error> {
         if !to.is_empty() {
             self.all.push(self.device.to_download(from.get()?, at, to)?);
@@ -98,7 +99,7 @@ impl<'a, A: Accelerator> Downloads<'a, A> {
         Ok(())
     }
 
-    /// Copies them. Waits for nothing if there are none.
+    /// Copies the elements. Does not wait if there are none.
     ///
     /// # Errors
     /// As for [`Accelerator::download_all`].
@@ -124,7 +125,7 @@ impl<A: Accelerator, T: Plain> Default for ScanScratch<A, T> {
 }
 
 impl<A: Accelerator, T: Plain> ScanScratch<A, T> {
-    /// Scratch for the scan of `len` elements, as its kernel wants it.
+    /// Prepares the scratch for the scan of `len` elements, as its kernel needs it.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -132,7 +133,7 @@ impl<A: Accelerator, T: Plain> ScanScratch<A, T> {
         self.start_tiles(device, scan_tiles(len))
     }
 
-    /// Scratch for a kernel whose blocks look back over so many tiles.
+    /// Prepares the scratch for a kernel whose blocks look back over `tiles` tiles.
     ///
     /// # Errors
     /// [`Error::Device`].

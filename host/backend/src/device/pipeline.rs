@@ -34,7 +34,7 @@ use warpath_core::error::Error;
 use warpath_lang::program::Program;
 use warpath_store::packed::text::PackedText;
 
-/// Runs partitions through a device, each by one of several workers, on a queue of that worker's own.
+/// Runs partitions through a device. Each of several workers runs its partitions on its own queue.
 ///
 /// ```text
 /// worker 0   | read | copy | kernels | back | read | copy | ...
@@ -43,14 +43,14 @@ use warpath_store::packed::text::PackedText;
 ///                           ^ the copies follow one another: the host's memory is never waited for
 /// ```
 pub struct Pipeline<A: Accelerator> {
-    /// The buffers of the first queue: for [`load`](Self::load), [`index`](Backend::index) and
+    /// The buffers of the first queue, for [`load`](Self::load), [`index`](Backend::index) and
     /// [`answer`](Backend::answer). Workers have queues of their own.
     stages: Mutex<Stages<A>>,
-    /// Queues whose workers are gone, to be used again with their buffers.
+    /// Queues of dropped workers, kept for reuse with their buffers.
     idle: Mutex<Vec<Lane<A>>>,
     kept: KeptQueues<A>,
     device: A,
-    /// Bytes of memory that the device has.
+    /// Bytes of the device's memory.
     memory: u64,
     most_cells: usize,
 }
@@ -67,7 +67,7 @@ impl<A: Accelerator> Lane<A> {
     }
 }
 
-/// What a partition goes through, with its buffers.
+/// The stages of a partition, with their buffers.
 pub(super) struct Stages<A: Accelerator> {
     pub index: IndexStage<A>,
     pub query: QueryStage<A>,
@@ -88,27 +88,30 @@ impl<A: Accelerator> Default for Stages<A> {
     }
 }
 
-/// Bytes on the device for each byte of a partition: the text, a string bitmap, as many levels as a long
-/// path has, and as much again for line starts, matches and scratch.
+/// Bytes on the device for each byte of a partition. They hold the text, a string bitmap, as many levels as a
+/// long path has, and as much again for line starts, matches and scratch.
 const DEVICE_BYTES_PER_BYTE: u64 = 4;
-/// Workers that keep copies and kernels going while others read and print.
+/// The number of workers that keeps copies and kernels going while others read and print.
 const WORKERS: usize = 12;
-/// Larger ones of all workers do not stay in the processors' caches between reading and copying (docs/performance.md).
+/// The largest default partition. With larger ones, the partitions of all workers would not stay in the
+/// processors' caches between reading and copying (docs/performance.md).
 const LARGEST_DEFAULT_PARTITION: u64 = 12 << 20;
-/// The same where the text is in page-locked memory already: how many workers there are, and how large their partitions
+/// The number of workers and the largest partition for texts that are in pinned memory already
 /// (docs/performance.md).
 const BUFFERED_WORKERS: usize = 6;
 const LARGEST_BUFFERED: u64 = 16 << 20;
-/// A smaller one is all launches.
+/// The smallest default partition. In smaller ones, launches take most of the time.
 const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
-/// The part of a device's memory that is little of it: who wants no more does not ask what others use.
+/// The divisor for a small part of a device's memory. If the workers need no more than this part, the memory
+/// that others use is not queried.
 const LITTLE: u64 = 8;
 
-/// Cells, of a path and a line each, that are answered at once: up to 44 bytes each on the device, of each worker (counts,
-/// offsets, and two matches kept). A text with more, of very many paths and very short lines, is answered in parts.
+/// The most cells, of a path and a line each, that are evaluated at once. Each cell needs up to 44 bytes on
+/// the device for each worker (counts, offsets, and two kept matches). A text with more cells, of very many
+/// paths and very short lines, is evaluated in parts.
 const MOST_CELLS: usize = 1 << 24;
 
-/// Where to cut a text of several lines in two.
+/// The offset at which to cut a text of several lines in two.
 fn line_near_the_middle(text: &[u8]) -> usize {
     let middle = text.len() / 2;
     let after = |at| at + 1;
@@ -119,71 +122,73 @@ fn line_near_the_middle(text: &[u8]) -> usize {
 }
 
 impl<A: Accelerator> Pipeline<A> {
-    /// A pipeline over a device, with partitions and workers by its memory. Does not wait until the device is ready.
+    /// Makes a pipeline over a device, and derives partitions and workers from its memory. Does not wait
+    /// until the device is ready.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device does not say how much it has.
+    /// [`Error::Device`] if the device does not report its memory.
     pub fn new(device: A) -> Result<Self, Error> {
         let memory = device.memory()?;
         let (stages, idle) = (Mutex::default(), Mutex::default());
         Ok(Self { stages, idle, kept: KeptQueues::default(), device, memory, most_cells: MOST_CELLS })
     }
 
-    /// How many cells, of a path and a line each, are answered at once; more are answered in parts. It changes what
-    /// memory is needed, never the answer.
+    /// Sets the number of cells, of a path and a line each, that are evaluated at once. A text with more is
+    /// evaluated in parts. The setting changes the memory that is needed, never the result.
     #[must_use]
     pub fn most_cells(mut self, cells: usize) -> Self {
         self.most_cells = cells;
         self
     }
 
-    /// The device: the queue that [`load`](Self::load), [`index_resident`](Self::index_resident), [`index`](Backend::index)
-    /// and [`answer`](Backend::answer) use.
+    /// The device: the queue that [`load`](Self::load), [`index_resident`](Self::index_resident),
+    /// [`index`](Backend::index) and [`answer`](Backend::answer) use.
     pub fn device(&self) -> &A {
         &self.device
     }
 
-    /// Copies a text to the device for [`index_resident`](Self::index_resident), and nothing else.
+    /// Copies a text to the device for [`index_resident`](Self::index_resident), and does nothing else.
     ///
     /// # Errors
     /// [`Error::Device`].
     pub fn load(&self, text: &[u8]) -> Result<(), Error> {
         let _waits = Waits(&self.device);
-        // SAFETY: the text is borrowed until this returns, and the device is waited for before.
+        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
         unsafe { self.stages().index.load(&self.device, text) }?;
         self.device.wait()
     }
 
-    /// Builds the index of the text that is on the device, and leaves it there: what a bench times.
+    /// Builds the index of the text that is on the device, and leaves the index there. Benches time this.
     ///
     /// # Errors
-    /// [`Error::Device`]; [`Error::Internal`] if nothing was loaded.
+    /// [`Error::Device`]; [`Error::Internal`] if no text was loaded.
     pub fn index_resident(&self, levels: Level) -> Result<(), Error> {
         self.stages().index.build(&self.device, levels).map(drop)
     }
 
-    /// Makes the trees of the text that is on the device, indexed anew, and leaves them there: what a bench times. How lines are
-    /// cut changes how fast that is.
+    /// Indexes the text that is on the device again, makes its trees, and leaves them there. Benches time
+    /// this. The cut of the lines changes only the speed.
     ///
     /// # Errors
-    /// [`Error::Device`]; [`Error::Internal`] if nothing was loaded.
+    /// [`Error::Device`]; [`Error::Internal`] if no text was loaded.
     pub fn trees_resident(&self, cut: TreeCut) -> Result<(), Error> {
         let Stages { index, tree, .. } = &mut *self.stages();
         let mut shape = index.build(&self.device, 0)?;
         tree.build(&self.device, index, &mut shape, cut).map(drop)
     }
 
-    /// Checks the text that is on the device, indexed anew, by all of RFC 8259 and for UTF-8, as far as the device does: what a bench
-    /// times. Whether every line was found good; a line that was not is only suspected.
+    /// Indexes the text that is on the device again. Checks it by all of RFC 8259 and for UTF-8, as far as
+    /// the device does. Benches time this. Returns whether every line is valid. A line that is not found
+    /// valid is only suspected.
     ///
     /// # Errors
-    /// [`Error::Device`]; [`Error::Internal`] if nothing was loaded.
+    /// [`Error::Device`]; [`Error::Internal`] if no text was loaded.
     pub fn strict_resident(&self) -> Result<bool, Error> {
         Ok(!self.stages().check_strictly(&self.device)?.any_faulty)
     }
 
-    /// The faulty lines of a text by all of RFC 8259 and UTF-8, as [`crate::strict::faults`] finds them: those that the device suspects
-    /// are judged by the host.
+    /// The faulty lines of a text by all of RFC 8259 and UTF-8, equal to those of [`crate::strict::faults`].
+    /// The host judges the lines that the device suspects.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -193,14 +198,14 @@ impl<A: Accelerator> Pipeline<A> {
         }
         let stages = &mut *self.stages();
         let _waits = Waits(&self.device);
-        // SAFETY: the text is borrowed until this returns, and the device is waited for before.
+        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
         unsafe { stages.index.load(&self.device, text) }?;
         let shape = stages.check_strictly(&self.device)?;
         stages.index.judge(&self.device, Lines::Plain(text), shape, strict::line_fault)
     }
 
-    /// Makes the trees of a text and copies them back, with the faults of the index and those that the trees have found. How lines are
-    /// cut changes how fast that is, never the trees.
+    /// Makes the trees of a text and copies them back, with the faults that the index and the trees found.
+    /// The cut of the lines changes the speed, never the trees.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -210,7 +215,7 @@ impl<A: Accelerator> Pipeline<A> {
         }
         let Stages { index, tree, .. } = &mut *self.stages();
         let _waits = Waits(&self.device);
-        // SAFETY: the text is borrowed until this returns, and the device is waited for before.
+        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
         unsafe { index.load(&self.device, text) }?;
         let mut shape = index.build(&self.device, 0)?;
         let nodes = tree.build(&self.device, index, &mut shape, cut)?;
@@ -218,7 +223,7 @@ impl<A: Accelerator> Pipeline<A> {
     }
 
     fn stages(&self) -> MutexGuard<'_, Stages<A>> {
-        // A panic elsewhere leaves buffers whose contents are not relied on.
+        // A panic of another thread leaves valid buffers, and nothing relies on their contents.
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -227,7 +232,7 @@ impl<A: Accelerator> Pipeline<A> {
     }
 }
 
-/// Does a task over a partition on a queue.
+/// Runs a task over a partition on a queue.
 pub(super) fn answer_in_parts<A: Accelerator>(
     queue: &A,
     stages: &mut Stages<A>,
@@ -250,33 +255,33 @@ pub(super) fn answer_in_parts<A: Accelerator>(
         pieces.push(part.answer(queue, program, want)?);
         Ok(())
     };
-    // SAFETY: the text is borrowed until this returns, and the queue is waited for before.
+    // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the queue before.
     match unsafe { stages.parts(queue, task, text, 0, &mut each) } {
         Ok(()) => Ok(Answer { pieces }),
         Err(error) => {
-            // What a device finds wrong with codes is said by the host, which finds out what it is.
+            // The device only detects faulty codes. The host decodes them to find the exact error.
             text.bytes()?;
             Err(error)
         }
     }
 }
 
-/// Whether a text of so many lines has no more cells than that. One line is never cut.
+/// Returns whether a text of this many lines has at most `most_cells` cells. One line is never cut.
 pub(super) fn is_within(most_cells: usize, program: &Program, lines: usize) -> bool {
     lines <= 1 || program.paths() * lines <= most_cells
 }
 
-/// Waits for a queue, whichever way a function that gave it a borrowed text is left.
+/// A guard that waits for a queue, however a function ends that gave a borrowed text to the queue.
 pub(super) struct Waits<'a, A: Accelerator>(pub &'a A);
 
 impl<A: Accelerator> Drop for Waits<'_, A> {
     fn drop(&mut self) {
-        // What has failed runs no more, and who asked for it has been told or will be.
+        // After a failure nothing runs on the queue. The caller gets the error from another call.
         let _ = self.0.wait();
     }
 }
 
-/// What makes trees, for `explain`.
+/// The stage that makes trees, for `explain`.
 fn trees_stage() -> Stage {
     let (tokens, long) = ([TapeWords::NAME, TapeScan::NAME], [TapeMinima::NAME, TapePieces::NAME]);
     let (tokens, long) = (tokens.join(", "), long.join(", "));
@@ -284,16 +289,16 @@ fn trees_stage() -> Stage {
     Stage::new("device", "trees", format!("{tokens}, {lines}, if lines are long {long}, and {nodes}"))
 }
 
-/// A queue at work.
+/// A worker with its queue.
 struct DeviceWorker<'a, A: Accelerator> {
-    /// Always there before the drop.
+    /// `Some` until the drop.
     lane: Option<Lane<A>>,
     number: usize,
     pipeline: &'a Pipeline<A>,
 }
 
-/// Makes ready what comes after the index: of the first workers each a part, while worker 0 makes the index ready, which all
-/// need first.
+/// Prepares kernels that follow the index. Each of the first workers prepares some, while worker 0 prepares
+/// the index, which all need first.
 fn prepare<A: Accelerator>(queue: &A, number: usize, task: Task<'_>, want: Want) -> Result<(), Error> {
     let (program, find) = (task.program, want.to_find());
     match number {
@@ -369,14 +374,15 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_DEFAULT_PARTITION) as usize
     }
 
-    /// Fewer where partitions are so large that the device's memory is not enough for more.
+    /// Returns fewer workers if partitions are too large for the device's memory.
     fn workers(&self, partition_size: usize) -> usize {
         let each = DEVICE_BYTES_PER_BYTE * partition_size as u64;
         let all = each * WORKERS as u64;
         if all <= self.memory / LITTLE {
             return WORKERS;
         }
-        // What is free is known when the device is ready. If it never is, the first worker says why.
+        // The free memory is known only when the device is ready. If it never is, the first worker returns
+        // the reason.
         let free = self.device.free_memory().unwrap_or(self.memory);
         (free / each.max(1)).clamp(1, WORKERS as u64) as usize
     }
@@ -395,13 +401,13 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn kept_partitions(&self) -> (usize, usize) {
-        // With scratch, the partitions that are at work at one time take an eighth of the memory.
+        // With scratch, the partitions that are evaluated at one time take an eighth of the memory.
         let room = self.memory / (8 * DEVICE_BYTES_PER_BYTE * QUEUES as u64);
         (room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_PARTITION) as usize, QUEUES)
     }
 
     fn buffered_partitions(&self) -> (usize, usize) {
-        // Nobody reads, so fewer workers keep copies and kernels busy, and get in each other's way less.
+        // No worker reads, so fewer workers keep copies and kernels busy, and they disturb each other less.
         let room = self.memory / (DEVICE_BYTES_PER_BYTE * WORKERS as u64);
         (room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_BUFFERED) as usize, BUFFERED_WORKERS)
     }
@@ -472,7 +478,7 @@ impl<A: Accelerator> Backend for Pipeline<A> {
 
     fn stages(&self, program: &Program) -> Vec<Stage> {
         if program.has_patterns_at_run() {
-            // A pattern is compiled on the host, and this one is known there no earlier.
+            // Patterns are compiled on the host, and this one is known only during the evaluation.
             return Cpu.stages(program);
         }
         let levels = program.levels();
@@ -514,7 +520,8 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         }
         let mut stages = Backend::stages(self, program);
         let what = format!("{}: what strings and scalars consist of, and UTF-8", StrictCheck::NAME);
-        // Behind the index, before the trees; which hold tokens to the grammar, whether the program needs them or not.
+        // Validation comes after the index and before the trees. The trees check tokens against the grammar,
+        // even if the program needs no trees.
         let at = stages.iter().position(|stage| stage.name == "trees" || stage.place == "cpu");
         let at = at.unwrap_or(stages.len());
         stages.insert(at, Stage::new("device", "validate", what));
@@ -543,48 +550,48 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         }
         let index = &mut self.stages().index;
         let _waits = Waits(&self.device);
-        // SAFETY: the text is borrowed until this returns, and the device is waited for before.
+        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
         unsafe { index.load(&self.device, text) }?;
         let shape = index.build(&self.device, levels)?;
         index.download(&self.device, text, shape)
     }
 }
 
-/// One program over partitions.
+/// One program, to be run over partitions.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
     program: &'a Program,
-    /// How many cells, of a path and a line each, are answered at once.
+    /// The most cells, of a path and a line each, that are evaluated at once.
     most_cells: usize,
-    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    /// `true` to check records by all of RFC 8259 and for UTF-8.
     strict: bool,
 }
 
 impl<'a> Task<'a> {
-    /// A program, of so many cells at once.
+    /// A task for a program, with a limit of cells at once.
     pub fn new(program: &'a Program, most_cells: usize) -> Self {
         Self { program, most_cells, strict: false }
     }
 
-    /// The same, strictly.
+    /// Returns the task with strict checks.
     fn strictly(self) -> Self {
         Self { strict: true, ..self }
     }
 }
 
-/// A part of a partition, indexed and judged on the device, where the program is, too.
+/// A part of a partition that is indexed and checked on the device. The program is on the device too.
 pub(super) struct Part<'a, A: Accelerator> {
     pub stages: &'a mut Stages<A>,
     pub text: Lines<'a>,
     pub base: usize,
     pub shape: IndexShape,
-    /// How many nodes its trees have, if the program needs any.
+    /// The number of nodes of the trees, if the program needs trees.
     pub nodes: Option<usize>,
     pub faults: Vec<LineFault>,
 }
 
 impl<A: Accelerator> Part<'_, A> {
-    /// Runs the program that was sent.
+    /// Runs the program that was sent to the device.
     pub fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
         let Self { stages: Stages { index, query, columns, raw, tree }, text, base, shape, nodes, faults } =
             self;
@@ -619,7 +626,8 @@ impl<A: Accelerator> Part<'_, A> {
         };
         if find.records {
             let rows = bounds.records;
-            // Who wants columns alone needs their numbers only to cut columns off before a fault.
+            // A caller that wants only columns needs the record numbers only to cut columns off before a
+            // fault.
             if want.records || want.rows.is_some() || !piece.faults.is_empty() {
                 piece.records = found.records(device, rows)?;
             }
@@ -631,7 +639,7 @@ impl<A: Accelerator> Part<'_, A> {
             }
         }
         if let Some(form) = want.rows {
-            // The part's text begins where the partition has `base`.
+            // The part's text begins at offset `base` of the partition, so rows are written with base 0.
             let base = std::mem::take(&mut piece.base);
             piece.write_rows(text.bytes()?, program, form);
             piece.base = base;
@@ -642,7 +650,7 @@ impl<A: Accelerator> Part<'_, A> {
 }
 
 impl<A: Accelerator> Stages<A> {
-    /// Indexes and checks the text that is on the device; which lines are suspected is in the index.
+    /// Indexes and checks the text that is on the device. The index holds the suspected lines.
     fn check_strictly(&mut self, device: &A) -> Result<IndexShape, Error> {
         let mut shape = self.index.build(device, 0)?;
         self.index.check_strictly(device, shape)?;
@@ -650,11 +658,11 @@ impl<A: Accelerator> Stages<A> {
         Ok(shape)
     }
 
-    /// Hands on a text that begins at `base` of a partition, or its parts in order, of which none has more cells, of a path
-    /// and a line each, than `most_cells`.
+    /// Calls `each` on a text that begins at `base` of a partition. A text with more than `most_cells` cells,
+    /// of a path and a line each, is passed in parts, in order.
     ///
     /// # Safety
-    /// The text stays where it is, and as it is, until the device has been waited for.
+    /// The text stays alive and unchanged until the device has been waited for.
     unsafe fn parts(
         &mut self,
         device: &A,
@@ -666,7 +674,7 @@ impl<A: Accelerator> Stages<A> {
         if text.len()? == 0 {
             return Ok(());
         }
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees the same for the whole text.
         unsafe {
             match text {
                 Lines::Plain(text) => self.index.load(device, text),
@@ -677,7 +685,7 @@ impl<A: Accelerator> Stages<A> {
         if !is_within(task.most_cells, task.program, shape.lines) {
             let text = text.bytes()?;
             let (first, second) = text.split_at(line_near_the_middle(text));
-            // SAFETY: they are parts of the text.
+            // SAFETY: both are parts of the text, for which the caller guarantees it.
             return unsafe {
                 self.parts(device, task, Lines::Plain(first), base, each)?;
                 self.parts(device, task, Lines::Plain(second), base + first.len(), each)

@@ -25,7 +25,7 @@ struct Sent<A: Accelerator> {
 }
 
 impl<A: Accelerator> Sent<A> {
-    /// The program as kernels read it. It is the one that was sent.
+    /// Returns the program in the form that kernels read. It must be the program that was sent.
     fn view(&self, device: &A, program: &Program) -> Result<ProgramView<'_>, Error> {
         let (instrs, tests, literals, automata) = program.parts();
         Ok(ProgramView {
@@ -39,7 +39,7 @@ impl<A: Accelerator> Sent<A> {
     }
 }
 
-/// A program on the device and what it found, in buffers that are kept from partition to partition.
+/// A program on the device and its results, in buffers that are kept from partition to partition.
 pub(super) struct QueryStage<A: Accelerator> {
     program: Sent<A>,
     slots: Slot<A, Span>,
@@ -72,24 +72,24 @@ impl<A: Accelerator> Default for QueryStage<A> {
     }
 }
 
-/// Bytes that are used to keep more than the least number of matches while they are counted.
+/// Bytes for matches that are kept during the count, in addition to the least number.
 const KEPT_BYTES: usize = 32 << 20;
 
-/// How many matches of each of so many counts are kept: few lines have more.
+/// The number of matches that are kept for each of `counts` counts. Few lines have more matches.
 fn kept_of_each(counts: usize) -> usize {
     (KEPT_BYTES / size_of::<Span>() / counts.max(1)).clamp(KEPT, MOST_KEPT)
 }
 
-/// How far a query is run.
+/// The extent to which a query is run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Find {
-    /// Whether matches are left on the device, or only counted.
+    /// `true` to leave matches on the device, `false` to count them only.
     pub matches: bool,
-    /// Whether the lines that are records without a fault are listed on the device.
+    /// `true` to list the lines that are records without a fault on the device.
     pub records: bool,
-    /// Whether some line is loose.
+    /// `true` if some line is loose.
     pub any_loose: bool,
-    /// The first faulty line: matches before it are counted apart.
+    /// The first faulty line. Matches before it are counted separately.
     pub cut: Option<LineIx>,
 }
 
@@ -111,7 +111,8 @@ impl<A: Accelerator> QueryStage<A> {
         device.upload(to_automata.room(device, automata.len())?, 0, automata)
     }
 
-    /// Runs the program that was sent, over trees if there are any, and leaves its matches on the device if they are wanted.
+    /// Runs the program that was sent, over trees if they are given. Leaves its matches on the device if they
+    /// are wanted.
     pub fn find(
         &mut self,
         device: &A,
@@ -130,12 +131,12 @@ impl<A: Accelerator> QueryStage<A> {
         }
     }
 
-    /// What [`find`](Self::find) left on the device.
+    /// The results that [`find`](Self::find) left on the device.
     pub fn found(&mut self) -> &mut ResultsStage<A> {
         &mut self.found
     }
 
-    /// Runs a singular program: a slot a path and line, then dense lists of those that hold something.
+    /// Runs a singular program: one slot for each path and line, then dense lists of the full slots.
     fn slots(
         &mut self,
         device: &A,
@@ -152,7 +153,8 @@ impl<A: Accelerator> QueryStage<A> {
             launch::<A, QuerySlotsLoose>(device, &args)?;
         }
 
-        // Slots of one path cannot overflow the first guess; those of many may all be full, and seldom are.
+        // The slots of one path always fit the first guess. The slots of many paths may all be full, but
+        // seldom are.
         let mut room = if find.matches { self.found.matches.capacity().max(lines) } else { 0 };
         loop {
             let Self { slots, slot_scan: scratch, found, .. } = self;

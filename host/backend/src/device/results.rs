@@ -1,4 +1,4 @@
-//! What a query found, on the device and on its way back.
+//! The results of a query, on the device and on the way back to the host.
 
 use warpath_shared::kernel::{
     GATHER_TILE, Indexed, Match, RecordCompact, RecordCompactArgs, TextGather, TextGatherArgs, TextScan,
@@ -14,11 +14,11 @@ use crate::answer::TextForm;
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::plain::Plain;
 
-/// The matches of a partition on the device, path by path, and what is made of them there.
+/// The matches of a partition on the device, path by path, and the text and lists made of them there.
 pub(super) struct ResultsStage<A: Accelerator> {
-    /// Path by path, in line order.
+    /// The matches, path by path, in line order.
     pub matches: Slot<A, Match>,
-    /// Where each path's begin and end, as [`Bounds`] has it.
+    /// The bounds of each path's matches, in the form of [`Bounds`].
     pub bounds: Slot<A, u64>,
     offsets: Slot<A, u64>,
     text_scan: ScanScratch<A, u64>,
@@ -46,13 +46,13 @@ impl<A: Accelerator> Default for ResultsStage<A> {
     }
 }
 
-/// Where each path's results begin and end, and where those of the lines before the first faulty one end, as
-/// [`bounds_for`] draws them.
+/// The bounds of each path's results, and the end of the results before the first faulty line. [`bounds_for`]
+/// has a drawing of the layout.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
     values: Vec<u64>,
     cut: bool,
-    /// How many lines are records without a fault, if they were listed.
+    /// The number of records without a fault, if they were listed.
     pub records: usize,
 }
 
@@ -61,23 +61,23 @@ impl Bounds {
         self.values.len() / 2
     }
 
-    /// How many results there are.
+    /// The number of results.
     pub fn total(&self) -> Result<usize, Error> {
         self.end(self.paths())
     }
 
-    /// Where the results of a path begin, which is where those of the one before it end.
+    /// The start of path `bound`'s results, which is the end of the results of the path before it.
     pub fn end(&self, bound: usize) -> Result<usize, Error> {
         let wanted = self.values[bound];
         usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 }.into())
     }
 
-    /// Path by path, how many results there are.
+    /// The number of results of each path.
     pub fn counts(&self) -> Vec<u64> {
         self.values[..=self.paths()].windows(2).map(|bounds| bounds[1] - bounds[0]).collect()
     }
 
-    /// Path by path, how many results there are before the first faulty line, if there is one.
+    /// The number of results of each path before the first faulty line, if there is one.
     pub fn counts_before_cut(&self) -> Option<Vec<u64>> {
         let cuts = self.values[self.paths() + 1..].iter().zip(&self.values);
         self.cut.then(|| cuts.map(|(cut, begin)| cut - begin).collect())
@@ -87,22 +87,22 @@ impl Bounds {
 /// The text of matches, made on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Texts {
-    /// Path by path, the text of its matches, each with a newline behind it, in record order and within a record in RFC
-    /// 9535's order.
+    /// The text of the matches of each path. Each match is followed by a newline. Matches are in record
+    /// order, and within a record in RFC 9535's order.
     pub texts: Vec<Vec<u8>>,
-    /// Path by path, how many bytes of the text are of matches before the first faulty line, if there is one.
+    /// For each path, the number of bytes of text of matches before the first faulty line, if there is one.
     pub before_fault: Option<Vec<usize>>,
 }
 
 impl<A: Accelerator> ResultsStage<A> {
-    /// The bounds that a kernel has written, and with them how many records have been listed.
+    /// Reads the bounds that a kernel has written, and the number of listed records.
     pub fn bounds(&self, device: &A, paths: usize, find: Find) -> Result<Bounds, Error> {
         let (mut values, mut records) = (vec![0; bounds_for(paths)], vec![0; usize::from(find.records)]);
         let mut downloads = Downloads::new(device);
         downloads.add(&self.bounds, 0, &mut values)?;
         downloads.add(&self.record_count, 0, &mut records)?;
         downloads.run()?;
-        // They are fewer than the bytes of a text on this host.
+        // The number is less than the bytes of a text on this host, so it fits.
         let records = records.first().map_or(0, |count| *count as usize);
         Ok(Bounds { values, cut: find.cut.is_some(), records })
     }
@@ -136,18 +136,20 @@ impl<A: Accelerator> ResultsStage<A> {
             }
         };
         let texts = paths_of(device, &bounds, text)?;
-        // They are fewer than the bytes of a text on this host.
+        // The numbers are less than the bytes of a text on this host, so they fit.
         let before_fault =
             bounds.counts_before_cut().map(|cuts| cuts.into_iter().map(|cut| cut as usize).collect());
         Ok(Texts { texts, before_fault })
     }
 
-    /// Makes the JSON text of the matches, of which there is one at least, and gives the bounds among its bytes.
+    /// Makes the JSON text of the matches, of which there is at least one. Returns the bounds as byte offsets
+    /// in the text.
     fn make_text(&mut self, device: &A, indexed: Indexed<'_>, bounds: &Bounds) -> Result<Bounds, Error> {
         let (len, total) = (bounds_for(bounds.paths()), bounds.total()?);
         let Self { matches, offsets, text_scan, text, text_bounds, .. } = self;
         scan::<A, _, _, TextScan>(device, matches.get()?, total, offsets, text_scan)?;
-        // How long the text is, the device alone knows. A guess that was too short is made good.
+        // Only the device knows the length of the text. If the guess was too short, the loop runs again with
+        // enough room.
         let mut room = (text.capacity() / GATHER_TILE * GATHER_TILE).max(GATHER_TILE);
         loop {
             let args = TextGatherArgs {
@@ -169,7 +171,8 @@ impl<A: Accelerator> ResultsStage<A> {
         }
     }
 
-    /// Lists the lines that are records without a fault, on the device. [`bounds`](Self::bounds) says how many there are.
+    /// Lists the lines that are records without a fault, on the device. [`bounds`](Self::bounds) returns
+    /// their number.
     pub fn list_records(&mut self, device: &A, indexed: Indexed<'_>) -> Result<(), Error> {
         let lines = indexed.lines();
         let args = RecordCompactArgs {
@@ -181,7 +184,7 @@ impl<A: Accelerator> ResultsStage<A> {
         launch::<A, RecordCompact>(device, &args)
     }
 
-    /// The lines that [`list_records`](Self::list_records) has listed, so many.
+    /// Copies back the first `count` lines that [`list_records`](Self::list_records) listed.
     pub fn records(&self, device: &A, count: usize) -> Result<Vec<LineIx>, Error> {
         let mut records = vec![0; count];
         device.download(self.records.get()?, 0, &mut records)?;

@@ -17,24 +17,24 @@ use super::{Accelerator, ScanScratch, Slot, launch};
 use crate::answer::LineFault;
 use warpath_core::error::Error;
 
-/// Bytes of text a node for which there is room at first. Where there are more nodes, the first text with so many is read twice.
+/// Bytes of text for each node in the initial room. The first text with more nodes is read twice.
 const BYTES_OF_A_NODE: usize = 12;
-/// The same for brackets.
+/// Bytes of text for each bracket in the initial room. The first text with more brackets is read twice.
 const BYTES_OF_A_BRACKET: usize = 32;
 
-/// Nodes and brackets: how many there are, or are room for.
+/// Numbers of nodes and brackets: those of a text, or the room for them.
 #[derive(Clone, Copy)]
 struct Room {
     nodes: usize,
     brackets: usize,
 }
 
-/// Which lines are cut, and into what.
+/// The lines that are cut into pieces, and the size of the pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeCut {
     /// The longest line that one thread reads, in bytes with its newline.
     pub longest: u32,
-    /// Bytes of a piece of a longer one: whole words of 64.
+    /// Bytes of a piece of a longer line: whole words of 64.
     pub piece: u32,
 }
 
@@ -47,9 +47,10 @@ impl Default for TreeCut {
 /// The trees of a partition, copied back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trees {
-    /// The nodes of all lines, as they begin in the text. Those of faulty lines mean nothing.
+    /// The nodes of all lines, in the order in which they begin in the text. Nodes of faulty lines have no
+    /// meaning.
     pub nodes: Vec<TapeNode>,
-    /// The first node of each line, blank ones too, and at the end how many nodes there are.
+    /// The first node of each line, blank lines included, and at the end the number of nodes.
     pub roots: Vec<TapeIx>,
     /// Faulty lines.
     pub faults: Vec<LineFault>,
@@ -89,8 +90,8 @@ impl<A: Accelerator> Default for TreeStage<A> {
 }
 
 impl<A: Accelerator> TreeStage<A> {
-    /// Makes the trees of an indexed text, and says in its shape whether they found a faulty line. Waits for them, to know how many
-    /// nodes there are; which it returns.
+    /// Makes the trees of an indexed text, and sets in `shape` whether they found a faulty line. Waits for
+    /// the trees, and returns the number of nodes.
     pub fn build(
         &mut self,
         device: &A,
@@ -123,7 +124,7 @@ impl<A: Accelerator> TreeStage<A> {
         }
     }
 
-    /// Finds tokens and what is before each stretch, of which it returns the number.
+    /// Finds the tokens and the sums before each stretch. Returns the number of stretches.
     fn outline(&mut self, device: &A, index: &mut IndexStage<A>, shape: IndexShape) -> Result<usize, Error> {
         let (text, _) = index.tokens(device, shape)?;
         let words = text.string.len();
@@ -143,7 +144,7 @@ impl<A: Accelerator> TreeStage<A> {
         Ok(stretches)
     }
 
-    /// Makes the trees, if there is room for so many nodes and brackets as there are.
+    /// Makes the trees, if there is enough room for their nodes and brackets.
     fn fill(
         &mut self,
         device: &A,
@@ -216,7 +217,7 @@ impl<A: Accelerator> TreeStage<A> {
         launch::<A, TapeNodes>(device, &args)
     }
 
-    /// An indexed partition and its trees of so many nodes, as the query kernels read them.
+    /// An indexed partition with its trees of `nodes` nodes, in the form that the query kernels read.
     pub fn trees<'a>(
         &'a self,
         device: &'a A,
@@ -232,7 +233,7 @@ impl<A: Accelerator> TreeStage<A> {
         })
     }
 
-    /// Copies so many nodes back, and judges the lines that the kernels suspect.
+    /// Copies `nodes` nodes back, and judges the lines that the kernels suspect.
     pub fn download(
         &self,
         device: &A,

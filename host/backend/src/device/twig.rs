@@ -1,4 +1,4 @@
-//! Twigs asked of documents on a device: by bits, and as the paper does it.
+//! Twigs evaluated on documents on a device: by bits, and by the paper's kernel.
 
 use warpath_shared::kernel::{TwigGroups, TwigMatch, TwigMatchArgs, TwigSeed, TwigSeedArgs};
 use warpath_shared::twig::seed::{BLOCK, Personality};
@@ -11,34 +11,34 @@ use crate::twig::encode::Compiled;
 use crate::twig::seed::SeedQueries;
 use warpath_core::error::Error;
 
-/// Matches for which there is room at first.
+/// The initial room, in matches.
 const MATCHED: usize = 1 << 20;
-/// Warps that keep a device busy, about: a task is a warp's where there are no more for each group.
+/// The approximate number of warps that keeps a device busy. Up to this number, each warp has one task.
 const WARPS: usize = 1 << 14;
-/// Tasks of a warp at most: those of one group's warps are even then.
+/// The most tasks of a warp, so that the warps of one group have even work.
 const TASKS_A_WARP: usize = 64;
 
-/// With so many groups or fewer each is asked every document.
+/// The most groups for which keys are not used, and each group evaluates every document.
 const FEW_GROUPS: usize = 4;
 
-/// Programs of documents, as [`crate::twig::encode::Programs`] has them.
+/// Programs of documents, in the form of [`crate::twig::encode::Programs`].
 #[derive(Clone, Copy, Debug)]
 pub struct TwigTasks<'a> {
     /// All operations.
     pub ops: &'a [Op],
-    /// What runs first.
+    /// The tasks that run first.
     pub tasks: &'a [Task],
-    /// What runs then.
+    /// The tasks that run after `tasks`.
     pub merges: &'a [Task],
-    /// Numbers under which something is kept.
+    /// The number of slots in which tasks store what they find.
     pub kept: u32,
 }
 
-/// Twigs on a device, and what matches them.
+/// Twigs on a device, and their matches.
 pub(super) struct GroupStage<A: Accelerator> {
     groups: usize,
     rows: usize,
-    /// How many elements the other arrays have: masks, moves, far moves, places of rows, words.
+    /// The lengths of the other arrays: masks, moves, far moves, places of rows, words.
     lens: [usize; 5],
     places: Slot<A, GroupPlace>,
     masks: Slot<A, u64>,
@@ -87,19 +87,21 @@ impl<A: Accelerator> GroupStage<A> {
         Ok(stage)
     }
 
-    /// Whether there are no twigs.
+    /// Returns `true` if there are no twigs.
     pub fn is_empty(&self) -> bool {
         self.groups == 0
     }
 
-    /// Makes room for so many matches, and forgets those of before.
+    /// Makes room for `room` matches, and drops earlier ones.
     fn start(&mut self, device: &A, room: usize) -> Result<(), Error> {
         self.room = room;
         self.matched.room(device, room)?;
         device.zero(self.count.room(device, 1)?, 0, 1)
     }
 
-    /// Runs what `launches` does, with room for so many matches, and copies these, and numbers of other arrays. Where there are more matches, it runs again, and there is more room from then on. Waits.
+    /// Runs `launches` with room for `room` matches. Copies the matches back, and the numbers of other
+    /// arrays. If there are more matches than room, it runs again with more room, which is kept for later
+    /// calls. Waits.
     pub fn ask(
         &mut self,
         device: &A,
@@ -129,7 +131,7 @@ impl<A: Accelerator> GroupStage<A> {
         }
     }
 
-    /// The arguments of a launch over tasks that keep something under so many numbers.
+    /// The arguments of a launch over tasks that store what they find in `kept` slots.
     pub fn args<'a>(
         &'a mut self,
         device: &'a A,
@@ -157,13 +159,13 @@ impl<A: Accelerator> GroupStage<A> {
             matched: device.view_mut(self.matched.get_mut()?, self.room),
             count: device.view_mut(self.count.get_mut()?, 1),
             tasks_a_warp,
-            // Parts of documents do not tell which keys the others pass.
+            // A part of a document cannot know the keys that the other parts pass.
             by_keys: u64::from(kept == 0 && self.groups > FEW_GROUPS),
         })
     }
 }
 
-/// What asks twigs of documents on a device, in arrays that are kept from batch to batch.
+/// Evaluates twigs on documents on a device, in arrays that are kept from batch to batch.
 pub struct TwigStage<A: Accelerator> {
     device: A,
     groups: GroupStage<A>,
@@ -174,7 +176,7 @@ pub struct TwigStage<A: Accelerator> {
 }
 
 impl<A: Accelerator> TwigStage<A> {
-    /// On a queue, with these twigs.
+    /// Makes a stage for these twigs on a queue.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -184,7 +186,7 @@ impl<A: Accelerator> TwigStage<A> {
         Ok(Self { device, groups, ops, tasks, merges, room: MATCHED })
     }
 
-    /// With room for so many matches at first. Where there are more, the tasks run again.
+    /// Sets the initial room, in matches. If there are more matches, the tasks run again.
     #[must_use]
     pub fn with_room(mut self, matches: usize) -> Self {
         self.room = matches.max(1);
@@ -196,17 +198,17 @@ impl<A: Accelerator> TwigStage<A> {
         &self.device
     }
 
-    /// Runs programs, and says what matches, in no order. Waits.
+    /// Runs programs, and returns the matches in no order. Waits.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too.
+    /// [`Error::Device`], also if memory is short.
     pub fn run(&mut self, programs: TwigTasks<'_>) -> Result<Vec<Matched>, Error> {
         let mut found = Vec::new();
         self.run_into(programs, &mut found)?;
         Ok(found)
     }
 
-    /// The same, into memory that is there.
+    /// Does the same as [`run`](Self::run), into existing memory.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
@@ -219,7 +221,8 @@ impl<A: Accelerator> TwigStage<A> {
         self.ops.room(device, programs.ops.len())?;
         self.tasks.room(device, programs.tasks.len())?;
         self.merges.room(device, programs.merges.len())?;
-        // SAFETY: what is copied is borrowed until this returns, and the device is waited for before, also where something fails.
+        // SAFETY: the source slices are borrowed until this function returns. The device is waited for before
+        // that, also after an error.
         let done = unsafe {
             device
                 .upload_later(self.ops.get_mut()?, 0, programs.ops)
@@ -248,7 +251,8 @@ impl<A: Accelerator> TwigStage<A> {
     }
 }
 
-/// The paper's kernel over documents: a rival. Documents are given to queues in turn, a launch each, as the paper does with streams; or all to one launch.
+/// The paper's kernel over documents, as a baseline. Documents go to the queues in turn, with a launch each,
+/// like the paper's streams. Or all documents of a queue go to one launch.
 pub struct TwigSeedStage<A: Accelerator> {
     lanes: Vec<Lane<A>>,
     queries: usize,
@@ -260,12 +264,12 @@ struct Lane<A: Accelerator> {
     events: Slot<A, u8>,
     documents: Slot<A, u32>,
     matches: Slot<A, u8>,
-    /// Those of the last batch that are this lane's.
+    /// The offsets of this lane's documents of the last batch.
     offsets: Vec<u32>,
 }
 
 impl<A: Accelerator> TwigSeedStage<A> {
-    /// On so many queues of a device. The queries' last block is full.
+    /// Makes a stage on several queues of a device. The queries' last block must be full.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -287,7 +291,9 @@ impl<A: Accelerator> TwigSeedStage<A> {
         Ok(Self { lanes, queries: queries.personalities.len() })
     }
 
-    /// Asks documents, whose events begin where `documents` says: for each and each query node a byte, which is 1 for the root of a twig that matches. With `one` all documents of a queue are a launch.
+    /// Evaluates documents, whose events begin at the offsets in `documents`. Returns a byte for each
+    /// document and query node; it is 1 for the root of a twig that matches. With `one`, all documents of a
+    /// queue are one launch.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -305,7 +311,8 @@ impl<A: Accelerator> TwigSeedStage<A> {
             lane.events.room(device, (documents[end] - first) as usize)?;
             lane.documents.room(device, lane.offsets.len())?;
             lane.matches.room(device, (end - begin) * queries)?;
-            // SAFETY: what is copied is kept or borrowed until this returns, and the downloads below wait for it.
+            // SAFETY: the source slices are kept or borrowed until this function returns, and the downloads
+            // below wait for the copies.
             unsafe {
                 device.upload_later(lane.documents.get_mut()?, 0, &lane.offsets)?;
                 if one {
@@ -352,7 +359,7 @@ impl<A: Accelerator> Lane<A> {
         debug_assert!(queries.is_multiple_of(BLOCK));
         let documents = device.view(documents.get()?, all + 1);
         let matches = device.view_mut(matches.get_mut()?, all * queries);
-        // SAFETY: parts of these views, of this launch alone.
+        // SAFETY: the ranges lie within these views, and only this launch uses them.
         let (documents, matches) = unsafe {
             let (len, count) = (range.len() + 1, range.len() * queries);
             (

@@ -1,4 +1,4 @@
-//! Twigs asked of the records of a partition, all on a device but for records that are out of the ordinary.
+//! Twigs evaluated on the records of a partition on a device. The host reads only unusual records.
 
 use warpath_shared::kernel::{TwigMatch, TwigOps, TwigOpsArgs};
 use warpath_shared::twig::{Matched, Op, Task};
@@ -15,31 +15,33 @@ use crate::twig::encode::Compiled;
 use crate::twig::names::Names;
 use warpath_core::error::Error;
 
-/// Room for operations for each node at first. A name and its value are two nodes, and most values pass one test or none.
+/// The initial room for operations for each node. A name and its value are two nodes, and most values pass
+/// one test or none.
 const OPS_A_NODE: usize = 4;
-/// The most room for each node.
+/// The largest room for operations for each node.
 const MOST_OPS_A_NODE: usize = 64;
-/// Where one line of so many does not fit, there is to be more room.
+/// The part of the lines, as a divisor, that may lack room. If more lines lack room, the room grows.
 const MANY_UNFIT: usize = 64;
-/// Lines for which there is room to say that the host has to read them. Where there are more, it reads all.
+/// The room for the numbers of lines that the host has to read. If there are more, the host reads all lines.
 const UNFIT: usize = 1 << 16;
-/// Bytes of text a match for which there is room at first. Where there are more matches, programs run again.
+/// Bytes of text for each match in the initial room. If there are more matches, the programs run again.
 const BYTES_OF_A_MATCH: usize = 64;
 
-/// What records match.
+/// The matches of records.
 #[derive(Clone, Debug, Default)]
 pub struct LinesMatched {
-    /// What was found, with lines counted from 0 as documents, in no order.
+    /// The matches, in no order. Lines are the documents, counted from 0.
     pub matched: Vec<Matched>,
-    /// Lines that the host has to ask itself: they go deeper than a device does, or pass very many tests.
+    /// Lines that the host has to evaluate itself: they are deeper than a device supports, or pass very many
+    /// tests.
     pub unfit: Vec<u32>,
-    /// Faulty lines, of which nothing was asked.
+    /// Faulty lines, which are not evaluated.
     pub faults: Vec<LineFault>,
-    /// How many lines there are.
+    /// The number of lines.
     pub lines: usize,
 }
 
-/// What asks twigs of records on a device, in arrays that are kept from partition to partition.
+/// Evaluates twigs on records on a device, in arrays that are kept from partition to partition.
 pub struct TwigLinesStage<A: Accelerator> {
     device: A,
     index: IndexStage<A>,
@@ -49,14 +51,14 @@ pub struct TwigLinesStage<A: Accelerator> {
     ops: Slot<A, Op>,
     tasks: Slot<A, Task>,
     unfit: Slot<A, u32>,
-    /// How many lines do not fit.
+    /// The number of lines that do not fit.
     unfit_count: Slot<A, u32>,
     room: usize,
     ops_a_node: usize,
 }
 
 impl<A: Accelerator> TwigLinesStage<A> {
-    /// On a queue, with these twigs.
+    /// Makes a stage for these twigs on a queue.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -81,7 +83,7 @@ impl<A: Accelerator> TwigLinesStage<A> {
         Ok(stage)
     }
 
-    /// With room for so many matches at first.
+    /// Sets the initial room, in matches.
     #[must_use]
     pub fn with_room(mut self, matches: usize) -> Self {
         self.room = matches.max(1);
@@ -93,10 +95,10 @@ impl<A: Accelerator> TwigLinesStage<A> {
         &self.device
     }
 
-    /// Asks the records of a text: whole lines, of which the last may lack its newline. Waits.
+    /// Evaluates the records of a text: whole lines, of which the last may lack its newline. Waits.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too; [`Error::Internal`] for 2³⁰ nodes and lines or more.
+    /// [`Error::Device`], also if memory is short; [`Error::Internal`] for 2³⁰ nodes and lines or more.
     ///
     /// # Panics
     /// If the text is longer than [`MAX_PARTITION_BYTES`](warpath_shared::units::MAX_PARTITION_BYTES).
@@ -104,10 +106,10 @@ impl<A: Accelerator> TwigLinesStage<A> {
         if text.is_empty() {
             return Ok(LinesMatched::default());
         }
-        // SAFETY: the text is borrowed until this returns, and downloads below wait for its copy.
+        // SAFETY: the text is borrowed until this function returns, and the wait below waits for its copy.
         unsafe { self.index.load(&self.device, text) }?;
         let answer = self.ask(text);
-        // Whatever failed, nobody reads the text any more.
+        // Even after an error, no copy reads the text when the wait is over.
         self.device.wait()?;
         answer
     }
@@ -121,7 +123,7 @@ impl<A: Accelerator> TwigLinesStage<A> {
         if self.groups.is_empty() {
             return Ok(answer);
         }
-        // What was enough for one partition may be too much for another.
+        // The room that one partition needed may be too much for another.
         while self.ops_a_node > OPS_A_NODE && self.ops_a_node * (nodes + shape.lines) > u32::MAX as usize {
             self.ops_a_node /= 4;
         }
@@ -142,14 +144,15 @@ impl<A: Accelerator> TwigLinesStage<A> {
             self.device.download(self.unfit.get()?, 0, &mut answer.unfit)?;
         }
         if unfit > UNFIT {
-            // Too many to be named.
+            // These are more than the list has room for, so the host reads all lines.
             answer.unfit = (0..shape.lines as u32).collect();
             answer.matched.clear();
         }
         Ok(answer)
     }
 
-    /// Makes programs of the records that are on the device with their trees, and runs them. How many lines do not fit.
+    /// Makes programs of the records that are on the device with their trees, and runs them. Returns the
+    /// number of lines that do not fit.
     fn match_records(
         &mut self,
         bytes: usize,

@@ -1,4 +1,4 @@
-//! Subscriptions asked of partitions and of documents by a worker of a device's.
+//! A device worker that evaluates subscriptions on partitions and documents.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::twig::encode::Encoder;
 use crate::twig::standing::{CpuTwigs, DocumentFault, Documents, Found, Snapshot, TwigWorker};
 use warpath_core::error::Error;
 
-/// Asks subscriptions on a queue of its own. What is out of the ordinary it asks on the CPU.
+/// Evaluates subscriptions on its own queue. Unusual documents are evaluated on the CPU.
 pub(super) struct DeviceTwigs<A: Accelerator> {
     queue: A,
     cpu: CpuTwigs,
-    /// What the device has of the subscriptions that were asked last.
+    /// The stages of the subscriptions that were evaluated last.
     lines: Option<(Arc<Snapshot>, TwigLinesStage<A>)>,
     documents: Option<(Arc<Snapshot>, TwigStage<A>)>,
     xml: Option<(Arc<Snapshot>, TwigXmlStage<A>)>,
-    /// Where a batch of XML is put together.
+    /// The buffer in which a batch of XML is put together.
     batch: Option<Buffer>,
 }
 
 impl<A: Accelerator> DeviceTwigs<A> {
-    /// On a queue.
+    /// Makes a worker on a queue.
     pub fn new(queue: A) -> Self {
         Self { queue, cpu: CpuTwigs::default(), lines: None, documents: None, xml: None, batch: None }
     }
 }
 
-/// What a device has of some subscriptions, made anew where it has others.
+/// The stage of the given subscriptions. It is made again if `kept` is of other subscriptions.
 fn made<'a, S>(
     kept: &'a mut Option<(Arc<Snapshot>, S)>,
     subscriptions: &Arc<Snapshot>,
@@ -83,15 +83,16 @@ impl<A: Accelerator> TwigWorker for DeviceTwigs<A> {
     }
 }
 
-/// What is known of documents so far.
+/// The results of documents that are known so far.
 type Answers = [Option<Result<Found, DocumentFault>>];
 
-/// Documents of XML that are larger are read by the host: one thread of the device goes through all of a document's events, at about 20 MB/s, which is fast if there are thousands.
+/// The largest XML document that the device reads; the host reads larger ones. One thread of the device reads
+/// all events of a document, at about 20 MB/s, which is fast only for thousands of documents.
 const LARGEST_XML: usize = 128 << 10;
-/// Bytes of XML that the device is asked at a time, at most, but for one document.
+/// The most bytes of XML in a batch. A batch of one document may be larger.
 const XML_BATCH: usize = 32 << 20;
 
-/// Documents in batches, each with whole ones.
+/// Divides documents into batches of whole documents.
 fn batches<'a>(numbers: &'a [usize], texts: &[&[u8]]) -> Vec<&'a [usize]> {
     let (mut batches, mut begin, mut bytes) = (Vec::new(), 0, 0);
     for (at, number) in numbers.iter().enumerate() {
@@ -108,7 +109,8 @@ fn batches<'a>(numbers: &'a [usize], texts: &[&[u8]]) -> Vec<&'a [usize]> {
 }
 
 impl<A: Accelerator> DeviceTwigs<A> {
-    /// Asks the device of documents of XML, from their text on. Those that it leaves to the host are returned.
+    /// Evaluates XML documents on the device, from their text on. Returns the documents that it leaves to the
+    /// host.
     fn xml(
         &mut self,
         subscriptions: &Arc<Snapshot>,
@@ -138,7 +140,7 @@ impl<A: Accelerator> DeviceTwigs<A> {
         Ok(unfit.into_iter().map(|document| batch[document as usize]).collect())
     }
 
-    /// The host reads documents, and the device asks them, in parts if they are large.
+    /// Reads documents on the host and evaluates them on the device, large ones in parts.
     fn read_by_host(
         &mut self,
         subscriptions: &Arc<Snapshot>,
@@ -182,7 +184,7 @@ impl<A: Accelerator> DeviceTwigs<A> {
     }
 }
 
-/// Puts what a device has found where it belongs.
+/// Stores the matches that a device found in the results of their documents.
 fn put(subscriptions: &Snapshot, matched: &[Matched], number: impl Fn(usize) -> usize, found: &mut Answers) {
     for pairs in subscriptions.pairs(matched).chunk_by(|a, b| a.0 == b.0) {
         let numbers = pairs.iter().map(|(_, number)| *number);
@@ -190,7 +192,7 @@ fn put(subscriptions: &Snapshot, matched: &[Matched], number: impl Fn(usize) -> 
     }
 }
 
-/// Asks the CPU of lines that the device leaves to the host.
+/// Evaluates the lines that the device leaves to the host on the CPU.
 fn ask_unfit(
     subscriptions: &Snapshot,
     cpu: &mut CpuTwigs,
@@ -217,7 +219,7 @@ fn ask_unfit(
         }
         start = end;
     }
-    // Faulty ones the device has found itself.
+    // Only the matches are taken from the CPU, because the device has found the faulty lines itself.
     found.pairs.append(&mut of_cpu.pairs);
     found.pairs.sort_unstable();
 }

@@ -1,4 +1,4 @@
-//! Twigs asked of documents of XML, all on a device but for documents that are out of the ordinary.
+//! Twigs evaluated on XML documents on a device. The host reads only unusual documents.
 
 use warpath_shared::kernel::{
     TwigMatch, XmlBatch, XmlEvents, XmlEventsArgs, XmlNodes, XmlNodesArgs, XmlOps, XmlOpsArgs, XmlStates,
@@ -17,32 +17,43 @@ use crate::twig::encode::Compiled;
 use crate::twig::names::Names;
 use warpath_core::error::Error;
 
-/// Bytes of text an event for which there is room at first. Where there are more, the first text with so many is read twice.
+/// Bytes of text for each event in the initial room. The first text with more events is read twice.
 const BYTES_OF_AN_EVENT: usize = 8;
-/// Room for operations for each event at first. An element has four, an attribute two, and most pass one row or two.
+/// The initial room for operations for each event. An element has four events, an attribute two, and most
+/// pass one row or two.
 const OPS_AN_EVENT: usize = 3;
-/// The most room for each event.
+/// The largest room for operations for each event.
 const MOST_OPS_AN_EVENT: usize = 48;
-/// Threads for programs, about: where documents are fewer, each has more, up to a warp, of which one works. On an H100 programs of documents of 25 kB take a third of the time so; twice or four times as many threads make those of 5 kB slower.
+/// The approximate number of threads that write programs. If documents are fewer, each has several threads,
+/// up to a warp, of which one works. On an H100 this reduces the time for programs of documents of 25 kB to a
+/// third. Twice or four times as many threads make those of 5 kB slower.
 const WRITERS: usize = 1 << 15;
-/// Where there is no room for one document of so many, there is to be more.
+/// The part of the documents, as a divisor, that may lack room. If more documents lack room, the room grows.
 const MANY_UNFIT: usize = 64;
-/// Bytes of text a match for which there is room at first. Where there are more matches, programs run again.
+/// Bytes of text for each match in the initial room. If there are more matches, the programs run again.
 const BYTES_OF_A_MATCH: usize = 64;
 
-/// What documents match.
+/// The matches of documents.
 #[derive(Clone, Debug, Default)]
 pub struct XmlMatched {
-    /// What was found, in no order.
+    /// The matches, in no order.
     pub matched: Vec<Matched>,
-    /// Documents that the host has to read itself, ascending: malformed ones, and those in which anything is out of the ordinary. Nothing was found of them.
+    /// Documents that the host has to read itself, ascending: malformed and unusual ones. They have no
+    /// matches here.
     pub unfit: Vec<u32>,
 }
 
-/// What asks twigs of documents of XML on a device, in arrays that are kept from batch to batch.
+/// Evaluates twigs on XML documents on a device, in arrays that are kept from batch to batch.
 ///
-/// What it says of a document is what [`xml::read`](crate::twig::xml::read) and a matcher say. It leaves to the host: what that refuses; document types with declarations; references other than XML's own and to
-/// the first 55,295 characters; values that are tested and have references, or stand in several stretches; programs of more than [`MAX_LEVELS`](warpath_shared::twig::MAX_LEVELS) levels; and what is very long.
+/// The results equal those of [`xml::read`](crate::twig::xml::read) and a matcher. The host reads the
+/// documents that contain one of these:
+///
+/// * text that [`xml::read`](crate::twig::xml::read) refuses;
+/// * document types with declarations;
+/// * references other than XML's own and those to the first 55,295 characters;
+/// * tested values that have references or are in several stretches;
+/// * programs of more than [`MAX_LEVELS`](warpath_shared::twig::MAX_LEVELS) levels;
+/// * very long parts.
 pub struct TwigXmlStage<A: Accelerator> {
     device: A,
     groups: GroupStage<A>,
@@ -55,20 +66,20 @@ pub struct TwigXmlStage<A: Accelerator> {
     events: Slot<A, XmlEvent>,
     nodes: Slot<A, XmlNode>,
     opens: Slot<A, XmlOpen>,
-    /// How many events there are.
+    /// The number of events.
     count: Slot<A, u32>,
-    /// What is said of each document.
+    /// The fitness of each document: the reason why the host has to read it, if there is one.
     fitness: Slot<A, u32>,
     ops: Slot<A, Op>,
     tasks: Slot<A, Task>,
-    /// For how many matches and events there is room.
+    /// The room for matches and for events.
     room: usize,
     events_room: usize,
     ops_an_event: usize,
 }
 
 impl<A: Accelerator> TwigXmlStage<A> {
-    /// On a queue, with these twigs.
+    /// Makes a stage for these twigs on a queue.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -96,7 +107,7 @@ impl<A: Accelerator> TwigXmlStage<A> {
         })
     }
 
-    /// With room for so many matches at first.
+    /// Sets the initial room, in matches.
     #[must_use]
     pub fn with_room(mut self, matches: usize) -> Self {
         self.room = matches.max(1);
@@ -108,12 +119,14 @@ impl<A: Accelerator> TwigXmlStage<A> {
         &self.device
     }
 
-    /// Asks documents, which begin in the text where `documents` says: each ends where the next begins, the last with the text. They are numbered in this order. Waits.
+    /// Evaluates documents that begin at the offsets in `documents`. Each ends where the next begins, and the
+    /// last ends with the text. The documents are numbered in this order. Waits.
     ///
-    /// A copy of what is page-locked is as fast as the bus.
+    /// A copy from pinned memory is as fast as the bus.
     ///
     /// # Errors
-    /// [`Error::Device`], where memory is short too; [`Error::Internal`] for 256 MiB or 2²⁸ documents, or if documents do not begin one behind the other, within the text.
+    /// [`Error::Device`], also if memory is short; [`Error::Internal`] for 256 MiB of text, for 2²⁸
+    /// documents, or if the offsets are not ascending and within the text.
     pub fn run(&mut self, text: &[u8], documents: &[u32]) -> Result<XmlMatched, Error> {
         if text.len() >= MAX_XML_BYTES {
             return Err(Error::Internal(format!("a batch of {} bytes of XML", text.len())));
@@ -128,10 +141,10 @@ impl<A: Accelerator> TwigXmlStage<A> {
         if documents.is_empty() {
             return Ok(XmlMatched::default());
         }
-        // SAFETY: the text and the documents are borrowed until this returns, and it waits below.
+        // SAFETY: the text and the documents are borrowed until this function returns, and it waits below.
         let answer =
             unsafe { self.load(text, documents) }.and_then(|()| self.ask(text.len(), documents.len()));
-        // Whatever failed, nobody reads them any more.
+        // Even after an error, no copy reads the slices when the wait is over.
         self.device.wait()?;
         answer
     }
@@ -139,16 +152,16 @@ impl<A: Accelerator> TwigXmlStage<A> {
     /// Copies a batch to the device.
     ///
     /// # Safety
-    /// What is copied stays where it is, and as it is, until the device has been waited for.
+    /// The slices stay alive and unchanged until the device has been waited for.
     unsafe fn load(&mut self, text: &[u8], documents: &[u32]) -> Result<(), Error> {
         let device = &self.device;
         let padded = padded(text.len());
         let buffer = self.text.room(device, padded)?;
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the caller guarantees this for the text.
         unsafe { device.upload_later(buffer, 0, text) }?;
         device.zero(buffer, text.len(), padded)?;
         let buffer = self.documents.room(device, documents.len() + 1)?;
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees this for the documents.
         unsafe { device.upload_later(buffer, 0, documents) }?;
         device.upload(buffer, documents.len(), &[text.len() as u32])
     }
@@ -182,7 +195,7 @@ impl<A: Accelerator> TwigXmlStage<A> {
         Ok(XmlMatched { matched, unfit: unfit.map(|(document, _)| document).collect() })
     }
 
-    /// Finds the events of a batch that is on the device, and what they are, as far as there is room.
+    /// Finds the events of a batch that is on the device, and their nodes, as far as there is room.
     fn read(&mut self, bytes: usize, documents: usize) -> Result<(), Error> {
         let (device, padded, room) = (&self.device, padded(bytes), self.events_room);
         let words = padded / WORD_BYTES;
@@ -219,7 +232,8 @@ impl<A: Accelerator> TwigXmlStage<A> {
         launch::<A, XmlNodes>(device, &args)
     }
 
-    /// Makes programs of documents whose events are known, and runs them. How many events there are: no programs, if that is more than there is room for.
+    /// Makes programs of documents whose events are known, and runs them. Returns the number of events. If
+    /// there are more events than room, it makes no programs.
     fn match_documents(
         &mut self,
         bytes: usize,
@@ -260,7 +274,7 @@ impl<A: Accelerator> TwigXmlStage<A> {
     }
 }
 
-/// The size of the buffer that holds so many bytes of text, one zero at least and the padding up to a word.
+/// The size of the buffer for `bytes` bytes of text, at least one zero, and the padding up to a word.
 const fn padded(bytes: usize) -> usize {
     (bytes + 1).next_multiple_of(WORD_BYTES)
 }

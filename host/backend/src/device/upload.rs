@@ -1,8 +1,9 @@
-//! Copies of much to a device, through page-locked memory that is kept.
+//! Large copies to a device, through pinned memory that is kept.
 //!
-//! What is copied stands in memory that is not page-locked, a mapped file say, or is yet to be made of something else. From such memory the driver
-//! copies at a fraction of the bus's rate, through buffers of its own that one thread fills. Here several threads fill pieces, and whichever is full goes to
-//! the device while they fill others:
+//! The source is in memory that is not pinned, for example a mapped file, or has yet to be computed. From
+//! such memory the driver copies at a fraction of the bus's rate, through its own buffers, which one thread
+//! fills. Here several threads fill pieces, and each full piece goes to the device while the threads fill
+//! others:
 //!
 //! ```text
 //! thread 1   | fill 0 | fill 2    | fill 5 | ...
@@ -21,27 +22,30 @@ use warpath_core::error::Error;
 use warpath_core::plain::Plain;
 use warpath_core::pool::cores;
 
-/// Bytes of a piece. The caller waits for each copy: of 4 MiB one takes 0.1 ms at 40 GB/s, and to begin and to end it about a tenth of that.
+/// Bytes of a piece. The caller waits for each copy. A copy of 4 MiB takes 0.1 ms at 40 GB/s, and its start
+/// and end take about a tenth of that.
 const PIECE_BYTES: usize = 4 << 20;
-/// Pieces that are there at most. A core copies about 6 to 10 GB/s, so that seven that fill and one that goes to the device keep a bus of 40 to 50 GB/s busy.
+/// The most pieces. A core copies about 6 to 10 GB/s. So seven pieces that are filled and one that goes to
+/// the device keep a bus of 40 to 50 GB/s busy.
 const MOST_PIECES: usize = 8;
-/// More than elements of any type are aligned to.
+/// An alignment that is larger than that of any element type.
 const ALIGNMENT: usize = 64;
 
-/// Page-locked memory for copies to a device, and how many threads fill it. The memory is made by the first copies that need it, and stays.
+/// Pinned memory for copies to a device, and the number of threads that fill it. The first copies allocate
+/// the memory, and it is kept.
 pub(super) struct Uploads {
     buffers: Vec<Buffer>,
     threads: usize,
 }
 
 impl Default for Uploads {
-    /// With a thread a core.
+    /// Uses one thread for each core.
     fn default() -> Self {
         Self { buffers: Vec::new(), threads: cores() }
     }
 }
 
-/// Memory as elements: those that are aligned.
+/// The aligned elements in a piece of memory.
 pub(super) fn elements<T: Plain>(buffer: &mut [u8]) -> &mut [T] {
     // SAFETY: every bit pattern is a `T`, and a `T` has no padding (`Plain`).
     let (_, elements, _) = unsafe { buffer.align_to_mut::<T>() };
@@ -49,13 +53,14 @@ pub(super) fn elements<T: Plain>(buffer: &mut [u8]) -> &mut [T] {
 }
 
 impl Uploads {
-    /// So many threads fill pieces: at least one.
+    /// Sets the number of threads that fill pieces, at least one.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads.max(1);
     }
 
-    /// Copies `len` elements to the device, from element `at` on. `fill` writes elements of a range, counted from the first that is copied, to a piece
-    /// of as many, in several threads.
+    /// Copies `len` elements to the device, from element `at` on. Several threads call `fill`, each with a
+    /// range of elements and a piece of the same length to write. The ranges count from the first copied
+    /// element.
     ///
     /// # Errors
     /// [`Error::Device`]. [`Error::Internal`] for a range outside the array.
@@ -73,14 +78,14 @@ impl Uploads {
         let step = PIECE_BYTES / size_of::<T>();
         let pieces = len.div_ceil(step);
         let range = |piece: usize| piece * step..len.min((piece + 1) * step);
-        // One more than there are threads: while it is copied, all of them fill.
+        // One piece more than threads: all threads fill while it is copied.
         for _ in self.buffers.len()..pieces.min(self.threads + 1).min(MOST_PIECES) {
             self.buffers.push(device.host_buffer(PIECE_BYTES + ALIGNMENT)?);
         }
         let threads = self.threads.min(self.buffers.len()).min(pieces);
         let (send_free, free) = mpsc::channel();
         for buffer in &mut self.buffers {
-            // The other end is in this function.
+            // The send cannot fail, because the receiver is in this function.
             let _ = send_free.send(&mut elements::<T>(buffer)[..step]);
         }
         let (free, next) = (Mutex::new(free), AtomicUsize::new(0));
@@ -92,7 +97,7 @@ impl Uploads {
                 if piece >= pieces {
                     return;
                 }
-                // Who gives pieces back, or wants them full, is gone where a copy has failed.
+                // After a failed copy, the channels are closed.
                 let Ok(room) = take() else { return };
                 fill(range(piece), &mut room[..range(piece).len()]);
                 if full.send((piece, room)).is_err() {
@@ -101,7 +106,7 @@ impl Uploads {
             }
         };
         thread::scope(|scope| {
-            // A single piece is filled sooner than a thread is started.
+            // To fill a single piece is faster than to start a thread.
             let mut started = 0;
             while started < threads && pieces > 1 {
                 let (full, work) = (send_full.clone(), &work);
@@ -120,20 +125,20 @@ impl Uploads {
                     device.upload(to, at + range(piece).start, room)
                 });
             }
-            // What is dropped where a copy fails tells the threads to end.
+            // After a failed copy these ends are dropped, and the threads stop.
             let (send_free, full) = (send_free, full);
             for _ in 0..pieces {
                 let died = |_| Error::Internal("a thread that fills pieces ended before it had".into());
                 let (piece, room) = full.recv().map_err(died)?;
                 device.upload(to, at + range(piece).start, &room[..range(piece).len()])?;
-                // Nobody takes it where all pieces are full.
+                // The send fails when all pieces are filled and no thread takes the memory.
                 let _ = send_free.send(room);
             }
             Ok(())
         })
     }
 
-    /// Copies slices to the device, one behind the other, from element `at` on.
+    /// Copies slices to the device, one after the other, from element `at` on.
     ///
     /// # Errors
     /// As for [`upload`](Self::upload).

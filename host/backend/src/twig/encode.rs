@@ -1,4 +1,4 @@
-//! Documents as programs, and twigs as arrays, as devices have them ([`warpath_shared::twig`]).
+//! Documents as programs and twigs as arrays, in the form that devices read ([`warpath_shared::twig`]).
 
 use std::mem::take;
 
@@ -13,28 +13,29 @@ use super::set::{TwigIx, TwigSet};
 use super::{Events, Name};
 use warpath_lang::twig::value::Value;
 
-/// A document with more operations is cut.
+/// The most operations of a document that stays whole. A longer program is cut.
 const WHOLE_OPS: usize = 2048;
-/// To join a part to those before it takes as long as so many operations (on an H200 1.8 µs and 0.17), one part after the other.
+/// The time to join one part to those before it, in operations. On an H200 a join takes 1.8 µs and an
+/// operation 0.17 µs. Parts are joined one after the other.
 const JOIN_OPS: usize = 11;
 
-/// Documents as programs, with all that a set of twigs asks of them.
+/// Documents as programs, with every operation that a set of twigs needs.
 #[derive(Clone, Debug, Default)]
 pub struct Programs {
     /// The operations.
     pub ops: Vec<Op>,
-    /// Whole documents, and parts of large ones, which store what they find.
+    /// Whole documents, and parts of large ones. Parts store what they find.
     pub tasks: Vec<Task>,
-    /// Those that load what parts have found.
+    /// The tasks that load what the parts found.
     pub merges: Vec<Task>,
-    /// Numbers under which something is kept.
+    /// The number of slots in which parts store what they find.
     pub kept: u32,
-    /// Documents that go deeper than a device does: they are in no task.
+    /// Documents that are deeper than a device supports. They have no task.
     pub deep: Vec<u32>,
 }
 
 impl Programs {
-    /// Forgets all documents.
+    /// Removes all documents.
     pub fn clear(&mut self) {
         let Self { ops, tasks, merges, kept, deep } = self;
         ops.clear();
@@ -49,22 +50,23 @@ impl Programs {
 #[derive(Clone, Debug)]
 pub struct Encoder<'a>(Resolver<'a, Written<'a>>);
 
-/// The program of a document, as far as it was told of.
+/// The program of the current document, as far as its events are known.
 #[derive(Clone, Debug)]
 struct Written<'a> {
     set: &'a TwigSet,
     programs: Programs,
-    /// Where this document's begins.
+    /// The offset of the current document's program in `ops`.
     begin: usize,
-    /// Of the document and each node that was entered: which of the first 64 rows have told of their leaves.
+    /// For the document and each entered node: the rows among the first 64 whose leaves were already added.
     seen: Vec<u64>,
     deepest: usize,
-    /// Operations of a task, about, if that is given: of documents with more than eight times as many.
+    /// The approximate number of operations of a task, if it is given. Documents with more than eight times
+    /// as many are cut.
     task_ops: Option<usize>,
 }
 
 impl<'a> Encoder<'a> {
-    /// For documents that are asked these twigs.
+    /// Makes an encoder for documents that are matched against these twigs.
     #[must_use]
     pub fn new(set: &'a TwigSet) -> Self {
         let written = Written {
@@ -78,14 +80,15 @@ impl<'a> Encoder<'a> {
         Self(Resolver::new(set, written))
     }
 
-    /// With tasks of so many operations, about, of documents with more than eight times as many. Without this it is as many as take as long as to join the parts.
+    /// Sets the approximate number of operations of a task. Documents with more than eight times as many are
+    /// cut. Without this setting, tasks are sized so that one part takes as long as all joins.
     #[must_use]
     pub fn with_task_ops(mut self, ops: usize) -> Self {
         self.0.rows.task_ops = Some(ops.max(1));
         self
     }
 
-    /// The document, of which all was told, ends: it gets a number.
+    /// Ends the current document after its last event, and gives it a number.
     ///
     /// # Panics
     /// If there are 2³² operations or more.
@@ -102,7 +105,7 @@ impl<'a> Encoder<'a> {
         let len = programs.ops.len() - *begin;
         if len > task_ops.map_or(WHOLE_OPS, |ops| 8 * ops) {
             let ops = programs.ops.split_off(*begin);
-            // A part and all joins take as long as each other then.
+            // With this size, one part takes as long as all joins together.
             let task_ops = task_ops.unwrap_or((JOIN_OPS * len).isqrt());
             cut(programs, &ops, task_ops, number);
         } else {
@@ -113,7 +116,7 @@ impl<'a> Encoder<'a> {
         *begin = programs.ops.len();
     }
 
-    /// Forgets the document of which something was told: it was malformed.
+    /// Drops the current document, because it was malformed.
     pub fn abandon(&mut self) {
         self.0.reset();
         let Written { programs, begin, seen, deepest, .. } = &mut self.0.rows;
@@ -123,13 +126,13 @@ impl<'a> Encoder<'a> {
         *deepest = 0;
     }
 
-    /// The programs of all documents that have ended.
+    /// The programs of all finished documents.
     #[must_use]
     pub fn programs(&self) -> &Programs {
         &self.0.rows.programs
     }
 
-    /// Forgets all documents.
+    /// Removes all documents.
     pub fn clear(&mut self) {
         self.abandon();
         self.0.rows.programs.clear();
@@ -190,13 +193,14 @@ impl Rows for Written<'_> {
     }
 }
 
-/// Cuts a document's program into tasks that can run at the same time, and what joins them.
+/// Cuts a document's program into tasks that can run at the same time, and a task that joins them.
 ///
 /// ```text
 /// program    enter · leaf a · enter · leaf b ┊ leaf c · pass d · exit · leaf f · pass e · exit · answer
 /// tasks      enter · leaf a · enter · leaf b · store 0 · pop · store 1 · pop · store 2
 ///            leaf c · store 3 · leaf f · store 4 · store 5
-/// the rest   load 2 · enter · load 1 · enter · load 0 · load 3 · pass d · exit · load 4 · pass e · exit · load 5 · answer
+/// the rest   load 2 · enter · load 1 · enter · load 0 · load 3 · pass d · exit · load 4 · pass e · exit
+///            load 5 · answer
 /// ```
 fn cut(programs: &mut Programs, ops: &[Op], task_ops: usize, number: u32) {
     let mut merge = Vec::new();
@@ -210,14 +214,14 @@ fn cut(programs: &mut Programs, ops: &[Op], task_ops: usize, number: u32) {
             programs.kept += 1;
             Op::new(OpKind::Load, programs.kept - 1)
         };
-        // What a node has passed and that it ends are not torn apart.
+        // The operations that pass a node's rows stay in the same task as the node's exit.
         while at < ops.len() && (at - first < task_ops || !passed.is_empty()) {
             let next = ops[at];
             at += 1;
             match next.kind() {
                 kind if kind == op(OpKind::Pass) || kind == op(OpKind::Tell) => passed.push(next),
                 kind if kind == op(OpKind::Exit) && depth == 0 => {
-                    // It began before this task.
+                    // The node began before this task.
                     merge.push(keep(&mut programs.ops));
                     merge.append(&mut passed);
                     merge.push(next);
@@ -250,35 +254,35 @@ fn cut(programs: &mut Programs, ops: &[Op], task_ops: usize, number: u32) {
     programs.merges.push(Task { begin, end });
 }
 
-/// The twigs of a set, in the arrays of [`TwigGroups`](warpath_shared::kernel::TwigGroups).
+/// The twigs of a set, as the arrays of [`TwigGroups`](warpath_shared::kernel::TwigGroups).
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
-    /// Where each group's parts are.
+    /// The offsets of each group's parts in the other arrays.
     pub places: Vec<GroupPlace>,
-    /// The masks of each.
+    /// The masks of each group.
     pub masks: Vec<u64>,
-    /// Their moves.
+    /// The moves of each group.
     pub moves: Vec<u64>,
-    /// Their far moves.
+    /// The far moves of each group.
     pub far: Vec<FarBit>,
-    /// For each group and row where the words of leaves are.
+    /// For each group and row, the place of the words of leaves.
     pub leaves: Vec<u16>,
-    /// The same of other nodes.
+    /// For each group and row, the place of the words of nodes that are not leaves.
     pub inner: Vec<u16>,
-    /// Words of rows.
+    /// The words of rows.
     pub words: Vec<u64>,
-    /// Rows.
+    /// The number of rows.
     pub rows: usize,
 }
 
 impl Compiled {
-    /// The arrays of a set.
+    /// Makes the arrays of a set.
     #[must_use]
     pub fn of(set: &TwigSet) -> Self {
         let (groups, rows) = (set.groups.len(), set.rows.len());
         let mut compiled =
             Self { leaves: vec![0; groups * rows], inner: vec![0; groups * rows], rows, ..Self::default() };
-        // The words of each group, as (row, whether of leaves, words).
+        // The words of each group, as (row, `true` for leaves, words).
         let mut of_groups: Vec<Vec<(usize, bool, Words)>> = vec![Vec::new(); groups];
         for row in 0..rows {
             let found = set.rows.get(row as RowIx);
@@ -308,7 +312,7 @@ impl Compiled {
             compiled.far.extend(group.far.iter().map(|far| FarBit { from: bit(far.from), to: bit(far.to) }));
             for (place, (row, is_leaf, words)) in (1..).zip(places) {
                 let of = if is_leaf { &mut compiled.leaves } else { &mut compiled.inner };
-                // A group has 2,048 bits, so no more rows.
+                // A group has 2,048 bits, so it has no more places than that, and they fit below `KEY`.
                 let is_key = is_leaf && set.rows.get(row as RowIx).is_key_of(number as u32);
                 of[number * rows + row] = place | if is_key { KEY } else { 0 };
                 compiled.words.extend_from_slice(&words.0);
@@ -319,11 +323,11 @@ impl Compiled {
 }
 
 impl TwigSet {
-    /// The twigs that match documents, of what a device has found: for each the document and the twig, in the order of documents.
+    /// The matches that a device found as pairs of document and twig, in the order of documents.
     #[must_use]
     pub fn answers(&self, matched: &[Matched]) -> Vec<(u32, TwigIx)> {
         let documents = matched.iter().map(|found| found.document as usize + 1).max().unwrap_or(0);
-        // Where each document's are to begin: counted, and added up.
+        // The start of each document's results: counted, then summed up.
         let mut begins = vec![0; documents];
         let mut total = 0;
         for found in matched {

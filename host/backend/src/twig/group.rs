@@ -1,12 +1,12 @@
-//! Words of bits that are asked together: what a node of a document does to them when it ends.
+//! Words of bits that are evaluated together: the effect of a document node's end on them.
 
 use super::layout::{Bit, Layout, Run};
 use warpath_lang::twig::Twig;
 
-/// Words of a group: a lane's of a warp each, and four of the widest vectors.
+/// The number of words of a group: one for each lane of a warp, or four of the widest vectors.
 pub use warpath_shared::twig::GROUP_WORDS;
 
-/// A word of each lane.
+/// A word for each lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Words(pub [u64; GROUP_WORDS]);
@@ -14,10 +14,10 @@ pub struct Words(pub [u64; GROUP_WORDS]);
 impl Words {
     pub const NONE: Self = Self([0; GROUP_WORDS]);
 
-    /// Adds the bits of others.
+    /// Adds the bits of other words.
     #[inline(always)]
     pub fn add(&mut self, others: &Self) {
-        // Values, so that nothing has to be thought of as changing what it is added to.
+        // The copies are values, so that the compiler knows that they do not alias.
         let (mut sum, others) = (self.0, others.0);
         for word in 0..GROUP_WORDS {
             sum[word] |= others[word];
@@ -30,15 +30,15 @@ impl Words {
     }
 }
 
-/// Bits that are moved to the left, by as much as each word says.
+/// Bits that move to the left, by a distance for each word.
 #[derive(Clone, Debug)]
 pub struct Move {
     pub mask: Words,
-    /// Less than 64.
+    /// The distances, each less than 64.
     pub by: Words,
 }
 
-/// A bit that is moved to another word, or to the right.
+/// A bit that moves to another word, or to the right.
 #[derive(Clone, Copy, Debug)]
 pub struct FarMove {
     pub from: Bit,
@@ -48,27 +48,27 @@ pub struct FarMove {
 /// Twigs whose bits are in the words of one group.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Nodes whose axis is `//`, where they report.
+    /// The report bits of nodes whose axis is `//`.
     pub descendant: Words,
-    /// The first child of each node and of the document.
+    /// The first child of each node and of each document.
     pub starts: Words,
     /// The guards of nodes.
     pub guards: Words,
-    /// Those of them that move by one, as all of a path do.
+    /// The guards that move by one, as all guards of a path do.
     pub chained: Words,
     pub moves: Vec<Move>,
     pub far: Vec<FarMove>,
     /// The guards of documents.
     pub documents: Words,
-    /// Whose they are.
+    /// The number of the twig whose match each document guard holds.
     owners: Vec<[u32; 64]>,
     taken: Words,
-    /// Twigs of which nothing is asked: every document matches them.
+    /// The number of twigs without nodes. Every document matches them.
     pub always: usize,
 }
 
 impl Group {
-    /// Bits that are in use.
+    /// The number of bits in use.
     pub fn bits(&self) -> usize {
         self.taken.0.iter().map(|word| word.count_ones() as usize).sum()
     }
@@ -97,24 +97,24 @@ fn low(count: usize) -> u64 {
     if count < 64 { (1 << count) - 1 } else { !0 }
 }
 
-/// Which bits of a group a twig has.
+/// The bits of a group that a twig uses.
 #[derive(Clone, Debug)]
 pub struct Taken {
     first: usize,
-    /// Of each word from there on.
+    /// The bits of each word from the first on.
     bits: Vec<u64>,
     is_always: bool,
 }
 
 impl Taken {
-    /// The words, and which of their bits.
+    /// The words, and the bits used in each.
     pub fn words(&self) -> impl Iterator<Item = (usize, u64)> + Clone {
         self.bits.iter().enumerate().map(|(word, bits)| (self.first + word, *bits))
     }
 }
 
 impl Group {
-    /// Where there is room for a twig: what is to be added to the bits of its layout.
+    /// Finds room for a twig. Returns the offset to add to the bits of its layout.
     pub fn room(&self, layout: &Layout) -> Option<Bit> {
         let words = &self.taken.0;
         if layout.words > 1 {
@@ -129,7 +129,7 @@ impl Group {
         })
     }
 
-    /// Adds a twig, whose number is `owner`, where there is room for it.
+    /// Adds a twig with the number `owner` at `room`.
     pub fn add(&mut self, twig: &Twig, layout: &Layout, room: Bit, owner: u32) -> Taken {
         let place = |bit: Bit| Bit { word: bit.word + room.word, at: bit.at + room.at };
         let mut bits = vec![0; layout.words];
@@ -181,7 +181,7 @@ impl Group {
         self.moves.push(new);
     }
 
-    /// Gives a twig's bits back.
+    /// Frees a twig's bits.
     pub fn remove(&mut self, taken: &Taken) {
         let Self { descendant, starts, guards, chained, documents, taken: all, .. } = self;
         let masks = [descendant, starts, guards, chained, documents, all];
@@ -194,7 +194,7 @@ impl Group {
         self.always -= usize::from(taken.is_always);
     }
 
-    /// Nodes all of whose children are among what was found below one node, where they report.
+    /// The report bits of nodes all of whose children are among the bits found below one document node.
     #[inline(always)]
     pub fn satisfied(&self, found: &Words) -> Words {
         let (mut guards, mut moved) = (Words::NONE, Words::NONE);
@@ -213,7 +213,7 @@ impl Group {
         moved
     }
 
-    /// [`satisfied`](Self::satisfied) of one word, where there are no far moves.
+    /// Does the same as [`satisfied`](Self::satisfied) for one word, if there are no far moves.
     #[inline(always)]
     pub fn word_satisfied(&self, word: usize, found: u64) -> u64 {
         let guards = found.wrapping_add(self.starts.0[word]) & self.guards.0[word];
@@ -224,7 +224,7 @@ impl Group {
         moved
     }
 
-    /// The twigs that match a document of which this was found, by their numbers.
+    /// The numbers of the twigs that match a document for which `found` was found.
     pub fn matches(&self, found: &Words) -> impl Iterator<Item = u32> {
         let words = found.0.iter().zip(&self.starts.0).zip(&self.documents.0).zip(&self.owners);
         words.flat_map(|(((found, starts), documents), owners)| {
@@ -232,13 +232,13 @@ impl Group {
         })
     }
 
-    /// The twig whose answer is in a bit.
+    /// The number of the twig whose match is in a bit.
     pub fn owner(&self, word: usize, at: usize) -> u32 {
         self.owners[word][at]
     }
 }
 
-/// The bits of a word that are set, from the lowest on.
+/// The set bits of a word, from the lowest on.
 pub struct Bits(pub u64);
 
 impl Iterator for Bits {
@@ -259,7 +259,7 @@ mod tests {
     use super::super::layout::MAX_CHILDREN;
     use super::*;
 
-    /// A group, and the twigs in it: where each is, and whose bits they are.
+    /// A group and its twigs, each with its layout, offset and bits.
     #[derive(Default)]
     struct Held {
         group: Group,
@@ -267,7 +267,7 @@ mod tests {
     }
 
     impl Held {
-        /// Adds a twig, if there is room.
+        /// Adds a twig if there is room, and returns whether there was.
         fn add(&mut self, text: &str) -> bool {
             let twig = Twig::parse(text).unwrap();
             let layout = Layout::of(&twig).unwrap();
@@ -278,20 +278,21 @@ mod tests {
             true
         }
 
-        /// Where a node of a twig reports.
+        /// The report bit of a node of a twig.
         fn report(&self, twig: usize, node: usize) -> Bit {
             let (_, layout, room, _) = &self.twigs[twig];
             let Bit { word, at } = layout.reports[node];
             Bit { word: word + room.word, at: at + room.at }
         }
 
-        /// The bits of all nodes of some twigs.
+        /// The report bits of all nodes of some twigs.
         fn reports(&self, twigs: &[usize]) -> Vec<Bit> {
             let nodes = |twig: usize| 0..self.twigs[twig].0.nodes().len();
             twigs.iter().flat_map(|twig| nodes(*twig).map(|node| self.report(*twig, node))).collect()
         }
 
-        /// Whether all nodes below one of a twig, or below the document, are among these; `None` if there are none.
+        /// Returns whether all children of a node, or of the document, are in `found`; `None` if it has no
+        /// children.
         fn has_all(&self, twig: usize, parent: Option<usize>, found: &Words) -> Option<bool> {
             let below = |node: &usize| self.twigs[twig].0.nodes()[*node].parent == parent;
             let nodes = (0..self.twigs[twig].0.nodes().len()).filter(below);
@@ -302,7 +303,7 @@ mod tests {
             nodes.map(is_found).reduce(|all, is_found| all & is_found)
         }
 
-        /// Holds what the group says of some bits to what each node of each of these twigs says.
+        /// Compares the group's results for some bits with those computed node by node for the given twigs.
         fn check(&self, found: &Words, twigs: &[usize]) {
             let (mut satisfied, mut matches) = (Words::NONE, Vec::new());
             for &twig in twigs {
@@ -325,7 +326,8 @@ mod tests {
             assert_eq!(told, matches, "{found:x?}");
         }
 
-        /// The same of no bits of these twigs, of all, of all but one, of one alone, and of others; and no other twigs have bits.
+        /// Makes the same comparison for no bits of these twigs, for all, for all but one, for one alone, and
+        /// for random ones. Checks also that no other twigs have bits.
         fn check_all(&self, twigs: &[usize]) {
             let reports = self.reports(twigs);
             let of = |is_in: &dyn Fn(usize) -> bool| {
@@ -335,7 +337,7 @@ mod tests {
             };
             self.check(&of(&|_| false), twigs);
             self.check(&of(&|_| true), twigs);
-            // Of groups with very many bits, some.
+            // Groups with very many bits are sampled.
             for one in (0..reports.len()).step_by(reports.len().div_ceil(500).max(1)) {
                 self.check(&of(&|at| at != one), twigs);
                 self.check(&of(&|at| at == one), twigs);
@@ -353,7 +355,7 @@ mod tests {
         }
     }
 
-    /// Twigs by how many children, or children of children, they have.
+    /// Twigs of several shapes. `size` is the number of children, or of levels.
     fn shapes(size: usize) -> [String; 5] {
         [
             "/a".repeat(size),
@@ -364,7 +366,7 @@ mod tests {
         ]
     }
 
-    /// Each alone: in one word with moves of any length, and in several.
+    /// Tests each twig alone: in one word with moves of any distance, and in several words.
     #[test]
     fn nodes_are_satisfied_by_all_of_their_children() {
         for size in (1..=24).chain([31, 32, 33, 61, 62, MAX_CHILDREN]) {
@@ -380,7 +382,8 @@ mod tests {
         held.check_all(&[0, 1]);
     }
 
-    /// Many, so that moves of other lengths and words stand side by side; some are removed, and others take their bits.
+    /// Tests many twigs at once, so that moves of different distances and several words are side by side.
+    /// Some twigs are removed, and others take their bits.
     #[test]
     fn twigs_of_a_group_do_not_mix() {
         for least in [1, 9, 17, 30] {
@@ -412,10 +415,10 @@ mod tests {
         assert_eq!(Bits(1 | 1 << 63).collect::<Vec<_>>(), [0, 63]);
     }
 
-    /// As many as bits allow.
+    /// Fills groups with as many twigs as the bits allow.
     #[test]
     fn groups_are_filled() {
-        // Bits of a path: a node each, and a guard for each and for the document but for the last node.
+        // A path uses a bit for each node, and a guard for the document and for each node but the last.
         for (nodes, many) in [(1, 1024), (2, 512), (16, 64), (32, 32), (33, 16), (1024, 1)] {
             let mut held = Held::default();
             let path = "/a".repeat(nodes);

@@ -1,66 +1,69 @@
-//! Where the bits of a twig are.
+//! The layout of the bits of a twig.
 //!
-//! Each node has a bit in which it *reports*, beside those of the other children of the node that it is below; behind these is a bit that is never set in what was found, the *guard* of that node, or of the document. One addition at the first of
-//! the children, and the guard is set if all of them are: the carry runs through bits that are set. What a node's guard says then is moved to where it reports.
+//! Each node has a bit in which it *reports*. The report bits of all children of one node are side by side.
+//! After them is the *guard* of that node, or of the document: a bit that is never set in what was found. An
+//! addition of one at the first child sets the guard if all children are set, because the carry runs through
+//! set bits. A node's guard is then moved to the bit in which the node reports.
 //!
 //! ```text
 //! /a[b][//c/d]      d ┊ c b ┊ a ┊       ┊: guards of c, a and the document
 //! bits              0 1 2 3 4 5 6
-//! found             1 0 1 1 0 0 0       d below a c, c and b below an a: told from the leaves upwards
+//! found             1 0 1 1 0 0 0       d below a c, c and b below an a: found from the leaves upwards
 //! + 1 at 0, 2, 5    0 1 0 0 1 1 0       the guards of c (1) and a (4) are set
 //! moved by one      . → 2 . . → 5       to where c and a report
 //! ```
 //!
-//! A node's first child with others below it has its guard right in front of where it reports, so that a path moves all of its bits by one. Other children move further, by as much as lies between.
+//! The first child that has others below it has its guard right before its own report bit. So a path moves
+//! all of its bits by one. Other children move further, by the distance to their report bits.
 
 use crate::twig::group::GROUP_WORDS;
 use warpath_lang::twig::{Axis, Twig};
 
-/// Why a twig cannot be added.
+/// The reason why a twig cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "it takes {bits} bits, one for each node and one for each that has others below it, of {MAX_BITS}; and one of its nodes has {children} right below it, where {MAX_CHILDREN} can be"
 )]
 pub struct TooLarge {
-    /// How many it would take.
+    /// The number of bits that the twig needs.
     pub bits: usize,
-    /// Nodes right below one other, at most.
+    /// The largest number of children of one node.
     pub children: usize,
 }
 
-/// Bits of a twig, at most: those of a group.
+/// The most bits of a twig: those of a group.
 pub const MAX_BITS: usize = 64 * GROUP_WORDS;
-/// Children of a node of a twig, at most: their bits and the guard are in one word.
+/// The most children of a node of a twig. Their bits and the guard are in one word.
 pub const MAX_CHILDREN: usize = 63;
 
-/// A bit of a group, or of some words of it.
+/// The position of a bit in a group, or in some words of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bit {
     pub word: usize,
-    /// From the lowest on.
+    /// The position in the word, from the lowest bit.
     pub at: usize,
 }
 
-/// The children of one node, side by side.
+/// The bits of the children of one node, side by side.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// Whose they are; `None`: the document's.
+    /// The node whose children they are; `None` for the document.
     pub owner: Option<usize>,
-    /// The first of them, or the guard, if there are none.
+    /// The bit of the first child, or the guard if there are no children.
     pub first: Bit,
     pub guard: Bit,
 }
 
-/// A twig's bits.
+/// The positions of a twig's bits.
 #[derive(Debug)]
 pub struct Layout {
-    /// Where each node reports.
+    /// The report bit of each node.
     pub reports: Vec<Bit>,
-    /// The document's is the last.
+    /// The run of each node that has children. The document's run is the last.
     pub runs: Vec<Run>,
-    /// How many words they take, all of which are the twig's alone if there are several.
+    /// The number of words. If there is more than one, the words are the twig's alone.
     pub words: usize,
-    /// The bits that are taken of the last word.
+    /// The number of bits used in the last word.
     pub bits: usize,
 }
 
@@ -69,7 +72,7 @@ impl Layout {
     /// [`TooLarge`].
     pub fn of(twig: &Twig) -> Result<Self, TooLarge> {
         let nodes = twig.nodes();
-        // The document is behind the nodes.
+        // The document's index follows those of the nodes.
         let document = nodes.len();
         let mut below: Vec<Vec<usize>> = vec![Vec::new(); document + 1];
         for (at, node) in nodes.iter().enumerate() {
@@ -81,7 +84,7 @@ impl Layout {
         if bits > MAX_BITS || children > MAX_CHILDREN {
             return Err(TooLarge { bits, children });
         }
-        // Bits of all that is below a node, with its guard: children are behind their parents.
+        // The number of bits of all that is below a node, with its guard. Children come after their parents.
         let mut sizes = vec![0; document];
         for at in (0..document).rev() {
             if !below[at].is_empty() {
@@ -89,12 +92,14 @@ impl Layout {
             }
         }
         for children in &mut below {
-            // Those with others below them first, of these the smallest: the further ones move least then.
+            // Children with others below them come first, the smallest of them before the larger. The later
+            // ones then move least.
             children.sort_by_key(|child| if sizes[*child] == 0 { usize::MAX } else { sizes[*child] });
         }
         let mut layout =
             Self { reports: vec![Bit::default(); document], runs: Vec::new(), words: 1, bits: 0 };
-        // Owners in the order of their runs: all below a node before it, its first child's last.
+        // Owners, later reversed to the order of their runs: all nodes below a node come before it, and those
+        // of its first child last.
         let (mut stack, mut order) = (vec![document], Vec::new());
         while let Some(owner) = stack.pop() {
             order.push(owner);

@@ -1,7 +1,7 @@
-//! Asks all twigs of a set of one document after the other.
+//! The evaluation of all twigs of a set, one document after the other.
 //!
-//! Where there are many groups, what happens is noted first: by the keys of twigs (`set.rs`) it is known when the document ends which groups it may match, and these alone
-//! are told of it.
+//! If there are many groups, the events of a document are recorded first. When the document ends, the keys of
+//! the twigs (`set.rs`) determine the groups that it may match. Only these groups then process the events.
 
 use std::mem::take;
 
@@ -13,22 +13,24 @@ use super::{Events, Name};
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_lang::twig::value::Value;
 
-/// Asks all twigs of a set of one document after the other.
+/// Evaluates all twigs of a set, one document after the other.
 #[derive(Clone, Debug)]
 pub struct TwigMatcher<'a>(Resolver<'a, Gate<'a>>);
 
-/// With so many groups or fewer all are told at once: to note what happens takes longer than to tell them (of 1,000 subscriptions to events, 5 groups, 0.14 M events a second on a core in place of 0.17; of 3,000, 13 groups, as many).
+/// The most groups for which events are not recorded. With few groups, recording takes longer than it saves.
+/// With 1,000 subscriptions to events (5 groups), a core does 0.14 M events a second instead of 0.17 M; with
+/// 3,000 (13 groups), both do the same.
 const FEW_GROUPS: usize = 16;
 
-/// What happens, until it is known whom it concerns.
+/// The recorded events, until the groups that they concern are known.
 #[derive(Clone, Debug)]
 struct Gate<'a> {
     state: State<'a>,
     is_noted: bool,
-    /// What happened, and how many of `rows` it is about.
+    /// The recorded events, each with its number of entries in `rows`.
     noted: Vec<(Noted, u32)>,
     rows: Vec<RowIx>,
-    /// The groups of which a key was passed, a bit each, and their numbers.
+    /// The groups of which a key was passed: as a bitmap, and as a list of numbers.
     active: Vec<u64>,
     numbers: Vec<u32>,
 }
@@ -41,7 +43,7 @@ enum Noted {
 }
 
 impl Gate<'_> {
-    /// Tells the groups that it concerns what was noted.
+    /// Replays the recorded events for the groups that they concern.
     fn tell(&mut self) {
         let Self { state, noted, rows, numbers, active, .. } = self;
         if noted.is_empty() {
@@ -84,7 +86,7 @@ impl Gate<'_> {
         }
     }
 
-    /// Forgets what was noted.
+    /// Drops the recorded events.
     fn forget(&mut self) {
         self.noted.clear();
         self.rows.clear();
@@ -111,21 +113,23 @@ impl Rows for Gate<'_> {
     }
 }
 
-/// What was found so far.
+/// The bits found so far.
 #[derive(Clone, Debug)]
 struct State<'a> {
     set: &'a TwigSet,
     isa: Isa,
-    /// For the document and each node that was entered: the words of each group. What is behind is zero.
+    /// For the document and each entered node: the words of each group. Words of deeper levels are zero.
     found: Vec<Words>,
-    /// Which words of each group are not zero, a bit each.
+    /// A bitmap of the nonzero words of each group.
     words: Vec<u32>,
-    /// The groups of each level that are not zero, a bit each.
+    /// A bitmap of the nonzero groups of each level.
     touched: Vec<u64>,
-    /// Of each level, which of the first 64 rows have told of their leaves already: to hear it again changes nothing.
+    /// For each level, the rows among the first 64 whose leaves were already added. To add them again would
+    /// change nothing.
     seen: Vec<u64>,
     depth: usize,
-    /// The groups that are asked, if not all are, ascending: then these alone have a place at each level, so that a deep document takes no memory for the others.
+    /// The groups that are evaluated, ascending, if not all are. Then only these have memory at each level,
+    /// so that a deep document needs no memory for the others.
     asked: Option<Vec<u32>>,
 }
 
@@ -146,14 +150,15 @@ impl<'a> TwigMatcher<'a> {
         Self(Resolver::new(set, gate))
     }
 
-    /// The same, with groups asked by the keys of their twigs, or all of them; without this it is by how many there are. It changes how long it takes, never what matches.
+    /// Sets whether groups are selected by the keys of their twigs, or all are evaluated. By default, the
+    /// number of groups decides. The setting changes speed, never the matches.
     #[must_use]
     pub fn by_keys(mut self, yes: bool) -> Self {
         self.0.rows.is_noted = yes;
         self
     }
 
-    /// Forgets the document, to be told of another.
+    /// Prepares for the next document.
     pub fn reset(&mut self) {
         self.0.reset();
         self.0.rows.forget();
@@ -171,18 +176,18 @@ impl<'a> TwigMatcher<'a> {
             }
         }
         *depth = 0;
-        // For the next document, and as much as others may need.
+        // The list is reused for the next document, with its capacity.
         self.0.rows.numbers = asked.take().unwrap_or_default();
         self.0.rows.numbers.clear();
     }
 
-    /// A node begins that is called so, as [`Events::open`] has it.
+    /// Begins a node with this tag. Does the same as [`Events::open`].
     #[inline]
     pub fn open_tag(&mut self, tag: TagIx) -> bool {
         self.0.open_tag(tag)
     }
 
-    /// The twigs that match the document, once it has ended, in no order.
+    /// The twigs that match the document after it has ended, in no order.
     pub fn matches(&mut self) -> impl Iterator<Item = TwigIx> {
         self.0.rows.tell();
         let State { set, found, touched, asked, .. } = &self.0.rows.state;
@@ -220,7 +225,7 @@ impl Events for TwigMatcher<'_> {
 }
 
 impl State<'_> {
-    /// Makes room for the level at the depth.
+    /// Makes room for the level at the current depth.
     fn grow(&mut self) {
         let (levels, groups) = (self.depth + 1, self.width());
         if self.seen.len() < levels {
@@ -235,18 +240,18 @@ impl State<'_> {
         }
     }
 
-    /// How many groups have a place at each level.
+    /// The number of groups that have memory at each level.
     fn width(&self) -> usize {
         self.asked.as_ref().map_or(self.set.groups.len(), Vec::len)
     }
 
-    /// A level, and what is above it.
+    /// The words of a level, and those of the level above it.
     fn split(&mut self, level: usize) -> (At<'_>, At<'_>) {
         let groups = self.width();
         self.split_of(level, groups)
     }
 
-    /// The same, where so many groups have a place.
+    /// Does the same as [`split`](Self::split), for a given number of groups with memory at each level.
     fn split_of(&mut self, level: usize, groups: usize) -> (At<'_>, At<'_>) {
         let all = groups.div_ceil(64);
         let Self { found, words, touched, .. } = self;
@@ -259,7 +264,7 @@ impl State<'_> {
         (own, At { found, words, touched: &mut touched[above * all..] })
     }
 
-    /// Whether a level has heard of a row; it has now.
+    /// Marks a row as added at a level, and returns whether it was marked before.
     #[inline(always)]
     fn hear(seen: &mut u64, row: RowIx) -> bool {
         let bit = if row < 64 { 1 << row } else { 0 };
@@ -312,13 +317,13 @@ impl Rows for State<'_> {
     }
 }
 
-/// The group at a place.
+/// The number of the group at a position of a level.
 #[inline(always)]
 fn group_at(asked: Option<&[u32]>, place: usize) -> usize {
     asked.map_or(place, |asked| asked[place] as usize)
 }
 
-/// The words of a level, and which of them are not zero.
+/// The words of a level, and bitmaps of the nonzero ones.
 struct At<'a> {
     found: &'a mut [Words],
     words: &'a mut [u32],
@@ -326,7 +331,7 @@ struct At<'a> {
 }
 
 impl At<'_> {
-    /// Some leaves of twigs are found, of one word.
+    /// Adds leaves of twigs in one word.
     #[inline(always)]
     fn set(&mut self, (word, bits): (u32, u64)) {
         let (group, word) = (word as usize / GROUP_WORDS, word as usize % GROUP_WORDS);
@@ -335,7 +340,7 @@ impl At<'_> {
         self.touched[group / 64] |= 1 << (group % 64);
     }
 
-    /// The same of all words of a group.
+    /// Adds leaves of twigs in all words of a group.
     #[inline(always)]
     fn set_all(&mut self, group: u32, words: &Words) {
         self.found[group as usize].add(words);
@@ -344,7 +349,7 @@ impl At<'_> {
     }
 }
 
-/// Many leaves of twigs are found: in all words of some groups.
+/// Adds many leaves of twigs, in all words of some groups.
 struct Leaf<'a> {
     rows: &'a RowSet,
     all: &'a [(u32, u32)],
@@ -361,7 +366,7 @@ impl Work for Leaf<'_> {
     }
 }
 
-/// Leaves of twigs are found, in some groups.
+/// Adds leaves of twigs, in the selected groups only.
 struct LeafOf<'a> {
     rows: &'a RowSet,
     leaves: &'a Places,
@@ -387,17 +392,19 @@ impl Work for LeafOf<'_> {
     }
 }
 
-/// A node with others below it ends: `own` is what was found below it, and becomes zero; `above` what was found below the node that it is in.
+/// The end of a node with others below it. `own` is what was found below it, and becomes zero. `above` is
+/// what was found below the node's parent.
 struct Exit<'a> {
     set: &'a TwigSet,
-    /// The groups that have a place, if not all have one.
+    /// The groups that have memory, if not all have.
     asked: Option<&'a [u32]>,
     passed: &'a [RowIx],
     own: At<'a>,
     above: At<'a>,
 }
 
-/// Words of a group that are looked at one by one; if there are more, all are looked at together.
+/// The most nonzero words of a group that are processed one by one. If there are more, all words are
+/// processed together.
 const ONE_BY_ONE: u32 = 4;
 
 impl Work for Exit<'_> {
@@ -440,7 +447,7 @@ impl Work for Exit<'_> {
 }
 
 impl Exit<'_> {
-    /// What the node tells the level above of one word.
+    /// The bits of one word that the node adds to the level above.
     #[inline(always)]
     fn word(
         set: &TwigSet,
@@ -467,7 +474,7 @@ impl Exit<'_> {
         told | found & group.descendant.0[word]
     }
 
-    /// The same of all words of a group.
+    /// The bits of all words of a group that the node adds to the level above.
     #[inline(always)]
     fn all(set: &TwigSet, passed: &[RowIx], group: &Group, number: usize, found: &Words) -> Words {
         let mut told = Words::NONE;

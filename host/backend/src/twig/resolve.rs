@@ -1,4 +1,4 @@
-//! Events as rows: which rows each node of a document passes, and whether it has others below it.
+//! Events as rows: the rows that each node of a document passes, and whether it has others below it.
 
 use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx};
 use super::set::{Tag, TagIx, TwigSet};
@@ -6,13 +6,13 @@ use super::values::Scratch;
 use super::{Events, Name};
 use warpath_lang::twig::value::Value;
 
-/// Who is told of a document by rows.
+/// Receives the events of a document as rows.
 pub trait Rows {
-    /// A node begins that has others below it.
+    /// Begins a node that has others below it.
     fn enter(&mut self);
-    /// A node with nothing below it has passed some rows.
+    /// Reports the rows that a node with nothing below it passed.
     fn leaf(&mut self, rows: &[RowIx]);
-    /// The last node that was entered ends, and has passed some rows.
+    /// Ends the node that was entered last, and reports the rows that it passed.
     fn exit(&mut self, rows: &[RowIx]);
 }
 
@@ -20,11 +20,11 @@ pub trait Rows {
 #[derive(Clone, Debug)]
 pub struct Resolver<'a, R> {
     set: &'a TwigSet,
-    /// The nodes that are open: what they are called, and whether they were entered.
+    /// The tags of the open nodes, and whether each was entered.
     open: Vec<(TagIx, bool)>,
     passed: Vec<RowIx>,
     scratch: Scratch,
-    /// Who is told.
+    /// The receiver of the rows.
     pub rows: R,
 }
 
@@ -33,14 +33,14 @@ impl<'a, R: Rows> Resolver<'a, R> {
         Self { set, open: Vec::new(), passed: Vec::new(), scratch: Scratch::default(), rows }
     }
 
-    /// Forgets the document.
+    /// Drops the current document.
     pub fn reset(&mut self) {
         self.open.clear();
     }
 }
 
 impl<R: Rows> Resolver<'_, R> {
-    /// A node begins that is called so. Whether its value will be looked at.
+    /// Begins a node with this tag. Returns whether the node's value is needed.
     #[inline]
     pub fn open_tag(&mut self, tag: TagIx) -> bool {
         if let Some((_, is_entered @ false)) = self.open.last_mut() {

@@ -1,42 +1,42 @@
-//! Rows: for a name or a value, the nodes of twigs that pass its test, in the words where there are any.
+//! Rows: for a name or a value, the nodes of twigs that pass its test, stored only for words with such nodes.
 
 use super::group::{GROUP_WORDS, Words};
 
-/// A row of a set, by its number.
+/// The number of a row in a set.
 pub type RowIx = u32;
 
-/// The row of nodes `*` without a test of their value.
+/// The row of twig nodes `*` without a test of the value.
 pub const ANY_ELEMENT: RowIx = 0;
-/// The row of nodes `@*` without one.
+/// The row of twig nodes `@*` without a test of the value.
 pub const ANY_ATTRIBUTE: RowIx = 1;
 
-/// Words of a group that a row has one by one; with more it has all of the group.
+/// The most words of a group that a row stores one by one. With more, it stores all words of the group.
 const FEW: usize = 8;
 
-/// Bits of all groups: most rows, those of values, have few.
+/// Bits of all groups, stored sparsely. Most rows are those of values, and have few bits.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// Words of all groups, one behind the other, ascending, and their bits.
+    /// Single words with their bits, numbered over all groups, ascending.
     pub few: Vec<(u32, u64)>,
-    /// Groups of which there are more, ascending, and where all of their words are.
+    /// Groups with more than `FEW` words, ascending, and the index of their words.
     pub all: Vec<(u32, u32)>,
 }
 
-/// The nodes of one row.
+/// The twig nodes of one row.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Those without others below them.
+    /// The nodes without others below them.
     pub leaves: Places,
-    /// The others.
+    /// The nodes with others below them.
     pub inner: Places,
-    /// The groups of twigs of which this row is the key, ascending, and how many these are.
+    /// The groups of the twigs whose key is this row, ascending, and the number of such twigs in each.
     pub keys: Vec<(u32, u32)>,
-    /// How many twigs have it for a node with nothing below it.
+    /// The number of leaves of twigs that use this row.
     pub uses: u32,
 }
 
 impl Row {
-    /// It is the key of a twig of a group.
+    /// Adds a twig of a group whose key is this row.
     pub fn add_key(&mut self, group: u32) {
         match self.keys.binary_search_by_key(&group, |(group, _)| *group) {
             Ok(found) => self.keys[found].1 += 1,
@@ -44,7 +44,7 @@ impl Row {
         }
     }
 
-    /// It is no longer.
+    /// Removes a twig of a group whose key is this row.
     pub fn remove_key(&mut self, group: u32) {
         if let Ok(found) = self.keys.binary_search_by_key(&group, |(group, _)| *group) {
             self.keys[found].1 -= 1;
@@ -54,7 +54,7 @@ impl Row {
         }
     }
 
-    /// Whether it is the key of any twig of a group.
+    /// Returns whether the row is the key of any twig of a group.
     pub fn is_key_of(&self, group: u32) -> bool {
         self.keys.binary_search_by_key(&group, |(group, _)| *group).is_ok()
     }
@@ -65,7 +65,7 @@ impl Row {
 pub struct RowSet {
     rows: Vec<Row>,
     words: Vec<Words>,
-    /// Words that no row has.
+    /// Indexes of unused words.
     free: Vec<u32>,
 }
 
@@ -75,19 +75,19 @@ impl Default for RowSet {
     }
 }
 
-/// The words of a group among those of all.
+/// The numbers of a group's words, counted over all groups.
 fn of_group(group: u32) -> std::ops::Range<u32> {
     let first = group * GROUP_WORDS as u32;
     first..first + GROUP_WORDS as u32
 }
 
 impl Places {
-    /// Whether there are no bits.
+    /// Returns `true` if there are no bits.
     pub fn is_empty(&self) -> bool {
         self.few.is_empty() && self.all.is_empty()
     }
 
-    /// The places in `few` of a group's words.
+    /// The positions of a group's words in `few`.
     #[inline(always)]
     pub fn few_of(&self, group: u32) -> std::ops::Range<usize> {
         let words = of_group(group);
@@ -96,10 +96,10 @@ impl Places {
         first..first + count
     }
 
-    /// Where all words of a group are.
+    /// The index of a group's words, if the row stores all of them.
     #[inline(always)]
     pub fn all_of(&self, group: u32) -> Option<u32> {
-        // Mostly of all groups.
+        // The list mostly contains all groups, so that the group's number is its position.
         match self.all.get(group as usize) {
             Some((found, at)) if *found == group => Some(*at),
             _ => {
@@ -111,13 +111,13 @@ impl Places {
 }
 
 impl RowSet {
-    /// A new row.
+    /// Adds an empty row.
     pub fn push(&mut self) -> RowIx {
         self.rows.push(Row::default());
         (self.rows.len() - 1) as RowIx
     }
 
-    /// How many there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -137,7 +137,7 @@ impl RowSet {
         &mut self.rows[row as usize]
     }
 
-    /// The groups where a row has bits, ascending, and these.
+    /// The groups in which a row has bits, ascending, and these bits.
     pub fn groups<'a>(&'a self, places: &'a Places) -> Vec<(u32, Words)> {
         let mut groups: Vec<(u32, Words)> =
             places.all.iter().map(|(group, at)| (*group, *self.words(*at))).collect();
@@ -156,7 +156,7 @@ impl RowSet {
         groups
     }
 
-    /// Adds a node to a row.
+    /// Adds the bit of a node to a row.
     pub fn set(&mut self, row: RowIx, group: u32, (word, bit): (usize, u64), is_leaf: bool) {
         let Self { rows, words, free } = self;
         let row = &mut rows[row as usize];
@@ -184,7 +184,7 @@ impl RowSet {
         }
     }
 
-    /// Takes bits of a group from a row.
+    /// Removes bits of a group from a row.
     pub fn clear(&mut self, row: RowIx, group: u32, bits: impl Iterator<Item = (usize, u64)> + Clone) {
         let Self { rows, words, free } = self;
         let row = &mut rows[row as usize];

@@ -1,4 +1,5 @@
-//! Twigs and documents as the paper's kernel has them ([`warpath_shared::twig::seed`]): a rival, for structure alone.
+//! Twigs and documents in the form of the paper's kernel ([`warpath_shared::twig::seed`]): a baseline for
+//! structure alone.
 
 use std::collections::HashMap;
 
@@ -8,35 +9,35 @@ use super::{Events, Name};
 use warpath_lang::twig::value::Value;
 use warpath_lang::twig::{Axis, NameTest, Twig};
 
-/// Twigs as query nodes, a thread each, in blocks.
+/// Twigs as query nodes, one for each thread, in blocks.
 #[derive(Clone, Debug, Default)]
 pub struct SeedQueries {
     /// The nodes.
     pub personalities: Vec<Personality>,
-    /// Where each twig's root is.
+    /// The position of each twig's root among the nodes.
     pub roots: Vec<usize>,
     tags: HashMap<String, u8>,
 }
 
-/// Why a twig cannot be asked so.
+/// The reason why a twig cannot be evaluated by this kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
-    /// It asks for attributes or values.
+    /// The twig tests attributes or values.
     #[error("it asks for attributes or values")]
     Kind,
     /// A node has more children than there are slots.
     #[error("a node has more than {CHILDREN} others right below it")]
     Children,
-    /// It has more nodes than a block has threads.
+    /// The twig has more nodes than a block has threads.
     #[error("it has {BLOCK} nodes or more")]
     Nodes,
-    /// There are more names than tags.
+    /// The twigs have more names than there are tags.
     #[error("there are more than {TAGS} names")]
     Tags,
 }
 
 impl SeedQueries {
-    /// Adds a twig, behind the last in its block, or, where there is no room, in a new one.
+    /// Adds a twig after the last one of the last block, or in a new block if there is no room.
     ///
     /// # Errors
     /// [`SeedError`].
@@ -101,7 +102,7 @@ impl SeedQueries {
         Ok(())
     }
 
-    /// Fills the last block with threads that match nothing anyone asks for.
+    /// Fills the last block with nodes whose matches nobody reads.
     pub fn fill(&mut self) {
         while !self.personalities.len().is_multiple_of(BLOCK) {
             let thread = (self.personalities.len() % BLOCK) as u32;
@@ -109,28 +110,29 @@ impl SeedQueries {
         }
     }
 
-    /// Makes events of documents.
+    /// Makes an encoder of documents.
     #[must_use]
     pub fn encoder(&self) -> SeedEncoder<'_> {
         SeedEncoder { queries: self, events: Vec::new(), documents: vec![0], open: Vec::new(), deepest: 0 }
     }
 }
 
-/// Documents as events of a byte.
+/// Documents as events of one byte each.
 #[derive(Clone, Debug)]
 pub struct SeedEncoder<'a> {
     queries: &'a SeedQueries,
     /// The events of all documents.
     pub events: Vec<u8>,
-    /// Where each begins; and where the last one ends.
+    /// The offset at which each document's events begin, and the end of the last.
     pub documents: Vec<u32>,
-    /// The tags of nodes that are open; `None` of attributes.
+    /// The tags of the open nodes; `None` for attributes.
     open: Vec<Option<u8>>,
     deepest: usize,
 }
 
 impl SeedEncoder<'_> {
-    /// The document, of which all was told, ends. Whether the kernel's stacks are deep enough for it: it has no events else.
+    /// Ends the current document after its last event. Returns `false` if the document is too deep for the
+    /// kernel's stacks; it then has no events.
     ///
     /// # Panics
     /// If there are 2³² events or more.

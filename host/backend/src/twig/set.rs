@@ -1,23 +1,32 @@
-//! Many twigs asked of a document at once: a bit for each node of each, and words of bits for each level of the document.
+//! Many twigs evaluated on a document at once: a bit for each node of each twig, and words of bits for each
+//! level of the document.
 //!
-//! Bit *q* of level *l* says that a node of the document, below the one that is open at level *l*, matches node *q* of a twig with all that is below it: a child, where *q*'s axis is `/`, and any below where it is `//`.
-//! When a node ends, what matches it is told to the level above:
+//! Bit *q* of level *l* belongs to node *q* of a twig. It is set if a document node below the one that is
+//! open at level *l* matches *q* and all that is below *q*. If *q*'s axis is `/`, that node is a child of the
+//! open node; if it is `//`, any descendant. When a node of the document ends, its matches go to the level
+//! above:
 //!
 //! ```text
-//! m        = (leaf | satisfied(S[l])) & passed              whose name and value it has, and all of whose children were found
-//! S[l - 1] |= m | (S[l] & descendant)                       `//` is told upwards again and again
+//! m        = (leaf | satisfied(S[l])) & passed     its name and value pass, all children were found
+//! S[l - 1] |= m | (S[l] & descendant)              nodes of axis `//` go up again at each level
 //! S[l]     = 0
 //! ```
 //!
-//! So a boolean answer needs neither the seed's push stack nor slots: a twig matches if what is below its root was told to the document itself. *Satisfied* is a node all of whose children's bits are set
-//! (`layout.rs`). *Passed* are the nodes of some rows (`rows.rs`): that of `*`, that of the name, and those of tests that the value passes. A node of the document with nothing below it satisfies
-//! only nodes of twigs that have nothing below them, so all that it takes are its rows, and these once a level.
+//! A boolean result thus needs neither the push stack nor the slots of the seed: a twig matches if the bits
+//! below its root reach the document itself. The *satisfied* nodes are those all of whose children's bits are
+//! set (`layout.rs`). The *passed* nodes are those of some rows (`rows.rs`): the row of `*`, the row of the
+//! name, and the rows of tests that the value passes. A node of the document with nothing below it satisfies
+//! only twig nodes with nothing below them. So its matches are just its rows, and it adds them once a level.
 //!
-//! A document that passes none of the rows of a twig's leaves does not match it; the one that the fewest may pass is its *key*. Twigs that are added together are put beside those of like keys, so that most documents pass the keys of few
-//! groups, and the others need not be asked (`matcher.rs`, and the kernel).
+//! A document that passes none of the rows of a twig's leaves does not match the twig. The row of a leaf that
+//! the fewest documents are likely to pass is the twig's *key*. Twigs that are added together are sorted by
+//! their keys, so that most documents pass the keys of few groups. The other groups need not be evaluated
+//! (`matcher.rs`, and the kernel).
 //!
-//! Twigs are in groups of 32 words (`group.rs`), and a row has words of those groups only where it has bits. What no row touched need not be looked at: a document's work is not that of all twigs, but of
-//! the groups that know its names and values. Twigs share no bits, so they are added and removed without a look at others.
+//! Twigs are in groups of 32 words (`group.rs`). A row stores words only for the groups in which it has bits.
+//! Words that no row touched are not read: the work for a document depends on the groups that know its names
+//! and values, not on all twigs. Twigs share no bits, so one can be added or removed without a change to
+//! others.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -32,46 +41,47 @@ use super::values::Values;
 use warpath_lang::twig::value::{Operator, ValueTest};
 use warpath_lang::twig::{NameTest, Twig, TwigNode};
 
-/// A twig of a set, by its number: that of one that was removed is given to another.
+/// The number of a twig in a set. The number of a removed twig is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TwigIx(pub(super) u32);
 
 impl TwigIx {
-    /// The number: less than the most twigs that there were at a time.
+    /// The number. It is less than the most twigs that the set had at one time.
     #[must_use]
     pub fn number(self) -> usize {
         self.0 as usize
     }
 }
 
-/// How much there is of a set.
+/// The size of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetSize {
     /// Twigs.
     pub twigs: usize,
-    /// Bits of all of them.
+    /// Bits of all twigs.
     pub bits: usize,
-    /// Groups of 2,048 bits, each the state of a warp, or of four of the widest vectors, a level.
+    /// Groups of 2,048 bits. A group is the state a level of one warp, or four of the widest vectors.
     pub groups: usize,
-    /// Names that are asked for, of elements and of attributes.
+    /// Names of elements and of attributes that twigs test.
     pub names: usize,
     /// Rows, of names and of values that pass the same tests.
     pub rows: usize,
 }
 
-/// Where a twig is.
+/// The bits and rows of a twig.
 #[derive(Clone, Debug)]
 struct Place {
     group: u32,
     taken: Taken,
     /// The rows that have its bits.
     rows: Vec<RowIx>,
-    /// Those of nodes with nothing below them, and the key among them, if there are any.
+    /// The rows of the nodes with nothing below them. The key is one of them, if there are any.
     leaves: Vec<RowIx>,
     key: Option<RowIx>,
 }
 
-/// How many documents may pass the test of a node, about: values that are equal to one are fewer than those beyond one, and there may be more of a name, and most of any.
+/// A rough order of how many documents pass the test of a node. Fewer values are equal to a constant than lie
+/// beyond one; more nodes have a given name; most pass `*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Breadth {
     OneValue,
@@ -92,39 +102,39 @@ impl Breadth {
     }
 }
 
-/// What all nodes of documents are called that pass the same tests.
+/// A number shared by all node names of documents that pass the same tests.
 pub type TagIx = u32;
 
-/// Elements that no twig names, with those of arrays.
+/// The tag of elements that no twig names, and of the elements of arrays.
 pub const OTHER: TagIx = 0;
-/// Attributes that none names.
+/// The tag of attributes that no twig names.
 pub const OTHER_ATTRIBUTE: TagIx = 1;
 
-/// A name that twigs ask for.
+/// A name that twigs test.
 #[derive(Clone, Debug, Default)]
 pub struct Tag {
-    /// Whether attributes have it, and not elements.
+    /// `true` for a name of attributes, `false` for a name of elements.
     pub is_attribute: bool,
-    /// The nodes of this name without a test of their value.
+    /// The row of twig nodes of this name without a test of the value.
     pub row: Option<RowIx>,
-    /// The tests of the others.
+    /// The tests of the twig nodes of this name with a test of the value.
     pub values: Option<Box<Values>>,
 }
 
-/// Twigs, by bits.
+/// A set of twigs, stored as bits.
 #[derive(Clone, Debug)]
 pub struct TwigSet {
     elements: HashMap<Box<[u8]>, TagIx, FixedState>,
     attributes: HashMap<Box<[u8]>, TagIx, FixedState>,
     pub(super) tags: Vec<Tag>,
-    /// The tests of nodes `*` and `@*`.
+    /// The value tests of the twig nodes `*` and `@*`.
     pub(super) any: [Option<Box<Values>>; 2],
     pub(super) rows: RowSet,
     pub(super) groups: Vec<Group>,
-    /// Groups of which bits were given back.
+    /// Groups with freed bits.
     holes: BTreeSet<usize>,
     places: Vec<Option<Place>>,
-    /// Numbers that are free.
+    /// Free numbers of twigs.
     free: Vec<u32>,
 }
 
@@ -155,9 +165,10 @@ impl TwigSet {
         Ok(self.place(twig, &layout, leaves))
     }
 
-    /// Adds twigs, those of like keys beside one another, and says of each what [`add`](Self::add) does.
+    /// Adds twigs, those with similar keys side by side. Returns for each twig the result of
+    /// [`add`](Self::add).
     pub fn add_all(&mut self, twigs: &[Twig]) -> Vec<Result<TwigIx, TooLarge>> {
-        // What is used by few is known when all are.
+        // The number of users of each row is known only after all twigs have counted theirs.
         let mut added: Vec<_> =
             twigs.iter().map(|twig| Layout::of(twig).map(|layout| (layout, self.use_leaves(twig)))).collect();
         let key = |number: usize| Some(self.key(&added[number].as_ref().ok()?.1));
@@ -176,7 +187,7 @@ impl TwigSet {
         told.collect()
     }
 
-    /// The rows of a twig's nodes with nothing below them, which it will use.
+    /// Returns the rows of a twig's nodes with nothing below them, and counts the twig as their user.
     fn use_leaves(&mut self, twig: &Twig) -> Vec<(Breadth, RowIx)> {
         let nodes = twig.nodes();
         let mut is_leaf = vec![true; nodes.len()];
@@ -187,14 +198,14 @@ impl TwigSet {
         leaves
     }
 
-    /// The key among the rows of leaves: of the narrowest, the one that the fewest twigs use.
+    /// The key among the rows of leaves: of the narrowest rows, the one that the fewest twigs use.
     fn key(&self, leaves: &[(Breadth, RowIx)]) -> Option<(Breadth, RowIx)> {
         leaves.iter().copied().min_by_key(|(breadth, row)| (*breadth, self.rows.get(*row).uses, *row))
     }
 
-    /// Gives a twig bits.
+    /// Assigns bits to a twig.
     fn place(&mut self, twig: &Twig, layout: &Layout, leaves: Vec<(Breadth, RowIx)>) -> TwigIx {
-        // What was given back is used again, then the last group's rest.
+        // Freed bits are used first, then the rest of the last group.
         let last = self.groups.len().checked_sub(1);
         let mut open = self.holes.iter().copied().chain(last);
         let found = open.find_map(|group| Some((group, self.groups[group].room(layout)?)));
@@ -224,7 +235,7 @@ impl TwigSet {
         TwigIx(number)
     }
 
-    /// The row of those that pass a node's tests.
+    /// The row of the document nodes that pass a twig node's tests. Adds the row if it is new.
     fn row(&mut self, TwigNode { name, values, .. }: &TwigNode) -> RowIx {
         let tag = match name {
             NameTest::Name(name) => self.named(name, false),
@@ -256,7 +267,8 @@ impl TwigSet {
         })
     }
 
-    /// Removes a twig: its bits and its number are free for others. The names and values that it alone asked for stay known.
+    /// Removes a twig, and frees its bits and its number. Names and values that only this twig tests stay
+    /// known.
     ///
     /// # Panics
     /// If there is no such twig.
@@ -276,7 +288,7 @@ impl TwigSet {
         rows.into_iter().for_each(|row| self.rows.clear(row, group, taken.words()));
     }
 
-    /// How much there is of it.
+    /// The size of the set.
     #[must_use]
     pub fn size(&self) -> SetSize {
         SetSize {
@@ -294,17 +306,17 @@ impl TwigSet {
         TwigMatcher::new(self)
     }
 
-    /// The names that elements, or members, are asked for, and what these are called.
+    /// The names of elements, or of members, that twigs test, with their tags.
     pub(super) fn elements(&self) -> impl Iterator<Item = (&[u8], TagIx)> {
         self.elements.iter().map(|(name, tag)| (&**name, *tag))
     }
 
-    /// The same of attributes.
+    /// The names of attributes that twigs test, with their tags.
     pub(super) fn attributes(&self) -> impl Iterator<Item = (&[u8], TagIx)> {
         self.attributes.iter().map(|(name, tag)| (&**name, *tag))
     }
 
-    /// What nodes of this name are called, for [`TwigMatcher::open_tag`]. As long as no twig is added.
+    /// The tag of nodes of this name, for [`TwigMatcher::open_tag`]. It is valid until a twig is added.
     #[inline]
     #[must_use]
     pub fn tag(&self, name: Name<'_>) -> TagIx {

@@ -1,4 +1,4 @@
-//! Subscriptions that streams of documents are asked, and what asks them.
+//! Subscriptions that streams of documents are matched against, and the workers that match them.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -13,24 +13,25 @@ use super::{Events, Matcher, Subscriptions};
 use crate::answer::LineFault;
 use warpath_core::error::{Error, InputError};
 
-/// Bytes of lines that the CPU reads at a time, so that what it makes of them stays in its caches.
+/// Bytes of lines that the CPU reads at a time, so that their events stay in its caches.
 const LINES_BYTES: usize = 256 << 10;
 
-/// What the documents of an input are.
+/// The format of an input, and its division into documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Documents {
-    /// Each line is one, of JSON.
+    /// Each line is a JSON document.
     #[default]
     Ndjson,
-    /// The input is one, of JSON.
+    /// The input is one JSON document.
     Json,
-    /// The input is one, of XML.
+    /// The input is one XML document.
     Xml,
 }
 
-/// Subscriptions that streams ask, which may be changed while they do: each partition of a stream is asked those that there are when its turn comes.
+/// Subscriptions that may change while streams are matched against them. Each partition of a stream is
+/// matched against the subscriptions that are current when its turn comes.
 ///
-/// Cheap to clone; clones have the same subscriptions.
+/// A clone is cheap and shares the same subscriptions.
 ///
 /// ```
 /// use warpath::Engine;
@@ -58,25 +59,26 @@ pub struct Standing(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     current: RwLock<Arc<Snapshot>>,
-    /// Held by who changes them, which may take long; who asks them does not wait.
+    /// Held while the subscriptions are changed, which may take long. Readers do not wait for it.
     changing: Mutex<()>,
 }
 
 impl Standing {
-    /// With these.
+    /// Makes shared subscriptions from the given ones.
     #[must_use]
     pub fn new(subscriptions: Subscriptions) -> Self {
         let current = RwLock::new(Arc::new(Snapshot::new(subscriptions)));
         Self(Arc::new(Shared { current, changing: Mutex::default() }))
     }
 
-    /// Those that there are.
+    /// A snapshot of the current subscriptions.
     #[must_use]
     pub fn current(&self) -> Arc<Snapshot> {
         self.0.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Changes them. What is not changed is not compiled anew. Until that is done, those of before are asked.
+    /// Changes the subscriptions and returns the result of `change`. Unchanged subscriptions are not compiled
+    /// again. Until the change is done, readers see the subscriptions from before it.
     pub fn change<T>(&self, change: impl FnOnce(&mut Subscriptions) -> T) -> T {
         let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut subscriptions = self.current().subscriptions.clone();
@@ -87,11 +89,11 @@ impl Standing {
     }
 }
 
-/// Subscriptions as they were at some time.
+/// The subscriptions at one point in time.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     subscriptions: Subscriptions,
-    /// As devices have them, once one wants them.
+    /// The arrays for devices, made at their first use.
     arrays: OnceLock<(Compiled, Names)>,
 }
 
@@ -100,7 +102,7 @@ impl Snapshot {
         Self { subscriptions, arrays: OnceLock::new() }
     }
 
-    /// The subscriptions as devices have them.
+    /// The subscriptions as arrays for devices.
     pub(crate) fn arrays(&self) -> &(Compiled, Names) {
         self.arrays.get_or_init(|| {
             let set = self.subscriptions.set();
@@ -108,7 +110,8 @@ impl Snapshot {
         })
     }
 
-    /// What a device has found, by documents, and of each by subscriptions.
+    /// The matches that a device found as pairs of document and subscription, ordered by document, then by
+    /// subscription.
     pub(crate) fn pairs(&self, matched: &[Matched]) -> Vec<(u32, u32)> {
         let answers = self.set().answers(matched);
         let numbers = |(document, twig)| self.numbers_of(twig).iter().map(move |number| (document, *number));
@@ -126,49 +129,52 @@ impl Deref for Snapshot {
     }
 }
 
-/// What some documents match.
+/// The matches of some documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// How many lines there are, blank and faulty ones too; of an input that is one document, 1.
+    /// The number of lines, blank and faulty ones included. It is 1 for an input that is one document.
     pub lines: u32,
-    /// A line and a subscription that its record matches, by their numbers from 0 on, ascending.
+    /// Pairs of a line and a subscription that its record matches. Both are numbered from 0; pairs are in
+    /// ascending order.
     pub pairs: Vec<(u32, u32)>,
     /// Faulty lines, in order. They match nothing.
     pub faults: Vec<LineFault>,
-    /// Whether an input that should be one document is none: white space where JSON should be.
+    /// `true` if the input should be one JSON document and is only white space.
     pub is_blank: bool,
 }
 
 impl Found {
-    /// Of an input that is one document, which matches these subscriptions.
+    /// The result for an input that is one document and matches these subscriptions.
     pub fn of_document(numbers: impl Iterator<Item = u32>) -> Self {
         Self { lines: 1, pairs: numbers.map(|number| (0, number)).collect(), ..Self::default() }
     }
 
-    /// Of an input that is none.
+    /// The result for an input that is only white space.
     pub(crate) fn of_blank() -> Self {
         Self { lines: 1, is_blank: true, ..Self::default() }
     }
 }
 
-/// Why an input is not the one document that it should be.
+/// The reason why an input is not a valid document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DocumentFault {
-    /// It is not JSON, as lines are checked.
+    /// The input is not valid JSON, by the checks made of lines.
     Json(Fault),
-    /// It is not XML, or none that is read.
+    /// The input is not XML, or XML that is not supported.
     Xml(XmlError),
 }
 
-/// One of those of a backend that ask subscriptions of documents: used by one thread, beside others.
+/// A worker of a backend that matches subscriptions against documents. One thread uses a worker; several
+/// workers run side by side.
 pub trait TwigWorker {
-    /// Asks the records of a text, of whole lines, of which the last may lack its newline.
+    /// Matches the records of a text of whole lines. The last line may lack its newline.
     ///
     /// # Errors
-    /// [`Error::Device`] where a device fails. A malformed record is no error here, but part of the answer.
+    /// [`Error::Device`] if a device fails. A malformed record is not an error here, but part of the result.
     fn lines(&mut self, subscriptions: &Arc<Snapshot>, text: &[u8]) -> Result<Found, Error>;
 
-    /// Asks texts that are a document each, and says of each what it matches, or what is wrong with it. Those of JSON have no newlines.
+    /// Matches texts that are one document each. Returns for each text its matches, or the fault in it. JSON
+    /// texts have no newlines.
     ///
     /// # Errors
     /// As for [`lines`](Self::lines).
@@ -185,7 +191,8 @@ pub trait TwigWorker {
 pub struct CpuTwigs(json::Lines);
 
 impl CpuTwigs {
-    /// Tells of a text that is one document, and whether there is any: white space is no document of JSON.
+    /// Reads a text that is one document and reports its events. Returns `false` if a JSON text is only white
+    /// space, which is no document.
     pub(crate) fn read(
         &mut self,
         text: &[u8],
@@ -208,7 +215,7 @@ impl CpuTwigs {
         read
     }
 
-    /// Asks some lines, of which the first has this number.
+    /// Matches some lines, of which the first has number `found.lines`. Does not change `found.lines`.
     pub(crate) fn add_lines(&mut self, matcher: &mut Matcher<'_>, text: &[u8], found: &mut Found) {
         let first = found.lines;
         let Found { pairs, faults, .. } = found;
@@ -260,7 +267,7 @@ impl TwigWorker for CpuTwigs {
     }
 }
 
-/// The faults of lines as an input of this name has them, its first line having this number from 0 on.
+/// The error for a faulty line of the named input. `line` is relative to `first_line`; both count from 0.
 pub fn fault_of(name: &str, first_line: u64, line: u32, fault: Fault) -> InputError {
     InputError::of_fault(name, first_line + u64::from(line) + 1, fault)
 }

@@ -1,4 +1,4 @@
-//! Subscriptions: twigs with ids, from files and one by one.
+//! Subscriptions: twigs with ids, read from files or added one by one.
 //!
 //! ```text
 //! # id <tab> query
@@ -6,7 +6,7 @@
 //! dutch     $[?@.lang == 'nl']
 //! ```
 //!
-//! Subscriptions that ask the same are asked once.
+//! Subscriptions with the same twig are evaluated once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,12 +23,12 @@ use warpath_lang::twig::xpath::column;
 #[derive(Clone, Debug, Default)]
 pub struct Subscriptions {
     set: TwigSet,
-    /// Those that there are, in order.
+    /// All subscriptions, in the order in which they were added.
     all: Vec<Subscription>,
     by_id: HashMap<String, usize>,
-    /// The twigs that are asked. Subscriptions that are the same twig share it.
+    /// The twigs that are evaluated. Subscriptions with equal twigs share one.
     twigs: HashMap<Twig, TwigIx, FixedState>,
-    /// Where in `all` a twig's subscriptions are, ascending.
+    /// The positions in `all` of each twig's subscriptions, ascending.
     by_twig: Vec<Vec<u32>>,
 }
 
@@ -40,30 +40,30 @@ struct Subscription {
     twig: TwigIx,
 }
 
-/// Why there is no such subscription.
+/// The reason why a subscription cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SubscriptionError {
-    /// The line of the file, from 1 on; 0 for one that was added without a file.
+    /// The line of the file, from 1; 0 for a subscription that was added without a file.
     pub line: usize,
-    /// The column of that line, in characters from 1 on; of the query, without a file.
+    /// The column of the line, or of the query if there is no file, in characters from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
-/// What became of subscriptions when their file was read again.
+/// The changes made when a subscription file was read again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileChange {
-    /// What is wrong with lines of it, as [`Subscriptions::add_file`] tells it.
+    /// The faulty lines of the file, as [`Subscriptions::add_file`] reports them.
     pub errors: Vec<SubscriptionError>,
-    /// How many were added, those that say something else now among them.
+    /// The number of added subscriptions, including those whose query changed.
     pub added: usize,
-    /// How many were removed, likewise.
+    /// The number of removed subscriptions, including those whose query changed.
     pub removed: usize,
 }
 
-/// The lines of a file that mean something, with their numbers from 0 on.
+/// The lines of a file that are neither blank nor comments, with their numbers from 0.
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().map(|(number, line)| {
         (number, line.strip_prefix('\u{feff}').filter(|_| number == 0).unwrap_or(line))
@@ -72,12 +72,15 @@ fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 impl Subscriptions {
-    /// Adds the subscriptions of a file: a line an id, a tab and a query. Blank lines and those that begin with `#` are passed over. What is wrong in one line is told, and does not concern the others.
+    /// Adds the subscriptions of a file. Each line is an id, a tab and a query. Blank lines and lines that
+    /// begin with `#` are skipped. A faulty line is reported and does not affect the others.
     pub fn add_file(&mut self, text: &str) -> Vec<SubscriptionError> {
         self.add_lines(text, &HashSet::new())
     }
 
-    /// Makes the subscriptions those of a file. Those that are there and say the same stay, and are not compiled anew; where more than half are others, all are put together anew, so that those that are alike are beside one another.
+    /// Replaces the subscriptions by those of a file. A subscription with the same id and query stays, and is
+    /// not compiled again. If more than half of the subscriptions changed, all are compiled again, so that
+    /// similar ones are side by side.
     pub fn update_file(&mut self, text: &str) -> FileChange {
         let (mut kept, mut lines, mut seen) = (HashSet::new(), HashSet::new(), HashSet::new());
         for (number, line) in numbered(text) {
@@ -100,7 +103,7 @@ impl Subscriptions {
         FileChange { errors, added, removed }
     }
 
-    /// Adds those of a file but for some lines.
+    /// Adds the subscriptions of a file, except those of some lines.
     fn add_lines(&mut self, text: &str, without: &HashSet<usize>) -> Vec<SubscriptionError> {
         let (mut errors, mut added) = (Vec::new(), Vec::new());
         for (number, line) in numbered(text).filter(|(number, _)| !without.contains(number)) {
@@ -115,14 +118,14 @@ impl Subscriptions {
             let column = |column: usize| if column == 0 { 1 } else { before + column };
             match self.check(id, query) {
                 Ok(twig) => {
-                    // So that it is there for the lines that follow; where its twig is comes later.
+                    // The id is taken for the lines that follow. Its twig's number is set later.
                     self.by_id.insert(id.to_owned(), usize::MAX);
                     added.push((number + 1, column(1), id, query, twig));
                 }
                 Err(error) => errors.push(failed(column(error.column), error.message)),
             }
         }
-        // All at once, since those that are alike are put together.
+        // The twigs are added all at once, because similar ones are put side by side.
         let (mut new, mut seen) = (Vec::new(), HashSet::with_hasher(FixedState::default()));
         for (.., twig) in &added {
             if !self.twigs.contains_key(twig) && seen.insert(twig) {
@@ -149,10 +152,11 @@ impl Subscriptions {
         errors
     }
 
-    /// Adds a subscription. The others need not be compiled anew.
+    /// Adds a subscription. The other subscriptions are not compiled again.
     ///
     /// # Errors
-    /// [`SubscriptionError`] if the id is empty, has white space within, or is there already (then its column is 0); or if the query is none, or too large.
+    /// [`SubscriptionError`] if the id is empty, contains white space, or exists already (its column is then
+    /// 0). Also if the query is not valid, or too large.
     pub fn add(&mut self, id: &str, query: &str) -> Result<(), SubscriptionError> {
         let twig = self.check(id, query)?;
         let number = match self.twigs.get(&twig) {
@@ -172,7 +176,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// What a subscription that may be added asks.
+    /// Checks a new subscription, and returns its twig.
     fn check(&self, id: &str, query: &str) -> Result<Twig, SubscriptionError> {
         let failed = |column: usize, message: String| SubscriptionError { line: 0, column, message };
         if id.is_empty() || id.contains(char::is_whitespace) {
@@ -187,7 +191,7 @@ impl Subscriptions {
         Twig::parse(query).map_err(|error| failed(column(query, error.at), error.message))
     }
 
-    /// Adds a subscription whose twig is there.
+    /// Adds a subscription whose twig is in the set.
     fn put(&mut self, id: &str, query: &str, twig: TwigIx) {
         self.by_id.insert(id.to_owned(), self.all.len());
         if self.by_twig.len() <= twig.number() {
@@ -197,14 +201,15 @@ impl Subscriptions {
         self.all.push(Subscription { id: id.to_owned(), query: query.to_owned(), twig });
     }
 
-    /// Removes a subscription. Whether there was one. The others are moved up, and need not be compiled anew.
+    /// Removes a subscription, and returns whether it existed. The later ones move up by one. None is
+    /// compiled again.
     pub fn remove(&mut self, id: &str) -> bool {
         let Some(at) = self.by_id.remove(id) else { return false };
         let Subscription { twig, query, .. } = self.all.remove(at);
         self.by_twig[twig.number()].retain(|number| *number as usize != at);
         if self.by_twig[twig.number()].is_empty() {
             self.set.remove(twig);
-            // It is what the query said when it was added.
+            // The query was parsed without an error when it was added.
             if let Ok(twig) = Twig::parse(&query) {
                 self.twigs.remove(&twig);
             }
@@ -215,7 +220,7 @@ impl Subscriptions {
         true
     }
 
-    /// Removes those with such ids.
+    /// Removes the subscriptions whose ids satisfy `is_gone`.
     fn remove_all(&mut self, is_gone: impl Fn(&str) -> bool) {
         let all = std::mem::take(&mut self.all);
         self.by_id.clear();
@@ -226,7 +231,7 @@ impl Subscriptions {
         for Subscription { query, twig, .. } in gone {
             if self.by_twig[twig.number()].is_empty() && removed.insert(twig) {
                 self.set.remove(twig);
-                // It is what the query said when it was added.
+                // The query was parsed without an error when it was added.
                 if let Ok(twig) = Twig::parse(&query) {
                     self.twigs.remove(&twig);
                 }
@@ -234,13 +239,14 @@ impl Subscriptions {
         }
     }
 
-    /// Puts all together anew: what no subscription asks for any more is forgotten, and those that are alike are beside one another.
+    /// Compiles all subscriptions again. Names and values that no subscription uses are forgotten, and
+    /// similar subscriptions are put side by side.
     fn rebuild(&mut self) {
         let mut twigs: Vec<(Twig, TwigIx)> = self.twigs.drain().collect();
         twigs.sort_unstable_by_key(|(_, number)| *number);
         let (twigs, before): (Vec<Twig>, Vec<TwigIx>) = twigs.into_iter().unzip();
         let mut set = TwigSet::default();
-        // They were not too large before.
+        // No twig is too large, because all were in the set before.
         let placed: Vec<TwigIx> = set.add_all(&twigs).into_iter().flatten().collect();
         let now: HashMap<TwigIx, TwigIx> = before.into_iter().zip(placed.iter().copied()).collect();
         self.set = set;
@@ -254,19 +260,19 @@ impl Subscriptions {
         }
     }
 
-    /// How many there are.
+    /// The number of subscriptions.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no subscriptions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
 
-    /// Their twigs.
+    /// The set of the subscriptions' twigs.
     #[must_use]
     pub fn set(&self) -> &TwigSet {
         &self.set
@@ -277,24 +283,24 @@ impl Subscriptions {
         &self.by_twig[twig.number()]
     }
 
-    /// The id of this number, from 0 on.
+    /// The id of the subscription of this number, from 0.
     #[must_use]
     pub fn id(&self, number: usize) -> Option<&str> {
         self.all.get(number).map(|subscription| subscription.id.as_str())
     }
 
-    /// What the subscription of this number asks, as it was written.
+    /// The query of the subscription of this number, as it was written.
     #[must_use]
     pub fn query(&self, number: usize) -> Option<&str> {
         self.all.get(number).map(|subscription| subscription.query.as_str())
     }
 
-    /// Their ids, in the order in which they were added.
+    /// The ids, in the order in which they were added.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|subscription| subscription.id.as_str())
     }
 
-    /// What asks all of them of one document after the other.
+    /// A matcher that evaluates all subscriptions, one document after the other.
     #[must_use]
     pub fn matcher(&self) -> Matcher<'_> {
         Matcher { subscriptions: self, matcher: self.set.matcher() }
@@ -305,7 +311,7 @@ fn too_large_message(error: &TooLarge) -> String {
     format!("the subscription is too large: {error}")
 }
 
-/// Asks subscriptions of one document after the other.
+/// Evaluates subscriptions, one document after the other.
 #[derive(Clone, Debug)]
 pub struct Matcher<'a> {
     subscriptions: &'a Subscriptions,
@@ -313,12 +319,13 @@ pub struct Matcher<'a> {
 }
 
 impl<'a> Matcher<'a> {
-    /// Forgets the document, to be told of another.
+    /// Prepares for the next document.
     pub fn reset(&mut self) {
         self.matcher.reset();
     }
 
-    /// Those that match the document, once it has ended: their numbers among [`Subscriptions::ids`], ascending.
+    /// The subscriptions that match the document, after it has ended: their numbers among
+    /// [`Subscriptions::ids`], ascending.
     pub fn found(&mut self) -> impl Iterator<Item = usize> + use<> {
         let numbers = self.matcher.matches().flat_map(|twig| self.subscriptions.numbers_of(twig));
         let mut found: Vec<usize> = numbers.map(|number| *number as usize).collect();
@@ -326,7 +333,7 @@ impl<'a> Matcher<'a> {
         found.into_iter()
     }
 
-    /// The same, by their ids.
+    /// The ids of the subscriptions that match the document, in the order of [`found`](Self::found).
     pub fn matches(&mut self) -> impl Iterator<Item = &'a str> + use<'a> {
         let all = &self.subscriptions.all;
         self.found().map(|at| all[at].id.as_str())

@@ -1,7 +1,10 @@
-//! XML as events: an element is a node, and so is each of its attributes, below it and before what is in it.
+//! XML as events. An element is a node. Each of its attributes is a node below it, before the element's
+//! content.
 //!
-//! Names are those of the text, with their prefixes; what prefixes stand for is not asked. The value of an element is its own text, CDATA included, without that of elements in it. Of entities those that XML itself has
-//! and numbers of characters are known; others are errors, and a document type is passed over: so nothing is ever expanded to more than stands there.
+//! Names are those of the text, with their prefixes; namespaces are not resolved. The value of an element is
+//! its own text, CDATA included, without the text of the elements in it. XML's own entities and character
+//! references are known; other entities are errors. A document type is skipped. So no text ever expands to
+//! more than its own length.
 
 use std::borrow::Cow;
 
@@ -13,20 +16,20 @@ use quick_xml::{Reader, XmlVersion};
 use super::{Events, Name};
 use warpath_lang::twig::value::Value;
 
-/// Why a text is no XML document.
+/// The reason why a text is not an XML document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct XmlError {
-    /// The byte of the text where it was found, from 0 on, or one behind it.
+    /// The offset in the text at which the error was found, from 0, or one after it.
     pub at: u64,
-    /// What it is.
+    /// The message.
     pub message: String,
 }
 
-/// Tells of an XML document.
+/// Reports the events of an XML document.
 ///
 /// # Errors
-/// [`XmlError`]. What is before it was told then.
+/// [`XmlError`]. The events before the error were reported.
 pub fn read(text: &str, events: &mut impl Events) -> Result<(), XmlError> {
     let mut reader = Reader::from_str(text);
     let mut open = Open { text: Vec::new(), elements: Vec::new(), has_root: false };
@@ -62,11 +65,11 @@ pub fn read(text: &str, events: &mut impl Events) -> Result<(), XmlError> {
     }
 }
 
-/// The elements that are open.
+/// The open elements.
 struct Open {
-    /// Their texts, one behind the other.
+    /// The texts of the open elements, one after the other.
     text: Vec<u8>,
-    /// Where each one's text begins, and whether anybody wants to know it.
+    /// The start of each element's text, and whether its value is needed.
     elements: Vec<(usize, bool)>,
     has_root: bool,
 }
@@ -86,7 +89,7 @@ impl Open {
                 let value = value_of(&attribute)?;
                 events.close(Value::Text(value.as_bytes()));
             } else {
-                // What is malformed does not depend on who asks.
+                // Errors must not depend on which values are needed.
                 if attribute.value.as_bytes().contains(&b'&') {
                     value_of(&attribute)?;
                 }
@@ -123,7 +126,7 @@ impl Open {
     }
 }
 
-/// What an attribute says.
+/// The value of an attribute.
 fn value_of(attribute: &Attribute<'_>) -> Result<String, String> {
     let value = attribute.normalized_value(XmlVersion::Implicit1_0);
     value.map(Cow::into_owned).map_err(|error| error.to_string())
