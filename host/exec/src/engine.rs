@@ -186,9 +186,9 @@ impl EngineBuilder {
         self
     }
 
-    /// If true, every record has to be one JSON text by all of RFC 8259, in UTF-8. Any other record is
-    /// malformed, in addition to the records that are malformed without this setting. docs/queries.md lists
-    /// both kinds of check. The default is `false`.
+    /// Sets strict checking: every record has to be one JSON text by all of RFC 8259, in UTF-8. Any other
+    /// record is malformed, in addition to the records that are malformed without this setting.
+    /// docs/queries.md lists both kinds of check. The default is `false`.
     ///
     /// A device checks a partition itself, with the kernels that evaluate it. On the CPU, the worker that
     /// read the partition checks it in its thread. An index file records only the checks that are always

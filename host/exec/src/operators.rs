@@ -157,7 +157,7 @@ impl Input {
         ResidentIndex::build(self.0, levels)
     }
 
-    /// The same input, read with its index file. The file is first checked against the input: its size, its
+    /// Reads this input with its index file. The file is first checked against the input: its size, its
     /// time, and samples of its bytes, or all bytes if `verify` is set.
     ///
     /// The CPU reads the bitmaps from the file and does not compute them. A device computes bitmaps faster

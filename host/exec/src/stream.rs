@@ -85,7 +85,7 @@ pub struct Answers {
     /// The error that is yielded after `texts`.
     error: Option<Error>,
     finished: bool,
-    /// If inputs are documents, this continues the work when the workers are done.
+    /// The conductor of documents, if inputs are documents. It continues the work when the workers are done.
     conductor: Option<Box<Conductor>>,
     /// Totals of the workers before the current ones.
     past: Past,

@@ -4,7 +4,7 @@
 //! adjacent blocks are read together. The selected lines are moved together, so that they form a text like
 //! any other. In addition, the text records which lines of the file they are:
 //! ```text
-//! file      ...|{"id":0}\n{"id":1}\n{"id":2}\n...\n{"id":63}\n|{"id":64}\n...\n{"id":127}\n|...        blocks
+//! file      ...|{"id":0}\n{"id":1}\n{"id":2}\n...\n{"id":63}\n|{"id":64}\n...\n{"id":127}\n|...       blocks
 //! selected                  x         x                           x
 //! text          {"id":1}\n{"id":2}\n{"id":64}\n
 //! runs          line 1, byte 9 of the file  line 64, byte 582

@@ -76,12 +76,12 @@ struct Survey {
 pub(super) enum Step {
     /// The results are held, and more parts follow.
     Held,
-    /// These results may be yielded.
+    /// The results may be yielded.
     Given(VecDeque<(Text, Answer)>),
     /// The document is good. These results may be yielded, and these workers continue with it; with `None`,
     /// the document is complete.
     Surveyed(VecDeque<(Text, Answer)>, Option<Workers<ProgramTask>>),
-    /// These workers replace the current ones.
+    /// The survey failed, and these workers replace the current ones.
     Instead(Workers<ProgramTask>),
 }
 
