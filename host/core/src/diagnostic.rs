@@ -61,7 +61,8 @@ pub enum DiagnosticKind {
     UnexpectedToken,
     /// White space where the grammar does not allow it. The span is the white space.
     WhiteSpace,
-    /// A string without its closing quote, or a name without its closing backtick. The span is the opening one.
+    /// A string without its closing quote, or a name without its closing backtick. The span is the opening
+    /// one.
     UnclosedString,
     /// An escape that is not allowed in any string, or not in these quotes. The span is the escape.
     InvalidEscape,

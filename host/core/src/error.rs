@@ -356,7 +356,7 @@ pub enum ColumnError {
         /// The bytes of all strings.
         bytes: u64,
     },
-    /// There is not enough memory.
+    /// Memory is not sufficient.
     #[error("{name}: there is no memory for {bytes} bytes")]
     Memory {
         /// The file, or the name of the column.
@@ -370,10 +370,10 @@ pub enum ColumnError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// There is no CUDA driver on this machine, or this build of Warpath does not use one.
+    /// No CUDA driver is on this machine, or this build of Warpath does not use one.
     #[error("no CUDA driver found")]
     NoDriver,
-    /// There is a driver, but no device with the wanted number.
+    /// A driver exists, but no device with the wanted number.
     #[error("no CUDA device {wanted}: {found} found")]
     NoDevice {
         /// The wanted number, from 0.

@@ -4,6 +4,7 @@
 //! A bitmap index has chunks of 63 rows ([`warpath_shared::wah`]), because one bit of each compressed word is
 //! its type. Predicates on strings, evaluated one by one, fill words of 64. This module has both, and the
 //! conversion between them:
+//!
 //! ```text
 //! rows      0 … 62 │ 63 … 125 │ 126 … 188       chunks, bit 63 is 0
 //!           0 … 63 │ 64 … 127 │ 128 … 191       words

@@ -9,6 +9,7 @@
 //! the largest part. Then the elements become the records: commas between them become newlines, and the rest
 //! of the paths is evaluated on each element. Parts of the file are cut and evaluated independently, at the
 //! same time.
+//!
 //! ```text
 //! document   {"items": [ {"id":1} , {"id":2} , {"id":3} ], "n": 3}
 //! paths      $.items[*].id

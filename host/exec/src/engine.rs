@@ -193,6 +193,7 @@ impl EngineBuilder {
     /// A device checks a partition itself, with the kernels that evaluate it. On the CPU, the worker that
     /// read the partition checks it in its thread. An index file records only the checks that are always
     /// made. With an index file, the text is therefore still read and checked.
+    ///
     /// ```
     /// use warpath::{Engine, Query};
     ///
@@ -222,6 +223,7 @@ impl EngineBuilder {
     /// All workers share a large file if all paths continue from the elements of one array (`$[*].id`,
     /// `$.items[*].name`), and if neither rows nor columns are wanted; see docs/documents.md. Any other
     /// document is held in memory as a whole, and has at most 2 GiB less 32 KiB.
+    ///
     /// ```
     /// use warpath::{Engine, Format, Query};
     ///

@@ -99,6 +99,7 @@ impl Input {
 
     /// The records as Arrow's record batches, without copying. All batches have the schema
     /// [`Schema::to_arrow`].
+    ///
     /// ```
     /// use arrow_array::cast::AsArray;
     /// use arrow_array::types::Int64Type;

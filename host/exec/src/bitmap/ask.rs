@@ -1,4 +1,5 @@
 //! Expressions evaluated over an index, on the CPU or a device.
+//!
 //! ```
 //! use warpath::bitmap::ask::BitmapEngine;
 //! use warpath::bitmap::build::build_column;

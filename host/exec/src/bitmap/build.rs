@@ -8,6 +8,7 @@
 //! | `bitmaps` | bitmaps of bins, from bins of rows |
 //! | `maker` | the same on a device |
 //! | `values` | the stored values of each bin |
+//!
 //! ```
 //! use warpath::bitmap::build::{ColumnSpec, build_column};
 //! use warpath::bitmap::value::ColumnValues;

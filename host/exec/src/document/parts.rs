@@ -5,6 +5,7 @@
 //! on all parts before it. They are known as soon as those parts have been summarised, which is earlier than
 //! their evaluation. Therefore each reader of a part summarises it, waits for the state at its start,
 //! computes the state at its end, and hands that on.
+//!
 //! ```text
 //! part 0  read, summarise, hand on ─┐  cut, evaluate ...
 //! part 1     read, summarise, wait  └─ hand on ─┐  cut, evaluate ...

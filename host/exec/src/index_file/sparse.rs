@@ -1,5 +1,6 @@
 //! A text of which only the needed pages are read. With an index, a record that is much longer than a page is
 //! skipped in steps.
+//!
 //! ```text
 //! text     |{"id":1,"before":[...................................],"user":{"lang":"nl"},"after":[......|
 //! pages    |  read  |        |        |        |        |        |  read  |        |        |  read  |

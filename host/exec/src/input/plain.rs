@@ -3,6 +3,7 @@
 //! Parts are stretches of the file, as long as it was when it was opened. A part owns the lines that *start*
 //! in its bytes. It does not need to know where the part before it ended: the byte before the part shows
 //! whether a line starts with it.
+//!
 //! ```text
 //!             begin                            begin + size
 //! ...,"x":1}\n|{"id":2}\n{"id":3}\n{"id":4,"tex|t":"..."}\n{"id":5}...

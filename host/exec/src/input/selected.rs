@@ -3,6 +3,7 @@
 //! An index records where each block of 64 lines begins. Only blocks with selected lines are read, and
 //! adjacent blocks are read together. The selected lines are moved together, so that they form a text like
 //! any other. In addition, the text records which lines of the file they are:
+//!
 //! ```text
 //! file      ...|{"id":0}\n{"id":1}\n{"id":2}\n...\n{"id":63}\n|{"id":64}\n...\n{"id":127}\n|...       blocks
 //! selected                  x         x                           x
@@ -165,6 +166,7 @@ fn text_of(buffer: Lent, len: usize, selected: Selected) -> Option<Text> {
 /// buffer   whole lines, to be yielded │ the start of a selected line │ the last read
 ///          0                          kept                           base
 /// ```
+///
 /// ```
 struct Packer<'a> {
     of: &'a Selection,

@@ -5,6 +5,7 @@
 //! are held, until the array has ended and no fault was found in it or around it. The held results are
 //! limited. Beyond the limit, parts are only checked; if the document is good, those parts are evaluated in a
 //! second pass:
+//!
 //! ```text
 //! parts        0   1   2   3   4   5   6   7
 //! survey       ■   ■   ■   ·   ·   ·   ·   ·      ■ evaluated and held   · only checked

@@ -10,6 +10,7 @@
 //! A caller who may stop soon gets parts that grow. At first no part is taken before the caller has used up
 //! the part that it has. Once parts have grown, each used part allows one more part ahead. The work ahead is
 //! therefore about as large as the work already used, and not larger:
+//!
 //! ```text
 //! used, bytes     0    64 K  192 K  448 K  960 K   2 M    3 M   ...
 //! parts ahead   64 K  128 K  256 K  512 K    1 M  2 × 1 M  3 × 1 M

@@ -3,6 +3,7 @@
 //!
 //! A bitmap gets a *slot* on the device, a number, when an expression first reads it. A program names the
 //! bitmaps of its plan by consecutive numbers. It is rewritten with their slots:
+//!
 //! ```text
 //! plan        any 0..=3                                    of four bitmaps, in this order
 //! slots       0 → 5, 1 → 2, 2 → 3, 3 → 7                   two from an earlier expression, one from another

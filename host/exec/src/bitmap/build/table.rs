@@ -21,6 +21,7 @@ use warpath_store::bitmap::value::raw::Raw;
 /// Builds columns of an Arrow table. All rows are records. A null is
 /// [`Holds::Null`](warpath_store::bitmap::column::Holds::Null), and no row is missing. Messages name the
 /// table `name`.
+///
 /// | type | default kind |
 /// |---|---|
 /// | integers of any width | [`Kind::Int`]; [`Kind::Float`] if some are past 63 bits, each as the nearest double |
