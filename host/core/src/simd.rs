@@ -410,7 +410,7 @@ mod tests {
         (classes, prefix_xor(bits), equal, below, matter, [gathered, scattered])
     }
 
-    /// Checks that NEON is used. Otherwise the other tests would check only portable code on these processors.
+    /// Checks that NEON is used. Otherwise the other tests would check only portable code here.
     #[cfg(target_arch = "aarch64")]
     #[test]
     fn neon_is_used() {

@@ -1,8 +1,8 @@
 //! The choice of the faster backend for an input: `--device auto`.
 //!
 //! In the time that the setup of a device takes, the CPU processes gigabytes. After the setup the device is
-//! faster, but only if its input is read fast enough. Only plain files are. Input that is decompressed or
-//! comes through a pipe is slower than the CPU.
+//! faster, but only with fast input. Plain files are read fast enough. Input that is decompressed, or that
+//! comes through a pipe, arrives more slowly than the CPU evaluates it.
 
 use std::fmt;
 

@@ -4,11 +4,11 @@
 //! which are white space as well; after that it is evaluated like any line. A newline inside a string is no
 //! white space. It stays, and is a fault.
 //!
-//! A document can be evaluated in parts under two conditions. All paths continue from the elements of one
-//! array, such as `$.items[*].id` and `$.items[*].tags[0]`. And the document is a file of which that array is
-//! the largest part. Then the elements become the records: commas between them become newlines, and the rest
-//! of the paths is evaluated on each element. Parts of the file are cut and evaluated independently, at the
-//! same time.
+//! A document can be evaluated in parts under two conditions. First, all paths continue from the elements of
+//! one array, such as `$.items[*].id` and `$.items[*].tags[0]`. Second, the document is a file of which that
+//! array is the largest part. Then the elements become the records: commas between them become newlines, and
+//! the rest of each path is evaluated on each element. Parts of the file are cut and evaluated independently,
+//! at the same time.
 //!
 //! ```text
 //! document   {"items": [ {"id":1} , {"id":2} , {"id":3} ], "n": 3}

@@ -245,9 +245,9 @@ impl EngineBuilder {
     /// Sets how long a line that was read may wait for the lines after it, where an input is slow: a pipe or
     /// a socket. The default is 100 ms.
     ///
-    /// A partition of such an input ends when no bytes have come for 2 ms, or when its first line has waited
-    /// for this time, even if it has few lines. The time to evaluate the partition is not included. Files are
-    /// read as fast as possible, without waiting.
+    /// A partition of such an input ends when no bytes have come for 2 ms. It also ends when its first line
+    /// has waited for this time, even if it has few lines. The time to evaluate the partition is not
+    /// included. Files are read as fast as possible, without waiting.
     #[must_use]
     pub fn max_latency(mut self, latency: Duration) -> Self {
         self.max_latency = Some(latency);
@@ -260,8 +260,8 @@ impl EngineBuilder {
     /// # Errors
     /// * [`Error::Device`] if the chosen device is absent or cannot be used. If its context cannot be made,
     ///   the first result reports why.
-    /// * [`Error::Usage`] for a partition size of 0 or beyond 2 GiB less 32 KiB, for zero workers, and for a
-    ///   list of devices that is empty or names a device twice.
+    /// * [`Error::Usage`] for a partition size of 0 or beyond 2 GiB less 32 KiB, and for zero workers. Also
+    ///   for a list of devices that is empty or names a device twice.
     pub fn build(self) -> Result<Engine, Error> {
         let Self { device, backend, partition_size, workers, on_error, strict, format, max_latency } = self;
         if let Some(size) = partition_size

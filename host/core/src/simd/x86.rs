@@ -708,7 +708,7 @@ unsafe impl Simd for Avx2 {
             let equal = _mm256_cmpeq_epi64(_mm256_and_si256(differs, load(masks)), _mm256_setzero_si256());
             _mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u8
         }
-        // SAFETY: `run_avx2` runs this, or an AVX-512 run, by the trait's contract; the features of both include AVX2.
+        // SAFETY: `run_avx2` or an AVX-512 run calls this, by the trait's contract, and enables AVX2.
         unsafe { matches(word, hidden, words, masks) }
     }
 }

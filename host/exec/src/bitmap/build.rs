@@ -262,7 +262,8 @@ fn build_parts(
 
 /// Cuts values into bins, and makes the bitmap of each bin.
 ///
-/// All cores share the work. For each value, only its distance from the least value of its bin is stored.
+/// All cores share the work. For each value, only the part that its bin does not determine is stored: the
+/// distance from the least value of the bin, or the text.
 ///
 /// # Errors
 /// [`Error::Usage`] if the values cannot be cut by this rule.

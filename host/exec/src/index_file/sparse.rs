@@ -20,8 +20,8 @@ use warpath_core::error::Error;
 const PAGE_BYTES: usize = 4 << 10;
 /// The most pages that are read at once, when many are needed.
 const MOST_PAGES: usize = 16;
-/// The average length of lines above which they are skipped in steps. A system call for a page takes as long
-/// as reading about 8 KiB more in a larger read, and a program needs several pages of a record.
+/// The average length of lines above which they are skipped in steps. A system call for a page costs as much
+/// as reading about 8 KiB in a larger read. A program needs several pages of a record.
 const LONG: usize = 64 << 10;
 
 /// True if reading only the needed pages takes less time than reading the whole text.

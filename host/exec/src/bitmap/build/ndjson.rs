@@ -29,8 +29,8 @@ pub(super) const LINES: u64 = 64;
 ///
 /// # Errors
 /// * [`Error::Query`] for a source that is not a JSONPath.
-/// * [`Error::Usage`] for a path that may find several values of a record, for equal names, for values that
-///   cannot be cut as wanted, and for an engine of documents.
+/// * [`Error::Usage`] for a path that may find several values of a record, and for equal names. Also for
+///   values that cannot be cut as wanted, and for an engine of documents.
 /// * The errors of the input, and [`IndexError::Unsettled`] if the file was written to meanwhile.
 /// * [`Error::Device`].
 pub fn build_ndjson(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
