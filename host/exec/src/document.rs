@@ -23,11 +23,12 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `split` | the array whose elements all paths continue from, if there is one |
+//! | `warpath_lang::elements` | the array whose elements all paths continue from, if there is one |
 //! | `around` | the start of that array, and checks of the text around it |
 //! | `parts` | the elements that are in a part of the file |
+//! | `note` | facts about one part, found while it is read |
 //! | `whole` | a document as one line, and the positions where its lines ended |
-//! | `cpu/cut.rs` | the fast replacement of newlines and commas |
+//! | `warpath_backend::cpu::cut` | the fast replacement of newlines and commas |
 
 mod around;
 mod note;

@@ -181,8 +181,8 @@ impl Input {
     /// `chunks` selects the lines in the same way as bitmaps of the index: bits 0 to 62 of the first word are
     /// the first 63 lines, and so on. Blank and malformed lines are counted.
     ///
-    /// Line numbers, offsets, paths and errors refer to the whole input, on every backend. The only exception
-    /// are the pieces of a [`Batch`](crate::stream::Batch), which count selected lines only.
+    /// Line numbers, offsets, paths and errors refer to the whole input, on every backend. The pieces of
+    /// a [`Batch`](crate::stream::Batch) are the only exception: they count selected lines only.
     /// [`Batch::line`](crate::stream::Batch::line) and [`Batch::offset_of`](crate::stream::Batch::offset_of)
     /// convert to positions in the input. A malformed line that is not selected is not noticed.
     ///
@@ -209,9 +209,9 @@ impl Input {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Index`] if the index belongs to another input, or to an earlier state of this one, or if the
-    /// number of chunks is not the index's. [`Error::Usage`] if this is not one file, is a document, or has
-    /// an [index file](Self::with_index), or if the rows of the index are not lines.
+    /// * [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
+    /// * [`Error::Usage`] if this is not one file, is a document, or has an [index file](Self::with_index).
+    ///   Also if the rows of the index are not lines, or if the number of chunks is not the index's.
     pub fn only(mut self, index: &BitmapIndex, chunks: impl Into<Arc<[u64]>>) -> Result<Self, Error> {
         self.0.engine.wants_lines("a bitmap index is")?;
         self.0.selected = Some(Arc::new(Selection::new(index, chunks.into(), &self.0.sources)?));
