@@ -16,7 +16,8 @@
 //! Every backend gives the same results for every input. The library never prints, and never panics on
 //! anything that a caller or a file can cause.
 //!
-//! This crate is the door to the layers below it. It has no code of its own: each name is defined in the crate of its layer.
+//! This crate is the door to the layers below it. It has no code of its own: each name is defined in the
+//! crate of its layer.
 //!
 //! | layer | crate | module here |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! What is wrong with a text in one of Warpath's languages (a query, an expression over columns), and where.
+//! Mistakes in a text in one of Warpath's languages (a query, an expression over columns), and their
+//! positions.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,7 +9,7 @@ use std::ops::Range;
 pub struct Span {
     /// The first byte.
     pub start: usize,
-    /// One past the last byte. Equal to `start` for a place between two characters, such as the end.
+    /// One past the last byte. Equal to `start` for a position between two characters, such as the end.
     pub end: usize,
 }
 
@@ -19,7 +20,7 @@ impl Span {
         Self { start, end }
     }
 
-    /// The place before the byte at `at`.
+    /// The position before the byte at `at`.
     #[must_use]
     pub const fn point(at: usize) -> Self {
         Self { start: at, end: at }
@@ -32,19 +33,19 @@ impl From<Span> for Range<usize> {
     }
 }
 
-/// Why a text was refused: a query, or an expression over columns.
+/// A mistake in a text: a query, or an expression over columns.
 ///
-/// `Display` gives the message alone; [`Diagnostic::render`] shows the place too.
+/// `Display` gives only the message; [`Diagnostic::render`] shows the position too.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Diagnostic {
-    /// What sort of mistake it is.
+    /// The sort of mistake.
     pub kind: DiagnosticKind,
     /// The part of the text that is wrong.
     pub span: Span,
-    /// What was expected and what was found, on one line, starting in lower case.
+    /// The expectation and the finding, on one line, starting in lower case.
     pub message: String,
-    /// How to mend it, where that can be guessed.
+    /// A suggestion for a correction, if one can be guessed.
     pub help: Option<String>,
 }
 
@@ -52,44 +53,45 @@ pub struct Diagnostic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DiagnosticKind {
-    /// The query does not start with `$`. The span is what stands there instead.
+    /// The query does not start with `$`. The span is the text in its place.
     MissingRoot,
-    /// The query ended where more was needed. The span is the place after its last character.
+    /// The query ended too early. The span is the position after its last character.
     UnexpectedEnd,
-    /// Something other than what the grammar allows at this place. The span is what was found.
+    /// A token that the grammar does not allow here. The span is the token.
     UnexpectedToken,
-    /// White space where the grammar has no room for it. The span is the white space.
+    /// White space where the grammar does not allow it. The span is the white space.
     WhiteSpace,
-    /// A string without its closing quote, or a name without its closing backtick. The span is the opening one.
+    /// A string without its closing quote, or a name without its closing backtick. The span is the opening
+    /// one.
     UnclosedString,
-    /// An escape that no string, or no string in these quotes, may hold. The span is the escape.
+    /// An escape that is not allowed in any string, or not in these quotes. The span is the escape.
     InvalidEscape,
     /// A control character (U+0000 to U+001F) inside a string. The span is the character.
     ControlCharacter,
-    /// A number that is not written as JSON writes numbers, or an index that is no integer. The span is the
-    /// number.
+    /// A number that is not in JSON's notation, or an index that is not an integer. The span is the number.
     InvalidNumber,
     /// An index or a part of a slice beyond plus or minus 2^53 - 1. The span is the integer.
     Range,
-    /// Nesting beyond what the language allows. The span is the bracket, the parenthesis or the `not` that is one too many.
+    /// Nesting beyond the limit of the language. The span is the bracket, the parenthesis or the `not` that
+    /// exceeds it.
     TooDeep,
     /// A function that RFC 9535 does not define. The span is its name.
     UnknownFunction,
-    /// A part whose type does not fit its place (RFC 9535, section 2.4.3), or a call with too few or too many
-    /// arguments. The span is the part, or the call.
+    /// A part whose type does not fit its context (RFC 9535, section 2.4.3), or a call with too few or too
+    /// many arguments. The span is the part, or the call.
     Type,
     /// A query that may select several nodes where one value is needed. The span is the query.
     NotSingular,
-    /// A valid text that takes more than is allowed. The span is the part to blame.
+    /// A valid text that exceeds a limit. The span is the part that does.
     TooLarge,
     /// A name that no column of the index has. The span is the name.
     UnknownColumn,
-    /// A literal that is no value of its column's kind. The span is the literal.
+    /// A literal that is not a value of its column's kind. The span is the literal.
     WrongKind,
 }
 
 impl DiagnosticKind {
-    /// The section of RFC 9535 by which a query is invalid that its grammar allows.
+    /// The section of RFC 9535 whose rule the query breaks, if the grammar allows the query.
     #[must_use]
     pub const fn section(self) -> Option<&'static str> {
         match self {
@@ -103,7 +105,7 @@ impl DiagnosticKind {
 }
 
 impl Diagnostic {
-    /// A valid part of a query that takes more than is allowed, as `message` says.
+    /// A valid part of a query that exceeds a limit; `message` names the limit.
     #[must_use]
     pub fn too_large(span: Span, message: impl Into<String>) -> Self {
         Self::new(DiagnosticKind::TooLarge, span, message)
@@ -115,22 +117,22 @@ impl Diagnostic {
         Self { kind, span, message: message.into(), help: None }
     }
 
-    /// The same with a hint how to mend it.
+    /// Adds a hint how to correct the mistake.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The line of `query` that holds the mistake, counted from 1.
+    /// The line of `query` that contains the mistake, counted from 1.
     #[must_use]
     pub fn line(&self, query: &str) -> usize {
         let start = floor(query, self.span.start);
         1 + query[..start].matches('\n').count()
     }
 
-    /// The column of the mistake in its line of `query`, counted from 1, in Unicode scalar values. One past
-    /// the last column if something is missing at the end.
+    /// The column of the mistake in its line of `query`, counted from 1, in Unicode scalar values. If
+    /// something is missing at the end, this is one past the last column.
     #[must_use]
     pub fn column(&self, query: &str) -> usize {
         column(query, self.span.start)
@@ -146,10 +148,12 @@ impl Diagnostic {
     ///   help: …
     /// ```
     ///
-    /// Each character takes one column: those that a terminal would not show, or would obey, are replaced,
-    /// and a long line is cut to the surroundings of the mistake. Where the grammar allows the query and another rule of RFC 9535
-    /// does not, the column and the rule's section are told ([`DiagnosticKind::section`]). A `query` other than the one that the error
-    /// came from gives a picture without meaning, but no panic.
+    /// Each character takes one column. Characters that a terminal would not show, or would obey, are
+    /// replaced. A long line is cut to the surroundings of the mistake.
+    ///
+    /// If the grammar allows the query and another rule of RFC 9535 does not, the column and the rule's
+    /// section are shown ([`DiagnosticKind::section`]). With a `query` other than the one that the error came
+    /// from, the picture has no meaning, but there is no panic.
     #[must_use]
     pub fn render(&self, query: &str) -> String {
         let rule = match self.kind.section() {
@@ -160,7 +164,7 @@ impl Diagnostic {
     }
 }
 
-/// A query or an expression that was refused, with its text, so that the place can be shown.
+/// A query or an expression that was refused, with its text, so that the position can be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
     text: String,
@@ -174,19 +178,19 @@ impl QueryError {
         Self { text: text.to_owned(), error }
     }
 
-    /// What is wrong.
+    /// The mistake.
     #[must_use]
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.error
     }
 
-    /// The column at which it is, counted from 1.
+    /// The column of the mistake, counted from 1.
     #[must_use]
     pub fn column(&self) -> usize {
         self.error.column(&self.text)
     }
 
-    /// The message with the query and a caret under the place.
+    /// The message with the query and a caret under the position.
     #[must_use]
     pub fn render(&self) -> String {
         self.error.render(&self.text)
@@ -199,13 +203,14 @@ impl fmt::Display for QueryError {
     }
 }
 
-/// The column of a place in its line of `text`, counted from 1, in Unicode scalar values.
+/// The column of a position in its line of `text`, counted from 1, in Unicode scalar values.
 pub(crate) fn column(text: &str, at: usize) -> usize {
     let at = floor(text, at);
     1 + text[line_start(text, at)..at].chars().count()
 }
 
-/// A message, the line of `text` that it is about with a caret under each character of the span, and help: [`Diagnostic::render`].
+/// A message, its line of `text` with a caret under each character of the span, and help:
+/// [`Diagnostic::render`].
 pub(crate) fn picture(text: &str, span: Span, message: &str, help: Option<&str>) -> String {
     let start = floor(text, span.start);
     let end = floor(text, span.end).max(start);
@@ -241,8 +246,8 @@ pub(crate) fn picture(text: &str, span: Span, message: &str, help: Option<&str>)
 /// Columns of a line that are shown on either side of the mistake.
 const CONTEXT: usize = 60;
 
-/// The characters of a line of `total` to show, so that column `before` and some of the `marked` ones after
-/// it are among them.
+/// The range of characters to show, of a line of `total` characters. It contains column `before` and some of
+/// the `marked` characters after it.
 fn excerpt(before: usize, marked: usize, total: usize) -> (usize, usize) {
     if total <= 2 * CONTEXT {
         return (0, total);
@@ -252,7 +257,7 @@ fn excerpt(before: usize, marked: usize, total: usize) -> (usize, usize) {
     (from, to)
 }
 
-/// `c`, or a stand-in of one column if a terminal would not show it in one, or would obey it.
+/// `c`, or a stand-in of one column if a terminal would not show it in one column, or would obey it.
 fn visible(c: char) -> char {
     match c {
         '\t' => ' ',
@@ -263,7 +268,7 @@ fn visible(c: char) -> char {
     }
 }
 
-/// Whether `c` has no glyph of its own: controls, and the format characters that have no width or turn the
+/// True if `c` has no glyph of its own: controls, and format characters that have no width or change the
 /// direction of writing.
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
@@ -276,7 +281,7 @@ fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at)
 }
 
-/// The start of the line that holds the byte at `at`, which lies on a character boundary.
+/// The start of the line that contains the byte at `at`, which is at a character boundary.
 fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }

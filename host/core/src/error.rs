@@ -9,23 +9,23 @@ use warpath_shared::units::Level;
 
 use crate::diagnostic::QueryError;
 
-/// Why Warpath could not do what it was asked.
+/// An error of Warpath.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The query is not one. The caller's fault.
+    /// The text is not a valid query. The caller's fault.
     #[error("{0}")]
     Query(QueryError),
-    /// The query is valid, and Warpath does not run it yet.
+    /// The query is valid, but Warpath does not run it yet.
     #[error("{0}")]
     Unsupported(QueryError),
-    /// An expression over a bitmap index is not one, or not over its columns. The caller's fault.
+    /// The text is not a valid expression over a bitmap index, or not over its columns. The caller's fault.
     #[error("{0}")]
     Expression(QueryError),
     /// A setting makes no sense. The caller's fault.
     #[error("{0}")]
     Usage(String),
-    /// The input could not be read, or is not what it should be.
+    /// The input could not be read, or is malformed.
     #[error(transparent)]
     Input(#[from] InputError),
     /// An index cannot be made or used.
@@ -42,50 +42,50 @@ pub enum Error {
     Internal(String),
 }
 
-/// What is wrong with an input.
+/// An error of an input.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// It cannot be opened or read.
+    /// The input cannot be opened or read.
     #[error("{name}: {source}")]
     Io {
         /// The file, or `<stdin>`.
         name: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// It is a folder.
+    /// The input is a folder.
     #[error("{}: is a directory", .0.display())]
     Directory(PathBuf),
-    /// Its compressed form is damaged or ends early. What was read before was answered.
+    /// The compressed data is damaged or ends early. The data before the damage was evaluated.
     #[error("{name}: {format} data is damaged or ends early: {source}")]
     Compressed {
         /// The file, or `<stdin>`.
         name: String,
         /// `gzip` or `zstd`.
         format: &'static str,
-        /// What the decoder says.
+        /// The error of the decoder.
         source: std::io::Error,
     },
-    /// It is no XML document.
+    /// The input is not an XML document.
     #[error("{name}:{line}:{byte}: {message}")]
     Xml {
         /// The file.
         name: String,
         /// The line, from 1 on.
         line: u64,
-        /// The byte of the line, from 1 on.
+        /// The byte in the line, from 1 on.
         byte: u64,
-        /// What is wrong.
+        /// The parser's message.
         message: String,
     },
-    /// It does not begin as a packed file does.
+    /// The input does not begin like a packed file.
     #[error("{name}: is no packed file")]
     NotPacked {
         /// The file, or `<stdin>`.
         name: String,
     },
-    /// It is packed in a form that this version of Warpath does not read.
+    /// The input is packed in a version that this Warpath does not read.
     #[error("{name}: is packed in version {found} of the format; this Warpath reads version {known}")]
     PackedVersion {
         /// The file, or `<stdin>`.
@@ -95,34 +95,34 @@ pub enum InputError {
         /// The version that is read.
         known: u32,
     },
-    /// A packed file is not as it was written, or ends early. From a pipe, what is before the damage was answered.
+    /// A packed file is damaged, or ends early. From a pipe, the data before the damage was evaluated.
     #[error("{name}: packed data is damaged: {what}")]
     Packed {
         /// The file, or `<stdin>`.
         name: String,
-        /// What is wrong.
+        /// A description of the damage.
         what: String,
     },
     /// A record is malformed.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A record is no tree, though none of what is always checked is wrong with it.
+    /// A record is not a tree, but passes all checks that are always made.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// A file of Parquet's or Arrow's cannot be read as a table.
+    /// A Parquet or Arrow file cannot be read as a table.
     #[error("{name}: {what}")]
     Table {
-        /// The file, or what the table is called.
+        /// The file, or the name of the table.
         name: String,
-        /// What is wrong with it.
+        /// A description of the error.
         what: String,
     },
-    /// A column of a table is of a type that is none of Warpath's.
+    /// A column of a table has a type that Warpath does not support.
     #[error(
         "{name}: the column `{column}` has the type {found}; an index is made of integers, floats, strings, booleans, timestamps and dates"
     )]
     ColumnType {
-        /// The file, or what the table is called.
+        /// The file, or the name of the table.
         name: String,
         /// The column.
         column: String,
@@ -151,11 +151,11 @@ pub struct RecordError {
     pub line: u64,
     /// The byte within the line, counted from 1.
     pub byte: u64,
-    /// What is wrong there.
+    /// The kind of fault.
     pub kind: FaultKind,
 }
 
-/// A record that is no tree: `file:line:byte: reason`.
+/// A record that is not a tree: `file:line:byte: reason`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}:{byte}: {kind}")]
 pub struct TreeError {
@@ -165,18 +165,18 @@ pub struct TreeError {
     pub line: u64,
     /// The byte within the line, counted from 1.
     pub byte: u64,
-    /// What is wrong there.
+    /// The kind of fault.
     pub kind: TreeFaultKind,
 }
 
 impl InputError {
-    /// The error of a line, counted from 1, that is no record.
+    /// The error of a line, counted from 1, that is not a valid record.
     #[must_use]
     pub fn of_fault(name: &str, line: u64, fault: Fault) -> Self {
         RecordError { name: name.to_owned(), line, byte: fault.at as u64 + 1, kind: fault.kind }.into()
     }
 
-    /// The error of an XML document: `message` is about its byte `at`.
+    /// The error of an XML document. `message` is about its byte `at`.
     #[must_use]
     pub fn of_xml(name: &str, text: &str, at: u64, message: String) -> Self {
         let at = text.len().min(usize::try_from(at).unwrap_or(usize::MAX));
@@ -186,8 +186,8 @@ impl InputError {
         Self::Xml { name: name.to_owned(), line, byte: (at - start) as u64 + 1, message }
     }
 
-    /// The error of a line, counted from 1, whose text is no tree: the same [`Record`](Self::Record) as everywhere where it is one
-    /// of the faults that are always looked for.
+    /// The error of a line, counted from 1, whose text is not a tree. It is a [`Record`](Self::Record) error
+    /// if the fault is one of those that are always checked.
     #[must_use]
     pub fn of_tree(name: &str, line: u64, fault: TreeFault) -> Self {
         let (name, byte) = (name.to_owned(), fault.at as u64 + 1);
@@ -199,7 +199,7 @@ impl InputError {
 }
 
 impl From<InputError> for std::io::Error {
-    /// An error of the input behind a reader.
+    /// Wraps an error of the input that a reader reads.
     fn from(error: InputError) -> Self {
         Self::other(error)
     }
@@ -210,16 +210,16 @@ fn levels(count: Level) -> String {
     format!("{count} level{}", if count == 1 { "" } else { "s" })
 }
 
-/// What is wrong with an index.
+/// An error of an index.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
     /// A program reads more levels than the index has.
     #[error("the index has {}, and the query reads {}", levels(*kept), levels(*needed))]
     TooFewLevels {
-        /// How many there are.
+        /// The levels of the index.
         kept: Level,
-        /// How many the program reads.
+        /// The levels that the program reads.
         needed: Level,
     },
     /// An index file cannot be read or written.
@@ -227,16 +227,16 @@ pub enum IndexError {
     Io {
         /// The index file.
         name: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file is no index.
+    /// A file is not an index.
     #[error("{name}: is no index of Warpath")]
     NotAnIndex {
         /// The file.
         name: String,
     },
-    /// An index file has a form that this version of Warpath does not read.
+    /// An index file has a version that this Warpath does not read.
     #[error("{name}: is an index of version {found}; this Warpath reads version {known}")]
     Version {
         /// The index file.
@@ -246,22 +246,22 @@ pub enum IndexError {
         /// The version that is read.
         known: u32,
     },
-    /// An index file is not as it was written.
+    /// An index file is damaged.
     #[error("{name}: the index is damaged: {what}")]
     Damaged {
         /// The index file.
         name: String,
-        /// What is wrong with it.
+        /// A description of the damage.
         what: String,
     },
-    /// An index file is of another input, or the input has changed.
+    /// An index file belongs to another input, or the input has changed.
     #[error("{name}: the index is not of {input} as it is: {what}")]
     OtherInput {
         /// The index file.
         name: String,
         /// The input.
         input: String,
-        /// What differs.
+        /// The difference.
         what: String,
     },
     /// An input has changed while its index was made.
@@ -270,35 +270,35 @@ pub enum IndexError {
         /// The input.
         input: String,
     },
-    /// An input is of a kind that has no index file.
+    /// An input is of a kind that cannot have an index file.
     #[error("{input}: {why}, and an index file says where lines stand in a plain file, or a packed one")]
     NotPlain {
         /// The input.
         input: String,
-        /// What it is.
+        /// The kind of the input.
         why: &'static str,
     },
 }
 
-/// What is wrong with a column of compressed strings.
+/// An error of a column of compressed strings.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ColumnError {
-    /// Its file cannot be read or written.
+    /// The file of the column cannot be read or written.
     #[error("{name}: {source}")]
     Io {
         /// The file.
         name: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file is no column.
+    /// A file is not a column.
     #[error("{name}: is no column of strings of Warpath")]
     NotAColumn {
         /// The file.
         name: String,
     },
-    /// The file has a form that this version of Warpath does not read.
+    /// The file has a version that this Warpath does not read.
     #[error("{name}: is a column of version {found}; this Warpath reads version {known}")]
     Version {
         /// The file.
@@ -308,40 +308,40 @@ pub enum ColumnError {
         /// The version that is read.
         known: u32,
     },
-    /// It is not as it was written, or was never a column.
+    /// The column is damaged, or was never a column.
     #[error("{name}: the column is damaged: {what}")]
     Damaged {
-        /// The file, or what the column is called.
+        /// The file, or the name of the column.
         name: String,
-        /// What is wrong with it.
+        /// A description of the damage.
         what: String,
     },
-    /// The codes of a string are none.
+    /// The codes of a string are invalid.
     #[error("{name}: string {row}: {fault}")]
     Codes {
-        /// The file, or what the column is called.
+        /// The file, or the name of the column.
         name: String,
         /// The string, counted from 0.
         row: u64,
-        /// What is wrong, by the place in the string's codes.
+        /// The fault, with its offset in the string's codes.
         fault: CodeFault,
     },
-    /// A string is not as long as it is said to be.
+    /// The length of a string differs from the recorded one.
     #[error("{name}: string {row} goes on to byte {found} of all strings where byte {said} is said to be")]
     Length {
-        /// The file, or what the column is called.
+        /// The file, or the name of the column.
         name: String,
-        /// The string, counted from 0: that which goes on where it is noticed.
+        /// The string, counted from 0, in which the difference was found.
         row: u64,
-        /// How many bytes the codes up to some place stand for.
+        /// The decoded bytes of the codes up to some offset.
         found: u64,
-        /// How many they are said to stand for.
+        /// The recorded number of these bytes.
         said: u64,
     },
-    /// A string is not UTF-8, and text is wanted.
+    /// A string is not UTF-8, and the caller wants text.
     #[error("{name}: string {row} is not UTF-8")]
     NotUtf8 {
-        /// The file, or what the column is called.
+        /// The file, or the name of the column.
         name: String,
         /// The string, counted from 0.
         row: u64,
@@ -351,37 +351,37 @@ pub enum ColumnError {
         "{name}: the strings have {bytes} bytes, more than 32-bit offsets reach; 64-bit offsets reach all"
     )]
     TooLong {
-        /// The file, or what the column is called.
+        /// The file, or the name of the column.
         name: String,
-        /// How many bytes they have together.
+        /// The bytes of all strings.
         bytes: u64,
     },
-    /// There is no memory for what is wanted.
+    /// Memory is not sufficient.
     #[error("{name}: there is no memory for {bytes} bytes")]
     Memory {
-        /// The file, or what the column is called.
+        /// The file, or the name of the column.
         name: String,
-        /// How many bytes were wanted.
+        /// The number of bytes that were needed.
         bytes: u64,
     },
 }
 
-/// What is wrong with a device.
+/// An error of a device.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// There is no CUDA driver on this machine, or this build of Warpath does not use one.
+    /// No CUDA driver is on this machine, or this build of Warpath does not use one.
     #[error("no CUDA driver found")]
     NoDriver,
-    /// There is a driver, and no device, or fewer than were asked for.
+    /// A driver exists, but no device with the wanted number.
     #[error("no CUDA device {wanted}: {found} found")]
     NoDevice {
-        /// The number asked for, from 0.
+        /// The wanted number, from 0.
         wanted: usize,
-        /// How many there are.
+        /// The number of devices.
         found: usize,
     },
-    /// The device is of a kind that Warpath's kernels cannot run on.
+    /// The device cannot run Warpath's kernels.
     #[error("CUDA device {number} has compute capability {}.{}; 7.5 or newer is needed", .capability.0, .capability.1)]
     TooOld {
         /// Its number, from 0.
@@ -389,28 +389,28 @@ pub enum DeviceError {
         /// Its compute capability: major, minor.
         capability: (i32, i32),
     },
-    /// The driver refused a call.
+    /// A call of the driver failed.
     #[error("CUDA: {call}: {message}")]
     Cuda {
-        /// What was asked of it.
+        /// The call.
         call: &'static str,
-        /// What it said.
+        /// The driver's message.
         message: String,
     },
     /// The device has not enough memory for a partition.
     #[error("device memory: {wanted} bytes wanted, {free} free; try a smaller --partition-size")]
     OutOfMemory {
-        /// What the partition needs.
+        /// The bytes that the partition needs.
         wanted: u64,
-        /// What the device has.
+        /// The free bytes of the device.
         free: u64,
     },
-    /// An index that is to be kept does not fit.
+    /// A resident index does not fit.
     #[error("device memory: an index that is kept there needs {needed} bytes, {free} are free")]
     IndexTooLarge {
-        /// What text, index and scratch need, about.
+        /// The approximate number of bytes for text, index and scratch memory.
         needed: u64,
-        /// What the device has, or the devices together have.
+        /// The free bytes of the device, or of all devices together.
         free: u64,
     },
 }

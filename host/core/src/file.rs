@@ -1,19 +1,20 @@
-//! Reading files at an offset, from any thread.
+//! Reads of files at an offset, from any thread.
 
 use std::fs::File;
 use std::io;
 
-/// Fills a buffer with what stands in a file from `at` on.
+/// Fills a buffer with the bytes of a file from `at` on.
 pub fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
     fill_at(file, buffer, at).1
 }
 
-/// The same, and how many bytes were there.
+/// Fills a buffer with the bytes of a file from `at` on. Returns also the number of bytes that were there.
 pub fn fill_at(file: &File, buffer: &mut [u8], at: u64) -> (usize, io::Result<()>) {
     fill_by(|room, at| read_at(file, room, at), buffer, at)
 }
 
-/// The same of anything that reads from a place on.
+/// Fills a buffer through any function that reads at an offset. Returns also the number of bytes that were
+/// there.
 pub fn fill_by(
     read: impl Fn(&mut [u8], u64) -> io::Result<usize>,
     buffer: &mut [u8],
@@ -31,13 +32,13 @@ pub fn fill_by(
     (filled, Ok(()))
 }
 
-/// Reads some bytes of a file from `at` on: none at the end.
+/// Reads some bytes of a file from `at` on; 0 at the end.
 #[cfg(unix)]
 pub fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, at)
 }
 
-/// Reads some bytes of a file from `at` on: none at the end.
+/// Reads some bytes of a file from `at` on; 0 at the end.
 #[cfg(windows)]
 pub fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, at)

@@ -1,15 +1,16 @@
-//! The lowest layer of Warpath: what every other layer uses. It knows nothing of queries, files of Warpath's own, or devices.
+//! The lowest layer of Warpath, which every other layer uses. It has no code for queries, for Warpath's own
+//! file formats, or for devices.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`error`] | errors, by whose fault they are |
 //! | [`diagnostic`] | mistakes in a query or an expression, with a caret and a hint |
-//! | [`rows`] | `RowSet`: a set of row numbers, a bit each |
+//! | [`rows`] | `RowSet`: a set of row numbers, one bit each |
 //! | [`wah`] | WAH bitmaps that own their atoms |
 //! | [`json`] | strings of JSON: escapes written and resolved |
 //! | [`float`] | decimal numbers rounded to doubles |
 //! | [`file`](mod@file) | reads at an offset, from any thread |
-//! | [`temporary`] | output files: exclusive, renamed when complete, no more open than their inputs |
+//! | [`temporary`] | output files: exclusive, renamed when complete, with permissions no wider than their inputs' |
 //! | [`stamp`] | checksums, and the size, time and samples by which a file is recognised |
 //! | [`plain`] | values whose bytes may be copied to files and devices |
 //! | [`pool`] | work on several cores, with results in order |

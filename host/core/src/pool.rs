@@ -1,12 +1,12 @@
-//! Work of equal kind on several cores: by rayon's threads, which stay from one answer to the next. To start sixteen of its own for each of its four steps took an
-//! answer 3 ms of 12.
+//! Work on several cores. It uses rayon's threads, which stay from one evaluation to the next. With threads
+//! of its own, an evaluation of four steps started sixteen for each step, which took 3 ms of 12.
 
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Cores that this process may use.
+/// The number of cores that this process may use.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
@@ -15,7 +15,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does the same in so many threads, the caller's among them.
+/// Does the same work in `threads` threads, including the caller's.
 fn in_threads(threads: usize, work: impl Fn() + Sync) {
     rayon::in_place_scope(|scope| {
         for _ in 1..threads {
@@ -25,12 +25,12 @@ fn in_threads(threads: usize, work: impl Fn() + Sync) {
     });
 }
 
-/// Makes something of each item, on all cores. The results have the order of the items.
+/// Makes a value from each item, on all cores. The results have the order of the items.
 pub fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
     map_in(cores(), items, make)
 }
 
-/// The same in so many threads at most.
+/// Makes a value from each item, in at most `threads` threads. The results have the order of the items.
 pub fn map_in<T: Send, R: Send>(threads: usize, items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
     let count = items.len();
     let queue = Mutex::new(items.into_iter().enumerate());
@@ -46,8 +46,8 @@ pub fn map_in<T: Send, R: Send>(threads: usize, items: Vec<T>, make: impl Fn(T) 
     in_order(made)
 }
 
-/// The same of a source that is read by one thread at a time and may fail, as may what is made. Ends at the first error, in the order
-/// of the source.
+/// Makes a value from each item of a source. One thread at a time reads the source. Both the source and
+/// `make` may fail. Ends at the first error, in the order of the source.
 pub fn map_source<T, R: Send, E: Send>(
     source: impl Iterator<Item = Result<T, E>> + Send,
     make: impl Fn(T) -> Result<R, E> + Sync,
@@ -57,7 +57,7 @@ pub fn map_source<T, R: Send, E: Send>(
     let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
     let work = || {
         loop {
-            // What was taken before an error is made; behind it nothing is wanted.
+            // Items that were taken before an error are completed; items after it are not needed.
             if lock(&failed).is_some() {
                 return;
             }
@@ -74,10 +74,10 @@ pub fn map_source<T, R: Send, E: Send>(
             }
         }
     };
-    // It waits for the source, and what waits does not belong among threads that are for all.
+    // These threads wait for the source. They are separate, so that they do not block the shared ones.
     thread::scope(|scope| {
         for _ in 1..cores() {
-            // Where no thread can be started, those that there are do all of it.
+            // If a thread cannot be started, the others do its work.
             let _ = thread::Builder::new().name("warpath bitmap".into()).spawn_scoped(scope, work);
         }
         work();
@@ -94,16 +94,16 @@ fn in_order<R>(made: Mutex<Vec<(usize, R)>>) -> Vec<R> {
     made.into_iter().map(|(_, one)| one).collect()
 }
 
-/// Cuts so many rows into about as many ranges as there are cores: ranges of the same length, which is a multiple of `unit` and no less than
-/// makes a thread worth while, but for the last.
+/// Cuts rows into about as many ranges as there are cores. All ranges but the last have the same length,
+/// which is a multiple of `unit`, and is long enough to be worth a thread.
 pub fn ranges(rows: usize, unit: usize) -> Vec<Range<usize>> {
     let step = range_rows(rows, unit);
     (0..rows).step_by(step).map(|start| start..rows.min(start + step)).collect()
 }
 
-/// How many rows each of the [`ranges`] has.
+/// The number of rows of each of the [`ranges`], except the last.
 pub fn range_rows(rows: usize, unit: usize) -> usize {
-    /// Work on fewer rows takes less time than to start a thread for it.
+    /// The fewest rows for a thread: work on fewer takes less time than starting a thread.
     const LEAST: usize = 1 << 14;
     rows.div_ceil(cores()).max(LEAST).next_multiple_of(unit)
 }

@@ -1,7 +1,9 @@
-//! Some rows of so many, a bit each: what questions of strings are answered with, and what combines with the answers of bitmap indexes.
+//! A set of rows, one bit each. It is the result of predicates on strings, and combines with the results of
+//! bitmap indexes.
 //!
-//! A bitmap index has chunks of 63 rows ([`warpath_shared::wah`]), since a word of its compressed form says in a bit what it is. Who asks strings one by
-//! one fills words of 64. Here are both, and the way from one to the other:
+//! A bitmap index has chunks of 63 rows ([`warpath_shared::wah`]), because one bit of each compressed word is
+//! its type. Predicates on strings, evaluated one by one, fill words of 64. This module has both, and the
+//! conversion between them:
 //!
 //! ```text
 //! rows      0 … 62 │ 63 … 125 │ 126 … 188       chunks, bit 63 is 0
@@ -14,23 +16,23 @@ use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};
 
 use super::wah::{self, WahBuf};
 
-/// Some of so many rows. Bit *i* of word *w* is row 64 *w* + *i*; bits behind the last row are 0.
+/// A subset of `rows` rows. Bit *i* of word *w* is row 64 *w* + *i*; bits after the last row are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowSet {
     words: Vec<u64>,
     rows: u64,
 }
 
-/// The bits of a last word that are rows.
+/// A mask of the bits of the last word that are rows.
 fn last_bits(rows: u64) -> u64 {
     u64::MAX >> ((64 - rows % 64) % 64)
 }
 
 impl RowSet {
-    /// Takes words, of which those that are missing are 0; words and bits behind the last row are dropped.
+    /// Takes words. Missing words are 0; words and bits after the last row are dropped.
     ///
     /// # Panics
-    /// If there is no memory for a bit each.
+    /// If there is not enough memory.
     #[must_use]
     pub fn from_words(mut words: Vec<u64>, rows: u64) -> Self {
         words.resize(rows.div_ceil(64) as usize, 0);
@@ -40,8 +42,8 @@ impl RowSet {
         Self { words, rows }
     }
 
-    /// Takes chunks of 63 rows, the first in bit 0, as `Answer::chunks` has them. Those that are missing are 0; chunks and bits behind the
-    /// last row are dropped.
+    /// Takes chunks of 63 rows, the first in bit 0, as in `Answer::chunks`. Missing chunks are 0; chunks and
+    /// bits after the last row are dropped.
     ///
     /// # Panics
     /// As for [`Self::from_words`].
@@ -52,7 +54,8 @@ impl RowSet {
             let first = at * CHUNK_ROWS as usize;
             let chunk = chunk & (u64::MAX >> 1);
             words[first / 64] |= chunk << (first % 64);
-            // The first row of the next word is the 64 − `first % 64`th of the chunk, if it has as many.
+            // The first row of the next word is bit 64 − `first % 64` of the chunk, if the chunk has that
+            // many.
             if let Some(next) = words.get_mut(first / 64 + 1).filter(|_| first % 64 > 1) {
                 *next |= chunk >> (64 - first % 64);
             }
@@ -66,13 +69,13 @@ impl RowSet {
         Self::from_chunks(&wah::chunks(bitmap), bitmap.rows())
     }
 
-    /// All of so many rows.
+    /// The set of all `rows` rows.
     #[must_use]
     pub fn all(rows: u64) -> Self {
         Self::from_words(vec![u64::MAX; rows.div_ceil(64) as usize], rows)
     }
 
-    /// How many rows there are, in it or not.
+    /// The total number of rows, in the set or not.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
@@ -84,20 +87,20 @@ impl RowSet {
         &self.words
     }
 
-    /// How many rows are in it.
+    /// The number of rows in the set.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Whether a row is in it. One that there is not, is not.
+    /// True if a row is in the set; false for a row that does not exist.
     #[must_use]
     pub fn get(&self, row: u64) -> bool {
         let word = usize::try_from(row / 64).ok().and_then(|word| self.words.get(word));
         word.is_some_and(|word| word >> (row % 64) & 1 != 0)
     }
 
-    /// The rows in it, from the first on.
+    /// The rows in the set, in ascending order.
     pub fn ones(&self) -> impl Iterator<Item = u64> + '_ {
         (0..).step_by(64).zip(&self.words).flat_map(|(first, &word)| {
             let mut left = word;
@@ -111,7 +114,7 @@ impl RowSet {
         })
     }
 
-    /// As chunks of 63 rows, the first in bit 0.
+    /// The set as chunks of 63 rows, the first in bit 0.
     #[must_use]
     pub fn to_chunks(&self) -> Vec<u64> {
         let chunk = |at: u64| {
@@ -124,7 +127,7 @@ impl RowSet {
         (0..chunks_for(self.rows)).map(chunk).collect()
     }
 
-    /// Compressed, as bitmap indexes have it.
+    /// The set in compressed form, as in bitmap indexes.
     #[must_use]
     pub fn to_wah(&self) -> WahBuf {
         WahBuf::from_chunks(self.to_chunks(), self.rows)
@@ -137,30 +140,30 @@ impl RowSet {
 }
 
 impl BitAndAssign<&Self> for RowSet {
-    /// Keeps the rows that are in both.
+    /// Keeps the rows that are in both sets.
     ///
     /// # Panics
-    /// If the sets are not of as many rows.
+    /// If the sets have different numbers of rows.
     fn bitand_assign(&mut self, other: &Self) {
         self.zip(other, |a, b| a & b);
     }
 }
 
 impl BitOrAssign<&Self> for RowSet {
-    /// Adds those of another.
+    /// Adds the rows of another set.
     ///
     /// # Panics
-    /// If the sets are not of as many rows.
+    /// If the sets have different numbers of rows.
     fn bitor_assign(&mut self, other: &Self) {
         self.zip(other, |a, b| a | b);
     }
 }
 
 impl SubAssign<&Self> for RowSet {
-    /// Takes those of another out.
+    /// Removes the rows of another set.
     ///
     /// # Panics
-    /// If the sets are not of as many rows.
+    /// If the sets have different numbers of rows.
     fn sub_assign(&mut self, other: &Self) {
         self.zip(other, |a, b| a & !b);
     }

@@ -1,4 +1,4 @@
-//! Byte classes by SIMD: the fastest form that this processor has, each equal to [`Classes::of`].
+//! Byte classes by SIMD, in the fastest form that this processor has. Each form is equal to [`Classes::of`].
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -14,40 +14,46 @@ use warpath_shared::units::WORD_BYTES;
 
 use self::outline::{Outline, Planes, Stretch, escaped};
 
-/// What one word of text goes through on this processor.
+/// The operations on a word of text, in the instructions of one processor.
 ///
 /// # Safety
-/// Implementations may need instructions beyond the target's baseline: their functions are called only
-/// within [`Isa::run`]'s arm for the set of features that they name.
+/// Implementations may need instructions beyond the target's baseline. Their functions are called only within
+/// the arm of [`Isa::run`] for the features that they name.
 pub unsafe trait Simd: Copy {
-    /// Outlines a stretch of text, for `names` or not. It is compiled apart from what calls it, so that either has the registers
-    /// for itself.
+    /// Outlines a stretch of text, with or without `names`. It is compiled separately from its caller, so
+    /// that each has all registers for itself.
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline);
     /// [`Outline::words_with_ends`].
     fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64;
     /// The classes of a word.
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes;
-    /// The places of one byte in a word.
+    /// The positions of one byte in a word.
     fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64;
-    /// The places of bytes below a bound of at most 0x80.
+    /// The positions of bytes below a bound of at most 0x80.
     fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64;
-    /// The places of brackets and line feeds in a word, and perhaps of other bytes.
+    /// The positions of brackets and line feeds in a word, and possibly of other bytes.
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64;
     /// Bit *i* of the result is the exclusive or of bits 0 to *i*.
     fn prefix_xor(self, bits: u64) -> u64;
-    /// The bits of `bits` at the places of `mask`, side by side from bit 0.
+    /// The bits of `bits` at the positions of `mask`, side by side from bit 0.
     fn gather(self, bits: u64, mask: u64) -> u64;
-    /// The lowest bits of `bits`, from bit 0 on, at the places of `mask`: the other way round.
+    /// The lowest bits of `bits`, from bit 0 on, moved to the positions of `mask`. This is the inverse of
+    /// [`gather`](Self::gather).
     fn scatter(self, bits: u64, mask: u64) -> u64;
-    /// Which of four words are equal to `word` in the bits of their mask, of which none may be `hidden`: bit *i* for the word *i*.
+    /// Compares `word` with four words, each under its mask. Bit *i* is set if word *i* is equal in the bits
+    /// of its mask, and its mask contains no bit of `hidden`.
     fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8;
-    /// Whether it has [`expand`](Self::expand).
+    /// True if [`expand`](Self::expand) exists.
     const EXPANDS: bool = false;
-    /// Writes the words of 64 codes, as many bytes of each as its mask has bits, side by side: those of a code from the first 256 words, or, if it is one of `others`, from the rest, and one byte then. Says how many
-    /// bytes they are, behind which others are written, and for which codes there are none.
+    /// Writes the words of 64 codes side by side. The mask of a code has one bit for each byte of its word
+    /// that is written. The word of a code is among the first 256 words. For one of `others` it is among the
+    /// rest, and one byte of it is written.
+    ///
+    /// Returns the number of bytes written, and the codes that have no bytes. After these bytes, others may
+    /// be overwritten.
     ///
     /// # Panics
-    /// Where [`EXPANDS`](Self::EXPANDS) says that it is not there.
+    /// If [`EXPANDS`](Self::EXPANDS) is false.
     fn expand(
         self,
         _codes: &[u8; 64],
@@ -60,10 +66,11 @@ pub unsafe trait Simd: Copy {
     }
 }
 
-/// Bytes that [`Simd::expand`] may write to: 8 a code, and as many as it writes too much.
+/// Bytes that [`Simd::expand`] may write to: 8 for each code, and the excess of the last write.
 pub const EXPANDED: usize = 64 * 8 + 64;
 
-/// [`Simd::outline`], a word after the other: three classes of each or four, and others where there may be brackets.
+/// [`Simd::outline`], one word after the other. It finds three or four classes of each word, and the other
+/// classes of words that may have brackets.
 #[inline(always)]
 fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outline: &mut Outline) {
     let Outline { string, quote, backslash, busy, colon, odd, odd_words, carry, .. } = &mut *outline;
@@ -100,9 +107,10 @@ fn classify_busy<S: Simd>(simd: S, words: &Stretch, outline: &mut Outline) {
 
 /// Work that is compiled once for each instruction set.
 pub trait Work {
-    /// Its result.
+    /// The result of the work.
     type Output;
-    /// Does it. Implementations are `#[inline(always)]`, so that they are compiled for the caller's features.
+    /// Does the work. Implementations are `#[inline(always)]`, so that they are compiled for the caller's
+    /// features.
     fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
@@ -125,22 +133,23 @@ pub enum Isa {
     Portable,
 }
 
-/// The best that this processor has.
+/// The best instruction set of this processor.
 static BEST: LazyLock<Isa> = LazyLock::new(|| Isa::all()[0]);
 
-/// The name of the instruction set that the CPU backend uses here: `avx512 with gfni`, `avx512`, `avx2`, `neon` or `portable`.
+/// The name of the instruction set that the CPU backend uses here: `avx512 with gfni`, `avx512`, `avx2`,
+/// `neon` or `portable`.
 #[must_use]
 pub fn simd_name() -> &'static str {
     BEST.name()
 }
 
 impl Isa {
-    /// The best one here.
+    /// The best instruction set of this processor.
     pub fn best() -> Self {
         *BEST
     }
 
-    /// All that this processor has, best first.
+    /// The instruction sets of this processor, best first.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -182,7 +191,7 @@ impl Isa {
         all
     }
 
-    /// Its name, as [`simd_name`] has it.
+    /// The name of the set, as in [`simd_name`].
     pub fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -197,10 +206,10 @@ impl Isa {
         }
     }
 
-    /// Does the work with this instruction set. It must be one of [`Isa::all`].
+    /// Does the work with this instruction set, which must be one of [`Isa::all`].
     pub fn run<W: Work>(self, work: W) -> W::Output {
         match self {
-            // SAFETY: the set is one of `Isa::all`, which lists it only where its features were detected.
+            // SAFETY: the set is one of `Isa::all`, which lists a set only if its features were detected.
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Gfni => unsafe { x86::run_avx512_gfni(work) },
             // SAFETY: as above.
@@ -222,7 +231,7 @@ impl Isa {
 struct Portable;
 
 impl Portable {
-    /// Bit *i* is set where byte *i* of `lane` equals `byte`.
+    /// Bit *i* is set if byte *i* of `lane` equals `byte`.
     ///
     /// ```text
     /// x = lane ^ byte…        00 in the bytes sought
@@ -239,8 +248,8 @@ impl Portable {
         (found >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
     }
 
-    /// Bit *i* is set where byte *i* of `lane` is below `bound`, at most 0x80: where its low seven bits and 0x80 less the bound do
-    /// not reach 0x80 together, and its highest bit is not set.
+    /// Bit *i* is set if byte *i* of `lane` is below `bound`, at most 0x80. This holds if two conditions do:
+    /// the byte's highest bit is not set, and its low seven bits plus 0x80 minus the bound stay below 0x80.
     #[inline(always)]
     fn below(lane: u64, bound: u8) -> u64 {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
@@ -327,7 +336,7 @@ unsafe impl Simd for Portable {
     }
 }
 
-/// [`Simd::gather`], a bit after the other.
+/// [`Simd::gather`], one bit after the other.
 #[inline(always)]
 fn gather_each(bits: u64, mut mask: u64) -> u64 {
     let (mut gathered, mut to) = (0, 0);
@@ -339,14 +348,14 @@ fn gather_each(bits: u64, mut mask: u64) -> u64 {
     gathered
 }
 
-/// [`Simd::matches`], a word after the other.
+/// [`Simd::matches`], one word after the other.
 #[inline(always)]
 fn matches_each(word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
     let each = words.iter().zip(masks).enumerate();
     each.fold(0, |found, (at, (other, mask))| found | u8::from(((word ^ other) | hidden) & mask == 0) << at)
 }
 
-/// [`Simd::scatter`], a bit after the other.
+/// [`Simd::scatter`], one bit after the other.
 #[inline(always)]
 fn scatter_each(mut bits: u64, mut mask: u64) -> u64 {
     let mut scattered = 0;
@@ -374,7 +383,7 @@ mod tests {
             let Self(word, bits) = self;
             let classes = simd.classify(&word).normalised();
             let equal = simd.equal(&word, word[bits as usize % WORD_BYTES]);
-            // It may find too much: here, asterisks.
+            // `may_matter` may find too much: here, asterisks.
             let may_matter = simd.may_matter(&word) & !simd.equal(&word, b'*');
             let gathered = simd.gather(bits, classes.quote | classes.open);
             let below = bounds(bits).map(|bound| simd.below(&word, bound));
@@ -401,14 +410,14 @@ mod tests {
         (classes, prefix_xor(bits), equal, below, matter, [gathered, scattered])
     }
 
-    /// Otherwise the tests hold only portable code to anything there.
+    /// Checks that NEON is used. Otherwise the other tests would check only portable code here.
     #[cfg(target_arch = "aarch64")]
     #[test]
     fn neon_is_used() {
         assert_eq!(simd_name(), "neon");
     }
 
-    /// Stretches, one behind the other.
+    /// Several stretches, one after the other.
     struct Outlines<'a>(&'a [Stretch]);
 
     impl Work for Outlines<'_> {
@@ -467,7 +476,7 @@ mod tests {
             let mut left = 0;
             let mut byte = b' ';
             for each in stretches.as_flattened_mut().as_flattened_mut() {
-                // Runs of a byte, among them of backslashes over several words; or none.
+                // Runs of one byte, including backslashes over several words; or no run.
                 if left == 0 {
                     byte = b"\"\\\\\n{}[]:, ab\xff*;"[next() as usize % 16];
                     left = if round % 4 == 0 && next() % 8 == 0 { next() % 300 } else { next() % 3 };
@@ -504,7 +513,8 @@ mod tests {
             let word = next() << 32 | next();
             let hidden = [0, u64::MAX << (next() % 64)][next() as usize % 2];
             let masks = [0; 4].map(|_| u64::MAX >> (next() % 64));
-            // Equal under the mask, and beyond it not; or else a bit of it differs, too.
+            // Words that are equal under the mask and differ outside it; or that differ in one bit under the
+            // mask too.
             let words =
                 masks.map(|mask| (word ^ next() << 31 & !mask) ^ (next() & 1) << (next() % 64) & mask);
             let want = (0..4).fold(0, |found, at| {
@@ -530,7 +540,7 @@ mod tests {
         for round in 0..4096 {
             let mut word = [0u8; WORD_BYTES];
             for (i, byte) in word.iter_mut().enumerate() {
-                // Every byte value at every place, then words dense in structure.
+                // Every byte value at every position, then words dense in structure.
                 *byte = if round < 256 {
                     (round + i) as u8
                 } else {

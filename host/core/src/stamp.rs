@@ -1,4 +1,4 @@
-//! How an input is known again: its size, the time of its last change, and samples of its bytes.
+//! The identification of an input: its size, the time of its last change, and samples of its bytes.
 
 use std::fs::File;
 use std::io;
@@ -10,29 +10,29 @@ use crate::file::read_exact_at;
 
 /// Blocks that are sampled.
 const BLOCKS: u64 = 64;
-/// Bytes of each.
+/// Bytes of a block.
 const BLOCK_BYTES: u64 = 4 << 10;
 
-/// The hash of all checksums: XXH3 of 64 bits, with no seed. It finds accidents, not attacks.
+/// The hash of all checksums: XXH3 of 64 bits, without a seed. It detects accidents, not attacks.
 pub fn hash(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
 }
 
-/// An input at one time: what an index remembers of the file that it was made of.
+/// The state of an input at one time. An index stores it for the file that it was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Its bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// When it was last written to: seconds since 1970, rounded down, and nanoseconds.
+    /// The time of the last write: seconds since 1970, rounded down.
     pub seconds: i64,
     /// The nanoseconds after those seconds.
     pub nanoseconds: u32,
-    /// The hash of its samples.
+    /// The hash of the samples.
     pub samples: u64,
 }
 
-/// Where samples of a file begin: blocks at equal distances, the first one at the start and the last one at the end. A file that is no
-/// longer than they are together is read whole.
+/// The offset and length of each sample of a file. Samples are blocks at equal distances, the first at the
+/// start and the last at the end. A file that is not longer than all blocks together is read whole.
 fn samples(size: u64) -> impl Iterator<Item = (u64, u64)> {
     let whole = size <= BLOCKS * BLOCK_BYTES;
     let last = size.saturating_sub(BLOCK_BYTES);
@@ -40,17 +40,17 @@ fn samples(size: u64) -> impl Iterator<Item = (u64, u64)> {
         if whole {
             (0, size)
         } else {
-            // Less than 2⁶⁴ for all files of less than 2⁵⁸ bytes, which is more than file systems hold.
+            // No overflow for files of less than 2⁵⁸ bytes, which is more than file systems hold.
             (last.saturating_mul(block) / (BLOCKS - 1), BLOCK_BYTES)
         }
     })
 }
 
 impl Stamp {
-    /// The stamp of a file as it is.
+    /// The stamp of a file in its present state.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// The errors of the operating system.
     pub fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         let size = metadata.len();
@@ -70,7 +70,7 @@ impl Stamp {
         self.size
     }
 
-    /// When the input was last written to.
+    /// The time of the last write to the input.
     #[must_use]
     pub fn modified(&self) -> SystemTime {
         let seconds = Duration::from_secs(self.seconds.unsigned_abs());
@@ -83,7 +83,7 @@ impl Stamp {
         whole.and_then(|whole| whole.checked_add(nanoseconds)).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// In what it differs from what was seen before.
+    /// The difference to an earlier stamp, if there is one.
     #[must_use]
     pub fn differs_from(&self, before: &Self) -> Option<String> {
         if self.size != before.size {

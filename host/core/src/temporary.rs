@@ -1,7 +1,8 @@
-//! Output files: written under another name, renamed when they are complete, and no more open than their inputs.
+//! Output files: written under another name, renamed when they are complete, with permissions no wider than
+//! their inputs'.
 //!
-//! A temporary file is created exclusively (`O_EXCL`), under a random name, in the folder of the file that it
-//! becomes. So a link or a pipe that somebody else has put into that folder is neither followed nor opened.
+//! A temporary file is created exclusively (`O_EXCL`), under a random name, in the folder of its final name.
+//! A link or a pipe that somebody else has put into that folder is therefore neither followed nor opened.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -10,18 +11,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{Builder, TempPath};
 
-/// The permission bits that an output may have at most.
+/// The most permission bits that an output may have.
 ///
 /// The mode of a new output is the intersection of:
 ///
-/// 1. what the umask leaves of `rw-rw-rw-`;
-/// 2. the mode of each file that the output is made from, but for the bits of its owner;
+/// 1. the bits of `rw-rw-rw-` that the umask leaves;
+/// 2. the mode of each file that the output is made from, except the bits of its owner;
 /// 3. the mode of the file that it replaces, if there is one.
 ///
-/// So group and others get no permission that they lack on one of these files. The bits of an input's owner do not count, because the
-/// owner of an output is whoever made it: from a file that is read-only comes one that may be written again. Only regular files count:
-/// the mode of a pipe or a terminal says nothing about the text that comes through it. Owner, group and access control lists
-/// are not copied. Where there are no such modes (not on Unix), there is no restriction.
+/// Group and others therefore get no permission that they lack on one of these files. The bits of an input's
+/// owner do not count, because the owner of an output is the user who makes it. The output of a read-only
+/// input may therefore be writable.
+///
+/// Only regular files count, because the mode of a pipe or a terminal does not describe the text that comes
+/// through it. Owner, group and access control lists are not copied. On systems without such modes (other
+/// than Unix), there is no restriction.
 ///
 /// ```
 /// use warpath_core::temporary::OutputMode;
@@ -32,32 +36,33 @@ use tempfile::{Builder, TempPath};
 pub struct OutputMode(u32);
 
 impl Default for OutputMode {
-    /// `rw-rw-rw-`: nothing restricts it but the umask.
+    /// `rw-rw-rw-`: only the umask restricts it.
     fn default() -> Self {
         Self(0o666)
     }
 }
 
 impl OutputMode {
-    /// The mode of an output that is made from the file of this path, too. A file that is not there restricts nothing.
+    /// Restricts the mode by the file at this path, from which the output is made too. A file that does not
+    /// exist restricts nothing.
     #[must_use]
     pub fn and_file(self, path: impl AsRef<Path>) -> Self {
         fs::metadata(path).map_or(self, |metadata| self.and(&metadata, OWNER))
     }
 
-    /// The mode of an output that is made from this file, too.
+    /// Restricts the mode by this file, from which the output is made too.
     #[must_use]
     pub fn and_open(self, file: &File) -> Self {
         file.metadata().map_or(self, |metadata| self.and(&metadata, OWNER))
     }
 
-    /// The mode of an output that replaces the file of this path.
+    /// Restricts the mode by the file at this path, which the output replaces.
     #[must_use]
     fn replacing(self, path: &Path) -> Self {
         fs::metadata(path).map_or(self, |metadata| self.and(&metadata, 0))
     }
 
-    /// The intersection with the mode of a regular file, but for the bits of `without`.
+    /// The intersection with the mode of a regular file, except for the bits of `without`.
     #[cfg(unix)]
     fn and(self, metadata: &fs::Metadata, without: u32) -> Self {
         use std::os::unix::fs::MetadataExt as _;
@@ -69,15 +74,16 @@ impl OutputMode {
         self
     }
 
-    /// Opens a file to write it from its start, where it is. A new file gets this mode; one that is there keeps its own, as do its links.
+    /// Opens a file to write it from its start, in place. A new file gets this mode. An existing one keeps
+    /// its mode and its links.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// The errors of the operating system.
     pub fn create(self, path: impl AsRef<Path>) -> io::Result<File> {
         self.options().create(true).truncate(true).open(path)
     }
 
-    /// Writes a new file, which gets what the umask leaves of this mode.
+    /// Options that write a new file, whose mode is this one after the umask.
     #[cfg(unix)]
     fn options(self) -> OpenOptions {
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -97,21 +103,23 @@ impl OutputMode {
 /// The bits of a file's owner.
 const OWNER: u32 = 0o700;
 
-/// Temporary files of this process that have not become outputs yet. Files are created, renamed and removed under this lock, so that
-/// the list is right whenever somebody else has it.
+/// Temporary files of this process that have not become outputs yet. Files are created, renamed and removed
+/// under this lock, so that the list is correct whenever another thread holds it.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
-    // A list of paths is in order whatever panicked.
+    // The list of paths is valid even if a thread panicked.
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the temporary files of all outputs that this process has begun and not finished.
 ///
-/// A program calls this when it is about to end in the middle of its work, because of a signal for instance. The call takes a lock and
-/// removes files, so it belongs in a thread that waits for signals, and never in a signal handler.
+/// A program calls this when it is about to end during its work, for example because of a signal. The call
+/// takes a lock and removes files. It therefore belongs in a thread that waits for signals, and never in a
+/// signal handler.
 ///
-/// No output is begun, finished or given up while the returned value exists: threads that want to do so wait. Keep the value until the
+/// No output is begun, finished or given up while the returned value exists; threads that try to do so wait.
+/// Keep the value until the process has ended.
 /// process has ended.
 #[must_use = "threads that write outputs go on when this is dropped"]
 pub fn remove_unfinished() -> Unfinished {
@@ -123,29 +131,30 @@ pub fn remove_unfinished() -> Unfinished {
     Unfinished { _lock: unfinished }
 }
 
-/// Keeps outputs from being begun and finished. See [`remove_unfinished`].
+/// Blocks outputs from being begun and finished. See [`remove_unfinished`].
 pub struct Unfinished {
     _lock: MutexGuard<'static, Vec<PathBuf>>,
 }
 
 /// A temporary file. It is removed when this is dropped without [`rename`](Self::rename).
 pub struct Temporary {
-    /// There until it is renamed or removed.
+    /// `Some` until it is renamed or removed.
     path: Option<TempPath>,
-    /// What it becomes: of a link that which it leads to.
+    /// The final path; if that is a link, the path that it leads to.
     target: PathBuf,
 }
 
-/// Whether something of this name is there that is no regular file: a device, a pipe, a folder. A file cannot be renamed into its place without ending what it is for others.
+/// True if this path exists and is not a regular file, but a device, a pipe or a folder. A rename to this
+/// path would destroy it for its other users.
 pub fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
 impl Temporary {
-    /// A new file beside the one that it will become, with `mode` and that of the file that it replaces.
+    /// A new file beside the final one. Its mode is restricted by `mode` and by the file that it replaces.
     ///
     /// # Errors
-    /// If it cannot be made, or if there is something else than a regular file where it ought to be ([`is_special`]).
+    /// If the file cannot be created, or if its final path exists and is not a regular file ([`is_special`]).
     pub fn beside(output: &Path, mode: OutputMode) -> io::Result<(Self, File)> {
         if is_special(output) {
             let kind = if output.is_dir() { "is a folder" } else { "is no regular file" };
@@ -156,7 +165,7 @@ impl Temporary {
         let mut options = mode.replacing(&target).options();
         options.create_new(true);
         let mut unfinished = unfinished();
-        // The name is short whatever the output's is, which may be as long as names can be.
+        // The name is short, because the output's name may be as long as names can be.
         let made = Builder::new()
             .prefix(".warpath-")
             .rand_bytes(12)
@@ -167,12 +176,12 @@ impl Temporary {
         Ok((Self { path: Some(path), target }, file))
     }
 
-    /// Gives it its name.
+    /// Renames the file to its final path.
     pub fn rename(mut self) -> io::Result<()> {
         let Some(path) = self.path.take() else { return Ok(()) };
         let mut unfinished = unfinished();
         forget(&mut unfinished, &path);
-        // Where that fails, the file is removed with the error.
+        // If this fails, the file is removed with the error.
         path.persist(&self.target).map_err(|error| error.error)
     }
 }
@@ -182,7 +191,7 @@ impl Drop for Temporary {
         if let Some(path) = self.path.take() {
             let mut unfinished = unfinished();
             forget(&mut unfinished, &path);
-            // Nothing depends on it.
+            // Nothing depends on the success of this.
             let _ = path.close();
         }
     }

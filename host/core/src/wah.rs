@@ -4,7 +4,7 @@ use warpath_shared::bitmap::{TILE_CHUNKS, TileStart, tiles_for};
 use warpath_shared::wah::ops::{self, Op};
 use warpath_shared::wah::{Atom, CHUNK_ROWS, Encoder, Wah, WahFault, chunks_for};
 
-/// A compressed bitmap: canonical atoms of some rows.
+/// A compressed bitmap: the canonical atoms of `rows` rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WahBuf {
     atoms: Vec<u64>,
@@ -12,22 +12,23 @@ pub struct WahBuf {
 }
 
 impl WahBuf {
-    /// Takes atoms, after a look at each.
+    /// Takes atoms, and checks each.
     ///
     /// # Errors
-    /// As for [`Wah::new`].
+    /// The errors of [`Wah::new`].
     pub fn new(atoms: Vec<u64>, rows: u64) -> Result<Self, WahFault> {
         Wah::new(&atoms, rows)?;
         Ok(Self { atoms, rows })
     }
 
-    /// No row of so many.
+    /// An empty set of `rows` rows.
     #[must_use]
     pub fn none(rows: u64) -> Self {
         Self::from_ones([], rows)
     }
 
-    /// Compresses chunks of 63 rows, the first in bit 0. Chunks behind the last row, and bits, are dropped; those that are missing are 0.
+    /// Compresses chunks of 63 rows, the first in bit 0. Chunks and bits after the last row are dropped;
+    /// missing chunks are 0.
     #[must_use]
     pub fn from_chunks(chunks: impl IntoIterator<Item = u64>, rows: u64) -> Self {
         let count = chunks_for(rows);
@@ -40,10 +41,10 @@ impl WahBuf {
         builder.finish(rows)
     }
 
-    /// Compresses the rows that are 1, from the first on.
+    /// Compresses the rows that are 1, in ascending order.
     ///
     /// # Panics
-    /// If a row is not behind the one before it, or not one of `rows`.
+    /// If a row is not after the one before it, or not below `rows`.
     #[must_use]
     pub fn from_ones(ones: impl IntoIterator<Item = u64>, rows: u64) -> Self {
         let mut rows_of = OnesBuilder::default();
@@ -54,32 +55,32 @@ impl WahBuf {
         rows_of.finish(rows)
     }
 
-    /// The bitmap, to be asked.
+    /// The bitmap as a borrowed [`Wah`].
     #[must_use]
     pub fn as_wah(&self) -> Wah<'_> {
         Wah::assume_canonical(&self.atoms, self.rows)
     }
 
-    /// Its rows.
+    /// The number of rows.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Its atoms, as they are stored.
+    /// The atoms as they are stored.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         &self.atoms
     }
 
-    /// An operation on two bitmaps.
+    /// The result of an operation on two bitmaps.
     ///
     /// # Panics
-    /// If they have different rows.
+    /// If they have different numbers of rows.
     #[must_use]
     pub fn of(op: Op, a: Wah<'_>, b: Wah<'_>) -> Self {
         assert_eq!(a.rows(), b.rows(), "bitmaps of different rows");
-        // There are never more, and pushing them into what is large enough takes half the time of collecting them.
+        // This is the most atoms there can be. Pushing into enough memory takes half the time of collecting.
         let most = chunks_for(a.rows()).min((a.words().len() + b.words().len()) as u64);
         let mut atoms = Vec::with_capacity(most as usize);
         ops::zip(op, a, b).for_each(|atom| atoms.push(atom.0));
@@ -92,19 +93,19 @@ impl WahBuf {
         Self { atoms: ops::not(of).map(|atom| atom.0).collect(), rows: of.rows() }
     }
 
-    /// Its chunks, decompressed.
+    /// The chunks, decompressed.
     #[must_use]
     pub fn chunks(&self) -> Vec<u64> {
         chunks(self.as_wah())
     }
 }
 
-/// A bitmap with the places of its tiles: what a program is run over.
+/// A bitmap with the starts of its tiles, for running a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Bitmap<'a> {
     /// The bitmap.
     pub wah: Wah<'a>,
-    /// Where each tile begins in its atoms ([`tile_starts`]).
+    /// The start of each tile in the bitmap's atoms ([`tile_starts`]).
     pub tiles: &'a [TileStart],
 }
 
@@ -118,7 +119,7 @@ pub fn chunks(of: Wah<'_>) -> Vec<u64> {
     chunks
 }
 
-/// Where each tile begins in the atoms of a bitmap, and behind the last, how many atoms there are.
+/// The start of each tile in the atoms of a bitmap. After the last comes the number of atoms.
 #[must_use]
 pub fn tile_starts(of: Wah<'_>) -> Vec<TileStart> {
     let tiles = tiles_for(chunks_for(of.rows()));
@@ -147,27 +148,27 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The next 63 rows.
+    /// Adds the next 63 rows.
     #[inline]
     pub fn chunk(&mut self, chunk: u64) {
         let atoms = self.encoder.push(chunk);
         self.atoms.extend(atoms.into_iter().flatten().map(|atom| atom.0));
     }
 
-    /// The next so many chunks, all 0 or all 1.
+    /// Adds the next `chunks` chunks, all 0 or all 1.
     #[inline]
     pub fn fill(&mut self, value: bool, chunks: u64) {
         self.atoms.extend(self.encoder.push_fill(value, chunks).map(|atom| atom.0));
     }
 
-    /// The next atom.
+    /// Adds the next atom.
     #[inline]
     pub fn atom(&mut self, atom: Atom) {
         let atoms = self.encoder.push_atom(atom);
         self.atoms.extend(atoms.into_iter().flatten().map(|atom| atom.0));
     }
 
-    /// The bitmap of what was pushed, which is so many rows.
+    /// The bitmap of what was added, which has to be `rows` rows.
     #[must_use]
     pub fn finish(mut self, rows: u64) -> WahBuf {
         self.atoms.extend(self.encoder.finish().map(|atom| atom.0));
@@ -185,7 +186,7 @@ pub struct OnesBuilder {
 }
 
 impl OnesBuilder {
-    /// A row that is 1, behind all before.
+    /// Adds a row that is 1. It has to be after all earlier ones.
     ///
     /// # Panics
     /// If it is not.
@@ -202,7 +203,7 @@ impl OnesBuilder {
         self.chunk |= 1 << bit;
     }
 
-    /// The bitmap, of so many rows.
+    /// The bitmap, with `rows` rows.
     #[must_use]
     pub fn finish(mut self, rows: u64) -> WahBuf {
         let chunks = chunks_for(rows);

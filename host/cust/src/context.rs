@@ -38,7 +38,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// The driver's. No reference is left behind.
+    /// The driver's. No reference stays retained.
     pub fn new(device: Device) -> CudaResult<Self> {
         let mut context = ptr::null_mut();
         // SAFETY: `context` is valid for the write of the call, and the device came from `cuDeviceGet`.

@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// The C library of this process stands in for a driver.
+    /// The C library of this process, as a substitute for a driver.
     #[test]
     #[cfg(unix)]
     fn a_missing_symbol_is_an_error_of_its_function_alone() {

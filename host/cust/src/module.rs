@@ -48,7 +48,7 @@ impl Module {
         Self::from_ptx_cstr(&image, options)
     }
 
-    /// As [`from_ptx`](Self::from_ptx), without a copy of the text.
+    /// Compiles and loads PTX like [`from_ptx`](Self::from_ptx), without a copy of the text.
     ///
     /// # Errors
     ///

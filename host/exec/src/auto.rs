@@ -1,39 +1,41 @@
-//! Which backend is the faster one for an input: `--device auto`.
+//! The choice of the faster backend for an input: `--device auto`.
 //!
-//! A device has to be set up, which takes as long as the CPU takes for gigabytes; then it is faster, if it is fed fast enough.
-//! That only plain files can do. What must be decompressed, or comes through a pipe, comes slower than the CPU answers.
+//! In the time that the setup of a device takes, the CPU processes gigabytes. After the setup the device is
+//! faster, but only with fast input. Plain files are read fast enough. Input that is decompressed, or that
+//! comes through a pipe, arrives more slowly than the CPU evaluates it.
 
 use std::fmt;
 
-// The figures are of docs/performance.md.
-/// Seconds to set a device up, and to be done with it. Seen on an H200's host: 0.23 for driver and context, 0.04 more for
-/// memory, some of it page-locked, and 0.1 at the process's end.
+// The figures are from docs/performance.md.
+/// Seconds to set up a device and to release it. Measured on the host of an H200: 0.23 for driver and
+/// context, 0.04 for memory, a part of it pinned, and 0.1 at the end of the process.
 const DEVICE_SETUP: f64 = 0.37;
-/// Bytes a second from the page cache through a device. Seen on an H200: 38e9 for counts, 33e9 for matches; before, 43e9
-/// and 38e9.
+/// Bytes a second from the page cache through a device. Measured on an H200: 38e9 for counts and 33e9 for
+/// matches; earlier, 43e9 and 38e9.
 const DEVICE_RATE: f64 = 38e9;
-/// Bytes a second from the page cache through one core. Seen: 5.4e9 to 6.4e9 on two.
+/// Bytes a second from the page cache through one core. Measured on two cores: 5.4e9 to 6.4e9.
 const CORE_RATE: f64 = 2.9e9;
-/// Bytes a second from the page cache through all cores, however many. Seen on 16 when one took 2.1e9, and not since.
+/// Bytes a second from the page cache through all cores, for any number of cores. Measured once on 16 cores,
+/// when one core reached 2.1e9.
 const CPU_RATE: f64 = 34e9;
 
-/// What is answered by, and why.
+/// The chosen backend, and the sizes that decided it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// The CPU: there are fewer bytes of plain files than the number that makes a device worth it.
+    /// The CPU: plain files have fewer than `least` bytes, the number from which on a device is faster.
     Cpu { bytes: u64, least: u64 },
     /// A device.
     Device { bytes: u64, least: u64 },
 }
 
-/// From how many bytes of plain files on a device is faster than so many cores.
+/// The number of bytes of plain files from which on a device is faster than `cores` cores.
 fn least_bytes(cores: usize) -> u64 {
     let cpu_rate = (cores as f64 * CORE_RATE).min(CPU_RATE);
     // bytes / cpu_rate = DEVICE_SETUP + bytes / DEVICE_RATE
     (DEVICE_SETUP / (1.0 / cpu_rate - 1.0 / DEVICE_RATE)) as u64
 }
 
-/// What should answer inputs that have so many bytes of plain files, if there is a device.
+/// Chooses the backend for inputs with `bytes` bytes of plain files, if there is a device.
 pub(crate) fn choose(bytes: u64, cores: usize) -> Choice {
     let least = least_bytes(cores);
     if bytes < least { Choice::Cpu { bytes, least } } else { Choice::Device { bytes, least } }
@@ -65,7 +67,7 @@ mod tests {
             assert!(matches!(choose(least - 1, cores), Choice::Cpu { .. }));
             assert!(matches!(choose(least, cores), Choice::Device { .. }));
             assert!(matches!(choose(u64::MAX, cores), Choice::Device { .. }));
-            // At the edge, both take the same time.
+            // At `least` bytes, both take the same time.
             let cpu = least as f64 / (cores as f64 * CORE_RATE).min(CPU_RATE);
             let device = DEVICE_SETUP + least as f64 / DEVICE_RATE;
             assert!((cpu - device).abs() < 1e-6, "{cores} cores: {cpu} s, {device} s");

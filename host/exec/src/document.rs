@@ -1,30 +1,34 @@
 //! Inputs that are one JSON document each, on one line or many.
 //!
-//! A document is one record, and a record is one line: so its newlines become spaces, which are white space as well, and whatever
-//! answers lines answers it. A newline in a string is no white space and stays what it is, a fault.
+//! A document is one record, and a record is one line. Therefore the newlines of a document become spaces,
+//! which are white space as well; after that it is evaluated like any line. A newline inside a string is no
+//! white space. It stays, and is a fault.
 //!
-//! Where all paths go on from the elements of one array, such as `$.items[*].id` and `$.items[*].tags[0]`, the document is a
-//! file, and that array is most of it, the elements become the records: commas between them become newlines, the paths are
-//! asked from there on, and parts of the file are cut and answered at the same time, each on its own.
+//! A document can be evaluated in parts under two conditions. First, all paths continue from the elements of
+//! one array, such as `$.items[*].id` and `$.items[*].tags[0]`. Second, the document is a file of which that
+//! array is the largest part. Then the elements become the records: commas between them become newlines, and
+//! the rest of each path is evaluated on each element. Parts of the file are cut and evaluated independently,
+//! at the same time.
 //!
 //! ```text
 //! document   {"items": [ {"id":1} , {"id":2} , {"id":3} ], "n": 3}
 //! paths      $.items[*].id
 //!            |------head-----|--elements-->|------------|---tail---|
-//! parts                       {"id":1} \n  {"id":2} \n  {"id":3}         asked  $.id
+//! parts                       {"id":1} \n  {"id":2} \n  {"id":3}         evaluated  $.id
 //! ```
 //!
-//! Nothing is given out before the whole document has been gone through, since a malformed one has no answers, wherever its
-//! fault stands. Whatever is not as it usually is, in an element or around the array, sends the document to be answered as
-//! one record: that way has the last word, so both give the same answers.
+//! No result is yielded before the whole document has been read, because a malformed document has no results,
+//! wherever its fault is. If an element, or the text around the array, is unusual, the whole document is
+//! evaluated as one record. That evaluation decides, so both ways give the same results.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `split` | do all paths go on from the elements of one array? |
-//! | `around` | where does that array begin, and is what stands around it as it should be? |
-//! | `parts` | which elements does a part of the file have? |
-//! | `whole` | what is a document on one line, and where did its lines end? |
-//! | `cpu/cut.rs` | how are newlines and commas replaced, at speed? |
+//! | `warpath_lang::elements` | the array whose elements all paths continue from, if there is one |
+//! | `around` | the start of that array, and checks of the text around it |
+//! | `parts` | the elements that are in a part of the file |
+//! | `note` | facts about one part, found while it is read |
+//! | `whole` | a document as one line, and the positions where its lines ended |
+//! | `warpath_backend::cpu::cut` | the fast replacement of newlines and commas |
 
 mod around;
 mod note;
@@ -37,12 +41,12 @@ pub(crate) use parts::Parts;
 pub use warpath_lang::elements::AsOne;
 pub(crate) use whole::Whole;
 
-/// What the bytes of an input are.
+/// The format of an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// A record a line.
+    /// One record on each line.
     #[default]
     Ndjson,
-    /// One record in all, on one line or several: a JSON document.
+    /// One record in total, on one line or several: a JSON document.
     Json,
 }

@@ -10,11 +10,11 @@
 //!   level 0  #...#............. …
 //! ```
 //!
-//! First the counts. Then the newline index: each line's number in its input, from 1, and its bytes,
-//! with its newline; a faulty line is followed by its fault and the byte of the line, from 1, at which it is.
-//! Then each word of 64 bytes with the bitmaps aligned under the text: `#` for 1, `.` for 0, one column a
-//! byte. In the text, `⏎` stands for a line feed, `␍` for a carriage return, `␉` for a tab, `·` for any other
-//! byte that is not printable ASCII. Byte positions count from the start of the input.
+//! The counts come first. Then comes the newline index: the number of each line in its input, from 1, and its
+//! bytes with its newline. After a faulty line come its fault and the byte of the fault in the line, from 1.
+//! Then comes each word of 64 bytes with the bitmaps aligned under the text: `#` for 1, `.` for 0, one column
+//! a byte. In the text, `⏎` means a line feed, `␍` a carriage return, `␉` a tab, and `·` any other byte that
+//! is not printable ASCII. Byte positions count from the start of the input.
 
 use std::io::{self, Write};
 
@@ -22,10 +22,11 @@ use warpath_shared::units::{ByteOffset, WORD_BYTES};
 
 use warpath_backend::backend::StructuralIndex;
 
-/// Writes one partition's index. `offset` and `first_line` say where the partition stands in its input.
+/// Writes the index of one partition. In its input, the partition begins at byte `offset` and at line
+/// `first_line`.
 ///
 /// # Errors
-/// Those of the writer.
+/// The errors of the writer.
 pub fn write(
     out: &mut impl Write,
     text: &[u8],

@@ -1,4 +1,4 @@
-//! The engine: a backend and how inputs are fed to it.
+//! The engine: a backend, and the settings with which it reads inputs.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,34 +20,36 @@ use warpath_core::error::{DeviceError, Error};
 use warpath_core::pool::cores;
 use warpath_lang::program::Program;
 
-/// Which backend answers.
+/// The choice of a backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// What is faster for an input, as soon as it is known: the first CUDA device for large plain files, if there is a
-    /// driver and a device that the kernels can run on; else the CPU. A device that should work and does not is an error.
+    /// The backend that is faster for an input, chosen when the input is known. This is the first CUDA device
+    /// for large plain files, if there are a driver and a device that can run the kernels. Otherwise it is
+    /// the CPU. A device that should work and does not is an error.
     #[default]
     Auto,
     /// The CPU.
     Cpu,
-    /// The CUDA device of this number. Its absence is an error.
+    /// The CUDA device with this number. Its absence is an error.
     Cuda(usize),
-    /// Several CUDA devices, by their numbers, which take partitions in turns.
+    /// Several CUDA devices, by their numbers. They take partitions in turns.
     CudaList(Vec<usize>),
-    /// All CUDA devices that there are. If there is none, that is an error.
+    /// All CUDA devices of the host. If there is none, that is an error.
     CudaAll,
 }
 
-/// What to do at a malformed record.
+/// The reaction to a malformed record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// Give the answers of every record before it, then the error, then end.
+    /// Yield the results of all records before it, then the error, then end.
     #[default]
     Fail,
-    /// Leave it out, and say so in [`Stats::skipped`](crate::stream::Stats::skipped) and [`Batch::skipped`](crate::stream::Batch::skipped).
+    /// Skip the record, and list it in [`Stats::skipped`](crate::stream::Stats::skipped) and
+    /// [`Batch::skipped`](crate::stream::Batch::skipped).
     Skip,
 }
 
-/// Answers queries over inputs. Cheap to clone; clones share the backend.
+/// Evaluates queries over inputs. Cheap to clone; clones share the backend.
 #[derive(Clone)]
 pub struct Engine {
     backend: Backends,
@@ -66,7 +68,7 @@ enum Backends {
     Auto(Ready, Arc<Mutex<FirstDevice>>),
 }
 
-/// A backend with the buffers that its partitions are read into, which are kept from input to input.
+/// A backend with the buffers that its partitions are read into. The buffers are kept from input to input.
 #[derive(Clone)]
 struct Ready {
     backend: Arc<dyn Backend>,
@@ -84,7 +86,7 @@ impl Ready {
 enum FirstDevice {
     #[default]
     NotOpened,
-    /// None that the kernels can run on.
+    /// No device that can run the kernels.
     None,
     Open(Ready),
 }
@@ -104,22 +106,22 @@ impl FirstDevice {
     }
 }
 
-/// What answers an input.
+/// The backend, buffers and limits chosen for one input.
 #[derive(Clone)]
 pub(crate) struct Chosen {
     pub backend: Arc<dyn Backend>,
     pub buffers: Arc<Buffers>,
     pub partition_size: usize,
     pub workers: usize,
-    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    /// True if records are checked by all of RFC 8259 and for UTF-8.
     pub strict: bool,
-    /// How long a line waits for those behind it where an input may wait.
+    /// The longest time that a line waits for the lines after it, where an input may wait.
     pub max_latency: Duration,
     reason: Option<String>,
 }
 
 impl Chosen {
-    /// The choice, to be told.
+    /// A description of the choice, for the caller.
     pub fn plan(&self) -> Plan {
         Plan {
             backend: self.backend.name(),
@@ -147,47 +149,50 @@ pub struct EngineBuilder {
 }
 
 impl EngineBuilder {
-    /// Which backend answers. [`DeviceChoice::Auto`] if not called.
+    /// Sets the choice of the backend. The default is [`DeviceChoice::Auto`].
     #[must_use]
     pub fn device(mut self, device: DeviceChoice) -> Self {
         self.device = device;
         self
     }
 
-    /// A backend of the caller's, in place of [`device`](Self::device).
+    /// Sets a backend of the caller's, in place of [`device`](Self::device).
     #[must_use]
     pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);
         self
     }
 
-    /// Bytes of a partition: what is indexed at once. A longer record makes its partition longer. What suits
-    /// the backend if not called.
+    /// Sets the size of a partition in bytes: the amount that is indexed at once. A longer record makes its
+    /// partition longer. The default suits the backend.
     #[must_use]
     pub fn partition_size(mut self, bytes: usize) -> Self {
         self.partition_size = Some(bytes);
         self
     }
 
-    /// How many partitions are at work at the same time, each in a thread of its own. What suits the backend if not called.
+    /// Sets the number of partitions that are processed at the same time, each in its own thread. The default
+    /// suits the backend.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// What to do at a malformed record. [`OnError::Fail`] if not called.
+    /// Sets the reaction to a malformed record. The default is [`OnError::Fail`].
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
         self.on_error = on_error;
         self
     }
 
-    /// Whether every record has to be one JSON text by all of RFC 8259, in UTF-8: what is not is malformed, as what is always checked
-    /// is. docs/queries.md lists both. `false` if not called.
+    /// Sets strict checking: every record has to be one JSON text by all of RFC 8259, in UTF-8. Any other
+    /// record is malformed, in addition to the records that are malformed without this setting.
+    /// docs/queries.md lists both kinds of check. The default is `false`.
     ///
-    /// A device checks a partition itself, with the kernels that answer; the CPU, in the thread of the worker that read it. An index file
-    /// records what is always checked; with one, the text of the input is read and checked all the same.
+    /// A device checks a partition itself, with the kernels that evaluate it. On the CPU, the worker that
+    /// read the partition checks it in its thread. An index file records only the checks that are always
+    /// made. With an index file, the text is therefore still read and checked.
     ///
     /// ```
     /// use warpath::{Engine, Query};
@@ -210,12 +215,14 @@ impl EngineBuilder {
         self
     }
 
-    /// What the bytes of an input are. [`Format::Ndjson`] if not called.
+    /// Sets the format of inputs. The default is [`Format::Ndjson`].
     ///
-    /// With [`Format::Json`] each input is one JSON document, on one line or many, and one record. A malformed one has no
-    /// answers, and its error says the line and the byte in the file. Large files are answered in parts, by as many workers as
-    /// there are, where all paths go on from the elements of one array (`$[*].id`, `$.items[*].name`) and rows and columns are not
-    /// asked for; docs/documents.md says more. Any other document is in memory as a whole, and has 2 GiB less 32 KiB at most.
+    /// With [`Format::Json`] each input is one JSON document, on one line or many, and one record. A
+    /// malformed document has no results, and its error names the line and the byte in the file.
+    ///
+    /// All workers share a large file if all paths continue from the elements of one array (`$[*].id`,
+    /// `$.items[*].name`), and if neither rows nor columns are wanted; see docs/documents.md. Any other
+    /// document is held in memory as a whole, and has at most 2 GiB less 32 KiB.
     ///
     /// ```
     /// use warpath::{Engine, Format, Query};
@@ -235,24 +242,26 @@ impl EngineBuilder {
         self
     }
 
-    /// How long a line that was read may wait for those behind it, where an input brings them slowly: a pipe, a socket. 100 ms if not called.
+    /// Sets how long a line that was read may wait for the lines after it, where an input is slow: a pipe or
+    /// a socket. The default is 100 ms.
     ///
-    /// A partition of such an input ends when nothing has come for 2 ms, and otherwise when its first line has waited so long, however few lines it
-    /// has. What it takes to answer it is not a part of this. Files are read as fast as they can be, and do not wait.
+    /// A partition of such an input ends when no bytes have come for 2 ms. It also ends when its first line
+    /// has waited for this time, even if it has few lines. The time to evaluate the partition is not
+    /// included. Files are read as fast as possible, without waiting.
     #[must_use]
     pub fn max_latency(mut self, latency: Duration) -> Self {
         self.max_latency = Some(latency);
         self
     }
 
-    /// Makes the engine, and begins to make the context of a CUDA device that was asked for; [`DeviceChoice::Auto`] makes one
-    /// when an input wants it. Inputs are read meanwhile.
+    /// Makes the engine. If a CUDA device was chosen, this also begins to make its context, while inputs are
+    /// already read. [`DeviceChoice::Auto`] makes a context when an input wants it.
     ///
     /// # Errors
-    /// [`Error::Device`] if the device that was asked for is not there or cannot be used (why its context could not be made is
-    /// told with the first answer); [`Error::Usage`] for a partition
-    /// size of 0 or beyond 2 GiB less 32 KiB, for no worker, and for an empty list of devices or one that names a device
-    /// twice.
+    /// * [`Error::Device`] if the chosen device is absent or cannot be used. If its context cannot be made,
+    ///   the first result reports why.
+    /// * [`Error::Usage`] for a partition size of 0 or beyond 2 GiB less 32 KiB, and for zero workers. Also
+    ///   for a list of devices that is empty or names a device twice.
     pub fn build(self) -> Result<Engine, Error> {
         let Self { device, backend, partition_size, workers, on_error, strict, format, max_latency } = self;
         if let Some(size) = partition_size
@@ -284,7 +293,7 @@ fn backend_for(choice: DeviceChoice) -> Result<Backends, Error> {
     Ok(Backends::One(Ready::new(backend)))
 }
 
-/// Devices that work together. Each is set up in a thread of its own.
+/// A backend of several devices that work together. Each device is set up in its own thread.
 fn several(numbers: &[usize]) -> Result<Arc<dyn Backend>, Error> {
     if let Some(twice) = numbers.iter().enumerate().find(|(i, number)| numbers[..*i].contains(number)) {
         return Err(Error::Usage(format!("cuda:{} is named twice", twice.1)));
@@ -327,25 +336,25 @@ fn all() -> Result<Vec<usize>, Error> {
 }
 
 impl Engine {
-    /// Settings, to begin with.
+    /// Default settings, to be changed before the engine is built.
     #[must_use]
     pub fn builder() -> EngineBuilder {
         EngineBuilder::default()
     }
 
-    /// The backend in a few words; where the engine chooses, the one for an input of unknown size.
+    /// A short name of the backend. If the engine chooses, this is the backend for an input of unknown size.
     #[must_use]
     pub fn backend_name(&self) -> String {
         self.usual().name()
     }
 
-    /// What that backend does with a program, step by step.
+    /// The steps in which that backend evaluates a program.
     #[must_use]
     pub fn stages(&self, program: &Program) -> Vec<Stage> {
         if self.strict { self.usual().strict_stages(program) } else { self.usual().stages(program) }
     }
 
-    /// What that backend does with documents that subscriptions are asked of, step by step.
+    /// The steps in which that backend matches documents against subscriptions.
     #[must_use]
     pub fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
         self.usual().twig_stages(documents)
@@ -357,18 +366,18 @@ impl Engine {
         self.partition_size.unwrap_or_else(|| self.usual().partition_size())
     }
 
-    /// What answers where nothing is known of the input.
+    /// The backend for inputs of which nothing is known.
     fn usual(&self) -> &dyn Backend {
         let (Backends::One(ready) | Backends::Auto(ready, _)) = &self.backend;
         &*ready.backend
     }
 
-    /// What answers a program over some inputs, of which so many bytes are in plain files.
+    /// Chooses the backend for a program over inputs whose plain files have `plain_bytes` bytes in total.
     pub(crate) fn choose_for(&self, plain_bytes: u64, program: &Program) -> Result<Chosen, Error> {
         if !program.has_patterns_at_run() {
             return self.choose_by(plain_bytes);
         }
-        // Whatever is asked for, this is done by the CPU.
+        // The CPU evaluates this program, whichever backend was chosen.
         let why = "a pattern is found in the records";
         match &self.backend {
             Backends::Auto(cpu, _) => Ok(self.chosen(cpu.clone(), Some(format!("auto: cpu, {why}")))),
@@ -381,12 +390,12 @@ impl Engine {
         }
     }
 
-    /// What answers some inputs.
+    /// Chooses the backend for some inputs.
     pub(crate) fn choose(&self, sources: &[Source]) -> Result<Chosen, Error> {
         self.choose_by(sources.iter().map(Source::plain_bytes).sum())
     }
 
-    /// What answers inputs of which so many bytes are in plain files.
+    /// Chooses the backend for inputs whose plain files have `plain_bytes` bytes in total.
     fn choose_by(&self, plain_bytes: u64) -> Result<Chosen, Error> {
         let (ready, reason) = match &self.backend {
             Backends::One(ready) => (ready.clone(), None),
@@ -420,7 +429,7 @@ impl Engine {
         Chosen { backend, buffers, partition_size, workers, strict, max_latency, reason }
     }
 
-    /// What answers some inputs whose partitions are kept.
+    /// Chooses the backend for inputs whose partitions are kept in memory.
     pub(crate) fn choose_to_keep(&self, sources: &[Source]) -> Result<Chosen, Error> {
         let chosen = self.choose(sources)?;
         let (size, workers) = chosen.backend.kept_partitions();
@@ -428,24 +437,26 @@ impl Engine {
         Ok(Chosen { partition_size, workers: self.workers.unwrap_or(workers), ..chosen })
     }
 
-    /// What makes the index file of some inputs: in partitions that suit the CPU, which reads it.
+    /// Chooses the backend that makes the index file of some inputs. The partitions suit the CPU, which reads
+    /// the file later.
     pub(crate) fn choose_to_store(&self, sources: &[Source]) -> Result<Chosen, Error> {
         let chosen = self.choose(sources)?;
         Ok(Chosen { partition_size: self.partition_size.unwrap_or_else(|| Cpu.partition_size()), ..chosen })
     }
 
-    /// What makes the bitmaps of an index of something else than a file of lines. Where the engine chooses, that is the CPU.
+    /// The maker of bitmaps for an index of an input that is not a file of lines. If the engine chooses, that
+    /// is the CPU.
     pub(crate) fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
         self.usual().bitmap_maker()
     }
 
-    /// What makes the bitmaps of an index of the lines of a file: what answers it.
+    /// The maker of bitmaps for an index of the lines of a file: the backend chosen for that file.
     pub(crate) fn bitmap_maker_for(&self, path: &Path) -> Result<BitmapMaker, Error> {
         self.choose(&[Source::File(path.to_owned())])?.backend.bitmap_maker()
     }
 
-    /// Whether the backend reads bitmaps of an index file in place of making them; where the engine chooses, the one for an input of
-    /// unknown size.
+    /// True if the backend reads bitmaps from an index file and does not compute them. If the engine chooses,
+    /// this is about the backend for an input of unknown size.
     #[must_use]
     pub fn uses_index_files(&self) -> bool {
         self.usual().uses_index_files()
@@ -459,7 +470,7 @@ impl Engine {
         self.format
     }
 
-    /// Refuses inputs that are documents, where only lines will do.
+    /// Refuses inputs that are documents, where lines are required.
     pub(crate) fn wants_lines(&self, what: &str) -> Result<(), Error> {
         match self.format {
             Format::Ndjson => Ok(()),

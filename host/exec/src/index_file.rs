@@ -1,11 +1,12 @@
-//! Index files: the index of a plain file, or a packed one, made once and read in place of being made. docs/index-file.md has the format.
+//! Index files: the index of a plain or packed file. It is built once and then read instead of built again.
+//! docs/index-file.md has the format.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `layout` | what stands where in the file? |
-//! | `build` | how is one written? |
-//! | `store` | how are partitions answered by it? |
-//! | `sparse` | and if most of their text need not be read? |
+//! | `layout` | the layout of the file |
+//! | `build` | the writer |
+//! | `store` | partitions that are evaluated with an index file |
+//! | `sparse` | texts of which most bytes need not be read |
 
 mod build;
 mod layout;
@@ -34,12 +35,12 @@ use store::FileStore;
 
 pub use layout::VERSION;
 
-/// Levels of an index file, where nothing else is asked for: a path reads a level for each of its segments,
-/// those in its filters included; and deep bitmaps are mostly zeros, which are not stored.
+/// Levels of an index file by default. A path reads one level for each of its segments, including those in
+/// its filters. Deep bitmaps are mostly zeros, which are not stored.
 pub const DEFAULT_LEVELS: Level = 8;
 
-/// An index file that is open. Its header and its table have been checked; what they point at is checked when it is read. Cheap to
-/// clone.
+/// An open index file. Its header and its table have been checked; the sections are checked when they are
+/// read. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct IndexFile(Arc<Opened>);
 
@@ -51,16 +52,17 @@ struct Opened {
     table: Vec<Entry>,
 }
 
-/// What an index file says of itself.
+/// Facts about an index file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexInfo {
     /// The version of its format.
     pub version: u32,
-    /// Bytes of the input that it was made of, as it stands: packed, if it is.
+    /// Bytes of the input file that the index was made of, packed if the file is packed.
     pub input_bytes: u64,
-    /// Bytes of its text: as many, or, if it is packed, those that were packed. 0 where it has no line.
+    /// Bytes of the input's text. For a plain file this equals `input_bytes`; for a packed file it is the
+    /// unpacked size. 0 if there is no line.
     pub text_bytes: u64,
-    /// When that was last written to.
+    /// The time of the last write to the input.
     pub input_modified: SystemTime,
     /// Lines, blank ones too.
     pub lines: u64,
@@ -68,17 +70,17 @@ pub struct IndexInfo {
     pub faulty: u64,
     /// Partitions that have lines.
     pub partitions: u64,
-    /// Bytes of text of the longest one.
+    /// Bytes of text of the longest partition.
     pub longest_partition: u64,
     /// Bytes of the index file.
     pub bytes: u64,
-    /// Bytes of line starts among them.
+    /// Bytes of the index file that are line starts.
     pub line_start_bytes: u64,
-    /// Level by level, bytes of the bitmap.
+    /// Bytes of the bitmap of each level.
     pub level_bytes: Vec<u64>,
 }
 
-/// An index file whose input has been found to be what it was.
+/// An index file that was checked against its input and found to match.
 #[derive(Debug)]
 pub(crate) struct CheckedIndex {
     index: IndexFile,
@@ -95,7 +97,7 @@ impl Opened {
         IndexError::Damaged { name: self.name.clone(), what: what.into() }.into()
     }
 
-    /// Reads the index of a partition, with as many levels as are asked for. `bytes` is scratch.
+    /// Reads the first `levels` levels of a partition's index. `bytes` is scratch memory.
     fn read(
         &self,
         number: usize,
@@ -132,12 +134,13 @@ impl Opened {
 }
 
 impl IndexFile {
-    /// Makes the index file of a plain file, or a packed one, with so many levels, and opens it. It is written beside `output` and renamed when all of
-    /// it is there.
+    /// Makes the index file of a plain or packed file, with `levels` levels, and opens it. It is written to a
+    /// temporary file beside `output`, and renamed when it is complete.
     ///
     /// # Errors
-    /// Those of the input, but for malformed records; [`Error::Index`] where the output cannot be written, or the input is
-    /// compressed, is no file, or has changed meanwhile.
+    /// * The errors of the input, except malformed records.
+    /// * [`Error::Index`] if the output cannot be written, or if the input is compressed, is not a file, or
+    ///   has changed meanwhile.
     pub fn build(
         engine: &Engine,
         input: impl AsRef<Path>,
@@ -151,7 +154,7 @@ impl IndexFile {
     /// Opens an index file, and checks its header and its table.
     ///
     /// # Errors
-    /// [`Error::Index`] if it cannot be read, is no index, is damaged, or is of another version.
+    /// [`Error::Index`] if the file cannot be read, is not an index, is damaged, or has another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let name = path.as_ref().display().to_string();
         let failed = |source| IndexError::Io { name: name.clone(), source };
@@ -170,7 +173,7 @@ impl IndexFile {
         if there < HEADER_BYTES {
             return Err(damaged("it ends in its header").into());
         }
-        // Another version may have another header: its checksum is nothing to go by.
+        // Another version may have another header, so its checksum cannot be checked here.
         let found = layout::version(&head);
         if found != VERSION {
             return Err(IndexError::Version { name, found, known: VERSION }.into());
@@ -192,18 +195,18 @@ impl IndexFile {
         Ok(Self(Arc::new(Opened { name, file, header, table })))
     }
 
-    /// How many levels it has: programs that read more are refused.
+    /// The number of levels of the index. Programs that read more are refused.
     #[must_use]
     pub fn levels(&self) -> Level {
         self.0.header.levels
     }
 
-    /// Where its last partition ends in the text; `None` where it has none.
+    /// The end of the last partition in the text; `None` if there is no partition.
     fn text_bytes(&self) -> Option<u64> {
         self.0.table.last().map(Entry::end)
     }
 
-    /// What it says of itself.
+    /// Facts from the header and the table.
     #[must_use]
     pub fn info(&self) -> IndexInfo {
         let Opened { header, table, .. } = &*self.0;
@@ -223,16 +226,16 @@ impl IndexFile {
         }
     }
 
-    /// Reads all of it, and checks every byte.
+    /// Reads the whole file, and checks every byte.
     ///
     /// # Errors
-    /// [`Error::Index`] where something is not as it was written.
+    /// [`Error::Index`] if a checksum does not match.
     pub fn verify(&self) -> Result<(), Error> {
         let (mut bytes, mut index) = (Vec::new(), HostIndex::default());
         (0..self.0.table.len()).try_for_each(|at| self.0.read(at, self.levels(), &mut bytes, &mut index))
     }
 
-    /// Checks that an input is the one that the index was made of, as it was.
+    /// Checks that an input is the one that the index was made of, and unchanged.
     pub(crate) fn check(&self, sources: &[Source], verify: bool) -> Result<CheckedIndex, Error> {
         let [Source::File(path)] = sources else {
             return Err(Error::Usage(
@@ -266,7 +269,8 @@ impl IndexFile {
 }
 
 impl CheckedIndex {
-    /// What answers a program by this index, where the backend reads one; and what is to be said of it.
+    /// The store that evaluates a program with this index, if the backend reads index files; and a
+    /// description for the plan.
     pub fn use_for(
         &self,
         chosen: &Chosen,

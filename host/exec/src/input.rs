@@ -1,15 +1,15 @@
 //! Inputs: files, standard input and bytes, plain or compressed, as partitions of whole lines.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `source` | what is there to be read, and in which of two ways? |
-//! | `plain` | how is a part of a plain file read, wherever it stands? |
-//! | `sequence` | how is everything else read, from its start to its end? |
-//! | `feed` | what if its bytes come slowly? |
-//! | `selected` | and if only some lines of it are wanted? |
-//! | `selection` | which lines a text consists of |
+//! | `source` | what can be read, and in which of two ways |
+//! | `plain` | parts of a plain file, read at any offset |
+//! | `sequence` | all other inputs, read from start to end |
+//! | `feed` | inputs whose bytes come slowly |
+//! | `selected` | selected lines of a plain file |
+//! | `selection` | the lines that a text consists of |
 //! | `text` | the text of a partition |
-//! | `buffers` | where do the bytes go? |
+//! | `buffers` | the memory that bytes are read into |
 
 mod buffers;
 mod feed;

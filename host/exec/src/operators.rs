@@ -1,4 +1,4 @@
-//! What can be done with inputs: query, count, select columns, filter, index.
+//! Operations on inputs: query, count, select columns, filter, index.
 
 use std::io::Read;
 use std::path::Path;
@@ -22,10 +22,12 @@ use crate::resident::ResidentIndex;
 use crate::stream::{Answers, Columns, Filtering, Hits, Indexes};
 
 impl Engine {
-    /// A file of newline-delimited JSON, or a document ([`EngineBuilder::format`](crate::engine::EngineBuilder::format)), plain, gzip or zstd.
+    /// An input that is one file: newline-delimited JSON, or a document
+    /// ([`EngineBuilder::format`](crate::engine::EngineBuilder::format)). It may be plain, gzip or zstd.
     ///
     /// # Errors
-    /// [`Error::Input`] if it is not there or is a directory. It is opened when it is queried.
+    /// [`Error::Input`] if the path does not exist or is a directory. The file is not opened here, but when
+    /// it is queried.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Input, Error> {
         let path = path.as_ref();
         let failed = |source| InputError::Io { name: path.display().to_string(), source };
@@ -35,13 +37,14 @@ impl Engine {
         Ok(self.input(vec![Source::File(path.to_owned())]))
     }
 
-    /// Anything that can be read. `name` stands in messages.
+    /// An input that is read from any reader. Messages name the input `name`.
     #[must_use]
     pub fn reader(&self, name: impl Into<String>, reader: impl Read + Send + 'static) -> Input {
         self.input(vec![Source::Reader(name.into(), Box::new(reader))])
     }
 
-    /// Several inputs, one after the other. Each is opened when those before it have been read.
+    /// An input that consists of several sources, one after the other. Each is opened when the sources before
+    /// it have been read.
     #[must_use]
     pub fn input(&self, sources: Vec<Source>) -> Input {
         Input(Request { engine: self.clone(), sources, index: None, selected: None })
@@ -52,21 +55,21 @@ impl Engine {
 pub struct Input(Request);
 
 impl Input {
-    /// The matches of a query, in record order, and within a record in the order of RFC 9535's nodelist.
+    /// The matches of a query, in record order; within a record, in the order of RFC 9535's nodelist.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a query that cannot be run; errors of the input come from the iterator.
+    /// [`Error::Unsupported`] for a query that cannot be run. Errors of the input come from the iterator.
     pub fn query(self, query: &Query) -> Result<Hits, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
-        // Who takes matches one by one may stop at any of them.
+        // The caller takes matches one by one, and may stop at any of them.
         let limit = Some(Limit::Matches(u64::MAX));
         Ok(Hits::new(self.answers(program, Want { matches: true, limit, ..Want::default() })))
     }
 
-    /// How many matches a query has.
+    /// The number of matches of a query.
     ///
     /// # Errors
-    /// Those of the query and of the input.
+    /// The errors of the query and of the input.
     pub fn count(self, query: &Query) -> Result<u64, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
         let mut count = 0;
@@ -76,23 +79,26 @@ impl Input {
         Ok(count)
     }
 
-    /// The answers of a program, a partition at a time: the way to ask several paths in one pass.
+    /// The results of a program, one batch for each partition. One pass evaluates all paths of the program.
     #[must_use]
     pub fn answers(self, program: Program, want: Want) -> Answers {
         Answers::start(self.0, program, want)
     }
 
-    /// The records as typed columns, in order: batches of one partition each, or of a part of one, with a row for each record.
+    /// The records as typed columns, in order. A batch holds one partition or a part of one, with one row for
+    /// each record.
     ///
-    /// Malformed records are [`EngineBuilder::on_error`](crate::engine::EngineBuilder::on_error)'s: those left out are counted in [`Columns::stats`]. Who wants to know
-    /// where they stand asks [`answers`](Self::answers) with [`Want::columns`].
+    /// [`EngineBuilder::on_error`](crate::engine::EngineBuilder::on_error) decides about malformed records.
+    /// [`Columns::stats`] counts the skipped ones. For their positions, call [`answers`](Self::answers) with
+    /// [`Want::columns`].
     #[must_use]
     pub fn columns(self, schema: &Schema) -> Columns {
         let want = Want { columns: Some(schema.width()), ..Want::default() };
         Columns::new(self.answers(schema.program().clone(), want))
     }
 
-    /// The same as Arrow's record batches, all of the schema [`Schema::to_arrow`], without copying.
+    /// The records as Arrow's record batches, without copying. All batches have the schema
+    /// [`Schema::to_arrow`].
     ///
     /// ```
     /// use arrow_array::cast::AsArray;
@@ -128,31 +134,40 @@ impl Input {
         RecordBatches::new(self.columns(schema), schema)
     }
 
-    /// Which of some subscriptions documents match, in their order: of a partition of lines at a time, or of an input that is one document. `documents` says which inputs are, and [`EngineBuilder::format`](crate::engine::EngineBuilder::format) does not matter.
+    /// Matches documents against subscriptions, and yields the matching subscriptions in the order of the
+    /// documents. A document is a line, or a whole input, as `documents` says; lines are yielded one
+    /// partition at a time. [`EngineBuilder::format`](crate::engine::EngineBuilder::format) has no effect
+    /// here.
     ///
-    /// Malformed documents are [`EngineBuilder::on_error`](crate::engine::EngineBuilder::on_error)'s. [`Standing`] has an example.
+    /// [`EngineBuilder::on_error`](crate::engine::EngineBuilder::on_error) decides about malformed documents.
+    /// [`Standing`] has an example.
     #[must_use]
     pub fn filter(self, standing: &Standing, documents: Documents) -> Filtering {
         Filtering::start(self.0, standing, documents)
     }
 
-    /// Reads and indexes everything, and keeps it where the backend reads it best, to be asked again and again: text and index,
-    /// with so many levels. [`Program::levels`] says how many a program reads.
+    /// Reads and indexes all inputs, and keeps text and index in memory, where the backend reads them best,
+    /// for many queries. The index has `levels` levels; [`Program::levels`] is the number that a program
+    /// reads.
     ///
     /// # Errors
-    /// Those of the inputs, but for malformed records; [`DeviceError::IndexTooLarge`](warpath_core::error::DeviceError::IndexTooLarge) where it does not fit a device's memory.
+    /// The errors of the inputs, except malformed records;
+    /// [`DeviceError::IndexTooLarge`](warpath_core::error::DeviceError::IndexTooLarge) if the index does not
+    /// fit a device's memory.
     pub fn index(self, levels: Level) -> Result<ResidentIndex, Error> {
         ResidentIndex::build(self.0, levels)
     }
 
-    /// The same input, answered by its index file. The file is checked against the input: its size, its time and samples of its
-    /// bytes, or all of them where `verify` is set.
+    /// Reads this input with its index file. The file is first checked against the input: its size, its
+    /// time, and samples of its bytes, or all bytes if `verify` is set.
     ///
-    /// On the CPU bitmaps are read in place of being made. A device makes them faster than they could be copied to it: there the
-    /// file is checked, and read no further. Either way a program may read no more levels than the file has.
+    /// The CPU reads the bitmaps from the file and does not compute them. A device computes bitmaps faster
+    /// than it could copy them; on a device the file is only checked. On both, a program may read at most the
+    /// levels that the file has.
     ///
     /// # Errors
-    /// [`Error::Index`] where the index is of another input, or of this one as it was; [`Error::Usage`] where this is not one file, or a document.
+    /// [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
+    /// [`Error::Usage`] if this is not one file, or is a document.
     pub fn with_index(mut self, index: &IndexFile, verify: bool) -> Result<Self, Error> {
         self.0.engine.wants_lines("an index file is")?;
         self.0.index = Some(Arc::new(index.check(&self.0.sources, verify)?));
@@ -160,13 +175,16 @@ impl Input {
         Ok(self)
     }
 
-    /// Some lines of the same input, which has to be the plain file that a bitmap index was made of: only these are answered, and
-    /// little else is read, since the index says where each 64th line begins. `chunks` says which: the first 63 lines in bits 0 to 62 of
-    /// the first, and so on, blank and malformed lines counted, as bitmaps of the index have them.
+    /// Restricts the input to some of its lines. The input has to be the plain file that the bitmap index was
+    /// made of. The index records where each 64th line begins, so that little else is read.
     ///
-    /// Whatever is told of the input, line numbers, offsets, paths and errors, is told of all of it, on every backend. Only the
-    /// pieces of a [`Batch`](crate::stream::Batch) count the lines that they have: [`Batch::line`](crate::stream::Batch::line) and
-    /// [`Batch::offset_of`](crate::stream::Batch::offset_of) say which these are. A malformed line that is not among the selected ones is not seen.
+    /// `chunks` selects the lines in the same way as bitmaps of the index: bits 0 to 62 of the first word are
+    /// the first 63 lines, and so on. Blank and malformed lines are counted.
+    ///
+    /// Line numbers, offsets, paths and errors refer to the whole input, on every backend. The pieces of
+    /// a [`Batch`](crate::stream::Batch) are the only exception: they count selected lines only.
+    /// [`Batch::line`](crate::stream::Batch::line) and [`Batch::offset_of`](crate::stream::Batch::offset_of)
+    /// convert to positions in the input. A malformed line that is not selected is not noticed.
     ///
     /// ```
     /// use warpath::bitmap::{BitmapIndex, Built, Stamp};
@@ -191,9 +209,9 @@ impl Input {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Index`] where the index is of another input, or of this one as it was; [`Error::Usage`] where this is not one file, or a
-    /// document, or has an [index file](Self::with_index); where rows of the index are no lines; and for a number of chunks that is not the
-    /// index's.
+    /// * [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
+    /// * [`Error::Usage`] if this is not one file, is a document, or has an [index file](Self::with_index).
+    ///   Also if the rows of the index are not lines, or if the number of chunks is not the index's.
     pub fn only(mut self, index: &BitmapIndex, chunks: impl Into<Arc<[u64]>>) -> Result<Self, Error> {
         self.0.engine.wants_lines("a bitmap index is")?;
         self.0.selected = Some(Arc::new(Selection::new(index, chunks.into(), &self.0.sources)?));
@@ -210,7 +228,7 @@ impl Input {
         }
     }
 
-    /// The structural indexes, a partition at a time.
+    /// The structural indexes, one for each partition.
     #[must_use]
     pub fn indexes(self, levels: Level) -> Indexes {
         Indexes::new(self.0, levels)

@@ -1,4 +1,5 @@
-//! How a packed file is made: groups of whole lines, one behind the other, so that it may be written to a pipe.
+//! The writer of packed files: groups of whole lines, one after the other, so that a packed file may be
+//! written to a pipe.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Read, Write};
@@ -18,20 +19,21 @@ use warpath_store::packed::group::group;
 use warpath_store::packed::layout;
 use warpath_store::packed::layout::{Entry, Trailer};
 
-/// Bytes of text of a group, where nothing else is asked for: what a device decodes and answers at once.
+/// Bytes of text of a group by default: the amount that a device decodes and evaluates at once.
 pub const DEFAULT_GROUP_BYTES: usize = 16 << 20;
 
-/// Groups that are compressed at the same time, with one table: training takes 25 ms, and compression of 64 MiB on one core about 150.
+/// Groups that are compressed at the same time, with one table. Training a table takes 25 ms; compressing 64
+/// MiB on one core takes about 150.
 const TOGETHER: usize = 4;
 
-/// And bytes of text, if groups are small.
+/// The least bytes of text that are compressed at the same time, if groups are small.
 const TOGETHER_BYTES: usize = 4 << 20;
 
-/// How a packed file is made.
+/// Settings of a packed file.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PackOptions {
-    /// Bytes of text of a group: more only where a line has, fewer at the end.
+    /// Bytes of text of a group. A group has more only if it is one longer line, and fewer only at the end.
     pub group_bytes: usize,
 }
 
@@ -42,14 +44,14 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// The same with groups of so many bytes of text: at least one.
+    /// Sets the bytes of text of a group; at least one.
     #[must_use]
     pub fn group_bytes(self, bytes: usize) -> Self {
         Self { group_bytes: bytes.max(1) }
     }
 }
 
-/// What was packed.
+/// Totals of a packed file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PackStats {
@@ -63,11 +65,13 @@ pub struct PackStats {
     pub groups: u64,
 }
 
-/// Packs an input, and writes it to a file, which is there when all of it has been written; a device or a pipe of this name is written to. What is compressed by gzip or zstd is decompressed first.
-/// The file is no more open than the input ([`OutputMode`](warpath_core::temporary::OutputMode)).
+/// Packs an input into a file. The file appears when all of it has been written; if `output` is a device or a
+/// pipe, it is written directly. Input that is compressed by gzip or zstd is decompressed first. The
+/// permissions of the file are no wider than the input's
+/// ([`OutputMode`](warpath_core::temporary::OutputMode)).
 ///
 /// # Errors
-/// [`Error::Input`] if the input cannot be read, or is packed already; or the file not be written.
+/// [`Error::Input`] if the input cannot be read or is packed already, or if the file cannot be written.
 pub fn pack(input: Source, output: &Path, options: PackOptions) -> Result<PackStats, Error> {
     let failed = |source| Error::from(InputError::Io { name: output.display().to_string(), source });
     let name = output.display().to_string();
@@ -84,10 +88,10 @@ pub fn pack(input: Source, output: &Path, options: PackOptions) -> Result<PackSt
     Ok(stats)
 }
 
-/// The same, to anywhere: `name` is what it is called in messages.
+/// Packs an input into any writer. Messages name the writer `name`.
 ///
 /// # Errors
-/// As for [`pack`].
+/// The same as for [`pack`].
 pub fn pack_to(
     input: Source,
     out: &mut dyn Write,
@@ -152,7 +156,7 @@ pub fn pack_to(
 /// A sample of all of these texts.
 fn sample(texts: &[Vec<u8>]) -> Sample {
     let [text] = texts else {
-        // As much of each: they are as long as each other, but for the last.
+        // An equal share of each text, because all but the last have about the same length.
         let mut all = Sample::default();
         for text in texts {
             let part = Sample::of_text(text);
@@ -164,14 +168,14 @@ fn sample(texts: &[Vec<u8>]) -> Sample {
     Sample::of_text(text)
 }
 
-/// Bytes of the parts that a sample of several texts is put together of.
+/// Bytes of one part of a sample that is taken from several texts.
 const SAMPLE_PART: usize = 1 << 10;
 
 /// Reads an input as groups of whole lines.
 struct Lines {
     name: String,
     reader: Box<dyn Read + Send>,
-    /// What was read behind the last group.
+    /// Bytes that were read after the end of the last group.
     carry: Vec<u8>,
     is_ended: bool,
     /// The number of the next line, from 1 on.
@@ -179,7 +183,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The next lines, of so many bytes or, where the first is longer, that line alone.
+    /// The next lines, of at most `size` bytes; if the first line is longer, that line alone.
     fn next(&mut self, size: usize) -> Result<Option<Vec<u8>>, Error> {
         let mut text = std::mem::take(&mut self.carry);
         let (size, mut searched) = (size.max(1), 0);
@@ -191,7 +195,8 @@ impl Lines {
                 let read = read.map_err(|source| self.failed(source))?;
                 self.is_ended = (read as u64) < missing;
             }
-            // The last newline of a group, or, once its first line is longer, the first there is.
+            // A group ends at its last newline. If its first line is longer than `size`, it ends at its first
+            // newline.
             let part = &text[searched..target.min(text.len())];
             let newline = if target > size { memchr(b'\n', part) } else { memrchr(b'\n', part) };
             let end = match newline {

@@ -9,7 +9,8 @@ use warpath_backend::columns::Schema;
 /// Typed columns of inputs as Arrow's record batches, in order, all of one schema. See
 /// [`Input::record_batches`](crate::operators::Input::record_batches).
 ///
-/// An [`Error`](warpath_core::error::Error) comes as [`ArrowError::ExternalError`], from which it can be had by `downcast`.
+/// An [`Error`](warpath_core::error::Error) comes as [`ArrowError::ExternalError`]; `downcast` returns the
+/// original.
 pub struct RecordBatches {
     columns: Columns,
     schema: SchemaRef,
@@ -20,7 +21,7 @@ impl RecordBatches {
         Self { columns, schema: schema.to_arrow() }
     }
 
-    /// The iterator beneath, for what it says of the run.
+    /// The underlying iterator, for its statistics and its plan.
     #[must_use]
     pub fn columns(&self) -> &Columns {
         &self.columns

@@ -1,4 +1,4 @@
-//! What is asked of an engine: inputs, and what is used to read them.
+//! A request to an engine: inputs, and how they are read.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::input::{Selection, Source};
 pub(crate) struct Request {
     pub engine: Engine,
     pub sources: Vec<Source>,
-    /// The index file by which it is answered.
+    /// The index file that is used to read the inputs.
     pub index: Option<Arc<CheckedIndex>>,
-    /// The lines that are answered, if not all are.
+    /// The selected lines; `None` for all lines.
     pub selected: Option<Arc<Selection>>,
 }
 
 impl Request {
-    /// Refuses selected lines, where all of an input is needed.
+    /// Refuses selected lines, where all lines of an input are needed.
     pub fn wants_all_lines(&self, what: &str) -> Result<(), Error> {
         match &self.selected {
             Some(_) => {

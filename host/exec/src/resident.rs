@@ -1,4 +1,4 @@
-//! An index that is kept, to be asked again and again.
+//! An index that is kept in memory for many queries.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,11 +15,12 @@ use warpath_backend::strict::Checked;
 use warpath_core::error::{DeviceError, Error, IndexError};
 use warpath_lang::program::{Program, Query};
 
-/// Inputs that have been read and indexed, and stay in memory: the text in that of the host, so that matches can be shown; what
-/// queries read where the backend reads it best, on a device with a copy of the text. See [`Input::index`](crate::operators::Input::index).
+/// Inputs that were read and indexed, and stay in memory. The text is in the memory of the host, so that
+/// matches can be shown. The data that queries read is where the backend reads it best; on a device, that
+/// includes a copy of the text. See [`Input::index`](crate::operators::Input::index).
 ///
-/// Answers are those of the inputs as they were read: what happens to a file afterwards changes nothing. Cheap to clone, and may be
-/// asked by several threads at once.
+/// Results refer to the inputs as they were read; later changes of a file have no effect. Cheap to clone;
+/// several threads may query it at once.
 #[derive(Clone)]
 pub struct ResidentIndex {
     partitions: Arc<Partitions>,
@@ -34,8 +35,8 @@ struct Partition {
     offset: ByteOffset,
     origin: Origin,
     kept: Box<dyn Kept>,
-    /// Where it was checked strictly and has faulty lines, of which the first is its first: these, and what was indexed in place of
-    /// its text.
+    /// Set if the partition was checked strictly and its first line is faulty: the faults, and the text that
+    /// was indexed in place of the partition's own.
     faulty: Option<(Checked, Vec<u8>)>,
 }
 
@@ -64,7 +65,7 @@ impl Store for Partitions {
     }
 }
 
-/// What a device lacks, told of the whole index.
+/// Replaces an error of one partition's memory by one that gives the memory needed for the whole index.
 fn too_large(error: Error, kept: u64) -> Error {
     match error {
         Error::Device(DeviceError::OutOfMemory { wanted, free }) => DeviceError::IndexTooLarge {
@@ -84,7 +85,7 @@ impl ResidentIndex {
         let on_error = engine.on_error();
         let chosen = engine.choose_to_keep(&sources)?;
         let backend = &chosen.backend;
-        // What is no plain file is as long as it turns out to be.
+        // The length of an input that is not a plain file is unknown before it is read.
         let plain: u64 = sources.iter().map(Source::plain_bytes).sum();
         if let Some(room) = backend.room_to_keep(plain, chosen.partition_size, levels)?
             && plain > 0
@@ -114,7 +115,8 @@ impl ResidentIndex {
             let Some(begin) = checked.first_fault() else {
                 return Ok(vec![partition(keep(number, bytes)?, bytes, offset, None)]);
             };
-            // What stands before the first faulty line is a partition of its own, so that its answer can be told apart.
+            // The lines before the first faulty one are a partition of their own, so that their result is
+            // separate.
             let (good, rest) = bytes.split_at(begin);
             let mut made = Vec::new();
             if begin > 0 {
@@ -133,38 +135,38 @@ impl ResidentIndex {
         Ok(Self { partitions: Arc::new(Partitions(partitions)), chosen, on_error, levels })
     }
 
-    /// How many levels are kept: programs that read more are refused.
+    /// The number of levels that are kept. Programs that read more are refused.
     #[must_use]
     pub fn levels(&self) -> Level {
         self.levels
     }
 
-    /// Bytes of text, in the memory of the host.
+    /// Bytes of text in the memory of the host.
     #[must_use]
     pub fn text_bytes(&self) -> u64 {
         self.partitions.0.iter().map(|partition| partition.text.len() as u64).sum()
     }
 
-    /// Bytes that the index takes where the backend keeps it; on a device, with its copy of the text.
+    /// Bytes that the index takes where the backend keeps it; on a device, including its copy of the text.
     #[must_use]
     pub fn index_bytes(&self) -> u64 {
         self.partitions.0.iter().map(|partition| partition.kept.memory()).sum()
     }
 
-    /// The matches of a query, as [`Input::query`](crate::operators::Input::query) gives them.
+    /// The matches of a query, in the form of [`Input::query`](crate::operators::Input::query).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a query that cannot be run, [`IndexError::TooFewLevels`] for one that reads more levels than are
-    /// kept; errors of records come from the iterator.
+    /// [`Error::Unsupported`] for a query that cannot be run. [`IndexError::TooFewLevels`] for a query that
+    /// reads more levels than are kept. Errors of records come from the iterator.
     pub fn query(&self, query: &Query) -> Result<Hits, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
         Ok(Hits::new(self.answers(program, Want { matches: true, ..Want::default() })?))
     }
 
-    /// How many matches a query has.
+    /// The number of matches of a query.
     ///
     /// # Errors
-    /// As for [`query`](Self::query), and those of records.
+    /// The errors of [`query`](Self::query), and those of records.
     pub fn count(&self, query: &Query) -> Result<u64, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
         let mut count = 0;
@@ -174,7 +176,8 @@ impl ResidentIndex {
         Ok(count)
     }
 
-    /// The answers of a program, a partition at a time, as [`Input::answers`](crate::operators::Input::answers) gives them.
+    /// The results of a program, one batch for each partition, in the form of
+    /// [`Input::answers`](crate::operators::Input::answers).
     ///
     /// # Errors
     /// [`IndexError::TooFewLevels`] for a program that reads more levels than are kept.

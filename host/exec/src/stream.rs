@@ -1,27 +1,28 @@
-//! From inputs to answers, in order, with reading, answering and consuming overlapped.
+//! The way from inputs to results, in order. Reading, evaluation and consumption overlap.
 //!
 //! ```text
-//! jobs ─┬─► worker 0: reads a partition, answers it ─┬─► in order ─► the caller
-//!       ├─► worker 1: reads the next, answers it    ─┤                  │
-//!       └─► ...                                     ─┘                  │
-//!     buffers, used again ◄─────────────────────────────────────────────┘
+//! jobs ─┬─► worker 0: reads and evaluates a partition ─┬─► in order ─► the caller
+//!       ├─► worker 1: the same with the next one      ─┤                  │
+//!       └─► ...                                       ─┘                  │
+//!     buffers, used again ◄───────────────────────────────────────────────┘
 //! ```
 //!
-//! Nothing is handed from thread to thread between reading and answering: what overlaps is the work on different partitions.
-//! Only the lines of a partition are known before those before it have been counted, so whoever consumes numbers them.
+//! One thread both reads and evaluates a partition; the work on different partitions overlaps. The line
+//! numbers of a partition are known only when the partitions before it have been counted. Therefore the
+//! consumer numbers the lines.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `jobs` | which part of which input comes next? |
-//! | `workers` | who reads and answers it, and how do the answers come in order? |
-//! | `ask` | what is asked of it? |
-//! | `batch` | what is answered of a partition? |
-//! | `documents` | and of documents, and when may it be given out? |
-//! | `hits` | and match by match? |
-//! | `columns` | and as typed columns? |
-//! | `twigs` | which subscriptions do documents match? |
-//! | `indexes` | what if only indexes are wanted? |
-//! | `each` | and what if something is made of each partition, to be kept? |
+//! | `jobs` | the order of the parts of all inputs |
+//! | `workers` | the threads that read and evaluate, and the order of their results |
+//! | `ask` | the task of the workers |
+//! | `batch` | the result for one partition |
+//! | `documents` | results for JSON documents, and the time at which they may be yielded |
+//! | `hits` | results match by match |
+//! | `columns` | results as typed columns |
+//! | `twigs` | documents and the subscriptions that they match |
+//! | `indexes` | structural indexes alone |
+//! | `each` | values that are made from each partition, to be kept |
 
 mod ask;
 mod batch;
@@ -66,32 +67,33 @@ pub(crate) use jobs::Origin;
 use jobs::{Feed, Jobs, SelectedParts};
 use workers::{Done, Next, Workers};
 
-/// The answers of a program over inputs, a partition at a time and in order.
+/// The results of a program over inputs, a partition at a time and in order.
 ///
-/// Workers read and answer in threads of their own while the caller consumes, and wait when they are far ahead of it.
-/// Dropping it lets the partitions at work finish, starts no other, and waits until no worker is left.
+/// Workers read and evaluate in their own threads while the caller consumes. They wait when they are far
+/// ahead of the caller. Dropping this lets the partitions at work finish, starts no other, and waits until
+/// all workers have ended.
 pub struct Answers {
-    /// `None` where there is no backend.
+    /// `None` if there is no backend.
     workers: Option<Workers<ProgramTask>>,
     plan: Plan,
     on_error: OnError,
     lines: LineCounter,
     stats: Stats,
-    /// What has been taken from the workers and not been given out: of one partition's worth of input.
+    /// Results that were taken from the workers and not yet yielded, for one partition's worth of input.
     texts: VecDeque<(Text, Answer)>,
     origin: Origin,
-    /// What comes after those.
+    /// The error that is yielded after `texts`.
     error: Option<Error>,
     finished: bool,
-    /// What goes on behind the workers, where inputs are documents.
+    /// The conductor of documents, if inputs are documents. It continues the work when the workers are done.
     conductor: Option<Box<Conductor>>,
-    /// What workers before these have done.
+    /// Totals of the workers before the current ones.
     past: Past,
-    /// Whether nothing more is wanted of these workers.
+    /// True if no more is wanted of the current workers.
     surveyed: bool,
 }
 
-/// What workers have done that are gone.
+/// Totals of workers that have ended.
 #[derive(Clone, Copy, Default)]
 struct Past {
     bytes: u64,
@@ -149,7 +151,7 @@ impl Answers {
         }
     }
 
-    /// The answers over a store. `index` says what it is.
+    /// The results over a store. `index` describes it.
     pub(crate) fn over(
         settings: (Chosen, OnError),
         store: Arc<dyn Store>,
@@ -160,12 +162,12 @@ impl Answers {
         Self::of(settings, Feed::Store(store, 0), Some(index), program, want)
     }
 
-    /// An error, and nothing else.
+    /// Yields one error, and nothing else.
     fn failed(error: Error) -> Self {
         Self { error: Some(error), ..Self::new() }
     }
 
-    /// Nothing.
+    /// Yields nothing.
     fn new() -> Self {
         Self {
             workers: None,
@@ -191,7 +193,7 @@ impl Answers {
         want: Want,
     ) -> Self {
         let plan = chosen.plan();
-        // What is indexed already is checked by the host, and so is what the host answers.
+        // The host checks partitions that are indexed already, and programs that the host evaluates.
         let is_read = index.is_none() || matches!(jobs, Feed::Selected(_));
         let strict_on_device = plan.strict_on_device && is_read && !program.has_patterns_at_run();
         let plan = Plan { index, strict_on_device, ..plan };
@@ -204,13 +206,13 @@ impl Answers {
         Self { workers, plan, on_error, error, ..Self::new() }
     }
 
-    /// What answers, and why.
+    /// The backend and its settings, and the reason for the choice.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What has been done of what has been given out; complete when the iterator has ended. The times are those of all
+    /// Statistics of the results yielded so far; complete when the iterator has ended. The times are of all
     /// workers so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
@@ -218,7 +220,7 @@ impl Answers {
         Stats { workers, reading, answering, ..self.stats }
     }
 
-    /// What all workers have done so far.
+    /// Totals of all workers so far.
     fn done(&self) -> Past {
         let Some(workers) = &self.workers else { return self.past };
         let (reading, answering) = workers.times();
@@ -230,7 +232,7 @@ impl Answers {
         }
     }
 
-    /// How the backend was made, as far as it is; complete when the iterator has ended.
+    /// The setup of the backend, as far as it is done; complete when the iterator has ended.
     #[must_use]
     pub fn setup(&self) -> Setup {
         let Some(workers) = &self.workers else { return Setup::default() };
@@ -240,13 +242,13 @@ impl Answers {
         Setup { parts: backend.setup(), ready: backend.ready(), notes }
     }
 
-    /// Decompressed bytes read so far. Another thread may ask while this one waits.
+    /// Decompressed bytes read so far. Another thread may call this while one waits for results.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.done().bytes
     }
 
-    /// Whether the next answers, or the end, are there without waiting.
+    /// True if the next result, or the end, is available without waiting.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.finished
@@ -258,13 +260,13 @@ impl Answers {
             }
     }
 
-    /// Other workers go on.
+    /// Replaces the workers, and keeps the totals of the old ones.
     fn go_on(&mut self, workers: Workers<ProgramTask>) {
         self.past = self.done();
         self.workers = Some(workers);
     }
 
-    /// Takes what workers have done.
+    /// Takes the result of one job.
     fn take(&mut self, mut done: Done<Answer>) {
         let step = match &mut self.conductor {
             None => Ok(Step::Given(std::mem::take(&mut done.answered.texts))),
@@ -287,10 +289,11 @@ impl Answers {
         }
     }
 
-    /// A batch of the answer to a text, which ends at a malformed record if that is what is asked for.
+    /// A batch of the result for one text. If the engine fails at malformed records, the batch ends before
+    /// the first of them.
     fn batch(&mut self, text: Text, mut answer: Answer) -> Batch {
         let first_line = match text.extract() {
-            // Such lines count in their text alone.
+            // Selected lines count in their text alone.
             Some(Extract::Lines(_)) => 0,
             _ => self.lines.of(&self.origin),
         };
@@ -304,7 +307,7 @@ impl Answers {
         self.lines.line += lines;
         let stats = &mut self.stats;
         stats.bytes += text.len() as u64;
-        // The elements of a document are none.
+        // Elements of a document are not lines.
         stats.lines += if let Some(Extract::Elements(_)) = text.extract() { 0 } else { lines };
         stats.matches += answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
         stats.skipped += answer.pieces.iter().map(|piece| piece.faults.len() as u64).sum::<u64>();

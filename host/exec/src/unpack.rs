@@ -1,4 +1,4 @@
-//! Packed files, and packed data that comes through a pipe, given back as text.
+//! The text of packed files, and of packed data that comes through a pipe.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -10,11 +10,14 @@ use warpath_core::error::{Error, InputError};
 use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::stream::Unpacker;
 
-/// Gives back what was packed, group by group. A file is decoded on all cores.
+/// Writes the text of packed data, group by group. A file is decoded on all cores.
 ///
 /// # Errors
-/// [`InputError::NotPacked`] and [`InputError::PackedVersion`] if it is none that can be read; [`InputError::Packed`] if it is damaged: what is before the
-/// damage was given out, where that is no part of the table of a file. [`InputError::Io`] if it cannot be read, or where `write` fails.
+/// * [`InputError::NotPacked`] and [`InputError::PackedVersion`] if the data is not packed, or in an unknown
+///   version.
+/// * [`InputError::Packed`] if the data is damaged. The text before the damage was already written, except if
+///   the damage is in the table of a file.
+/// * [`InputError::Io`] if the data cannot be read, or if `write` fails.
 pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> Result<(), Error> {
     let name = input.name();
     let failed = |source: io::Error| match source.downcast::<InputError>() {

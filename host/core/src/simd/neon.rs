@@ -1,4 +1,4 @@
-//! NEON, four vectors a word.
+//! NEON, four vectors for each word.
 
 use core::arch::aarch64::*;
 
@@ -12,7 +12,7 @@ pub(super) fn run_neon<W: Work>(work: W) -> W::Output {
     work.run(Neon)
 }
 
-/// A word.
+/// A word as four vectors.
 type Vectors = [uint8x16_t; 4];
 
 #[inline]
@@ -22,14 +22,15 @@ fn load(word: &[u8; WORD_BYTES]) -> Vectors {
     [0, 16, 32, 48].map(|at| unsafe { vld1q_u8(word.as_ptr().add(at)) })
 }
 
-/// Ones in the bytes that are equal to `byte`.
+/// All ones in the bytes that are equal to `byte`.
 #[inline]
 #[target_feature(enable = "neon")]
 fn find(v: Vectors, byte: u8) -> Vectors {
     v.map(|v| vceqq_u8(v, vdupq_n_u8(byte)))
 }
 
-/// With bit 5 set: `[` and `]` differ from `{` and `}` in it alone, and nothing else becomes `{` or `}` by setting it.
+/// Sets bit 5 of each byte. `[` and `]` differ from `{` and `}` only in bit 5, and no other byte becomes `{`
+/// or `}`.
 #[inline]
 #[target_feature(enable = "neon")]
 fn folded(v: Vectors) -> Vectors {
@@ -42,15 +43,15 @@ fn or([a, b, c, d]: Vectors, [e, f, g, h]: Vectors) -> Vectors {
     [vorrq_u8(a, e), vorrq_u8(b, f), vorrq_u8(c, g), vorrq_u8(d, h)]
 }
 
-/// A bit a byte, each of which is all ones or all zeros. NEON has no such instruction: each byte keeps the bit of its place
-/// among eight, and three times neighbours are added.
+/// One bit for each byte; the bytes are all ones or all zeros. NEON has no such instruction. Therefore each
+/// byte keeps only the bit of its position among eight, and neighbours are added three times.
 ///
 /// ```text
-/// bytes            ff 00 ff ff 00 00 00 ff | ...
-/// & their places   01 00 04 08 00 00 00 80 | ...
-/// + neighbours     01    0c    00    80    | ...    16 bytes of two vectors become 16 of one
-/// + neighbours     0d          80          | ...    those of four
-/// + neighbours     8d                      | ...    eight, a byte for each eight bytes of the word
+/// bytes              ff 00 ff ff 00 00 00 ff | ...
+/// & their positions  01 00 04 08 00 00 00 80 | ...
+/// + neighbours       01    0c    00    80    | ...    16 bytes of two vectors become 16 of one
+/// + neighbours       0d          80          | ...    those of four
+/// + neighbours       8d                      | ...    eight, one byte for each eight bytes of the word
 /// ```
 #[inline]
 #[target_feature(enable = "neon")]
@@ -64,7 +65,7 @@ fn bits([a, b, c, d]: Vectors) -> u64 {
 #[derive(Clone, Copy)]
 struct Neon;
 
-// SAFETY: made only by `run_neon`.
+// SAFETY: only `run_neon` makes a `Neon`, so NEON is there.
 unsafe impl Simd for Neon {
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         #[inline(never)]
@@ -72,7 +73,7 @@ unsafe impl Simd for Neon {
         fn outline_here(simd: Neon, words: &Stretch, names: bool, outline: &mut Outline) {
             outline_each(simd, words, names, outline);
         }
-        // SAFETY: within `run_neon`, by the trait's contract.
+        // SAFETY: only `run_neon` runs this, by the trait's contract, and it enables the feature.
         unsafe { outline_here(self, words, names, outline) }
     }
 
@@ -98,7 +99,7 @@ unsafe impl Simd for Neon {
                 separator: bits(or(find(v, b':'), find(v, b','))),
             }
         }
-        // SAFETY: within `run_neon`, by the trait's contract.
+        // SAFETY: only `run_neon` runs this, by the trait's contract, and it enables the feature.
         unsafe { classify(word) }
     }
 
@@ -109,7 +110,7 @@ unsafe impl Simd for Neon {
         fn equal(word: &[u8; WORD_BYTES], byte: u8) -> u64 {
             bits(find(load(word), byte))
         }
-        // SAFETY: within `run_neon`, by the trait's contract.
+        // SAFETY: only `run_neon` runs this, by the trait's contract, and it enables the feature.
         unsafe { equal(word, byte) }
     }
 
@@ -120,7 +121,7 @@ unsafe impl Simd for Neon {
         fn below(word: &[u8; WORD_BYTES], bound: u8) -> u64 {
             bits(load(word).map(|v| vcltq_u8(v, vdupq_n_u8(bound))))
         }
-        // SAFETY: within `run_neon`, by the trait's contract.
+        // SAFETY: only `run_neon` runs this, by the trait's contract, and it enables the feature.
         unsafe { below(word, bound) }
     }
 
@@ -133,13 +134,13 @@ unsafe impl Simd for Neon {
             let folded = folded(v);
             bits(or(or(find(folded, b'{'), find(folded, b'}')), find(v, b'\n')))
         }
-        // SAFETY: within `run_neon`, by the trait's contract.
+        // SAFETY: only `run_neon` runs this, by the trait's contract, and it enables the feature.
         unsafe { may_matter(word) }
     }
 
     #[inline(always)]
     fn prefix_xor(self, bits: u64) -> u64 {
-        // The carry-less product is an extension that not every such processor has.
+        // The carry-less product is an extension that some processors with NEON lack.
         prefix_xor(bits)
     }
 

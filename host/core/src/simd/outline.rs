@@ -1,15 +1,16 @@
-//! What is found of many words ahead, without a branch that depends on the text: strings, and where there may be more.
+//! A preview of many words of text, without a branch that depends on the text: strings, and the words that
+//! may contain more.
 
 use warpath_shared::units::WORD_BYTES;
 
 /// Words of a stretch.
 pub const WORDS: usize = 64;
 
-/// So much text is outlined at once.
+/// The text that is outlined at once.
 pub type Stretch = [[u8; WORD_BYTES]; WORDS];
 
-/// The classes of a word as bits transposed give them, like [`Classes`](warpath_shared::index::class::Classes), but separators
-/// are told apart.
+/// The classes of a word, as the transposition of bits yields them. They are like
+/// [`Classes`](warpath_shared::index::class::Classes), but colons and commas are separate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Planes {
@@ -25,43 +26,45 @@ pub struct Planes {
     pub open: u64,
     /// `]` and `}`.
     pub close: u64,
-    /// Of the brackets those that are braces. Elsewhere the bits mean nothing.
+    /// The brackets that are braces. Bits elsewhere have no meaning.
     pub brace: u64,
     /// Line feeds.
     pub newline: u64,
 }
 
-/// The outline of a stretch, which goes on where the one before ended.
+/// The outline of a stretch, which continues where the previous one ended.
 pub struct Outline {
-    /// The bytes of each word that are in strings, an opening quote included: first those of the word before.
+    /// The bytes of each word that are in strings, including opening quotes. Element 0 is the word before the
+    /// stretch.
     pub string: [u64; 1 + WORDS],
-    /// Quotes that open and close strings, likewise.
+    /// Quotes that open or close strings, with the word before the stretch first.
     pub quote: [u64; 1 + WORDS],
-    /// Backslashes, likewise.
+    /// Backslashes, with the word before the stretch first.
     pub backslash: [u64; 1 + WORDS],
-    /// The words in which there may be brackets or line feeds, a bit each.
+    /// The words that may have brackets or line feeds, one bit each.
     pub busy: u64,
-    /// The classes of the busy words: their brackets and line feeds, and perhaps others. What stands here of other words means
-    /// nothing.
+    /// The classes of the busy words: their brackets and line feeds, and possibly others. Elements of other
+    /// words have no meaning.
     pub planes: [Planes; WORDS],
-    /// The colons of each word outside strings. This and what follows only where names are looked for.
+    /// The colons of each word outside strings. This field and the next ones are filled only if names are
+    /// looked for.
     pub colon: [u64; WORDS],
-    /// Those of them that follow no quote, or a string in which there is a backslash.
+    /// The colons that do not follow a quote, or that follow a string with a backslash in it.
     pub odd: [u64; WORDS],
-    /// The words that have such, a bit each.
+    /// The words that have odd colons, one bit each.
     pub odd_words: u64,
-    /// What one stretch tells the next.
+    /// The state that one stretch passes to the next.
     pub carry: Carry,
 }
 
-/// What a word tells the next, beside what stands in the arrays.
+/// The state that a word passes to the next, in addition to the arrays.
 #[derive(Clone, Copy, Default)]
 pub struct Carry {
-    /// 1 where an escape is pending.
+    /// 1 if an escape is pending.
     pub escape: u64,
-    /// 1 where a string is open in which there is a backslash.
+    /// 1 if a string is open and has a backslash in it.
     pub spelt: u64,
-    /// The quotes that close strings in which there is one.
+    /// The quotes that close strings with a backslash in them.
     pub spelt_end: u64,
 }
 
@@ -83,19 +86,20 @@ impl Default for Outline {
 }
 
 impl Outline {
-    /// What follows begins where a line does.
+    /// Starts at the beginning of a line.
     pub fn begin(&mut self) {
         (self.string[0], self.quote[0], self.backslash[0], self.carry) = (0, 0, 0, Carry::default());
     }
 
-    /// What follows comes behind the whole stretch.
+    /// Continues after the whole stretch.
     pub fn advance(&mut self) {
         for array in [&mut self.string, &mut self.quote, &mut self.backslash] {
             array[0] = array[WORDS];
         }
     }
 
-    /// Where a word has a colon before which a name between its quotes may have one of these lengths, up to 63.
+    /// The colons of a word that may follow a name of one of these lengths, up to 63. A quote is at the right
+    /// distance before such a colon.
     #[inline(always)]
     pub fn ends(&self, word: usize, lengths: [u32; 2]) -> u64 {
         let quote = &self.quote;
@@ -103,7 +107,7 @@ impl Outline {
         self.colon[word] & (end(lengths[0]) | end(lengths[1]))
     }
 
-    /// The words that have such, a bit each.
+    /// The words that have such colons (see [`ends`](Self::ends)), one bit each.
     #[inline(always)]
     pub fn words_with_ends(&self, lengths: [u32; 2]) -> u64 {
         (0..WORDS).fold(0, |words, at| words | ((self.ends(at, lengths) != 0) as u64) << at)
@@ -111,14 +115,15 @@ impl Outline {
 }
 
 impl Carry {
-    /// The odd ones of a word's colons. The word before has the quotes `before`.
+    /// The odd colons of a word. The word before it has the quotes `before`.
     ///
-    /// A backslash, added to the bits of the string that it is in, carries out of them at the closing quote, once:
+    /// A backslash is added to the bits of the string that it is in. The sum carries out of the string at the
+    /// closing quote, exactly once:
     ///
     /// ```text
     /// text         "a\\/b":1
     /// string       ■■■■■■.        bits of the text's bytes, the first at the left
-    /// + backslash  ■■.■■■■        however many there are
+    /// + backslash  ■■.■■■■        for any number of backslashes
     /// ```
     #[inline(always)]
     pub fn odd(&mut self, colon: u64, string: u64, backslash: u64, quote: u64, before: u64) -> u64 {
@@ -132,7 +137,8 @@ impl Carry {
     }
 }
 
-/// The bytes that are escaped: a faster equal of [`warpath_shared::index::escape::escaped`], but for backslashes.
+/// The bytes that are escaped. Equals [`warpath_shared::index::escape::escaped`], except at backslashes, and
+/// is faster.
 ///
 /// ```text
 /// text           a \ " b \ \ " \ \ \ " c      (bit 0 at the left)
@@ -141,7 +147,7 @@ impl Carry {
 /// - may escape   . . 1 1 . . 1 . . . 1 1 *    borrows run from the start of a run on
 /// ```
 ///
-/// What is pending at the end is told by the run at the end alone, unless that is the whole word.
+/// The pending escape at the end depends only on the run at the end, unless that run is the whole word.
 #[inline(always)]
 pub fn escaped(backslash: u64, pending: &mut u64) -> u64 {
     const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;

@@ -44,8 +44,8 @@ fn scatter(bits: u64, mask: u64) -> u64 {
     _pdep_u64(bits, mask)
 }
 
-/// What a byte must be, with bit 5 set, to matter: by its low four bits, and 0 where none does. A shuffle looks it up; it
-/// gives 0 for bytes beyond ASCII.
+/// The value that a byte must have, with bit 5 set, to matter, by its low four bits; 0 if there is none. A
+/// shuffle looks it up, and gives 0 for bytes beyond ASCII.
 ///
 /// ```text
 /// a   2a   line feed; also *
@@ -58,8 +58,8 @@ fn folded_by_low_nibble() -> __m128i {
     _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x2a, 0x7b, 0, 0x7d, 0, 0)
 }
 
-/// Looks up a byte's classes, a bit each, by its low and by its high four bits; then transposes the bits, first within each
-/// eight bytes.
+/// Looks up a byte's classes, one bit each, by its low and by its high four bits. Then it transposes the
+/// bits, first within each eight bytes.
 ///
 /// ```text
 /// class        bit   low      high
@@ -73,7 +73,7 @@ fn folded_by_low_nibble() -> __m128i {
 /// newline       7    a        0
 /// ```
 ///
-/// A byte has the classes that both tables give it; the first gives none to bytes beyond ASCII.
+/// A byte has the classes that are in both tables. The first table gives none to bytes beyond ASCII.
 struct Transposer {
     low: __m512i,
     high: __m512i,
@@ -88,7 +88,7 @@ impl Transposer {
     const CLOSE: i8 = 1 << 5;
     const BRACE: i8 = 1 << 6;
     const NEWLINE: i8 = -1 << 7;
-    /// What makes a word busy.
+    /// The classes that make a word busy.
     const BUSY: i8 = Self::OPEN | Self::CLOSE | Self::NEWLINE;
 
     #[inline]
@@ -105,33 +105,34 @@ impl Transposer {
         Self { low: _mm512_broadcast_i32x4(low), high: _mm512_broadcast_i32x4(high) }
     }
 
-    /// The classes of a word, as [`Planes`] lie in memory.
+    /// The classes of a word, in the memory layout of [`Planes`].
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
     fn planes(&self, word: &[u8; WORD_BYTES]) -> __m512i {
         // SAFETY: a word is 64 bytes, and the load needs no alignment.
         let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
-        // Each eight bytes from last to first, as the transposition takes them; once the bytes, and once from their bit 4 on.
-        // What stands above the high four bits then is not looked at: that table is there four times.
+        // Each eight bytes in reverse order, as the transposition takes them: first the bytes, then the bytes
+        // shifted right by 4 bits. The bits above the high four do not matter, because that table is repeated
+        // four times.
         let bytes = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x0008_1018_2028_3038), v);
         let shifted = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x040c_141c_242c_343c), v);
         let low = _mm512_shuffle_epi8(self.low, bytes);
         let classes = _mm512_and_si512(low, _mm512_permutexvar_epi8(shifted, self.high));
-        // Byte k of eight: their bits k.
+        // Byte k of each eight bytes: the bits k of these bytes.
         let one_bit = _mm512_set1_epi64(0x8040_2010_0804_0201u64 as i64);
         let planes = _mm512_gf2p8affine_epi64_epi8::<0>(one_bit, classes);
-        // Bytes k of all eights, side by side.
+        // The bytes k of all groups of eight, side by side.
         let [a, b, c, d, e, f, g, h] = PLACES.map(|places| places as i64);
         _mm512_permutexvar_epi8(_mm512_setr_epi64(a, b, c, d, e, f, g, h), planes)
     }
 }
 
-/// [`Simd::outline`]: the planes of each word, then strings for eight words at once.
+/// [`Simd::outline`]: the planes of each word, then the strings of eight words at once.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,gfni,vpclmulqdq")]
 fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
     let transposer = Transposer::new();
-    // Of each word, which classes it has.
+    // The classes that each word has, one bit each.
     let mut kinds = [0u8; WORD_BYTES];
     let (eights, _) = words.as_chunks::<8>();
     for (eight, words) in eights.iter().enumerate() {
@@ -139,11 +140,11 @@ fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
         let mut each = [_mm512_setzero_si512(); 8];
         for (i, word) in words.iter().enumerate() {
             each[i] = transposer.planes(word);
-            // SAFETY: the planes of a word are as large as a vector, and aligned as it.
+            // SAFETY: `Planes` has the size and the alignment of a vector.
             unsafe { _mm512_store_si512((&raw mut outline.planes[at + i]).cast(), each[i]) };
             kinds[at + i] = _mm512_test_epi64_mask(each[i], each[i]);
         }
-        // The first four planes of two words, of four, of eight.
+        // The first four planes of two words, then of four, then of eight.
         let two = |a: usize, b: usize| _mm512_inserti64x4::<1>(each[a], _mm512_castsi512_si256(each[b]));
         let (even, uneven) = ([two(0, 2), two(4, 6)], [two(1, 3), two(5, 7)]);
         let low = [_mm512_unpacklo_epi64(even[0], uneven[0]), _mm512_unpacklo_epi64(even[1], uneven[1])];
@@ -155,7 +156,7 @@ fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
         store(backslashes, &mut outline.backslash[1 + at..]);
         store(colons, &mut outline.colon[at..]);
     }
-    // SAFETY: it is as long as a vector, and the load needs no alignment.
+    // SAFETY: the array is as long as a vector, and the load needs no alignment.
     let kinds = unsafe { _mm512_loadu_si512(kinds.as_ptr().cast()) };
     outline.busy = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(Transposer::BUSY));
     find_strings(names, outline, |quotes| {
@@ -165,7 +166,7 @@ fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
     });
 }
 
-/// [`Simd::outline`]: three or four classes of each word, then strings for eight words at once.
+/// [`Simd::outline`]: three or four classes of each word, then the strings of eight words at once.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,bmi1,bmi2,lzcnt,popcnt")]
 fn outline_avx512(words: &Stretch, names: bool, outline: &mut Outline) {
@@ -191,16 +192,16 @@ fn outline_avx512(words: &Stretch, names: bool, outline: &mut Outline) {
     classify_busy(simd, words, outline);
 }
 
-/// Finds strings, and odd colons, for eight words at once, where all quotes, backslashes and colons have been found. `prefix_xor`
-/// is that of each word.
+/// Finds strings and odd colons, for eight words at once. All quotes, backslashes and colons must have been
+/// found. `prefix_xor` works on each word separately.
 #[inline]
 #[target_feature(enable = "avx512f,avx512cd,avx512dq")]
 fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl Fn(__m512i) -> __m512i) {
     let Outline { string, quote, backslash, colon, odd, odd_words, carry, .. } = outline;
     let ones = _mm512_set1_epi64(-1);
     let uneven = _mm512_set1_epi64(0xaaaa_aaaa_aaaa_aaaau64 as i64);
-    // What each eight words tell the next: whether a string is open; behind which words an escape is pending; the rest of
-    // `Carry`; and the quotes.
+    // The state that eight words pass to the next eight: the open string, the words after which an escape is
+    // pending, the rest of `Carry`, and the quotes.
     let mut open = (string[0] >> 63) as u32;
     let mut pending = _mm512_set1_epi64(carry.escape as i64);
     let mut spelt = carry.spelt as u32;
@@ -210,7 +211,7 @@ fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl Fn(__m512i)
     for at in (0..WORDS).step_by(8) {
         let (quotes, backslashes) = (load(&quote[1 + at..]), load(&backslash[1 + at..]));
         let quotes = if _mm512_cmpeq_epi64_mask(backslashes, ones) != 0 {
-            // A word of nothing else: what is pending behind it is what was before it.
+            // A word of backslashes only: the escape pending after it is the one pending before it.
             let (mut all, runs) = (to_array(quotes), to_array(backslashes));
             let mut before = to_array(pending)[7];
             for (quotes, run) in all.iter_mut().zip(runs) {
@@ -219,7 +220,7 @@ fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl Fn(__m512i)
             pending = _mm512_set1_epi64(before as i64);
             from_array(all)
         } else {
-            // As `escaped`.
+            // The same steps as in `escaped`.
             let runs = _mm512_lzcnt_epi64(_mm512_xor_si512(backslashes, ones));
             let after = _mm512_and_si512(runs, _mm512_set1_epi64(1));
             let before = _mm512_alignr_epi64::<7>(after, pending);
@@ -230,7 +231,7 @@ fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl Fn(__m512i)
             let escaped = _mm512_xor_si512(codes, _mm512_or_si512(backslashes, before));
             _mm512_andnot_si512(escaped, quotes)
         };
-        // Where a word has an odd number of quotes, those behind it are inside out.
+        // After a word with an odd number of quotes, inside and outside are swapped.
         let inside = prefix_xor(quotes);
         let mut odds = _mm512_movepi64_mask(inside) as u32;
         odds ^= odds << 1;
@@ -244,7 +245,8 @@ fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl Fn(__m512i)
         if !names {
             continue;
         }
-        // As `Carry::odd`; the carries of eight sums are found as those of one sum of eight bits.
+        // The same steps as in `Carry::odd`. The carries of eight sums are found like those of one sum of
+        // eight bits.
         let colons = _mm512_andnot_si512(inside, load(&colon[at..]));
         let sums = _mm512_add_epi64(inside, _mm512_and_si512(inside, backslashes));
         let carries = _mm512_cmplt_epu64_mask(sums, inside) as u32;
@@ -273,7 +275,7 @@ fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl Fn(__m512i)
 #[target_feature(enable = "avx512f")]
 fn words_with_ends_avx512(outline: &Outline, lengths: [u32; 2]) -> u64 {
     let mut found = 0;
-    // Shifts by 64 and more, of which a length of 0 has one, leave nothing.
+    // Shifts by 64 or more give 0. A length of 0 has such a shift.
     let [(left_1, right_1), (left_2, right_2)] =
         lengths.map(|length| (_mm_cvtsi64_si128(length as i64), _mm_cvtsi64_si128(64 - length as i64)));
     for at in (0..WORDS).step_by(8) {
@@ -286,14 +288,14 @@ fn words_with_ends_avx512(outline: &Outline, lengths: [u32; 2]) -> u64 {
     found
 }
 
-/// The first eight of some words; there must be as many.
+/// The first eight of some words; the slice must have at least eight.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load(words: &[u64]) -> __m512i {
     words.first_chunk().map_or(_mm512_setzero_si512(), |eight| from_array(*eight))
 }
 
-/// Writes the first eight of some words; there must be as many.
+/// Writes the first eight of some words; the slice must have at least eight.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn store(eight: __m512i, words: &mut [u64]) {
@@ -305,18 +307,18 @@ fn store(eight: __m512i, words: &mut [u64]) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn to_array(words: __m512i) -> [u64; 8] {
-    // SAFETY: both are eight words of 64 bits, in this order.
+    // SAFETY: both types are eight words of 64 bits, in the same order.
     unsafe { core::mem::transmute(words) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn from_array(words: [u64; 8]) -> __m512i {
-    // SAFETY: both are eight words of 64 bits, in this order.
+    // SAFETY: both types are eight words of 64 bits, in the same order.
     unsafe { core::mem::transmute(words) }
 }
 
-/// Every eighth byte of 64, from the first, from the second, and so on.
+/// Every eighth byte of 64: from the first, from the second, and so on.
 const PLACES: [u64; 8] = {
     let mut places = [0; 8];
     let mut k = 0;
@@ -330,10 +332,10 @@ const PLACES: [u64; 8] = {
 #[derive(Clone, Copy)]
 struct Avx512Gfni;
 
-// SAFETY: made only by `run_avx512_gfni`.
+// SAFETY: only `run_avx512_gfni` makes an `Avx512Gfni`, so its features are there.
 unsafe impl Simd for Avx512Gfni {
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
-        // SAFETY: within `run_avx512_gfni`, by the trait's contract.
+        // SAFETY: only `run_avx512_gfni` runs this, by the trait's contract, and it enables the features.
         unsafe { outline_gfni(words, names, outline) }
     }
 
@@ -393,12 +395,13 @@ unsafe impl Simd for Avx512Gfni {
         masks: &[u8; 256],
         room: &mut [u8; EXPANDED],
     ) -> (usize, u64) {
-        // SAFETY: within `run_avx512_gfni`, by the trait's contract.
+        // SAFETY: only `run_avx512_gfni` runs this, by the trait's contract, and it enables the features.
         unsafe { expand(codes, others, words, masks, room) }
     }
 }
 
-/// [`Simd::expand`], eight codes at a time: their words come by one gather, and one instruction puts the bytes side by side that masks have.
+/// [`Simd::expand`], eight codes at a time. One gather loads their words, and one instruction moves the bytes
+/// of the masks side by side.
 ///
 /// ```text
 /// words     t h e _ _ _ _ _   h t t p s : / /   e _ _ _ _ _ _ _  …
@@ -414,12 +417,12 @@ fn expand(
     masks: &[u8; 256],
     room: &mut [u8; EXPANDED],
 ) -> (usize, u64) {
-    // SAFETY: each is 64 bytes of its array, and loads need no alignment.
+    // SAFETY: each load reads 64 bytes within its array, and loads need no alignment.
     let (all, table) = unsafe {
         let table = [0, 64, 128, 192].map(|at| _mm512_loadu_si512(masks.as_ptr().add(at).cast()));
         (_mm512_loadu_si512(codes.as_ptr().cast()), table)
     };
-    // Either look-up takes a code's lower 7 bits, and its highest says which is meant.
+    // Each look-up takes the lower 7 bits of a code; the highest bit selects one of the two.
     let low = _mm512_permutex2var_epi8(table[0], all, table[1]);
     let high = _mm512_permutex2var_epi8(table[2], all, table[3]);
     let found = _mm512_mask_blend_epi8(_mm512_movepi8_mask(all), low, high);
@@ -432,7 +435,8 @@ fn expand(
         let places = _mm512_cvtepu8_epi64(codes);
         let places =
             _mm512_mask_or_epi64(places, (others >> (8 * group)) as u8, places, _mm512_set1_epi64(256));
-        // SAFETY: places are below 512, as many words as there are. No more than 8 bytes a code are before `end`, and 64 are written: so much room is there behind the last group.
+        // SAFETY: `places` are below 512, the number of words. At most 8 bytes for each earlier code are
+        // before `end`, and 64 are written. `EXPANDED` has room for that after the last group.
         unsafe {
             let words = _mm512_i64gather_epi64::<8>(places, words.as_ptr().cast());
             let side_by_side = _mm512_maskz_compress_epi8(mask, words);
@@ -446,16 +450,18 @@ fn expand(
 #[derive(Clone, Copy)]
 struct Avx512;
 
-// SAFETY: made only by `run_avx512`, and used where that one's features are.
+// SAFETY: only `run_avx512` and code with at least its features use an `Avx512`.
 unsafe impl Simd for Avx512 {
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
-        // SAFETY: within `run_avx512`, by the trait's contract.
+        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+        // features.
         unsafe { outline_avx512(words, names, outline) }
     }
 
     #[inline(always)]
     fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
-        // SAFETY: within `run_avx512`, by the trait's contract.
+        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+        // features.
         unsafe { words_with_ends_avx512(outline, lengths) }
     }
 
@@ -467,7 +473,8 @@ unsafe impl Simd for Avx512 {
             // SAFETY: a word is 64 bytes, and the load needs no alignment.
             let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
             let find = |v, byte: u8| _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(byte as i8));
-            // [ and ] differ from { and } in bit 5 alone, and nothing else becomes { or } by setting it.
+            // `[` and `]` differ from `{` and `}` only in bit 5, and no other byte becomes `{` or `}` when it
+            // is set.
             let folded = _mm512_or_si512(v, _mm512_set1_epi8(0x20));
             Classes {
                 quote: find(v, b'"'),
@@ -479,7 +486,8 @@ unsafe impl Simd for Avx512 {
                 separator: find(v, b':') | find(v, b','),
             }
         }
-        // SAFETY: within `run_avx512`, by the trait's contract.
+        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+        // features.
         unsafe { classify(word) }
     }
 
@@ -492,7 +500,8 @@ unsafe impl Simd for Avx512 {
             let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
             _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(byte as i8))
         }
-        // SAFETY: within `run_avx512`, by the trait's contract.
+        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+        // features.
         unsafe { equal(word, byte) }
     }
 
@@ -505,7 +514,8 @@ unsafe impl Simd for Avx512 {
             let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
             _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(bound as i8))
         }
-        // SAFETY: within `run_avx512`, by the trait's contract.
+        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+        // features.
         unsafe { below(word, bound) }
     }
 
@@ -520,25 +530,29 @@ unsafe impl Simd for Avx512 {
             let table = _mm512_broadcast_i32x4(folded_by_low_nibble());
             _mm512_cmpeq_epi8_mask(folded, _mm512_shuffle_epi8(table, v))
         }
-        // SAFETY: within `run_avx512`, by the trait's contract.
+        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+        // features.
         unsafe { may_matter(word) }
     }
 
     #[inline(always)]
     fn prefix_xor(self, bits: u64) -> u64 {
-        // SAFETY: within `run_avx512`, by the trait's contract.
+        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+        // features.
         unsafe { prefix_xor_clmul(bits) }
     }
 
     #[inline(always)]
     fn gather(self, bits: u64, mask: u64) -> u64 {
-        // SAFETY: within `run_avx512`, by the trait's contract.
+        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+        // features.
         unsafe { gather(bits, mask) }
     }
 
     #[inline(always)]
     fn scatter(self, bits: u64, mask: u64) -> u64 {
-        // SAFETY: within `run_avx512`, by the trait's contract.
+        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+        // features.
         unsafe { scatter(bits, mask) }
     }
 
@@ -551,7 +565,7 @@ unsafe impl Simd for Avx512 {
 #[derive(Clone, Copy)]
 struct Avx2;
 
-// SAFETY: made only by `run_avx2`.
+// SAFETY: only `run_avx2` and AVX-512 runs, whose features include AVX2, use an `Avx2`.
 unsafe impl Simd for Avx2 {
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         #[inline(never)]
@@ -559,7 +573,7 @@ unsafe impl Simd for Avx2 {
         fn outline_here(simd: Avx2, words: &Stretch, names: bool, outline: &mut Outline) {
             outline_each(simd, words, names, outline);
         }
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
         unsafe { outline_here(self, words, names, outline) }
     }
 
@@ -570,7 +584,7 @@ unsafe impl Simd for Avx2 {
         fn words_with_ends(outline: &Outline, lengths: [u32; 2]) -> u64 {
             outline.words_with_ends(lengths)
         }
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
         unsafe { words_with_ends(outline, lengths) }
     }
 
@@ -600,12 +614,13 @@ unsafe impl Simd for Avx2 {
                 newline: find(v, b'\n'),
                 open: find(folded, b'{'),
                 close: find(folded, b'}'),
-                // Bit 5 of each byte moves to its top; what crosses bytes does not reach a top bit.
+                // Bit 5 of each byte moves to the byte's top. Bits that cross into the next byte do not reach
+                // its top bit.
                 brace: join(_mm256_slli_epi16::<2>(low), _mm256_slli_epi16::<2>(high)),
                 separator: find(v, b':') | find(v, b','),
             }
         }
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
         unsafe { classify(word) }
     }
 
@@ -621,7 +636,7 @@ unsafe impl Simd for Avx2 {
             };
             half(0) | half(32) << 32
         }
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
         unsafe { equal(word, byte) }
     }
 
@@ -634,12 +649,12 @@ unsafe impl Simd for Avx2 {
             let half = |at: usize| {
                 // SAFETY: both halves lie within the word, and the load needs no alignment.
                 let half = unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) };
-                // What is as large as the larger of both is not below.
+                // A byte that equals the maximum of itself and the bound is not below the bound.
                 !_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(half, bound), half)) as u32 as u64
             };
             half(0) | half(32) << 32
         }
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
         unsafe { below(word, bound) }
     }
 
@@ -657,25 +672,25 @@ unsafe impl Simd for Avx2 {
             };
             half(0) | half(32) << 32
         }
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
         unsafe { may_matter(word) }
     }
 
     #[inline(always)]
     fn prefix_xor(self, bits: u64) -> u64 {
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
         unsafe { prefix_xor_clmul(bits) }
     }
 
     #[inline(always)]
     fn gather(self, bits: u64, mask: u64) -> u64 {
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
         unsafe { gather(bits, mask) }
     }
 
     #[inline(always)]
     fn scatter(self, bits: u64, mask: u64) -> u64 {
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
         unsafe { scatter(bits, mask) }
     }
 
@@ -693,7 +708,7 @@ unsafe impl Simd for Avx2 {
             let equal = _mm256_cmpeq_epi64(_mm256_and_si256(differs, load(masks)), _mm256_setzero_si256());
             _mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u8
         }
-        // SAFETY: within `run_avx2`, by the trait's contract.
+        // SAFETY: `run_avx2` or an AVX-512 run calls this, by the trait's contract, and enables AVX2.
         unsafe { matches(word, hidden, words, masks) }
     }
 }

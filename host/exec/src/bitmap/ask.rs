@@ -1,4 +1,4 @@
-//! Expressions are asked of an index: by the CPU, or by a device.
+//! Expressions evaluated over an index, on the CPU or a device.
 //!
 //! ```
 //! use warpath::bitmap::ask::BitmapEngine;
@@ -41,49 +41,52 @@ use warpath_core::simd::Isa;
 use warpath_core::wah::Bitmap;
 use warpath_store::bitmap::index::BitmapIndex;
 
-/// What an expression is answered with.
+/// The result of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The rows, in chunks of 63, the first in bit 0. Empty where they were counted alone.
+    /// The matching rows, in chunks of 63, the first in bit 0. Empty if the rows were only counted.
     pub chunks: Vec<u64>,
-    /// How many they are.
+    /// The number of matching rows.
     pub rows: u64,
-    /// How many rows were checked against their stored values.
+    /// The number of rows that were checked against their stored values.
     pub checked: u64,
 }
 
 impl Answer {
-    /// The rows, from the first on, counted from 0.
+    /// The matching rows in ascending order, counted from 0.
     pub fn ones(&self) -> impl Iterator<Item = u64> + '_ {
         run::ones(&self.chunks)
     }
 }
 
-/// Answers expressions, one after the other. What a device allocates is kept for the next: page-locked memory through which bitmaps come there, made by
-/// the first answer that needs some, and the bitmaps themselves, as long as the questions are of the same index (or of clones of it). That one is kept open
-/// until another is asked ([`forget`](Self::forget)).
+/// Evaluates expressions, one after the other.
+///
+/// Device memory is kept for the next expression. This includes pinned memory for copies, which the first
+/// expression that needs some allocates, and the bitmaps themselves. Bitmaps stay as long as expressions are
+/// over the same index or its clones. That index is kept open until another is used, or until
+/// [`forget`](Self::forget) is called.
 pub struct BitmapEngine {
     threads: usize,
     device: Option<Box<dyn Device>>,
-    /// What came from the device: the memory is kept.
+    /// The outputs of the device. Their memory is reused.
     outputs: run::Outputs,
 }
 
-/// A device, of whatever kind it is.
+/// A device of any kind.
 trait Device: Send {
     fn name(&self) -> String;
 
-    /// So many threads of the host copy to it.
+    /// Sets the number of host threads that copy to the device.
     fn set_threads(&mut self, threads: usize);
 
-    /// Bitmaps that stay there take so many bytes at most.
+    /// Sets the most bytes of the bitmaps that stay on the device.
     fn set_memory(&mut self, bytes: u64);
 
-    /// Lets go of an index and of its bitmaps.
+    /// Drops the index and its bitmaps.
     fn forget(&mut self);
 
-    /// Runs a plan of an index over the bitmaps of its operands, of which there is one at least, and a row. The outputs come in place of those that were there,
-    /// whose memory is used again.
+    /// Runs a plan of an index over the bitmaps of its operands. There is at least one operand and one row.
+    /// The outputs replace those in `outputs`, whose memory is reused.
     fn run(
         &mut self,
         index: &BitmapIndex,
@@ -95,7 +98,7 @@ trait Device: Send {
 }
 
 impl BitmapEngine {
-    /// The CPU, with a thread a core.
+    /// The CPU, with one thread for each core.
     #[must_use]
     pub fn cpu() -> Self {
         Self {
@@ -105,17 +108,17 @@ impl BitmapEngine {
         }
     }
 
-    /// A device, through what drives it; what bins leave undecided is checked by the CPU.
+    /// A device, by its driver. The CPU checks the rows that bins leave undecided.
     #[must_use]
     pub fn on<A: Accelerator>(device: A) -> Self {
         Self { device: Some(Box::new(Resident::new(device))), ..Self::cpu() }
     }
 
-    /// What is asked for. [`DeviceChoice::Auto`] is the CPU: an answer takes milliseconds, and a device has to be set up. Of several
-    /// devices the first answers.
+    /// The chosen device. [`DeviceChoice::Auto`] is the CPU, because an evaluation takes milliseconds, and a
+    /// device has to be set up. Of several devices, the first is used.
     ///
     /// # Errors
-    /// [`Error::Device`] where a device is asked for that is not there.
+    /// [`Error::Device`] if the chosen device is absent.
     pub fn new(choice: &DeviceChoice) -> Result<Self, Error> {
         match choice {
             DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Self::cpu()),
@@ -125,7 +128,7 @@ impl BitmapEngine {
         }
     }
 
-    /// With so many threads of the CPU, of which there is at least one.
+    /// Sets the number of CPU threads; at least one.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
@@ -135,9 +138,10 @@ impl BitmapEngine {
         self
     }
 
-    /// With so many bytes of a device's memory, at most, for bitmaps that stay there for further questions: 1 GiB, if it is not called, and never more than
-    /// half of what is free. Where those of a question do not fit beside those that are there, all of these go first. Those of one question alone
-    /// may take more.
+    /// Sets the most bytes of device memory for bitmaps that stay there for later expressions. The default is
+    /// 1 GiB. At most half of the free memory is used. If the bitmaps of an expression do not fit beside the
+    /// ones that are there, all of those are dropped first. The bitmaps of one expression alone may take
+    /// more.
     #[must_use]
     pub fn with_device_memory(mut self, bytes: u64) -> Self {
         if let Some(device) = &mut self.device {
@@ -146,14 +150,15 @@ impl BitmapEngine {
         self
     }
 
-    /// Lets go of the index that was asked last, and of its bitmaps on a device: the next question loads them again. Memory stays.
+    /// Drops the last index, and its bitmaps on a device. The next expression loads its bitmaps again.
+    /// Allocated memory is kept.
     pub fn forget(&mut self) {
         if let Some(device) = &mut self.device {
             device.forget();
         }
     }
 
-    /// What answers, in words.
+    /// A short name of the CPU or device.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.device {
@@ -163,15 +168,16 @@ impl BitmapEngine {
         }
     }
 
-    /// Answers a plan, which is one of this index. With `keep` the rows are kept, and else they are only counted.
+    /// Evaluates a plan, which has to be one of this index. With `keep` the rows are returned; otherwise they
+    /// are only counted.
     ///
     /// # Errors
-    /// [`Error::Index`] where what it reads of the index is not as it was written; [`Error::Device`].
+    /// [`Error::Index`] if a checksum of the index does not match. [`Error::Device`].
     pub fn answer(&mut self, index: &BitmapIndex, plan: &Plan, keep: bool) -> Result<Answer, Error> {
         let operands = plan.operands(index, self.threads)?;
         let Self { threads, device, outputs } = self;
         match device {
-            // A device is not asked of nothing.
+            // The device needs at least one operand and one row.
             Some(device) if !operands.is_empty() && index.rows() > 0 => {
                 let all = keep || !plan.is_exact();
                 device.run(index, plan, &operands, all, outputs)?;
@@ -182,7 +188,7 @@ impl BitmapEngine {
     }
 }
 
-/// What a device has found becomes the answer. What the answer does not take of the arrays stays for the next.
+/// Turns the outputs of a device into the result. Arrays that the result does not take stay for the next run.
 fn settled(
     index: &BitmapIndex,
     plan: &Plan,
@@ -207,7 +213,8 @@ fn settled(
     Ok(answer)
 }
 
-/// The answer by the CPU: a stretch of tiles after the other, each of which is checked while it is in the cache.
+/// Evaluates a plan on the CPU, one stretch of tiles after the other. Each stretch is checked while it is in
+/// the cache.
 fn on_cpu(
     index: &BitmapIndex,
     plan: &Plan,

@@ -1,13 +1,13 @@
-//! Building: from lines and tables to columns with bitmaps.
+//! The builder: from lines and tables to columns with bitmaps.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `ndjson` | how do the lines of a file become columns, in one pass? |
-//! | `table` | and the rows of Arrow's and Parquet's tables? |
-//! | `matches` | and what subscriptions find in documents? |
-//! | `bitmaps` | how do bins of rows become bitmaps of bins? |
-//! | `maker` | and on a device? |
-//! | `values` | and what is stored of the values of each? |
+//! | `ndjson` | columns of the lines of a file, built in one pass |
+//! | `table` | columns of Arrow's and Parquet's tables |
+//! | `matches` | columns of the documents that subscriptions match |
+//! | `bitmaps` | bitmaps of bins, from bins of rows |
+//! | `maker` | the same on a device |
+//! | `values` | the stored values of each bin |
 //!
 //! ```
 //! use warpath::bitmap::build::{ColumnSpec, build_column};
@@ -57,11 +57,12 @@ pub use warpath_backend::bitmap::maker::{BitmapMaker, Made};
 use warpath_store::bitmap::bitmaps::BinNumbers;
 pub use warpath_store::bitmap::bitmaps::{BinNumber, bitmaps_of};
 
-/// What makes the bitmaps of a file that is to be indexed: the device by which the engine answers, or the CPU. An engine that chooses
-/// ([`DeviceChoice::Auto`](crate::engine::DeviceChoice::Auto)) chooses as for a query of the file, and for a table the CPU.
+/// The maker of the bitmaps of a file that will be indexed: the device on which the engine evaluates, or the
+/// CPU. An engine that chooses ([`DeviceChoice::Auto`](crate::engine::DeviceChoice::Auto)) chooses as for a
+/// query of the file. For a table it chooses the CPU.
 ///
 /// # Errors
-/// [`Error::Input`] for a file that cannot be read; [`Error::Device`] where a device is to be opened and cannot be.
+/// [`Error::Input`] for a file that cannot be read. [`Error::Device`] if a device cannot be opened.
 pub fn bitmap_maker(engine: &Engine, path: &Path) -> Result<BitmapMaker, Error> {
     match Opened::new(path)?.table()? {
         None => engine.bitmap_maker_for(path),
@@ -69,63 +70,64 @@ pub fn bitmap_maker(engine: &Engine, path: &Path) -> Result<BitmapMaker, Error> 
     }
 }
 
-/// A column that is to be built.
+/// A column to be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnSpec {
     /// The name that expressions use.
     pub name: String,
-    /// Where its values are: a singular JSONPath of each record, or the name of a column of a table.
+    /// The source of its values: a singular JSONPath of each record, or the name of a column of a table.
     pub source: String,
-    /// Of which kind its values are; if it is not said, what [`value`](warpath_store::bitmap::value) says.
+    /// The kind of its values. The default is described in [`value`](warpath_store::bitmap::value).
     pub kind: Option<Kind>,
-    /// How it is cut into bins.
+    /// The rule that cuts values into bins.
     pub bins: BinSpec,
 }
 
 impl ColumnSpec {
-    /// A column of whatever kind its values are, cut by [`BinSpec::Auto`].
+    /// A column of the kind of its values, with [`BinSpec::Auto`].
     #[must_use]
     pub fn new(name: impl Into<String>, source: impl Into<String>) -> Self {
         Self { name: name.into(), source: source.into(), kind: None, bins: BinSpec::Auto }
     }
 
-    /// The same, of a kind.
+    /// Sets the kind.
     #[must_use]
     pub fn with_kind(self, kind: Kind) -> Self {
         Self { kind: Some(kind), ..self }
     }
 
-    /// The same, cut so.
+    /// Sets the rule that cuts values into bins.
     #[must_use]
     pub fn with_bins(self, bins: BinSpec) -> Self {
         Self { bins, ..self }
     }
 }
 
-/// The malformed records that were left out, as [`OnError::Skip`](crate::engine::OnError::Skip) has it.
+/// The malformed records that were skipped, under [`OnError::Skip`](crate::engine::OnError::Skip).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// How many.
+    /// The number of skipped records.
     pub count: u64,
-    /// The first one.
+    /// The first skipped record.
     pub first: Option<RecordError>,
 }
 
-/// Builds columns of a file, which its first bytes tell to be a table, of Parquet, or of Arrow's as a file or a stream; any other is lines of
-/// JSON, plain or compressed.
+/// Builds columns of a file. Its first bytes show if it is a table: a Parquet file, an Arrow file or an Arrow
+/// stream. Any other file is lines of JSON, plain or compressed.
 ///
-/// Bitmaps are made by what suits the engine and the file ([`bitmap_maker`]).
+/// Bitmaps are made by the maker that suits the engine and the file ([`bitmap_maker`]).
 ///
 /// # Errors
-/// As for [`build_ndjson`] and for `build_table`; [`Error::Usage`] for a table that this build of Warpath does not read.
+/// The errors of [`build_ndjson`] and of `build_table`. [`Error::Usage`] for a table that this build of
+/// Warpath does not read.
 pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
     build_by(&mut bitmap_maker(engine, path)?, engine, path, specs)
 }
 
-/// The same, with bitmaps by a maker.
+/// Builds columns of a file, with bitmaps by the given maker.
 ///
 /// # Errors
-/// As for [`build`]; [`Error::Device`] where the maker's device fails, or has no room.
+/// The errors of [`build`]. [`Error::Device`] if the maker's device fails, or has not enough memory.
 pub fn build_by(
     maker: &mut BitmapMaker,
     engine: &Engine,
@@ -145,7 +147,7 @@ pub fn build_by(
     }
 }
 
-/// What a table is stored as.
+/// The file format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TableForm {
     Parquet,
@@ -163,12 +165,12 @@ impl std::fmt::Display for TableForm {
     }
 }
 
-/// A regular file, open, as it was when it was opened.
+/// A regular file that is open, with its state when it was opened.
 struct Opened {
     name: String,
     file: File,
     stamp: Stamp,
-    /// Its first bytes.
+    /// The first bytes of the file.
     head: Vec<u8>,
 }
 
@@ -190,14 +192,14 @@ impl Opened {
         Ok(Self { name, file, stamp, head })
     }
 
-    /// Bytes of its text, if any part of that can be read: it is a plain file, or a packed one.
+    /// Bytes of the file's text, if it can be read at any offset, which means that it is plain or packed.
     fn text_bytes(&self) -> Result<Option<u64>, Error> {
         let file =
             self.file.try_clone().map_err(|source| InputError::Io { name: self.name.clone(), source })?;
         Ok(PlainFile::of(file, &self.name)?.map(|file| file.len()))
     }
 
-    /// As what it holds a table, if it does.
+    /// The format of the table, if the file is one.
     fn table(&self) -> Result<Option<TableForm>, Error> {
         Ok(match &self.head[..] {
             [b'P', b'A', b'R', b'1', ..] => Some(TableForm::Parquet),
@@ -210,7 +212,7 @@ impl Opened {
         })
     }
 
-    /// Its stamp, if it is as it was.
+    /// The stamp of the file, if the file is unchanged.
     fn settled(&self) -> Result<Stamp, Error> {
         let now =
             Stamp::of(&self.file).map_err(|source| InputError::Io { name: self.name.clone(), source })?;
@@ -222,7 +224,7 @@ impl Opened {
     }
 }
 
-/// Refuses columns that no expression could tell apart, and none at all.
+/// Refuses columns without a name or with equal names, and an empty list.
 fn check_names(specs: &[ColumnSpec]) -> Result<(), Error> {
     if specs.is_empty() {
         return Err(Error::Usage("a bitmap index has at least one column".into()));
@@ -238,7 +240,8 @@ fn check_names(specs: &[ColumnSpec]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Builds each column of its parts, one after the other: each takes all cores, and memory of its own.
+/// Builds each column from its parts, one column after the other, because each takes all cores and its own
+/// memory.
 fn build_parts(
     maker: &mut BitmapMaker,
     specs: &[ColumnSpec],
@@ -257,12 +260,13 @@ fn build_parts(
     .collect()
 }
 
-/// Cuts values into bins, and makes the bitmap of each.
+/// Cuts values into bins, and makes the bitmap of each bin.
 ///
-/// Work is shared by as many threads as there are cores. What is stored of the values is what bins do not tell: how far each is from the least of its bin.
+/// All cores share the work. For each value, only the part that its bin does not determine is stored: the
+/// distance from the least value of the bin, or the text.
 ///
 /// # Errors
-/// [`Error::Usage`] where the values cannot be cut so.
+/// [`Error::Usage`] if the values cannot be cut by this rule.
 pub fn build_column(
     name: &str,
     source: &str,
@@ -272,10 +276,10 @@ pub fn build_column(
     build_column_by(&mut BitmapMaker::cpu(), name, source, values, spec)
 }
 
-/// The same, with bitmaps by a maker.
+/// Builds a column, with bitmaps by the given maker.
 ///
 /// # Errors
-/// As for [`build_column`]; [`Error::Device`] where the maker's device fails, or has no room.
+/// The errors of [`build_column`]. [`Error::Device`] if the maker's device fails, or has not enough memory.
 pub fn build_column_by(
     maker: &mut BitmapMaker,
     name: &str,
@@ -321,11 +325,11 @@ pub fn build_column_by(
     })
 }
 
-/// The bins of a column, and the number of the one that each row is in.
+/// The bins of a column, and the bin number of each row.
 struct Numbered {
     bins: Vec<Bin>,
     numbers: BinNumbers,
-    /// As what it was cut.
+    /// The rule by which the values were cut.
     spec: BinSpec,
 }
 
@@ -344,7 +348,7 @@ impl Numbered {
         })
     }
 
-    /// `bin_of` is asked of rows that have a value.
+    /// Numbers the bins. `bin_of` is called only for rows that have a value.
     fn of(
         sorted: &Sorted<'_>,
         starts: &[usize],
@@ -361,7 +365,7 @@ impl Numbered {
                 rows: sorted.before(end) - sorted.before(start),
             })
             .collect();
-        // What has no value, in the order of bins.
+        // The states without a value, in the order of their bins.
         let others = [
             (State::Missing, Holds::Missing),
             (State::Null, Holds::Null),
@@ -390,10 +394,10 @@ impl Numbered {
     }
 }
 
-/// States that there are.
+/// The number of states.
 const STATES: usize = State::NaN as usize + 1;
 
-/// How many rows have each state.
+/// The number of rows in each state.
 fn count_states(states: &[State]) -> [u64; STATES] {
     let count = |range: std::ops::Range<usize>| {
         let mut counts = [0_u64; STATES];
@@ -407,7 +411,7 @@ fn count_states(states: &[State]) -> [u64; STATES] {
     sum
 }
 
-/// Something for each row.
+/// A vector with one element for each row.
 fn fill<T: Copy + Default + Send>(rows: usize, of: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut all = vec![T::default(); rows];
     let step = pool::range_rows(rows, 1);
@@ -419,7 +423,7 @@ fn fill<T: Copy + Default + Send>(rows: usize, of: impl Fn(usize) -> T + Sync) -
     all
 }
 
-/// Which of so many rows are records, where not all are.
+/// A bitmap of the rows that are records; `None` if all are.
 fn records_of(rows: u64, no_records: impl IntoIterator<Item = u64>) -> Option<WahBuf> {
     let mut others = no_records.into_iter().peekable();
     others.peek()?;

@@ -1,4 +1,5 @@
-//! What stands around the elements: a head, up to the array's opening bracket, and a tail, from its closing one on.
+//! The text around the elements: a head, up to the array's opening bracket, and a tail, from its closing
+//! bracket on.
 
 use std::sync::Arc;
 
@@ -16,28 +17,28 @@ use warpath_core::error::Error;
 use warpath_core::json::decode;
 use warpath_lang::elements::{Split, Step};
 
-/// The longest head, and the longest tail: more is gone through as one record.
+/// The longest head, and the longest tail. A document with a longer one is evaluated as one record.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The text before the elements of an array, its opening bracket included.
+/// The text before the elements of an array, including its opening bracket.
 #[derive(Debug)]
 pub(crate) struct Head {
-    /// Where it begins in the file: behind a byte order mark, if there is one.
+    /// The offset in the file at which the head begins: after a byte order mark, if there is one.
     from: u64,
     text: Vec<u8>,
 }
 
-/// Why an array was not found.
+/// The reason why an array was not found.
 #[derive(Debug, PartialEq, Eq)]
 enum Missing {
-    /// It is not there, or nothing that is found so easily.
+    /// The array does not exist, or cannot be found by this simple search.
     NotThere,
-    /// The text ends before it.
+    /// The text ends before the array.
     Further,
 }
 
 impl Head {
-    /// Finds the array of a program in a document, if that has it near its begin.
+    /// Finds the array of a program in a document, if it begins near the start of the document.
     pub fn find(file: &PlainFile, split: &Split) -> Result<Option<Self>, Error> {
         let from = file.text_begin()?;
         let mut len = 4 << 10;
@@ -58,7 +59,7 @@ impl Head {
         }
     }
 
-    /// Where the elements begin.
+    /// The offset in the file at which the elements begin.
     pub fn end(&self) -> u64 {
         self.from + self.text.len() as u64
     }
@@ -71,7 +72,7 @@ pub(crate) struct Around {
 }
 
 impl Around {
-    /// Reads the tail, if it is not too long.
+    /// Reads the tail; `None` if it is too long.
     pub fn read(file: &Arc<PlainFile>, head: &Head, tail: u64) -> Result<Option<Self>, Error> {
         let len = file.len() - tail;
         if len > MOST_BYTES {
@@ -83,8 +84,8 @@ impl Around {
         Ok(Some(Self { text, head: head.text.len() }))
     }
 
-    /// Whether there is nothing wrong with a document if there is nothing wrong with its elements, and the array is the one that is
-    /// asked for: without its elements, it is what is found.
+    /// True if two conditions hold. The document has no fault outside its elements. And the program's path
+    /// leads to this array: evaluated on head and tail alone, it finds the empty array.
     pub fn judge(mut self, split: &Split, strict: bool) -> Result<bool, Error> {
         let trees = split.elements.needs_trees();
         let (whole, _) = Whole::of(&mut self.text);
@@ -104,7 +105,8 @@ impl Around {
     }
 }
 
-/// Where the elements of the array begin to which some steps lead, as far as that is plain to see.
+/// The offset at which the elements of an array begin. `steps` are the path to the array. Finds only arrays
+/// that a simple walk can find.
 fn array_in(text: &[u8], steps: &[Step]) -> Result<usize, Missing> {
     let mut walk = Walk { text, at: 0 };
     for step in steps {
@@ -123,7 +125,7 @@ fn array_in(text: &[u8], steps: &[Step]) -> Result<usize, Missing> {
     Ok(walk.at)
 }
 
-/// Goes through a text from its begin.
+/// Walks through a text from its start.
 struct Walk<'a> {
     text: &'a [u8],
     at: usize,
@@ -137,7 +139,7 @@ impl Walk<'_> {
         self.text.get(self.at).copied().ok_or(Missing::Further)
     }
 
-    /// The next byte that is no white space.
+    /// The next byte that is not white space.
     fn next(&mut self) -> Result<u8, Missing> {
         let byte = self.peek()?;
         self.at += 1;
@@ -148,7 +150,7 @@ impl Walk<'_> {
         if self.next()? == byte { Ok(()) } else { Err(Missing::NotThere) }
     }
 
-    /// Up to the value of the first member of a name, from within an object.
+    /// Moves from within an object to the value of its first member named `name`.
     fn member(&mut self, name: &str) -> Result<(), Missing> {
         loop {
             self.take(b'"')?;
@@ -165,7 +167,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Behind the string whose opening quote stands before.
+    /// Moves from after an opening quote to after the closing quote of the string.
     fn string(&mut self) -> Result<(), Missing> {
         loop {
             let byte = *self.text.get(self.at).ok_or(Missing::Further)?;
@@ -176,7 +178,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Up to the comma or the bracket that ends a value.
+    /// Moves to the comma or the bracket that ends a value.
     fn value(&mut self) -> Result<(), Missing> {
         let mut depth = 0;
         loop {

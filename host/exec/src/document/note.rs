@@ -1,14 +1,15 @@
-//! What reading one part of a document reports about it.
+//! Facts about one part of a document, found while it is read.
 
 use warpath_backend::cpu::cut::Irregular;
 
-/// What a part has, beside its text.
+/// Facts about a part, in addition to its text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Note {
-    /// How many elements.
+    /// The number of elements.
     pub elements: u64,
-    /// Where the array ends in the file, if it does in this part or with an element of it: its closing bracket.
+    /// The offset of the array's closing bracket in the file, if the array ends in this part or after an
+    /// element of it.
     pub closed: Option<u64>,
-    /// Whether something is not as it usually is, so that the document is to be answered as one record.
+    /// Set if the part is unusual. Then the document is evaluated as one record.
     pub irregular: Option<Irregular>,
 }

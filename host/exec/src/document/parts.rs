@@ -1,17 +1,18 @@
-//! The elements of a large array, part by part of its file.
+//! The elements of a large array, one part of the file at a time.
 //!
-//! Parts are stretches of the file. A part owns the elements that begin in it: those behind whose comma it reads, and the first
-//! one of all. What is open where a part begins is known when all before it have been summarised, not when they have been
-//! answered: so whoever has read a part says what it does to that, waits for the same of the part before, and hands on what
-//! follows.
+//! Parts are stretches of the file. A part owns the elements that begin in it: those whose preceding comma it
+//! contains, and part 0 also the first element. The open brackets and strings at the start of a part depend
+//! on all parts before it. They are known as soon as those parts have been summarised, which is earlier than
+//! their evaluation. Therefore each reader of a part summarises it, waits for the state at its start,
+//! computes the state at its end, and hands that on.
 //!
 //! ```text
-//! part 0  read, summarise, hand on ─┐  cut, answer ...
-//! part 1     read, summarise, wait  └─ hand on ─┐  cut, answer ...
+//! part 0  read, summarise, hand on ─┐  cut, evaluate ...
+//! part 1     read, summarise, wait  └─ hand on ─┐  cut, evaluate ...
 //! part 2        read, summarise, wait           └─ hand on, cut ...
 //! ```
 //!
-//! A part begins where no escape is pending: behind the backslashes that stand at its begin.
+//! A part begins where no escape is pending: after the backslashes at its start.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,9 +27,9 @@ use warpath_backend::cpu::cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summa
 use warpath_core::error::Error;
 use warpath_lang::elements::Split;
 
-/// Bytes that are read at first of an element that goes on behind its part; then twice as many, and so on.
+/// Bytes that are read first of an element that continues after its part. Each further read is twice as long.
 const TAIL_BYTES: usize = STRETCH_BYTES;
-/// How many are read at once, at most.
+/// The most bytes of one such read.
 const MOST_TAIL_BYTES: usize = 1 << 20;
 
 /// The parts of one document.
@@ -40,20 +41,20 @@ pub(crate) struct Parts {
     size: u64,
     chain: Mutex<Chain>,
     handed_on: Condvar,
-    /// The last part that is of any use, as far as is known.
+    /// The last part that is needed, as far as is known.
     last: AtomicU64,
-    /// Whether answers are only to tell that nothing is wrong.
+    /// True if parts are only checked for faults.
     surveyed: AtomicBool,
 }
 
-/// What is open where each part begins, as far as that is known.
+/// The open brackets and strings at the start of each part, as far as they are known.
 struct Chain {
     begins: Vec<Nesting>,
-    /// Some part could not be read.
+    /// True if some part could not be read.
     broken: bool,
 }
 
-/// Hands on that a part could not be read, unless what it has has been handed on.
+/// Marks the chain as broken when dropped, unless the part has handed on its state.
 struct Duty<'a>(&'a Parts, bool);
 
 impl Drop for Duty<'_> {
@@ -66,14 +67,14 @@ impl Drop for Duty<'_> {
 }
 
 impl Parts {
-    /// Of an array whose head was found.
+    /// The parts of an array whose head was found.
     pub fn new(file: Arc<PlainFile>, head: Head, split: Arc<Split>, size: usize) -> Self {
         let chain = Chain { begins: vec![Nesting::default()], broken: false };
         Self {
             file,
             head,
             split,
-            // An element that goes on behind its part has to find room behind it.
+            // An element that continues after its part needs room after it.
             size: size.min(MAX_PARTITION_BYTES / 2) as u64,
             chain: Mutex::new(chain),
             handed_on: Condvar::new(),
@@ -87,18 +88,18 @@ impl Parts {
         &self.file
     }
 
-    /// Whether there is a part of this number.
+    /// True if there is a part with this number.
     pub fn has(&self, number: u64) -> bool {
         let begin = number.checked_mul(self.size).and_then(|at| at.checked_add(self.head.end()));
         number <= self.last.load(Ordering::Relaxed) && begin.is_some_and(|begin| begin < self.file.len())
     }
 
-    /// From now on it is only to be found out whether anything is wrong; or not any more.
+    /// Sets whether parts are only checked for faults from now on.
     pub fn survey(&self, only: bool) {
         self.surveyed.store(only, Ordering::Relaxed);
     }
 
-    /// Whether that is so.
+    /// True if parts are only checked for faults.
     pub fn is_surveyed(&self) -> bool {
         self.surveyed.load(Ordering::Relaxed)
     }
@@ -107,13 +108,14 @@ impl Parts {
         self.chain.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is open where a part begins, once all before it have been summarised; `None` where one of them could not be read.
+    /// The state at the start of a part, after all parts before it have been summarised. `None` if one of
+    /// them could not be read.
     fn hand_on(&self, number: u64, summary: Summary) -> Option<Nesting> {
         let number = number as usize;
         let mut chain = self.lock();
         loop {
             if let Some(left) = chain.begins.get(number).copied() {
-                // It may have been gone through before.
+                // In a second pass, the state is known already.
                 if chain.begins.len() == number + 1 {
                     chain.begins.push(summary.after(left));
                     self.handed_on.notify_all();
@@ -127,7 +129,8 @@ impl Parts {
         }
     }
 
-    /// Reads the elements of a part, a line each. All parts before it must be read by others, or have been.
+    /// Reads the elements of a part, one line each. Other threads must read all parts before it, or have read
+    /// them.
     pub fn read(&self, number: u64, buffers: &Arc<Buffers>) -> Cut {
         match self.try_read(number, buffers) {
             Ok((text, note)) => Cut { texts: text.into_iter().collect(), note: Some(note), ..Cut::default() },
@@ -138,12 +141,12 @@ impl Parts {
     fn try_read(&self, number: u64, buffers: &Arc<Buffers>) -> Result<(Option<Text>, Note), Error> {
         let mut duty = Duty(self, false);
         let begin = self.head.end() + number * self.size;
-        // The byte before tells whether an escape may be pending.
+        // The byte before the part shows whether an escape may be pending.
         let from = begin - 1;
         let own = (self.file.len().min(begin + self.size) - from) as usize;
         let mut stretch = self.file.stretch(from, own + TAIL_BYTES, buffers)?;
         stretch.read_to(own)?;
-        // What has been added to the file since it was opened is not read.
+        // Bytes that were added to the file after it was opened are not read.
         let most = (self.file.len() - from) as usize;
         let start = behind_backslashes(&mut stretch, 1, most)?;
         let end = behind_backslashes(&mut stretch, own, most)?;
@@ -191,7 +194,7 @@ impl Parts {
     }
 }
 
-/// The first place from `at` on before which no backslash stands, or `most`. Reads on to find it.
+/// The first offset from `at` on that does not follow a backslash, or `most`. Reads on to find it.
 fn behind_backslashes(stretch: &mut Stretch<'_>, mut at: usize, most: usize) -> Result<usize, Error> {
     loop {
         let bytes = stretch.bytes();

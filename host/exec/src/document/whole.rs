@@ -6,34 +6,34 @@ use warpath_shared::check::{Fault, diagnose};
 
 use warpath_backend::cpu::cut::flatten;
 
-/// What a document was before it became one line.
+/// The original form of a document that became one line.
 #[derive(Debug)]
 pub(crate) struct Whole {
     newlines: Newlines,
-    /// What is wrong with it, if it did not become one line.
+    /// The fault of a document that did not become one line.
     pub broken: Option<Fault>,
 }
 
 impl Whole {
-    /// Replaces newlines by spaces, unless one stands in a string: then the document is what stands before, with its fault, and
-    /// has so many bytes.
+    /// Replaces newlines by spaces. Returns the length of the line. If a newline is in a string, the line
+    /// ends before that newline, and the document has a fault.
     pub fn of(text: &mut [u8]) -> (Self, usize) {
         let mut newlines = Newlines::default();
         match flatten(text, &mut |at| newlines.push(at)) {
             Ok(()) => (Self { newlines, broken: None }, text.len()),
-            // A string is open there, so there is a fault, perhaps an earlier one.
+            // A string is open at this newline, so there is a fault, possibly an earlier one.
             Err(end) => (Self { newlines, broken: diagnose(&text[..end]) }, end),
         }
     }
 
-    /// The line of a byte, counted from 1, and how many bytes stand before that on the line.
+    /// The line of a byte, counted from 1, and the number of bytes before it on that line.
     pub fn place(&self, at: usize) -> (u64, usize) {
         let (number, start) =
             self.newlines.starts().take_while(|(_, start)| *start <= at).last().unwrap_or((1, 0));
         (number, at - start)
     }
 
-    /// Where a line stands, without its newline, in a document of so many bytes.
+    /// The range of a line, without its newline, in a document of `len` bytes.
     pub fn line(&self, number: u64, len: usize) -> Range<usize> {
         let mut starts = self.newlines.starts().skip_while(|(at, _)| *at < number).map(|(_, start)| start);
         let start = starts.next().unwrap_or(len);
@@ -41,16 +41,17 @@ impl Whole {
     }
 }
 
-/// Where newlines stood: the distance of each from the one before, seven bits a byte, the lowest first.
+/// The offsets of newlines. Stored is the distance of each from the one before, seven bits a byte, the lowest
+/// first.
 #[derive(Debug, Default)]
 pub(crate) struct Newlines {
     distances: Vec<u8>,
-    /// Behind the last one.
+    /// The offset after the last newline.
     end: usize,
 }
 
 impl Newlines {
-    /// Another one, behind all others.
+    /// Adds a newline, which is after all others.
     fn push(&mut self, at: usize) {
         let mut distance = at + 1 - self.end;
         while distance >= 0x80 {
@@ -61,7 +62,7 @@ impl Newlines {
         self.end = at + 1;
     }
 
-    /// The number of each line, from 1 on, and where it begins.
+    /// The number of each line, from 1 on, and its start offset.
     fn starts(&self) -> impl Iterator<Item = (u64, usize)> {
         let mut distances = self.distances.iter();
         let (mut line, mut start) = (1, 0);
@@ -118,7 +119,7 @@ mod tests {
         let fault = whole.broken.unwrap();
         assert_eq!((fault.kind, fault.at), (FaultKind::UnclosedString, 7));
         assert_eq!(whole.place(fault.at), (2, 5));
-        // What stands before it comes first.
+        // A fault before that newline comes first.
         let mut text = b"[}\n\"\n\"]".to_vec();
         assert_eq!(Whole::of(&mut text).0.broken.unwrap().kind, FaultKind::MismatchedBracket);
     }

@@ -1,4 +1,4 @@
-//! Making index files.
+//! The writer of index files.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -15,7 +15,7 @@ use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::stamp::{Stamp, hash};
 use warpath_core::temporary::{OutputMode, Temporary};
 
-/// A regular file, open.
+/// Opens a regular file.
 fn open(input: &Path) -> Result<File, Error> {
     let name = input.display().to_string();
     let failed = |source| InputError::Io { name: name.clone(), source };
@@ -29,7 +29,7 @@ fn open(input: &Path) -> Result<File, Error> {
     Ok(File::open(input).map_err(failed)?)
 }
 
-/// Bytes of the text of a file of which any part can be read.
+/// Bytes of the text of a file that can be read at any offset.
 fn text_bytes(file: &File, input: &Path) -> Result<u64, Error> {
     let name = input.display().to_string();
     let file = file.try_clone().map_err(|source| InputError::Io { name: name.clone(), source })?;
@@ -75,8 +75,8 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
         table.push(entry);
         Ok(lines)
     })?;
-    // What was indexed is what is there: a last line that has become longer meanwhile was read to its end. Nothing but a byte
-    // order mark has no partition.
+    // The indexed text has to be the whole file: if the last line became longer meanwhile, it was read to its
+    // new end. A file that is only a byte order mark has no partition.
     let read = table.last().map_or(len.min(3), Entry::end);
     if Stamp::of(&file).map_err(input_failed)? != before || read != len {
         return Err(IndexError::Unsettled { input: input.display().to_string() }.into());

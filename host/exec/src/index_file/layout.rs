@@ -1,4 +1,4 @@
-//! What stands where in an index file: docs/index-file.md, in code. All numbers are little-endian.
+//! The layout of an index file: docs/index-file.md, in code. All numbers are little-endian.
 
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::{
@@ -12,18 +12,19 @@ use warpath_core::stamp::{Stamp, hash};
 /// The version of the format that is written and read.
 pub const VERSION: u32 = 1;
 
-/// What every index file begins with: a byte that is no text, the name, and line ends that a transfer as text would change.
+/// The first bytes of every index file: a byte that is no text, the name, and line ends that a transfer as
+/// text would change.
 const MAGIC: &[u8; 8] = b"\x89WPI\r\n\x1a\n";
 /// Bytes of the header.
 pub(super) const HEADER_BYTES: usize = 96;
-/// Bytes of a partition's entry before those of its sections.
+/// Bytes of a partition's entry before the entries of its sections.
 const ENTRY_BYTES: u64 = 40;
 /// Bytes of a section's entry.
 const SECTION_BYTES: u64 = 16;
 /// Bytes of a fault.
 const FAULT_BYTES: usize = 16;
 
-/// Faults by their numbers in the file, which never change.
+/// Faults by their numbers in the file. The numbers never change.
 const FAULTS: [FaultKind; 8] = [
     FaultKind::UnclosedString,
     FaultKind::EscapeAtEnd,
@@ -51,22 +52,22 @@ pub(super) struct Header {
 /// A partition.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
-    /// Where its text stands in the input.
+    /// The offset of its text in the input.
     pub offset: u64,
-    /// How long that is.
+    /// The length of its text.
     pub len: PartOffset,
     pub lines: LineIx,
     pub faults: LineIx,
     /// The hash of its text.
     pub text: u64,
-    /// Where its sections begin in the file.
+    /// The offset of its sections in the file.
     pub place: u64,
     /// Line starts, faults, and the levels.
     pub sections: Vec<Section>,
 }
 
 impl Entry {
-    /// Where its text ends in the input.
+    /// The end of its text in the input.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.len)
     }
@@ -79,7 +80,7 @@ pub(super) struct Section {
     pub checksum: u64,
 }
 
-/// What a section is, in words.
+/// The name of a section, for messages.
 pub(super) fn name(section: usize) -> String {
     match section {
         0 => "line starts".into(),
@@ -88,7 +89,7 @@ pub(super) fn name(section: usize) -> String {
     }
 }
 
-/// Whether the first bytes are those of an index, as far as they go.
+/// True if the first bytes are those of an index, as far as they are there.
 pub(super) fn is_index(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
@@ -98,7 +99,8 @@ pub(super) fn version(head: &[u8; HEADER_BYTES]) -> u32 {
     Reader(&head[8..]).u32()
 }
 
-/// Numbers, one after the other; zeros behind the last, which lengths that were checked before leave nobody to see.
+/// Reads numbers one after the other, and zeros after the last. Lengths are checked before, so that these
+/// zeros are never used.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -164,13 +166,13 @@ impl Header {
         2 + u64::from(self.levels)
     }
 
-    /// Bytes of the table; `None` for more than there can be.
+    /// Bytes of the table; `None` on overflow.
     pub fn table_bytes(&self) -> Option<u64> {
         u64::from(self.partitions).checked_mul(ENTRY_BYTES + self.sections() * SECTION_BYTES)
     }
 
-    /// The table of partitions, which follow one another in the text and in the file, and fill the file. That they fill the text, too, is known to who
-    /// has it: the input may be packed.
+    /// The table of partitions. They follow one another in the text and in the file, and fill the file. The
+    /// caller has to check that they fill the text too, because the input may be packed.
     pub fn decode_table(&self, bytes: &[u8]) -> Result<Vec<Entry>, &'static str> {
         let mut from = Reader(bytes);
         let (mut place, mut lines, mut faulty) = (HEADER_BYTES as u64, 0u64, 0u64);
@@ -208,13 +210,13 @@ impl Header {
             table.push(entry);
         }
         let sums = (place, lines, faulty) == (self.table_place, self.lines, self.faulty);
-        // A byte order mark is no part of the text.
+        // A byte order mark is not part of the text.
         let begins = table.first().is_none_or(|first| matches!(first.offset, 0 | 3));
         if sums && begins { Ok(table) } else { Err("its table and its header disagree") }
     }
 }
 
-/// A partition as it is written: its sections, and its entry but for its place in the file.
+/// A partition in the form of the file: its sections, and its entry without its offset in the file.
 pub(super) fn encode(
     text: &[u8],
     offset: u64,
@@ -257,7 +259,8 @@ pub(super) fn encode(
     Ok((bytes, entry))
 }
 
-/// Which words of a bitmap have bits, a bit each; and those words.
+/// Appends a bitmap: first one bit for each word, set if the word is not zero; then the words that are not
+/// zero.
 fn encode_level(words: &[u64], bytes: &mut Vec<u8>) {
     for group in words.chunks(64) {
         let some = group.iter().enumerate().fold(0u64, |some, (i, word)| some | u64::from(*word != 0) << i);
@@ -268,7 +271,7 @@ fn encode_level(words: &[u64], bytes: &mut Vec<u8>) {
     }
 }
 
-/// The table as it is written.
+/// The table in the form of the file.
 pub(super) fn encode_table(table: &[Entry]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for Entry { offset, len, lines, faults, text, place, sections } in table {
@@ -321,7 +324,7 @@ pub(super) fn decode_faults(
     Ok(())
 }
 
-/// Adds a bitmap.
+/// Appends a bitmap to `to`.
 pub(super) fn decode_level(bytes: &[u8], entry: &Entry, to: &mut Vec<u64>) -> Result<(), &'static str> {
     let words = words_for(entry.len as usize);
     let from = to.len();

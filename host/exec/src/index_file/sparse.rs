@@ -1,4 +1,5 @@
-//! A text of which only what is looked at is read: by an index, a record that is much longer than a page is passed over in steps.
+//! A text of which only the needed pages are read. With an index, a record that is much longer than a page is
+//! skipped in steps.
 //!
 //! ```text
 //! text     |{"id":1,"before":[...................................],"user":{"lang":"nl"},"after":[......|
@@ -15,15 +16,15 @@ use crate::input::PlainFile;
 use warpath_backend::answer::Answer;
 use warpath_core::error::Error;
 
-/// Bytes that are read at once where one is looked at: a page.
+/// Bytes that are read at once when one of them is needed: a page.
 const PAGE_BYTES: usize = 4 << 10;
-/// Pages that are read at once where many are wanted.
+/// The most pages that are read at once, when many are needed.
 const MOST_PAGES: usize = 16;
-/// Lines are passed over in steps where they are longer than this, on average. A system call for a page takes as long as to read
-/// some 8 KiB beside others, and a program looks at several pages of a record.
+/// The average length of lines above which they are skipped in steps. A system call for a page costs as much
+/// as reading about 8 KiB in a larger read. A program needs several pages of a record.
 const LONG: usize = 64 << 10;
 
-/// Whether reading what is looked at takes less time than reading everything.
+/// True if reading only the needed pages takes less time than reading the whole text.
 pub(super) fn pays(entry: &Entry) -> bool {
     entry.len as usize >= LONG * entry.lines as usize
 }
@@ -31,18 +32,19 @@ pub(super) fn pays(entry: &Entry) -> bool {
 /// A partition's text, partly read, with its leveled bitmaps.
 pub(super) struct Sparse<'a> {
     file: &'a PlainFile,
-    /// Where the text begins in the file.
+    /// The offset of the text in the file.
     offset: u64,
     text: &'a [Cell<u8>],
     levels: &'a [u64],
-    /// A bit for each page: whether it has been read.
+    /// One bit for each page, set if the page has been read.
     read: Vec<Cell<u64>>,
-    /// The first error. What could not be read is seen as it stands in the buffer, and the answer is not given out.
+    /// The first error. A page that could not be read keeps the old bytes of the buffer, and the result is
+    /// not yielded.
     failed: RefCell<Option<Error>>,
 }
 
 impl<'a> Sparse<'a> {
-    /// A text of which nothing has been read. What the buffer holds is never seen.
+    /// A text of which no page has been read. The old bytes of the buffer are never used.
     pub fn new(file: &'a PlainFile, offset: u64, buffer: &'a mut [u8], levels: &'a [u64]) -> Self {
         let pages = buffer.len().div_ceil(PAGE_BYTES);
         let read = vec![Cell::new(0); pages.div_ceil(64)];
@@ -70,7 +72,7 @@ impl<'a> Sparse<'a> {
         }
     }
 
-    /// Reads a stretch of the text, unless it has been read.
+    /// Reads the pages of a range of the text, unless they have been read.
     fn want(&self, start: usize, end: usize) {
         let (mut page, end) = (start / PAGE_BYTES, end.div_ceil(PAGE_BYTES));
         while page < end {
@@ -82,10 +84,10 @@ impl<'a> Sparse<'a> {
         }
     }
 
-    /// Reads the matches of an answer, so that they may be shown.
+    /// Reads the matches of a result, so that they may be shown.
     ///
     /// # Errors
-    /// The first error there was, of reads before, too.
+    /// The first error of this read or of any earlier one.
     pub fn read_matches(self, answer: &Answer) -> Result<(), Error> {
         for piece in &answer.pieces {
             for found in piece.matches.iter().flatten() {

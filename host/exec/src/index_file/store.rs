@@ -1,4 +1,4 @@
-//! Partitions that are answered by an index file, on the CPU.
+//! Partitions that are evaluated with an index file, on the CPU.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,13 +28,13 @@ pub(super) struct FileStore {
     input: Arc<PlainFile>,
     origin: Origin,
     buffers: Arc<Buffers>,
-    /// Whether the text is checked, and not only its index.
+    /// True if the text is checked too, and not only its index.
     strict: bool,
-    /// What nobody uses at the moment.
+    /// Scratch memory that is free at the moment.
     scratch: Mutex<Vec<Scratch>>,
 }
 
-/// What a partition's index is read into.
+/// Memory that a partition's index is read into.
 #[derive(Default)]
 struct Scratch {
     bytes: Vec<u8>,
@@ -71,7 +71,7 @@ impl Store for FileStore {
         let len = entry.len as usize;
         let mut buffer = self.buffers.take(len)?;
         let text = &mut buffer[..len];
-        // Whoever is given the text may look at all of it.
+        // The receiver of the text may read all of it.
         let mut is_given = want.matches || want.records || !scratch.index.faults.is_empty();
         let (answer, reading);
         if self.strict || is_given || program.needs_trees() || !sparse::pays(entry) {
@@ -79,12 +79,12 @@ impl Store for FileStore {
             reading = since.elapsed();
             let checked = if self.strict { Checked::of(text) } else { Checked::default() };
             if checked.first_fault().is_some() {
-                // Of a text with blank lines there is no index.
+                // Faulty lines become blank for the evaluation, and there is no index of that text.
                 answer = checked.answer(text, program, want, |text| Cpu.answer(text, program, want))?;
                 is_given = true;
             } else {
                 answer = scratch.index.answer(text, program, want)?;
-                // Trees may find what the index does not say.
+                // The evaluation with trees may find faults that are not in the index.
                 is_given |= answer.pieces.iter().any(|piece| !piece.faults.is_empty());
             }
         } else {
@@ -97,7 +97,7 @@ impl Store for FileStore {
         self.give_back(scratch);
         let mut text = Text::lent(buffer, (0, len), entry.offset);
         if !is_given {
-            // The next read goes where the bytes are in the cache.
+            // The next read then uses the same buffer, whose bytes are in the cache.
             text.forget();
         }
         Ok(Stored { text, answer, reading, answering: since.elapsed().saturating_sub(reading) })
@@ -126,13 +126,13 @@ pub(super) fn first_changed<'a>(input: &PlainFile, table: &'a [Entry]) -> Result
             if !same {
                 let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
                 *first = at.min(*first);
-                // Those before it are looked at by others.
+                // Other threads check the partitions before this one.
                 return Ok(());
             }
         }
     };
     thread::scope(|scope| {
-        // With fewer threads than asked for, or none beside this one, it takes longer.
+        // If threads cannot be started, the check only takes longer.
         let threads: Vec<_> =
             (1..cores()).map_while(|_| thread::Builder::new().spawn_scoped(scope, look).ok()).collect();
         look()?;

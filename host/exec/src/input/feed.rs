@@ -1,9 +1,9 @@
-//! How bytes come: as fast as they are asked for, or when somebody writes them.
+//! The bytes of an input, read directly, or by a thread where reads may wait.
 //!
-//! Where opening or reading may wait, a thread of its own does both. So the lines that a slow input has brought are not kept
-//! back until it brings more: they are given out once nothing has come for [`QUIET`], or when the first of them have waited as long as
-//! is wanted. And who waits for more can be told
-//! to stop: only that thread is left behind, and it has nothing but the input.
+//! If opening or reading may wait, a thread of its own does both. The lines that a slow input has brought are
+//! therefore not held back until more come. They are handed on when nothing has come for [`QUIET`], or when
+//! the first of them has waited for the maximum latency. A reader that waits for more can also be stopped.
+//! Then only that thread remains, and it owns nothing but the input.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,48 +14,49 @@ use std::time::{Duration, Instant};
 use super::source::Decoded;
 use warpath_core::error::InputError;
 
-/// How long nothing must have come before an input counts as slow.
+/// The time without new bytes after which an input counts as slow.
 const QUIET: Duration = Duration::from_millis(2);
-/// How long a line waits for those behind it, if nothing else is asked for.
+/// The default of the longest time that a line waits for the lines after it.
 pub(crate) const MAX_LATENCY: Duration = Duration::from_millis(100);
-/// How often one who waits for an input looks whether that is still wanted.
+/// The interval at which a thread that waits for an input checks whether it should stop.
 const STOP: Duration = Duration::from_millis(10);
 /// Bytes that are read at once from an input that may wait: more than a pipe holds.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Chunks that may wait for whoever wants them.
+/// The most chunks that wait to be taken.
 const CHUNKS: usize = 32;
 
-/// Where bytes come from.
+/// The source of bytes.
 pub(super) enum Feed {
     /// A file.
     Direct(Decoded),
-    /// Anything that may wait.
+    /// An input that may wait.
     Pumped(Pump),
 }
 
-/// What a thread has read: chunks, none of them empty; then an empty one, for the end, or an error.
+/// The chunks that a thread has read, none of them empty. An empty chunk marks the end; an error may come
+/// instead.
 pub(super) struct Pump {
     name: String,
     chunks: Receiver<Result<Vec<u8>, InputError>>,
-    /// The chunk at hand, and how much of it has been used.
+    /// The current chunk, and the number of its bytes that have been used.
     chunk: Vec<u8>,
     used: usize,
-    /// How long a line waits for those behind it.
+    /// The longest time that a line waits for the lines after it.
     pub latency: Duration,
     /// The clock.
     now: fn() -> Instant,
 }
 
-/// Why a buffer was not filled any further.
+/// The reason why filling a buffer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filled {
-    /// It is full.
+    /// The buffer is full.
     Full,
     /// The input has ended.
     Ended,
-    /// Nothing more has come for a while, or what has come should not wait any longer.
+    /// No bytes have come for a while, or the first line has waited long enough.
     Quiet,
-    /// Nobody wants more.
+    /// The caller set `stop`.
     Stopped,
 }
 
@@ -73,8 +74,8 @@ impl Feed {
         Ok(Self::Pumped(Pump::new(name, chunks)))
     }
 
-    /// Reads until `buffer` is full or the input ends; or, once it holds a whole line, until the input is quiet, or what came first has waited
-    /// long enough; or until `stop` is set.
+    /// Reads until `buffer` is full, the input ends, or `stop` is set. Once a whole line is there, it also
+    /// ends when the input is quiet, or when the first bytes have waited long enough.
     pub fn fill(
         &mut self,
         buffer: &mut [u8],
@@ -119,7 +120,8 @@ impl Pump {
         Self { name, chunks, chunk: Vec::new(), used: 0, latency: MAX_LATENCY, now: Instant::now }
     }
 
-    /// Some bytes; none at the end; or why there are none yet: the caller has a line that should not wait, or is to stop.
+    /// Reads some bytes; 0 at the end. `Err` inside means no bytes yet: the caller has a line that should not
+    /// wait, or has to stop.
     fn read(
         &mut self,
         room: &mut [u8],
@@ -151,7 +153,7 @@ impl Pump {
     }
 }
 
-/// The thread that reads.
+/// The loop of the reading thread.
 fn pump(
     open: impl FnOnce() -> Result<Decoded, InputError>,
     to_reader: &SyncSender<Result<Vec<u8>, InputError>>,
@@ -167,7 +169,7 @@ fn pump(
     loop {
         let read = decoded.read(&mut buffer);
         let ended = !matches!(read, Ok(1..));
-        // Where nobody listens any more, the caller has seen enough.
+        // If the receiver is gone, the caller needs no more.
         if to_reader.send(read.map(|count| buffer[..count].to_vec())).is_err() || ended {
             return;
         }
@@ -180,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// A clock on which a millisecond passes each time that it is read.
+    /// A clock that advances by a millisecond each time it is read.
     fn ticking() -> Instant {
         thread_local! {
             static TIME: Cell<Instant> = Cell::new(Instant::now());
@@ -189,7 +191,7 @@ mod tests {
         TIME.get()
     }
 
-    /// An input that is never quiet is given out when its first line has waited long enough.
+    /// An input that is never quiet is handed on when its first line has waited long enough.
     #[test]
     fn a_line_does_not_wait_for_ever() {
         for (latency, lines) in [(0, 1), (1, 1), (2, 2), (5, 5)] {
@@ -204,7 +206,7 @@ mod tests {
         }
     }
 
-    /// A line that has not ended waits for its end, however long that takes.
+    /// A line that has not ended waits for its end without limit.
     #[test]
     fn a_part_of_a_line_waits() {
         let (to_reader, chunks) = sync_channel(CHUNKS);

@@ -1,7 +1,8 @@
-//! A plain file, in parts that are each read on their own: any thread may read any part at any time.
+//! A plain file, in parts that are read independently: any thread may read any part at any time.
 //!
-//! Parts are stretches of the file as long as it was when it was opened. One owns the lines that *start* in its bytes. Where
-//! the part before ended need not be known: the byte before the part says whether a line starts with it.
+//! Parts are stretches of the file, as long as it was when it was opened. A part owns the lines that *start*
+//! in its bytes. It does not need to know where the part before it ended: the byte before the part shows
+//! whether a line starts with it.
 //!
 //! ```text
 //!             begin                            begin + size
@@ -9,10 +10,10 @@
 //!             |-------- the lines of part i ------------->|
 //!
 //! ..."name":"a| long one"}\n{"id":3}\n{"id":4}\n|...
-//!             |             |------------------>|            what comes first is of the line that an earlier part owns
+//!             |             |------------------>|            the first bytes are in a line of an earlier part
 //! ```
 //!
-//! A line that is longer than a part makes its own longer, and leaves others without any.
+//! A line that is longer than a part makes its own part longer, and leaves later parts without lines.
 
 use std::fs::File;
 use std::io;
@@ -29,21 +30,21 @@ use warpath_core::file::{fill_by, read_at};
 use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::text::PackedText;
 
-/// Bytes that are read at first of a line that goes on behind its part; then twice as many, and so on.
+/// Bytes that are read first of a line that continues after its part. Each further read is twice as long.
 const TAIL_BYTES: usize = 4 << 10;
 
-/// A file of which any part can be read: one that is not compressed, or packed lines, as they were before.
+/// A file that can be read at any offset: one that is not compressed, or the text of packed lines.
 #[derive(Debug)]
 pub(crate) struct PlainFile {
     file: Bytes,
     name: Arc<str>,
-    /// Where the input begins in it.
+    /// The offset of the input's first byte in the file.
     base: u64,
-    /// How many bytes the input had when it was opened.
+    /// Bytes of the input when it was opened.
     len: u64,
 }
 
-/// Where the bytes of a file come from.
+/// The source of a file's bytes.
 #[derive(Debug)]
 enum Bytes {
     File(File),
@@ -51,7 +52,7 @@ enum Bytes {
 }
 
 impl Bytes {
-    /// Reads some bytes from a place on: none at the end.
+    /// Reads some bytes at an offset; 0 at the end.
     fn read_at(&self, room: &mut [u8], at: u64) -> io::Result<usize> {
         match self {
             Self::File(file) => read_at(file, room, at),
@@ -67,42 +68,43 @@ impl Bytes {
     }
 }
 
-/// What is said of a file that ends early.
+/// The error for a file that ends early.
 pub(super) fn shorter() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was read")
 }
 
-/// What was read of a part.
+/// The text of a part.
 #[derive(Debug, Default)]
 pub(crate) struct Cut {
-    /// Its lines: none where it owns none, and more than one text only where one could not hold them all.
+    /// The lines of the part: none if it owns none, and more than one text only if one could not hold them
+    /// all.
     pub texts: Vec<Text>,
-    /// Of which inputs these are, if each is one of its own.
+    /// The input of each text, if each text is an input of its own.
     pub names: Vec<Arc<str>>,
-    /// Why what comes behind them could not be read.
+    /// The error that ended the read after these texts.
     pub error: Option<Error>,
-    /// What there is to say of it as a part of a document, if it is one.
+    /// A note on the part, if it is a part of a document.
     pub note: Option<Note>,
 }
 
 impl Cut {
-    /// Some texts, and why there is no more.
+    /// Some texts, and the error that ended the read.
     fn new(texts: Vec<Text>, error: Option<Error>) -> Self {
         Self { texts, error, ..Self::default() }
     }
 }
 
-/// What has been read of a file from one place on.
+/// A stretch of a file, as far as it has been read.
 pub(crate) struct Stretch<'a> {
     file: &'a PlainFile,
     buffer: Lent,
-    /// Where it begins in the input.
+    /// The offset of the stretch in the input.
     from: u64,
     filled: usize,
 }
 
 impl Stretch<'_> {
-    /// Reads on until there are `len` bytes. Whether there are: the file may end before.
+    /// Reads on until there are `len` bytes. Returns false if the file ends before.
     pub fn read_to(&mut self, len: usize) -> Result<bool, Error> {
         self.buffer.grow(len, self.filled)?;
         while self.filled < len {
@@ -120,18 +122,18 @@ impl Stretch<'_> {
         Ok(true)
     }
 
-    /// What has been read.
+    /// The bytes read so far.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.filled]
     }
 
-    /// The same, to be changed.
+    /// The bytes read so far, mutable.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[..self.filled]
     }
 
-    /// Where the line that begins at `line` ends, behind its newline, if it is in no more than `most` bytes; reads on to find
-    /// out. `known` bytes from there on have no newline.
+    /// The end, after its newline, of the line that begins at `line`; `None` if the line is longer than
+    /// `most` bytes. Reads on to find it. The first `known` bytes of the line contain no newline.
     fn line_end(&mut self, line: usize, known: usize, most: usize) -> Result<Option<usize>, Error> {
         let mut searched = line + known;
         let mut step = TAIL_BYTES;
@@ -144,7 +146,7 @@ impl Stretch<'_> {
             if searched - line > most {
                 return Ok(None);
             }
-            // One byte more than a line may have tells whether it has more.
+            // One byte more than the limit shows whether the line is longer.
             if !self.read_to((searched + step).min(line + most + 1))? && self.filled == searched {
                 return Ok(Some(self.filled));
             }
@@ -152,7 +154,7 @@ impl Stretch<'_> {
         }
     }
 
-    /// The bytes of some lines.
+    /// The bytes `start..end` as a text.
     pub fn into_text(self, start: usize, end: usize) -> Text {
         let offset = self.from + start as u64;
         Text::lent(self.buffer, (start, end), offset)
@@ -160,19 +162,19 @@ impl Stretch<'_> {
 }
 
 impl PlainFile {
-    /// A file whose byte at `base` is the input's first.
+    /// A file in which the input begins at byte `base`.
     pub fn new(file: File, name: Arc<str>, base: u64) -> io::Result<Self> {
         let len = file.metadata()?.len().saturating_sub(base);
         Ok(Self { file: Bytes::File(file), name, base, len })
     }
 
-    /// Packed lines.
+    /// The text of packed lines.
     pub fn packed(packed: PackedFile) -> Self {
         let (name, len) = (packed.name().into(), packed.info().text_bytes);
         Self { file: Bytes::Packed(packed), name, base: 0, len }
     }
 
-    /// The packed file that it is, if it is one.
+    /// The packed file, if this is one.
     pub fn as_packed(&self) -> Option<&PackedFile> {
         match &self.file {
             Bytes::Packed(packed) => Some(packed),
@@ -180,7 +182,7 @@ impl PlainFile {
         }
     }
 
-    /// The first bytes, up to 4.
+    /// The first bytes, at most 4.
     pub fn head(&self) -> io::Result<Vec<u8>> {
         let mut head = [0; 4];
         let mut filled = 0;
@@ -195,7 +197,8 @@ impl PlainFile {
         Ok(head[..filled].to_vec())
     }
 
-    /// Whether it has as many bytes as the operating system says, which some files have not: those in `/sys` say 4,096.
+    /// True if the file has as many bytes as the operating system reports. Some files have not: those in
+    /// `/sys` are reported with 4,096.
     pub fn is_as_long_as_said(&self) -> io::Result<bool> {
         loop {
             match self.file.read_at(&mut [0], self.base + self.len - 1) {
@@ -208,7 +211,7 @@ impl PlainFile {
     /// The file.
     ///
     /// # Panics
-    /// If it is packed.
+    /// If this is a packed file.
     pub fn into_file(self) -> File {
         match self.file {
             Bytes::File(file) => file,
@@ -216,22 +219,22 @@ impl PlainFile {
         }
     }
 
-    /// How many bytes there were when it was opened.
+    /// Bytes of the input when it was opened.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// What stands from a place on, of which nothing has been read yet, with room for so many bytes.
+    /// A stretch at an offset, of which nothing has been read yet, with room for `room` bytes.
     pub fn stretch(&self, from: u64, room: usize, buffers: &Arc<Buffers>) -> Result<Stretch<'_>, Error> {
         Ok(Stretch { file: self, buffer: buffers.take(room)?, from, filled: 0 })
     }
 
-    /// Fills a buffer with what stands from a place on.
+    /// Fills a buffer with the bytes at an offset.
     pub fn read_exact(&self, buffer: &mut [u8], from: u64) -> Result<(), Error> {
         self.fill(buffer, from).1
     }
 
-    /// The same, and how many bytes were there.
+    /// Fills a buffer with the bytes at an offset. Returns also the number of bytes that were there.
     pub fn fill(&self, buffer: &mut [u8], from: u64) -> (usize, Result<(), Error>) {
         let (filled, read) = self.file.fill_at(buffer, self.base + from);
         let failed = |error: io::Error| match error.kind() {
@@ -241,7 +244,7 @@ impl PlainFile {
         (filled, read.map_err(failed))
     }
 
-    /// Where its text begins: behind a byte order mark.
+    /// The offset at which the text begins: after a byte order mark, if there is one.
     pub fn text_begin(&self) -> Result<u64, Error> {
         let mark = BYTE_ORDER_MARK.len();
         let mut head = vec![0; mark.min(self.len as usize)];
@@ -249,11 +252,11 @@ impl PlainFile {
         Ok(if head == BYTE_ORDER_MARK { mark as u64 } else { 0 })
     }
 
-    /// All of it as one text.
+    /// The whole input as one text.
     pub fn read_all(&self, buffers: &Arc<Buffers>) -> Result<Text, Error> {
         let (begin, limit) = (self.text_begin()?, MAX_PARTITION_BYTES);
         let Some(len) = usize::try_from(self.len - begin).ok().filter(|len| *len <= limit) else {
-            // Who counts lines fills in this one's number.
+            // The caller counts lines and fills in the number.
             return Err(InputError::RecordTooLong { name: self.name.to_string(), line: 0, limit }.into());
         };
         let buffer = buffers.take_long(len)?;
@@ -269,7 +272,8 @@ impl PlainFile {
         }
     }
 
-    /// Reads a group of the packed lines that it is, and leaves it as it is: but for one that begins with a byte order mark, or is longer than a partition.
+    /// Reads a group of packed lines and leaves it packed. A group is unpacked if it begins with a byte order
+    /// mark, or if its text is longer than a partition.
     pub fn read_packed(&self, packed: &PackedFile, number: usize, buffers: &Arc<Buffers>) -> Cut {
         let (bytes, at) = packed.group_bytes(number);
         let read = || {
@@ -279,10 +283,11 @@ impl PlainFile {
             if is_marked || len > MAX_PARTITION_BYTES {
                 return Ok(Err(len));
             }
-            // As long as the text will be where the host has to look at it, so that all buffers are of one size.
+            // The buffer is long enough for the unpacked text, which the host may need, so that all buffers
+            // have one size.
             let mut buffer = buffers.take(len.max(bytes.len()).next_multiple_of(1 << 20))?;
             buffer[..bytes.len()].copy_from_slice(bytes);
-            // What is in the buffer is checked: the file may change meanwhile.
+            // The copy in the buffer is checked, because the file may change meanwhile.
             let copied = PackedText::new(&buffer[..bytes.len()], &self.name)?;
             copied.group().verify().map_err(|what| copied.damaged(what))?;
             if copied.text_bytes()? != len {
@@ -297,14 +302,15 @@ impl PlainFile {
         }
     }
 
-    /// Reads the lines of the part of `size` bytes, or of those that there are, from `begin` on. No text gets more than `limit`
-    /// bytes, of which a part has no more either.
+    /// Reads the lines of the part from `begin` on, of `size` bytes or as many as there are. No text is
+    /// longer than `limit` bytes; `size` must not be larger either.
     ///
-    /// A read that fails loses nothing before it: whole lines come first, then the error. So does a file that has become
-    /// shorter. One that has become longer ends with the line that held its last byte when it was opened.
+    /// A read that fails loses nothing before it: whole lines come first, then the error. The same holds for
+    /// a file that became shorter. A file that became longer ends with the line that held its last byte when
+    /// it was opened.
     pub fn read(&self, begin: u64, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut {
         let from = begin.saturating_sub(1);
-        // The part's end, counted from `from`.
+        // The end of the part, counted from `from`.
         let own = (self.len.min(begin + size as u64) - from) as usize;
         let buffer = match buffers.take(own.max(BYTE_ORDER_MARK.len()) + TAIL_BYTES) {
             Ok(buffer) => buffer,
@@ -314,7 +320,7 @@ impl PlainFile {
         let marked = if begin == 0 { BYTE_ORDER_MARK.len() } else { 0 };
         let read = stretch.read_to(own.max(self.len.min(marked as u64) as usize));
         let bytes = stretch.bytes();
-        // A newline that is the part's last byte starts no line of it.
+        // If the part's last byte is a newline, the line after it starts in the next part.
         let starts = &bytes[..bytes.len().min(own - 1)];
         let start = match memchr(b'\n', starts) {
             _ if begin == 0 && bytes.starts_with(BYTE_ORDER_MARK) => BYTE_ORDER_MARK.len(),
@@ -322,7 +328,7 @@ impl PlainFile {
             Some(at) => at + 1,
             None => return Cut::new(Vec::new(), read.err()),
         };
-        // The last line that starts here: all lines before it are whole.
+        // The last line that starts in this part. All lines before it are whole.
         let last = memrchr(b'\n', starts).map_or(start, |at| (at + 1).max(start));
         let known = starts.len().saturating_sub(last);
         let end = match read {
@@ -340,11 +346,11 @@ impl PlainFile {
                 Err(error) => (last, Some(error)),
             },
             Ok(None) => {
-                // Who counts lines fills in this one's number.
+                // The caller counts lines and fills in the number.
                 let name = self.name.to_string();
                 (last, Some(InputError::RecordTooLong { name, line: 0, limit }.into()))
             }
-            // The last line may be cut anywhere: only what a newline ended is answered.
+            // The last line may be cut at any byte. Only lines that end with a newline are evaluated.
             Err(error) => {
                 let end = memrchr(b'\n', stretch.bytes()).map_or(start, |at| (at + 1).max(start));
                 (end, Some(error))
@@ -368,13 +374,14 @@ mod tests {
         PlainFile::new(file, "test".into(), base).unwrap()
     }
 
-    /// The file behind it.
+    /// The underlying file.
     fn behind(file: &PlainFile) -> &File {
         let Bytes::File(file) = &file.file else { panic!("it is packed") };
         file
     }
 
-    /// All parts' texts, from the last part to the first, so that none can lean on an earlier one.
+    /// The texts of all parts, read from the last part to the first, so that no part depends on an earlier
+    /// one.
     fn texts(file: &PlainFile, size: usize, limit: usize) -> (Vec<Text>, Option<Error>) {
         let buffers = Buffers::new(Arc::new(Cpu));
         let begins = (0..file.len() as usize).step_by(size).rev();
@@ -426,7 +433,7 @@ mod tests {
                         let bytes = part.bytes();
                         assert_eq!(part.offset(), at as u64, "size {size}");
                         assert!(!bytes.is_empty() && (bytes.ends_with(b"\n") || i + 1 == all.len()));
-                        // It owns what starts in it, and nothing else.
+                        // A part owns the lines that start in it, and no others.
                         let starts_in = |at: usize| at / size;
                         let last_start = memrchr(b'\n', &bytes[..bytes.len() - 1]).map_or(0, |n| n + 1);
                         if at > skipped {
@@ -441,7 +448,7 @@ mod tests {
         }
     }
 
-    /// A line that is as long as may be, and one that is longer, whatever stands beside it.
+    /// Checks a line of exactly the limit, and a longer one, with different neighbours.
     #[test]
     fn no_text_is_longer_than_the_limit() {
         for text in TEXTS {

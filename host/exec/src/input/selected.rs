@@ -1,19 +1,22 @@
-//! Some lines of a plain file, or a packed one, read without the others.
+//! Selected lines of a plain or packed file, read without the others.
 //!
-//! An index says where each block of 64 lines begins. Blocks with lines that are wanted are read, neighbours together, and these lines are
-//! moved together, so that they are a text as any other. What is known of it besides is which lines of the file they are:
+//! An index records where each block of 64 lines begins. Only blocks with selected lines are read, and
+//! adjacent blocks are read together. The selected lines are moved together, so that they form a text like
+//! any other. In addition, the text records which lines of the file they are:
 //!
 //! ```text
-//! file      ...|{"id":0}\n{"id":1}\n{"id":2}\n...\n{"id":63}\n|{"id":64}\n...\n{"id":127}\n|...        blocks
-//! wanted                    x         x                           x
+//! file      ...|{"id":0}\n{"id":1}\n{"id":2}\n...\n{"id":63}\n|{"id":64}\n...\n{"id":127}\n|...       blocks
+//! selected                  x         x                           x
 //! text          {"id":1}\n{"id":2}\n{"id":64}\n
 //! runs          line 1, byte 9 of the file  line 64, byte 582
 //! ```
 //!
-//! Lines that are not wanted are dropped step by step, however long they are. Those that are wanted of one block are in memory together.
+//! Other lines are dropped step by step, however long they are. The selected lines of one block are in memory
+//! together.
 //!
-//! That the file is the one of the index is checked once, before. If blocks do not fit each other it is told; a block that begins at the wrong
-//! line, and has no neighbour that is read, is not found out: that is a file that was written to since.
+//! The file is checked once, before, to be the one of the index. Adjacent blocks that do not fit each other
+//! are an error. A block that begins at a wrong line is not detected if no neighbour is read. This is
+//! possible only if the file was written to after the check.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,14 +36,14 @@ use warpath_store::bitmap::layout::BLOCK_LINES;
 
 /// The most bytes that are read at once: a few blocks, which stay in a cache while their lines are found.
 const MOST_STEP: usize = 256 << 10;
-/// The fewest, where partitions are shorter.
+/// The fewest bytes that are read at once, for short partitions.
 const LEAST_STEP: usize = 64;
 
-/// Some lines of a plain file, or a packed one.
+/// Selected lines of a plain or packed file.
 #[derive(Debug)]
 pub(crate) struct Selection {
     index: BitmapIndex,
-    /// Which lines, 63 in each.
+    /// The selected lines, 63 in each word.
     chunks: Arc<[u64]>,
     file: PlainFile,
     name: Arc<str>,
@@ -50,7 +53,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// These lines of an input, which has to be the file, plain or packed, that the index was made of.
+    /// Selects lines of an input, which has to be the plain or packed file that the index was made of.
     pub fn new(index: &BitmapIndex, chunks: Arc<[u64]>, sources: &[Source]) -> Result<Self, Error> {
         let file = source_of(index, sources)?;
         let Some(offsets) = index.line_offsets()? else {
@@ -63,7 +66,7 @@ impl Selection {
                 "lines are selected by {found} chunks of 63, and there are {wanted}"
             )));
         }
-        // A byte order mark is no part of the text.
+        // A byte order mark is not part of the text.
         if offsets.first() != Some(&file.text_begin()?) {
             return Err(index.damaged("its lines do not begin where the text does"));
         }
@@ -95,7 +98,7 @@ impl Selection {
         self.bytes
     }
 
-    /// What is read, in words.
+    /// A description of the selection, for the plan.
     pub fn describe(&self) -> String {
         let (all, of_all) = (self.index.rows(), self.block_count());
         let Self { lines, blocks, .. } = self;
@@ -106,12 +109,12 @@ impl Selection {
         self.index.rows().div_ceil(BLOCK_LINES)
     }
 
-    /// Which lines of a block are wanted.
+    /// The selected lines of a block, one bit for each.
     fn mask(&self, block: u64) -> u64 {
         let first = block * BLOCK_LINES;
         let (chunk, bit) = ((first / u64::from(CHUNK_ROWS)) as usize, first % u64::from(CHUNK_ROWS));
         let of = |chunk: usize| self.chunks.get(chunk).map_or(0, |chunk| chunk & ALL);
-        // 64 lines, the first of them at any bit, are those of two chunks at most.
+        // 64 lines are in at most two chunks, whichever bit the first is at.
         let mask = of(chunk) >> bit | of(chunk + 1) << (u64::from(CHUNK_ROWS) - bit);
         match self.index.rows().saturating_sub(first) {
             rows @ 0..64 => mask & ((1 << rows) - 1),
@@ -119,12 +122,12 @@ impl Selection {
         }
     }
 
-    /// The first block from `from` on that has lines that are wanted.
+    /// The first block from `from` on that has selected lines.
     fn next_block(&self, from: u64) -> Option<u64> {
         (from..self.block_count()).find(|block| self.mask(*block) != 0)
     }
 
-    /// The next part, from a block on: blocks of which about `size` bytes are read.
+    /// The blocks of the next part, from a block on. About `size` bytes of them are read.
     pub fn part(&self, from: u64, size: usize) -> Result<Option<Range<u64>>, Error> {
         let offsets = self.index.line_offsets()?.unwrap_or_default();
         let Some(first) = self.next_block(from) else { return Ok(None) };
@@ -138,7 +141,7 @@ impl Selection {
         }
     }
 
-    /// Reads the lines of a part of about `size` bytes. No text gets more than `limit` bytes.
+    /// Reads the lines of a part of about `size` bytes. No text is longer than `limit` bytes.
     ///
     /// A read that fails loses nothing before it: whole lines come first, then the error.
     pub fn read(&self, blocks: Range<u64>, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut {
@@ -151,7 +154,7 @@ impl Selection {
     }
 }
 
-/// The text of lines that a buffer begins with, if there are any.
+/// The text of the lines at the start of a buffer; `None` if there are none.
 fn text_of(buffer: Lent, len: usize, selected: Selected) -> Option<Text> {
     let first = selected.runs.first()?.file_at;
     Some(Text::lent(buffer, (0, len), first).with_extract(Extract::Lines(Arc::new(selected))))
@@ -160,8 +163,10 @@ fn text_of(buffer: Lent, len: usize, selected: Selected) -> Option<Text> {
 /// Moves lines together.
 ///
 /// ```text
-/// buffer   whole lines, to be given │ what is there of a line that is wanted │ what was read last
-///          0                        kept                                     base
+/// buffer   whole lines, to be yielded │ the start of a selected line │ the last read
+///          0                          kept                           base
+/// ```
+///
 /// ```
 struct Packer<'a> {
     of: &'a Selection,
@@ -172,11 +177,11 @@ struct Packer<'a> {
     /// The most bytes of a text.
     limit: usize,
     buffer: Lent,
-    /// Bytes of whole lines, how many these are, and which.
+    /// Bytes of the whole lines, their number, and their positions in the file.
     kept: usize,
     lines: u64,
     selected: Selected,
-    /// What was full before.
+    /// The texts that became full before.
     texts: Vec<Text>,
 }
 
@@ -189,7 +194,7 @@ impl<'a> Packer<'a> {
             buffers,
             step,
             limit,
-            // As long as usual partitions, so that it serves others, too.
+            // The usual length of partitions, so that the buffer serves other partitions too.
             buffer: buffers.take(size + step)?,
             kept: 0,
             lines: 0,
@@ -198,7 +203,7 @@ impl<'a> Packer<'a> {
         })
     }
 
-    /// Reads all blocks of a part that have lines that are wanted.
+    /// Reads all blocks of a part that have selected lines.
     fn read(&mut self, blocks: Range<u64>) -> Result<(), Error> {
         let mut from = blocks.start;
         while let Some(first) = self.of.next_block(from).filter(|block| *block < blocks.end) {
@@ -212,13 +217,13 @@ impl<'a> Packer<'a> {
         Ok(())
     }
 
-    /// Reads blocks that follow each other.
+    /// Reads adjacent blocks.
     fn read_run(&mut self, first: u64, end_block: u64) -> Result<(), Error> {
         let (mut at, end) = (self.offsets[first as usize], self.offsets[end_block as usize]);
         let mut line = first * BLOCK_LINES;
         let last =
             (end_block - 1) * BLOCK_LINES + u64::from(63 - self.of.mask(end_block - 1).leading_zeros());
-        // What is there of the line, if it is wanted.
+        // Bytes of the current line that are in the buffer, if it is selected.
         let mut part = 0;
         while at < end && line <= last {
             if self.kept > 0 && self.kept + part + self.step > self.limit {
@@ -229,7 +234,7 @@ impl<'a> Packer<'a> {
                 self.texts.extend(text_of(full, self.kept, selected));
                 (self.kept, self.lines) = (0, 0);
             }
-            // So no lines together are longer than a text may be.
+            // Without room, this one line is longer than a text may be.
             let room = self.limit - self.kept - part;
             if room == 0 {
                 return Err(self.too_long(line));
@@ -258,7 +263,7 @@ impl<'a> Packer<'a> {
                 self.buffer.copy_within(begin..base + len, self.kept);
             }
         }
-        // The last line of all may have no newline.
+        // The last line of the file may have no newline.
         if part > 0 && line == last && line + 1 == self.of.index.rows() {
             self.keep(line, self.kept..self.kept + part, end);
             line += 1;
@@ -270,7 +275,7 @@ impl<'a> Packer<'a> {
         self.of.mask(line / BLOCK_LINES) >> (line % BLOCK_LINES) & 1 != 0
     }
 
-    /// Keeps a line that stands in the buffer, if it is wanted. `behind` is where it ends in the file.
+    /// Keeps a line that is in the buffer, if it is selected. `behind` is its end in the file.
     fn keep(&mut self, line: u64, place: Range<usize>, behind: ByteOffset) {
         if !self.is_wanted(line) {
             return;
@@ -296,12 +301,12 @@ impl<'a> Packer<'a> {
         texts
     }
 
-    /// A line that does not fit any text.
+    /// The error for a line that is longer than a text may be.
     fn too_long(&self, line: u64) -> Error {
         InputError::RecordTooLong { name: self.of.name.to_string(), line: line + 1, limit: self.limit }.into()
     }
 
-    /// Lines do not begin where the index says.
+    /// The error for lines that do not begin where the index says.
     fn other(&self, line: u64, block: usize) -> Error {
         let what = format!("line {} does not begin at byte {}", line + 1, self.offsets[block]);
         let (name, input) = (self.of.index.name().to_owned(), self.of.name.to_string());
@@ -309,7 +314,8 @@ impl<'a> Packer<'a> {
     }
 }
 
-/// The input of a bitmap index, if it is one file, the one that the index was made of, and any part of it can be read.
+/// The input of a bitmap index. It has to be one file, the one that the index was made of, and readable at
+/// any offset.
 fn source_of(index: &BitmapIndex, sources: &[Source]) -> Result<PlainFile, Error> {
     let [Source::File(path)] = sources else {
         return Err(Error::Usage("a bitmap index is for one plain file, and not for a pipe".into()));
@@ -327,7 +333,7 @@ mod tests {
     use warpath_core::stamp::Stamp;
     use warpath_store::bitmap::built::Built;
 
-    /// The lines, and the selection of those whose bits are set.
+    /// A file with the lines, and the selection of those whose bits are set.
     fn selection(file: &mut tempfile::NamedTempFile, lines: &[Vec<u8>], which: &[bool]) -> Selection {
         let (mut offsets, mut at) = (Vec::new(), 0);
         for (number, line) in lines.iter().enumerate() {
@@ -346,8 +352,8 @@ mod tests {
         Selection::new(&index, chunks.into(), &[Source::File(file.path().to_owned())]).unwrap()
     }
 
-    /// Lines of many lengths, parts of many sizes, and texts of as few bytes as may be: all lines come, as far as one does not fit, and each
-    /// is told from where it is.
+    /// Reads lines of many lengths, in parts of many sizes, with the shortest possible limits. All lines up
+    /// to one that is too long have to come, each with its position in the file.
     #[test]
     fn no_text_is_longer_than_the_limit() {
         let buffers = Buffers::new(Arc::new(Cpu));

@@ -1,4 +1,4 @@
-//! Inputs that are read from their start to their end, cut into partitions of whole lines.
+//! Inputs that are read from start to end, cut into partitions of whole lines.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,16 +16,17 @@ use warpath_core::error::{Error, InputError};
 pub(crate) struct Sequence {
     name: Arc<str>,
     feed: Feed,
-    /// What was read beyond the last partition's end: less than a line, but for a line that grows.
+    /// Bytes that were read after the end of the last partition: less than a line, except for a line that
+    /// grows.
     carry: Vec<u8>,
-    /// Where the next partition begins.
+    /// The offset at which the next partition begins.
     offset: ByteOffset,
     state: State,
 }
 
 enum State {
     Reading,
-    /// To be reported once the lines before it have been.
+    /// An error that is reported after the lines before it.
     Failed(InputError),
     Done,
 }
@@ -35,7 +36,7 @@ impl Sequence {
         Self { name, feed, carry: Vec::new(), offset: 0, state: State::Reading }
     }
 
-    /// With lines that wait so long for those behind them, where the input may wait.
+    /// Sets the longest time that a line waits for the lines after it, if the input may wait.
     pub fn with_latency(mut self, latency: Duration) -> Self {
         if let Feed::Pumped(pump) = &mut self.feed {
             pump.latency = latency;
@@ -43,7 +44,8 @@ impl Sequence {
         self
     }
 
-    /// All that there is as one text, or `None` where that is nothing, or once `stop` is set. Nothing may have been read before.
+    /// The whole input as one text; `None` if it is empty, or once `stop` is set. No part may have been read
+    /// before.
     pub fn read_all(
         &mut self,
         size: usize,
@@ -79,8 +81,9 @@ impl Sequence {
         Ok((start < filled).then(|| Text::lent(buffer, (start, filled), start as ByteOffset)))
     }
 
-    /// The next partition, or `None` at the end, or once `stop` is set. It has about `size` bytes; more only where one line has;
-    /// and fewer where an input that may wait has brought whole lines and then nothing for a while, or has brought them slowly.
+    /// The next partition; `None` at the end, or once `stop` is set. It has about `size` bytes. It has more
+    /// only if one line has. It may have fewer if the input may wait, and brought whole lines and then
+    /// nothing for a while, or brought them slowly.
     ///
     /// A read that fails loses nothing before it: the whole lines that were read come first, then the error.
     pub fn next(
@@ -96,7 +99,7 @@ impl Sequence {
         }
         let mut filled = self.carry.len();
         let mut target = size.max(filled);
-        // Bytes of the buffer that are known to hold no newline.
+        // Bytes of the buffer that are known to contain no newline.
         let mut searched = 0;
         let mut buffer = buffers.take(target)?;
         buffer[..filled].copy_from_slice(&self.carry);
@@ -107,7 +110,7 @@ impl Sequence {
                 Ok(reason) => reason == Filled::Ended,
                 Err(error) => {
                     self.state = State::Failed(error);
-                    // The last line may be cut anywhere: only what a newline ended is answered.
+                    // The last line may be cut at any byte. Only lines that end with a newline are evaluated.
                     break memrchr(b'\n', &buffer[..filled]).map_or(0, |at| at + 1);
                 }
             };
@@ -120,7 +123,7 @@ impl Sequence {
                 self.state = State::Reading;
                 break end;
             }
-            // One line is longer than a partition: the partition grows to hold it.
+            // One line is longer than a partition. The partition grows to hold it.
             if filled < target {
                 continue;
             }
@@ -130,7 +133,7 @@ impl Sequence {
                     Filled::Stopped => return Ok(None),
                     Filled::Full | Filled::Quiet => {}
                 }
-                // Who counts lines fills in this one's number.
+                // The caller counts lines and fills in the number.
                 let name = self.name.to_string();
                 return Err(InputError::RecordTooLong { name, line: 0, limit: MAX_PARTITION_BYTES }.into());
             }
@@ -192,7 +195,8 @@ mod tests {
         assert!(partitions(b"", 4).is_empty());
     }
 
-    /// What never ends and is never quiet is given out all the same. (`feed` has the test of longer waits.)
+    /// An input that never ends and is never quiet is handed on nevertheless. (`feed` has the test of longer
+    /// waits.)
     #[test]
     fn a_line_does_not_wait_for_ever() {
         struct Endless;

@@ -1,4 +1,4 @@
-//! Where bytes come from.
+//! Sources of bytes: files, standard input and readers.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -19,14 +19,14 @@ use warpath_store::packed::stream::Unpacker;
 pub enum Source {
     /// A file.
     File(PathBuf),
-    /// Standard input, from where its descriptor stands: where it is a file, what some buffer of this process holds of it is
-    /// not seen.
+    /// Standard input, from the current position of its descriptor. If it is a file, bytes that are in a
+    /// buffer of this process are not read.
     Stdin,
-    /// Anything that can be read, with a name for messages.
+    /// Any reader, with a name for messages.
     Reader(String, Box<dyn Read + Send>),
 }
 
-/// How the bytes of an input are compressed, by its first bytes.
+/// The compression of an input, recognised by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compression {
     None,
@@ -47,7 +47,7 @@ impl Compression {
         }
     }
 
-    /// Whether some compressed data begins with these bytes.
+    /// True if some compressed data begins with these bytes.
     fn may_begin_with(head: &[u8]) -> bool {
         let magic = |wanted: &[u8]| head.iter().zip(wanted).all(|(have, want)| have == want);
         let skippable = matches!(head.first(), Some(0x50..=0x5f)) && {
@@ -70,9 +70,9 @@ impl Compression {
 
 /// An input that is open.
 pub(crate) enum Opened {
-    /// Any part can be read at any time.
+    /// An input that can be read at any offset at any time.
     Plain(PlainFile),
-    /// One part comes after the other.
+    /// An input that is read from start to end.
     Sequence(Sequence),
 }
 
@@ -82,15 +82,16 @@ pub(super) struct Decoded {
     reader: Box<dyn Read + Send>,
     /// `gzip` or `zstd`, or `packed`.
     compression: Option<&'static str>,
-    /// Whether it is packed, or what is compressed is.
+    /// True if the input, or the data that was compressed, is packed.
     is_packed: bool,
 }
 
-/// A file that is read from where it stands to its end, which is an error where that comes before the end that the file had.
+/// A file that is read from its current position to its end. An end before the length that the file had is an
+/// error.
 struct FromFile {
     file: File,
     name: String,
-    /// The bytes that must still come: none where the operating system does not know how many there are.
+    /// The bytes that must still come; 0 if the operating system does not know their number.
     missing: u64,
 }
 
@@ -104,7 +105,7 @@ impl FromFile {
                 missing = plain.len();
             }
             file = plain.into_file();
-            // On some systems a positional read moves it.
+            // On some systems a positional read moves the file's position.
             file.seek(SeekFrom::Start(base))?;
         }
         Ok(Self { file, name: name.to_owned(), missing })
@@ -130,7 +131,8 @@ impl Decoded {
         Self::new(name, file)
     }
 
-    /// Reads the first bytes, to know what they are; of what is compressed those of what it says, too: it may be packed.
+    /// Reads the first bytes to recognise the compression. The first decompressed bytes are read too, because
+    /// compressed data may be packed.
     fn new(name: String, raw: impl Read + Send + 'static) -> Result<Self, InputError> {
         let failed = |source| InputError::Io { name: name.clone(), source };
         let (head, raw) = peek(raw).map_err(failed)?;
@@ -162,7 +164,7 @@ impl Decoded {
         Ok(decoded)
     }
 
-    /// Some bytes; none at the end.
+    /// Reads some bytes; 0 at the end.
     pub fn read(&mut self, room: &mut [u8]) -> Result<usize, InputError> {
         loop {
             match self.reader.read(room) {
@@ -173,7 +175,7 @@ impl Decoded {
         }
     }
 
-    /// An error of the reader, by whose fault it is.
+    /// Classifies an error of the reader: the compressed data, or the file.
     fn error(&self, source: io::Error) -> InputError {
         let source = match source.downcast::<InputError>() {
             Ok(error) => return error,
@@ -181,7 +183,7 @@ impl Decoded {
         };
         let name = self.name.clone();
         match self.compression {
-            // What the operating system says is about the file, not about what is in it.
+            // An error of the operating system is about the file, not about its contents.
             Some(format) if source.raw_os_error().is_none() => {
                 InputError::Compressed { name, format, source }
             }
@@ -203,7 +205,7 @@ impl From<PathBuf> for Source {
 }
 
 impl From<&str> for Source {
-    /// The file of this path.
+    /// The file with this path.
     fn from(path: &str) -> Self {
         Self::File(path.into())
     }
@@ -220,7 +222,7 @@ impl Source {
         }
     }
 
-    /// The bytes that the operating system says there are, compressed or not; `None` where it does not know.
+    /// The size in bytes that the operating system reports, compressed or not; `None` if it is unknown.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         match self {
@@ -229,11 +231,11 @@ impl Source {
         }
     }
 
-    /// The bytes of a plain file, as many as the operating system says there are; 0 for whatever is no file, is compressed,
-    /// or cannot be read.
+    /// The size of a plain file that the operating system reports; 0 for a source that is not a file, is
+    /// compressed, or cannot be read.
     pub(crate) fn plain_bytes(&self) -> u64 {
         let file = match self {
-            // What may wait is not opened.
+            // A source that may wait is not opened.
             Self::File(path) if path.is_file() => File::open(path).ok(),
             Self::Stdin => stdin_file(),
             _ => None,
@@ -261,7 +263,8 @@ impl Source {
         })
     }
 
-    /// Its bytes, decompressed, from the start to the end. What is packed is refused: by `pack`, which is who asks.
+    /// The decompressed bytes of the input, from start to end. Packed input is refused, because only `pack`
+    /// calls this.
     pub(crate) fn into_reader(self) -> Result<Box<dyn Read + Send>, InputError> {
         let name = self.name();
         let decoded = self.decoded()?;
@@ -272,10 +275,11 @@ impl Source {
         Ok(Box::new(decoded))
     }
 
-    /// All its bytes, decompressed and unpacked: a document that is read whole.
+    /// All bytes of the input, decompressed and unpacked: a document that is read whole.
     ///
     /// # Errors
-    /// [`InputError::Io`], [`InputError::Directory`], and those of what is compressed or packed; [`InputError::RecordTooLong`] beyond 2 GiB.
+    /// [`InputError::Io`], [`InputError::Directory`], and the errors of compressed or packed data.
+    /// [`InputError::RecordTooLong`] beyond 2 GiB.
     pub fn read_whole(self) -> Result<Vec<u8>, InputError> {
         let name = self.name();
         let mut bytes = Vec::new();
@@ -315,7 +319,7 @@ impl Source {
                 if kind.is_dir() {
                     return Err(InputError::Directory(path.clone()));
                 }
-                // What is no file may wait when it is opened, too.
+                // A source that is not a file may wait when it is opened, too.
                 if kind.is_file() { Some(File::open(path).map_err(failed)?) } else { None }
             }
             Self::Stdin => stdin_file(),
@@ -346,10 +350,11 @@ impl Source {
 }
 
 impl PlainFile {
-    /// A regular file of which any part can be read: a plain one, or a packed one. `None` if it is compressed in another way.
+    /// A regular file that can be read at any offset: a plain one, or a packed one. `None` if it is
+    /// compressed in another way.
     ///
     /// # Errors
-    /// [`InputError::Io`], and those of a packed file that cannot be read.
+    /// [`InputError::Io`], and the errors of a packed file that cannot be read.
     pub fn of(file: File, name: &str) -> Result<Option<Self>, InputError> {
         let failed = |source| InputError::Io { name: name.to_owned(), source };
         let file = Self::new(file, name.into(), 0).map_err(failed)?;
@@ -366,7 +371,7 @@ impl PlainFile {
 /// A regular file.
 enum Regular {
     Plain(PlainFile),
-    /// Compressed; or of a length that is not what the operating system says, as perhaps where it says 0.
+    /// A compressed file, or one whose length is not the one that the operating system reports, possibly 0.
     Other(File),
 }
 
@@ -381,17 +386,17 @@ fn plain_file(mut file: File, name: &str) -> io::Result<Regular> {
         return Ok(Regular::Plain(file));
     }
     let mut file = file.into_file();
-    // Of what stands behind something else, the places are not those of a file.
+    // If the packed data does not begin at the start of the file, its offsets are not those of the file.
     if compression == Compression::Packed && base == 0 {
         let packed = PackedFile::of_file(&file, name.into())?;
         return Ok(Regular::Plain(PlainFile::packed(packed)));
     }
-    // On some systems a positional read moves it.
+    // On some systems a positional read moves the file's position.
     file.seek(SeekFrom::Start(base))?;
     Ok(Regular::Other(file))
 }
 
-/// Standard input, where it is a regular file.
+/// Standard input, if it is a regular file.
 #[cfg(unix)]
 pub(crate) fn stdin_file() -> Option<File> {
     use std::os::fd::AsFd;
@@ -399,7 +404,7 @@ pub(crate) fn stdin_file() -> Option<File> {
     file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
 }
 
-/// Standard input, where it is a regular file: not asked for here.
+/// Standard input, if it is a regular file. This is not checked on this platform.
 #[cfg(not(unix))]
 pub(crate) fn stdin_file() -> Option<File> {
     None
@@ -409,10 +414,10 @@ fn buffered(raw: impl Read) -> impl BufRead {
     BufReader::with_capacity(256 << 10, raw)
 }
 
-/// The first bytes, as many as it takes to know what they are, and the rest.
+/// The first bytes, as many as are needed to recognise the compression, and the rest.
 ///
-/// A pipe may have but a short line so far, so no more is waited for than has to be. And some of the files that the system makes
-/// as they are read give nothing to a second read, so much is asked for at once.
+/// A pipe may contain only a short line so far, so this waits for no more bytes than necessary. Some files
+/// that the system generates return no bytes to a second read. Therefore the first read has a large buffer.
 fn peek<R: Read>(mut raw: R) -> io::Result<(Vec<u8>, R)> {
     let mut head = vec![0; 64 << 10];
     let mut filled = 0;

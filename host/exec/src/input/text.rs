@@ -1,4 +1,4 @@
-//! The text of a partition, and which part of its input it is.
+//! The text of a partition, and its position in the input.
 
 use std::sync::Arc;
 
@@ -11,49 +11,49 @@ use super::buffers::{Buffers, Lent};
 use super::selection::Selected;
 use crate::document::whole::Whole;
 
-/// UTF-8's byte order mark: no part of the text where an input begins with it (RFC 8259 section 8.1).
+/// UTF-8's byte order mark. At the start of an input it is not part of the text (RFC 8259 section 8.1).
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The text of a partition: whole lines of one input, whose last line may lack its newline.
+/// The text of a partition: whole lines of one input. The last line may lack its newline.
 #[derive(Debug)]
 pub(crate) struct Text {
-    /// `None` once it has been given back.
+    /// `None` once the memory has been returned.
     memory: Option<Memory>,
     start: usize,
     end: usize,
-    /// Its place in the input, in decompressed bytes.
+    /// The offset in the input, in decompressed bytes.
     offset: ByteOffset,
-    /// What it is of the input, if it is not its lines as they follow each other there.
+    /// Set if the text is not a run of consecutive lines of the input.
     extract: Option<Extract>,
 }
 
-/// Where a text is.
+/// The memory of a text.
 #[derive(Debug)]
 enum Memory {
     Lent(Lent),
     Kept(Arc<[u8]>),
-    /// So many bytes of a group of this file, as they stand there.
+    /// A group of the named file, still packed. The number is its length in bytes.
     Packed(Lent, usize, Arc<str>),
 }
 
 impl Text {
-    /// What stands in `start..end` of a buffer. `offset` is its place in the input.
+    /// The bytes `start..end` of a buffer. `offset` is their offset in the input.
     pub fn lent(buffer: Lent, (start, end): (usize, usize), offset: ByteOffset) -> Self {
         Self { memory: Some(Memory::Lent(buffer)), start, end, offset, extract: None }
     }
 
-    /// A text that others have, too.
+    /// A text that is shared.
     pub fn kept(bytes: Arc<[u8]>, offset: ByteOffset) -> Self {
         Self { start: 0, end: bytes.len(), memory: Some(Memory::Kept(bytes)), offset, extract: None }
     }
 
-    /// What stands in a group of a packed file of this name: its bytes are the first of a buffer, and its text is so long. It has no bytes before it is
-    /// [unpacked](Self::unpack).
+    /// A group of a packed file named `name`. The first `len` bytes of the buffer are the packed group; its
+    /// text has `text` bytes. [`bytes`](Self::bytes) is empty until the text is [unpacked](Self::unpack).
     pub fn packed((buffer, len): (Lent, usize), name: Arc<str>, text: usize, offset: ByteOffset) -> Self {
         Self { memory: Some(Memory::Packed(buffer, len, name)), start: 0, end: text, offset, extract: None }
     }
 
-    /// The text as it is packed, if it is.
+    /// The text in its packed form, if it is packed.
     ///
     /// # Errors
     /// [`Error::Input`] if it is damaged.
@@ -67,7 +67,7 @@ impl Text {
     /// Decodes the text, if it is packed.
     ///
     /// # Errors
-    /// [`Error::Input`] if it is damaged. [`Error::Device`] where memory is short.
+    /// [`Error::Input`] if the text is damaged. [`Error::Device`] if there is not enough memory.
     pub fn unpack(&mut self, buffers: &Arc<Buffers>) -> Result<(), Error> {
         if let Some(packed) = self.as_packed()? {
             let mut buffer = buffers.take_long(self.len().next_multiple_of(1 << 20))?;
@@ -85,12 +85,12 @@ impl Text {
         }
     }
 
-    /// How many bytes it has, or had.
+    /// Bytes of the text, also after [`forget`](Self::forget).
     pub fn len(&self) -> usize {
         self.end - self.start
     }
 
-    /// Gives the bytes back before the text goes.
+    /// Returns the memory before the text is dropped.
     pub fn forget(&mut self) {
         self.memory = None;
     }
@@ -99,17 +99,17 @@ impl Text {
         self.offset
     }
 
-    /// The same text, which is this of the input.
+    /// Sets the relation of the text to its input.
     pub fn with_extract(self, extract: Extract) -> Self {
         Self { extract: Some(extract), ..self }
     }
 
-    /// What it is of the input, if it is not its lines as they follow each other there.
+    /// The relation of the text to its input; `None` for a run of consecutive lines.
     pub fn extract(&self) -> Option<&Extract> {
         self.extract.as_ref()
     }
 
-    /// Makes one line of a document.
+    /// Turns a document into one line.
     pub fn flattened(mut self) -> Self {
         let range = self.start..self.end;
         if let Some(Memory::Lent(buffer)) = &mut self.memory {
@@ -121,19 +121,19 @@ impl Text {
     }
 }
 
-/// What a text is, of an input whose lines it is not, or not all of them.
+/// The relation of a text to an input, if the text is not a run of consecutive lines.
 #[derive(Clone, Debug)]
 pub(crate) enum Extract {
-    /// All of a document.
+    /// A whole document.
     Whole(Arc<Whole>),
-    /// Elements of the array with this normalised path, a line each.
+    /// Elements of the array with this normalised path, one on each line.
     Elements(Arc<str>),
-    /// Some lines, which may stand apart.
+    /// Selected lines, which may lie apart.
     Lines(Arc<Selected>),
 }
 
 impl Extract {
-    /// What is wrong with a document that did not become one line.
+    /// The fault of a document that did not become one line.
     pub fn fault(&self) -> Option<Fault> {
         match self {
             Self::Whole(whole) => whole.broken,

@@ -1,4 +1,4 @@
-//! What workers do with the texts of inputs.
+//! The task of the workers: what they evaluate on the texts of inputs.
 
 use std::sync::Arc;
 
@@ -10,24 +10,26 @@ use warpath_backend::backend::{Backend, Worker};
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 
-/// What is asked of all texts of some inputs.
+/// A task that is evaluated on all texts of some inputs.
 pub(super) trait Ask: Send + Sync + 'static {
-    /// What becomes of a text.
+    /// The result for one text.
     type Answer: Send;
-    /// What a thread has for it.
+    /// The state of one thread.
     type Worker<'a>;
 
-    /// Where texts are read into.
+    /// The buffers that texts are read into.
     fn buffers(&self) -> &Arc<Buffers>;
 
-    /// Whether who takes the answers may stop soon, so that parts are to be small at first.
+    /// True if the caller may stop soon. Then the first parts are small.
     fn starts_slowly(&self) -> bool {
         false
     }
 
-    /// Asks a text. The thread has a number, and a worker that is made when it is first needed. `surveyed`: it is only to be found out whether anything is wrong.
+    /// Evaluates the task on one text. `worker` is the thread's number and its state, which is made when it
+    /// is first needed. With `surveyed`, only faults are looked for.
     ///
-    /// Who will not look at the text again may [forget](Text::forget) it, so that this thread's next read goes where the bytes are in its cache.
+    /// If nobody will read the text again, the implementation may [forget](Text::forget) it. The thread's
+    /// next read then uses the same buffer, whose bytes are in its cache.
     fn ask<'a>(
         &'a self,
         worker: (usize, &mut Option<Self::Worker<'a>>),
@@ -35,7 +37,8 @@ pub(super) trait Ask: Send + Sync + 'static {
         surveyed: bool,
     ) -> Result<Self::Answer, Error>;
 
-    /// Asks texts one after the other, or all together, and tells the answers in order, up to an error.
+    /// Evaluates the task on several texts, one by one or together. Pushes the results in order, up to the
+    /// first error.
     fn ask_all<'a>(
         &'a self,
         (number, worker): (usize, &mut Option<Self::Worker<'a>>),
@@ -49,17 +52,17 @@ pub(super) trait Ask: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Asks a partition that is indexed.
+    /// Evaluates the task on a partition that is already indexed.
     fn ask_stored(&self, store: &dyn Store, at: usize) -> Result<Stored<Self::Answer>, Error>;
 }
 
-/// A program.
+/// The evaluation of a program.
 pub(super) struct ProgramTask {
     pub backend: Arc<dyn Backend>,
     pub buffers: Arc<Buffers>,
     pub program: Program,
     pub want: Want,
-    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    /// True if records are checked by all of RFC 8259 and for UTF-8.
     pub strict: bool,
 }
 
@@ -114,7 +117,7 @@ impl Ask for ProgramTask {
     }
 }
 
-/// Whether who gets an answer looks at its text.
+/// True if the receiver of a result reads its text.
 fn is_looked_at(answer: &Answer, want: Want) -> bool {
     want.matches || want.records || answer.pieces.iter().any(|piece| !piece.faults.is_empty())
 }

@@ -1,4 +1,4 @@
-//! What is answered of one partition.
+//! The result for one partition.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use warpath_backend::answer::{Answer, LineFault, Piece};
 use warpath_backend::columns::ColumnBatch;
 use warpath_core::error::RecordError;
 
-/// The answers for one partition.
+/// The result for one partition.
 pub struct Batch {
     text: Text,
     source: Arc<str>,
@@ -33,12 +33,12 @@ impl Batch {
         Self { text, source, answer, first_line, fault }
     }
 
-    /// The number of its first line in its input, counted from 0.
+    /// The number of the first line in its input, counted from 0.
     pub(super) fn first_line(&self) -> u64 {
         self.first_line
     }
 
-    /// A piece by its number.
+    /// The piece with this number.
     #[must_use]
     pub fn piece(&self, number: usize) -> Option<&Piece> {
         self.answer.pieces.get(number)
@@ -50,27 +50,31 @@ impl Batch {
         &self.source
     }
 
-    /// The partition's text, in which documents have no newlines outside strings ([`Format::Json`](crate::document::Format::Json)); empty where neither matches nor records were asked for and no record is malformed: the worker
-    /// has read the next partition into its place.
+    /// The partition's text. In documents, newlines outside strings are replaced
+    /// ([`Format::Json`](crate::document::Format::Json)).
+    ///
+    /// The text is empty if neither matches nor records are wanted and no record is malformed. In that case
+    /// the worker has read the next partition into its buffer.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         self.text.bytes()
     }
 
-    /// Bytes of the partition's text, whether it is there or not.
+    /// Bytes of the partition's text, also if [`text`](Self::text) is empty.
     #[must_use]
     pub fn text_bytes(&self) -> u64 {
         self.text.len() as u64
     }
 
-    /// Where the partition begins in its input, in decompressed bytes.
+    /// The offset of the partition in its input, in decompressed bytes.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
         self.text.offset()
     }
 
-    /// Where a byte of the partition's text stands in its input, in decompressed bytes: that many behind [`offset`](Self::offset), but
-    /// for lines that were selected ([`Input::only`](crate::operators::Input::only)), which may stand apart.
+    /// Converts an offset in the partition's text to an offset in its input, in decompressed bytes. This is
+    /// `at` after [`offset`](Self::offset), except for selected lines
+    /// ([`Input::only`](crate::operators::Input::only)), which may lie apart.
     #[must_use]
     pub fn offset_of(&self, at: u64) -> ByteOffset {
         match self.text.extract() {
@@ -79,7 +83,8 @@ impl Batch {
         }
     }
 
-    /// The line of the input, counted from 0, of one that [`pieces`](Self::pieces) count: the same, but for lines that were selected.
+    /// Converts a line as [`pieces`](Self::pieces) counts it to the line of the input, counted from 0. The
+    /// two differ only for selected lines.
     #[must_use]
     pub fn line(&self, line: u64) -> u64 {
         match self.text.extract() {
@@ -88,9 +93,10 @@ impl Batch {
         }
     }
 
-    /// The pieces of the answer, with the number of each piece's first line in its input, counted from 0. Of a document that is
-    /// answered by the elements of an array, these are its lines. Lines that were selected ([`Input::only`](crate::operators::Input::only)) count in their batch
-    /// alone: [`line`](Self::line) says which they are.
+    /// The pieces of the result, each with the number of its first line in its input, counted from 0. If a
+    /// document is evaluated by the elements of an array, the elements are its lines. Selected lines
+    /// ([`Input::only`](crate::operators::Input::only)) count in their batch alone; [`line`](Self::line)
+    /// converts their numbers.
     pub fn pieces(&self) -> impl Iterator<Item = (u64, &Piece)> {
         let mut line = self.first_line;
         self.answer.pieces.iter().map(move |piece| {
@@ -100,18 +106,19 @@ impl Batch {
         })
     }
 
-    /// How many matches a path has here; 0 for a path that there is not.
+    /// The number of matches of a path in this batch; 0 for a path that does not exist.
     #[must_use]
     pub fn count(&self, path: usize) -> u64 {
         self.answer.pieces.iter().filter_map(|piece| piece.counts.get(path)).sum()
     }
 
-    /// Takes the columns out, where they were asked for: a batch for each piece, some perhaps without a row. They are there once.
+    /// Takes the columns out, if the caller wanted columns: one batch for each piece, possibly without a row.
+    /// A second call returns empty batches.
     pub fn take_columns(&mut self) -> Vec<ColumnBatch> {
         self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.columns)).collect()
     }
 
-    /// The malformed records that were left out.
+    /// The malformed records that were skipped.
     pub fn skipped(&self) -> impl Iterator<Item = RecordError> {
         let name = self.source();
         self.pieces().flat_map(move |(line, piece)| {
@@ -120,13 +127,14 @@ impl Batch {
         })
     }
 
-    /// The malformed record at which the answers end, under [`OnError::Fail`](crate::engine::OnError::Fail). The error follows this batch.
+    /// The malformed record at which the results end, under [`OnError::Fail`](crate::engine::OnError::Fail).
+    /// The error follows this batch.
     #[must_use]
     pub fn fault(&self) -> Option<&RecordError> {
         self.fault.as_ref()
     }
 
-    /// The line that an error of this batch speaks of, without its newline. Counts lines to find it.
+    /// The line in which an error of this batch is, without its newline. Counts lines to find it.
     #[must_use]
     pub fn line_of(&self, error: &RecordError) -> &[u8] {
         if let Some(Extract::Whole(whole)) = self.text.extract() {
@@ -146,7 +154,7 @@ impl Batch {
         text.split(|byte| *byte == b'\n').nth((line.saturating_sub(first)) as usize).unwrap_or_default()
     }
 
-    /// Finds the normalised paths of values of this batch, by where they start in [`text`](Self::text).
+    /// Finds the normalised paths of values of this batch, from their start offsets in [`text`](Self::text).
     #[must_use]
     pub fn paths(&self) -> Paths<'_> {
         let paths = Paths::new(self.text());
@@ -156,8 +164,8 @@ impl Batch {
         }
     }
 
-    /// The number of a record of this batch in its input, counted from 1: that of its line, blank lines counted. A document is one
-    /// record.
+    /// The number of a record of this batch in its input, counted from 1. This is the number of its line,
+    /// blank lines counted. A document is one record.
     pub(super) fn record(&self, line: u64) -> u64 {
         match self.text.extract() {
             Some(Extract::Whole(_) | Extract::Elements(_)) => 1,
@@ -178,7 +186,7 @@ pub(super) fn record_error(name: &str, first_line: u64, fault: &LineFault) -> Re
     RecordError { name: name.to_owned(), line: first_line + fault.line as u64 + 1, byte: at as u64 + 1, kind }
 }
 
-/// An error with the line and the byte that the input has there.
+/// Converts the line and byte of an error to positions in the input.
 pub(super) fn located(error: RecordError, extract: Option<&Extract>) -> RecordError {
     match extract {
         Some(Extract::Whole(whole)) => {
@@ -190,7 +198,7 @@ pub(super) fn located(error: RecordError, extract: Option<&Extract>) -> RecordEr
     }
 }
 
-/// Cuts an answer off before its first faulty record, which it returns.
+/// Removes everything from the first faulty record on from a result, and returns that record's error.
 pub(super) fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64) -> Option<RecordError> {
     let at = answer.pieces.iter().position(|piece| !piece.faults.is_empty())?;
     first_line += answer.pieces[..at].iter().map(|piece| piece.lines as u64).sum::<u64>();

@@ -1,4 +1,4 @@
-//! Records as typed columns, a batch at a time.
+//! Records as typed columns, one batch at a time.
 
 use std::vec;
 
@@ -6,13 +6,15 @@ use super::{Answers, Plan, Stats};
 use warpath_backend::columns::ColumnBatch;
 use warpath_core::error::Error;
 
-/// The records of inputs as typed columns, in order. See [`Input::columns`](crate::operators::Input::columns).
+/// The records of inputs as typed columns, in order. See
+/// [`Input::columns`](crate::operators::Input::columns).
 ///
-/// A batch has at least one row, and at most those of a partition: [`EngineBuilder::partition_size`](crate::engine::EngineBuilder::partition_size)
-/// decides how many those are. Workers make batches in threads of their own, as for [`Answers`].
+/// A batch has at least one row, and at most as many as a partition has; see
+/// [`EngineBuilder::partition_size`](crate::engine::EngineBuilder::partition_size). Workers make batches in
+/// their own threads, as for [`Answers`].
 pub struct Columns {
     answers: Answers,
-    /// Of the partition at work.
+    /// The batches of the current partition.
     batches: vec::IntoIter<ColumnBatch>,
 }
 
@@ -21,13 +23,13 @@ impl Columns {
         Self { answers, batches: Vec::new().into_iter() }
     }
 
-    /// What has been done of the partitions seen so far; complete when the iterator has ended.
+    /// Statistics of the partitions seen so far; complete when the iterator has ended.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.answers.stats()
     }
 
-    /// What answers, and why.
+    /// The backend and its settings, and the reason for the choice.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         self.answers.plan()

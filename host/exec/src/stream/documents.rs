@@ -1,16 +1,19 @@
-//! Which documents are answered as one record, which by their elements, and when those answers may be given out.
+//! The evaluation of documents, as one record or by their elements, and the time at which results may be
+//! yielded.
 //!
-//! A document that is answered by its elements is surveyed first: its parts are answered, and what they say is held back, until
-//! the array has ended and nothing was wrong with it or around it. What is held back is not much; beyond that, parts are only gone
-//! through, and when all is well those are answered once more:
+//! A document that is evaluated by its elements is first surveyed. Its parts are evaluated, and their results
+//! are held, until the array has ended and no fault was found in it or around it. The held results are
+//! limited. Beyond the limit, parts are only checked; if the document is good, those parts are evaluated in a
+//! second pass:
 //!
 //! ```text
 //! parts        0   1   2   3   4   5   6   7
-//! survey       ■   ■   ■   ·   ·   ·   ·   ·      ■ answered and held   · gone through
-//! given out    0   1   2   then answered again:  3   4   5   6   7
+//! survey       ■   ■   ■   ·   ·   ·   ·   ·      ■ evaluated and held   · only checked
+//! yielded      0   1   2   then evaluated:  3   4   5   6   7
 //! ```
 //!
-//! So memory is bounded, a malformed document has no answers, and what finds little, or counts, reads once.
+//! Memory is therefore bounded, and a malformed document has no results. A query with few results, or a
+//! count, reads the file once.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,24 +29,24 @@ use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 use warpath_lang::program::Program;
 
-/// How many partitions' worth of answers are held back, and how many bytes at most.
+/// The most results that are held, in partitions' worth and in bytes.
 const HELD_PARTITIONS: usize = 16;
 const MOST_HELD: usize = 256 << 20;
 
-/// Goes through documents, one after the other.
+/// Processes documents, one after the other.
 pub(super) struct Conductor {
     sources: std::vec::IntoIter<Source>,
     chosen: Chosen,
     program: Program,
     want: Want,
-    /// How the program is asked of elements, where it can be.
+    /// The split of the program's paths at an array, if they have one.
     split: Option<Arc<Split>>,
-    /// The origin of the document at work, or of the last one that is handed out.
+    /// The origin of the current document, or of the last one that was handed out.
     origin: Origin,
     stage: Stage,
-    /// What is to be answered behind the documents at work.
+    /// The work that follows the current documents.
     next: Option<Upcoming>,
-    /// Why documents were answered as one record.
+    /// The reasons why documents were evaluated as one record.
     notes: Vec<String>,
 }
 
@@ -66,23 +69,24 @@ struct Survey {
     number: u64,
     held: VecDeque<(Text, Answer)>,
     held_bytes: usize,
-    /// The first part that is to be answered once more.
+    /// The first part that needs a second pass.
     again: Option<u64>,
 }
 
-/// What becomes of what the workers have done.
+/// The next step after a job of the workers.
 pub(super) enum Step {
-    /// It is held back, and more is to come.
+    /// The results are held, and more parts follow.
     Held,
-    /// These may be given out.
+    /// The results may be yielded.
     Given(VecDeque<(Text, Answer)>),
-    /// A document is known to be good: these may be given out, and these workers go on, or the next.
+    /// The document is good. These results may be yielded, and these workers continue with it; with `None`,
+    /// the document is complete.
     Surveyed(VecDeque<(Text, Answer)>, Option<Workers<ProgramTask>>),
-    /// These workers go on.
+    /// The survey failed, and these workers replace the current ones.
     Instead(Workers<ProgramTask>),
 }
 
-/// Bytes that an answer and its text take while they are held.
+/// Bytes that a result and its text take while they are held.
 fn held_bytes((text, answer): &(Text, Answer)) -> usize {
     let of_piece = |piece: &Piece| {
         let matches: usize = piece.matches.iter().map(|list| size_of_val(&list[..])).sum();
@@ -91,7 +95,7 @@ fn held_bytes((text, answer): &(Text, Answer)) -> usize {
     text.bytes().len() + answer.pieces.iter().map(of_piece).sum::<usize>()
 }
 
-/// Whether an answer has so many lines, none of them faulty.
+/// True if a result has exactly `elements` lines, and no faulty one.
 fn is_regular(texts: &VecDeque<(Text, Answer)>, elements: u64) -> bool {
     let mut pieces = texts.iter().flat_map(|(_, answer)| &answer.pieces);
     let lines: u64 = pieces.clone().map(|piece| u64::from(piece.lines)).sum();
@@ -105,7 +109,7 @@ fn changed(name: &Arc<str>) -> Error {
 
 impl Conductor {
     pub fn new(sources: Vec<Source>, chosen: Chosen, program: Program, want: Want) -> Self {
-        // Rows and columns have a cell for all that a document has.
+        // Rows and columns have a cell for the whole document.
         let by_matches = want.rows.is_none()
             && want.columns.is_none()
             && !want.records
@@ -116,12 +120,12 @@ impl Conductor {
         Self { sources, chosen, program, want, split, origin, stage: Stage::Whole, next, notes }
     }
 
-    /// Why documents that might have been answered by their elements were not.
+    /// The reasons why documents that could be split were not evaluated by their elements.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The workers on what comes next; `None` at the end.
+    /// The workers on the next documents; `None` at the end.
     pub fn advance(&mut self) -> Option<Result<Workers<ProgramTask>, Error>> {
         if let Stage::Survey(survey) = &self.stage {
             // The file ends before the array.
@@ -136,7 +140,7 @@ impl Conductor {
                     Ok(Prepared::Whole(document)) => {
                         let open = matches!(document, Document::Plain(..));
                         sources.push_back(document);
-                        // No more files are kept open than one.
+                        // At most one file is kept open.
                         if open {
                             break;
                         }
@@ -170,7 +174,7 @@ impl Conductor {
         }
     }
 
-    /// Opens a document that is to be answered by its elements, if it may be one.
+    /// Opens a document. Prepares it to be evaluated by its elements, if that is possible.
     fn prepare(&mut self, source: Source) -> Result<Prepared, Error> {
         let Some(split) = &self.split else { return Ok(Prepared::Whole(Document::Source(source))) };
         if source.plain_bytes() <= self.chosen.partition_size as u64 {
@@ -217,12 +221,12 @@ impl Conductor {
     /// Workers on the elements of a document, from a part on.
     fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers<ProgramTask>, Error> {
         let feed = Feed::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
-        // Every part is gone through to its end.
+        // Every part is read to its end.
         let want = Want { limit: None, ..self.want };
         Workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
     }
 
-    /// Workers on a document that cannot be answered by its elements.
+    /// Workers on a document that cannot be evaluated by its elements.
     fn as_one(&mut self, parts: &Parts, why: &str) -> Result<Workers<ProgramTask>, Error> {
         let name = self.origin.name.clone();
         self.notes.push(note(&name, why));
@@ -230,7 +234,7 @@ impl Conductor {
         self.whole(VecDeque::from([Document::Plain(parts.file().clone(), name)]))
     }
 
-    /// Looks at what workers have done, of whose answer nothing is taken where there is an error.
+    /// Takes the result of one job of the workers. An error means that nothing is taken from it.
     pub fn take(&mut self, done: &mut Done<Answer>) -> Result<Step, Error> {
         let texts = std::mem::take(&mut done.answered.texts);
         let note = done.answered.note.unwrap_or_default();
@@ -282,7 +286,7 @@ impl Conductor {
     }
 }
 
-/// What is to be done with a document.
+/// A document that is ready to be evaluated.
 enum Prepared {
     Whole(Document),
     Elements(Arc<Parts>, Arc<str>),

@@ -1,4 +1,4 @@
-//! Something made of each partition of inputs, by several threads, and taken in order.
+//! Values made from each partition of inputs, by several threads, and taken in order.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,12 @@ use crate::engine::Chosen;
 use crate::input::{Buffers, Source, Text};
 use warpath_core::error::Error;
 
-/// Makes something of a partition, whose number comes first. Numbers grow, and not all are there.
+/// Makes a value from a partition. The first argument is the partition's number; numbers grow, with gaps.
 pub(crate) type Make<'a, T> = &'a (dyn Fn(usize, &Origin, &Text) -> Result<T, Error> + Sync);
-/// Takes what was made, in order, and says how many lines it has.
+/// Takes the values in order. Returns the number of lines of each.
 pub(crate) type Take<'a, T> = &'a mut (dyn FnMut(T) -> Result<u64, Error> + Send);
 
-/// What was made of a part, and why there is no more.
+/// The values made from a part, and the error that ended it.
 struct Made<T> {
     all: Vec<T>,
     error: Option<Error>,
@@ -25,7 +25,7 @@ struct Made<T> {
 
 struct Order<'a, T> {
     made: BTreeMap<usize, Made<T>>,
-    /// The number of what is taken next.
+    /// The number of the part that is taken next.
     next: usize,
     take: Take<'a, T>,
     lines: LineCounter,
@@ -33,7 +33,7 @@ struct Order<'a, T> {
 }
 
 impl<T> Order<'_, T> {
-    /// Takes what can be taken.
+    /// Stores what was made, and takes all parts whose turn has come.
     fn put(&mut self, number: usize, made: Made<T>) {
         self.made.insert(number, made);
         while let Some(Made { all, error, origin }) = self.made.remove(&self.next) {
@@ -56,15 +56,15 @@ impl<T> Order<'_, T> {
     }
 }
 
-/// Reads all of some inputs, makes something of each partition, in so many threads as were chosen, and takes it in order. Ends at
-/// the first error, in the inputs' order.
+/// Reads all inputs and makes a value from each partition, in as many threads as were chosen. The values are
+/// taken in order. Ends at the first error, in the inputs' order.
 pub(crate) fn each_part<T: Send>(
     sources: Vec<Source>,
     chosen: &Chosen,
     make: Make<'_, T>,
     take: Take<'_, T>,
 ) -> Result<(), Error> {
-    // Buffers may be of another size than where partitions stream, and nobody wants them afterwards.
+    // These buffers may have another size than the ones for streaming, and are of no use afterwards.
     let buffers = Buffers::new(chosen.backend.clone());
     let jobs = Mutex::new((Jobs::new(sources, chosen.partition_size), 0));
     let order = Mutex::new(Order {
@@ -101,7 +101,7 @@ pub(crate) fn each_part<T: Send>(
                 }
             }
             let mut order = order.lock().unwrap_or_else(PoisonError::into_inner);
-            // Parts before this one are at work, and none behind it is wanted.
+            // Parts before this one are at work, and no part after it is needed.
             if made.error.is_some() {
                 stop.store(true, Ordering::Relaxed);
             }

@@ -13,7 +13,7 @@ use warpath_core::error::Error;
 pub struct Hits {
     answers: Answers,
     batch: Option<Arc<Batch>>,
-    /// The next match: its piece, its place in it, and the number of the piece's first line.
+    /// The next match: its piece, its index in the piece, and the number of the piece's first line.
     piece: usize,
     next: usize,
     first_line: u64,
@@ -24,19 +24,19 @@ impl Hits {
         Self { answers, batch: None, piece: 0, next: 0, first_line: 0 }
     }
 
-    /// What has been done of the partitions seen so far; complete when the iterator has ended.
+    /// Statistics of the partitions seen so far; complete when the iterator has ended.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.answers.stats()
     }
 
-    /// What answers, and why.
+    /// The backend and its settings, and the reason for the choice.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         self.answers.plan()
     }
 
-    /// How the backend was made, as far as it is; complete when the iterator has ended.
+    /// The setup of the backend, as far as it is done; complete when the iterator has ended.
     #[must_use]
     pub fn setup(&self) -> Setup {
         self.answers.setup()
@@ -80,21 +80,22 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// The value's JSON text as it stands in the input, but for newlines in it, which are spaces. Bytes that are not UTF-8 become U+FFFD.
+    /// The value's JSON text as in the input, except that newlines in it are spaces. Bytes that are not UTF-8
+    /// become U+FFFD.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.bytes())
     }
 
-    /// The value's bytes as they stand in the input, but for newlines in it, which are spaces.
+    /// The value's bytes as in the input, except that newlines in it are spaces.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         let (start, end) = (self.base + self.found.start, self.base + self.found.end);
         self.batch.text().get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// The normalised path of the value in its record (RFC 9535, section 2.7). Walks the record up to the value; for the paths
-    /// of many matches, [`Batch::paths`] does that once a record.
+    /// The normalised path of the value in its record (RFC 9535, section 2.7). Walks the record up to the
+    /// value. For the paths of many matches, [`Batch::paths`] walks each record only once.
     #[must_use]
     pub fn path(&self) -> String {
         let mut path = String::new();
@@ -109,14 +110,14 @@ impl Hit {
         self.batch.source()
     }
 
-    /// The line in its input, counted from 1; blank lines count. A document is one record, and has this number for all of it:
-    /// [`offsets`](Self::offsets) say where in it a value stands.
+    /// The line of the record in its input, counted from 1; blank lines count. A document is one record with
+    /// one number; [`offsets`](Self::offsets) gives the position of a value in it.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.batch.record(self.line)
     }
 
-    /// The value's bytes in its input, decompressed: start, and one past the end.
+    /// The range of the value's bytes in its decompressed input: the start, and one past the end.
     #[must_use]
     pub fn offsets(&self) -> (ByteOffset, ByteOffset) {
         // A value is on one line, which is in one piece.

@@ -1,4 +1,4 @@
-//! The structural indexes of inputs, a partition at a time, made while the caller waits.
+//! The structural indexes of inputs, one partition at a time, made while the caller waits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,15 +15,16 @@ use warpath_backend::backend::{Backend, StructuralIndex};
 use warpath_backend::strict;
 use warpath_core::error::{Error, RecordError};
 
-/// The structural indexes of inputs, a partition at a time. See [`Input::indexes`](crate::operators::Input::indexes).
+/// The structural indexes of inputs, one partition at a time. See
+/// [`Input::indexes`](crate::operators::Input::indexes).
 pub struct Indexes {
-    /// `None` where there is no backend, and once there is nothing more.
+    /// `None` if there is no backend, and after the end.
     running: Option<Running>,
     levels: Level,
     lines: LineCounter,
     texts: VecDeque<Text>,
     origin: Origin,
-    /// What comes after those.
+    /// The error that is yielded after `texts`.
     error: Option<Error>,
 }
 
@@ -75,13 +76,13 @@ impl IndexedPartition {
         self.text.bytes()
     }
 
-    /// Where the partition stands in its input, in decompressed bytes.
+    /// The offset of the partition in its input, in decompressed bytes.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
         self.text.offset()
     }
 
-    /// Its malformed records.
+    /// The malformed records of the partition.
     pub fn faults(&self) -> impl Iterator<Item = RecordError> {
         self.index.faults.iter().map(|fault| record_error(self.source(), self.first_line, fault))
     }
@@ -105,7 +106,7 @@ impl Iterator for Indexes {
                         Ok(IndexedPartition { text, source, first_line, index })
                     }
                     Err(error) => {
-                        // What follows would have the wrong line numbers.
+                        // The partitions that follow would have wrong line numbers.
                         self.running = None;
                         self.texts.clear();
                         Err(error)

@@ -1,4 +1,4 @@
-//! Which part of which input comes next.
+//! The order of the parts of all inputs.
 
 use std::collections::VecDeque;
 use std::fs::Metadata;
@@ -17,24 +17,24 @@ use crate::input::{BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, Opened, PlainFile
 use warpath_core::error::Error;
 use warpath_store::packed::file::PackedFile;
 
-/// Which input something is of.
+/// The input that a part belongs to.
 #[derive(Clone, Default)]
 pub(crate) struct Origin {
-    /// Its name.
+    /// The input's name.
     pub name: Arc<str>,
-    /// Its number, from 1 on.
+    /// The input's number, from 1 on.
     pub input: usize,
 }
 
-/// Files that are answered together, at most.
+/// The most files that are evaluated together.
 const MOST_FILES: usize = 1024;
 
-/// How documents are handed on.
+/// The form in which documents are handed on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Each as one line. What has no text has no document.
+    /// Each document as one line. An empty text is no document.
     Line,
-    /// As they stand in their inputs, also where nothing stands there.
+    /// The bytes of the input unchanged, also if there are none.
     Text,
 }
 
@@ -49,26 +49,26 @@ impl Form {
 
 /// A part of an input.
 pub(super) enum Job {
-    /// To be read: so many bytes from there on.
+    /// A part that is still to be read: `size` bytes from `begin` on.
     Part { file: Arc<PlainFile>, begin: u64, size: usize },
-    /// To be read: a group of packed lines, by its number.
+    /// A group of packed lines, by its number; still to be read.
     Group { file: Arc<PlainFile>, packed: PackedFile, number: usize },
-    /// Read already: of an input that is read in order.
+    /// A text that was already read, from an input that is read in order.
     Text(Text),
-    /// A document, to be read.
+    /// A document that is still to be read.
     Document(Arc<PlainFile>, Form),
     /// A document that has been read.
     DocumentText(Text, Form),
-    /// Files that are a document each, to be opened and read.
+    /// Files that are one document each, still to be opened and read.
     Files(Vec<PathBuf>, Form),
     /// A part of the elements of a document, by its number.
     Elements(Arc<Parts>, u64),
-    /// Some lines, to be read: those that are wanted of some blocks, of about so many bytes.
+    /// Selected lines of some blocks, still to be read; about as many bytes as the last number.
     Selected(Arc<Selection>, Range<u64>, usize),
 }
 
 impl Job {
-    /// Its lines.
+    /// Reads the lines of the job.
     pub fn read(self, buffers: &Arc<Buffers>) -> Cut {
         match self {
             Self::Part { file, begin, size } => file.read(begin, size, MAX_PARTITION_BYTES, buffers),
@@ -88,7 +88,7 @@ impl Job {
     }
 }
 
-/// The texts of files, up to one that cannot be read.
+/// The texts of files, up to the first one that cannot be read.
 fn read_files(paths: Vec<PathBuf>, form: Form) -> Cut {
     let mut cut = Cut::default();
     for path in paths {
@@ -115,15 +115,15 @@ fn read_files(paths: Vec<PathBuf>, form: Form) -> Cut {
     cut
 }
 
-/// What is to be answered next.
+/// The next work of a worker.
 pub(super) enum Next {
-    /// To be read, indexed and answered.
+    /// A job: read, index and evaluate it.
     Job(Job),
-    /// Indexed already: a partition of a store, by its number.
+    /// A partition of a store, by its number. It is already indexed.
     Stored(Arc<dyn Store>, usize),
 }
 
-/// Where partitions to answer come from.
+/// The source of partitions.
 pub(super) enum Feed {
     /// Inputs.
     Jobs(Box<Jobs>),
@@ -131,21 +131,21 @@ pub(super) enum Feed {
     Store(Arc<dyn Store>, usize),
     /// Documents, each one record.
     Documents(Documents),
-    /// The elements of one document, from this part on.
+    /// The elements of one document, from part `next` on.
     Elements { parts: Arc<Parts>, origin: Origin, next: u64 },
-    /// Some lines of a file.
+    /// Selected lines of a file.
     Selected(Box<SelectedParts>),
 }
 
-/// Documents that are each one record, one after the other. Each is opened when its turn comes.
+/// Documents that are one record each, one after the other. Each is opened when its turn comes.
 pub(super) struct Documents {
-    /// Whose origins follow each other, from this one on.
+    /// The origin of the previous document; the next ones follow it.
     pub origin: Origin,
     pub sources: VecDeque<Document>,
-    /// Bytes that are read at first of what is no plain file.
+    /// Bytes that are read at first of an input that is not a plain file.
     pub size: usize,
     pub form: Form,
-    /// Whether small files are handed on together.
+    /// True if small files are handed on together.
     pub together: bool,
     pub failed: bool,
 }
@@ -153,7 +153,7 @@ pub(super) struct Documents {
 /// A document.
 pub(super) enum Document {
     Source(Source),
-    /// One that has been opened already.
+    /// A document that has been opened already.
     Plain(Arc<PlainFile>, Arc<str>),
 }
 
@@ -167,18 +167,18 @@ impl Document {
 }
 
 impl Documents {
-    /// Inputs that are a document each, small files together.
+    /// Inputs that are one document each, with small files together.
     pub fn together(sources: VecDeque<Document>, size: usize, form: Form) -> Self {
         Self { origin: Origin::default(), sources, size, form, together: true, failed: false }
     }
 
-    /// The next files, if they are small, so that they are answered together; and the name of the first.
+    /// The next files that are small enough to be evaluated together, and the name of the first.
     fn small_files(&mut self) -> Option<(Vec<PathBuf>, Arc<str>)> {
         let (mut files, mut bytes, mut first) = (Vec::new(), 0, None);
         while files.len() < MOST_FILES
             && let Some(Document::Source(source @ Source::File(path))) = self.sources.front()
         {
-            // What is compressed is longer than it says.
+            // A compressed file is longer than its metadata says.
             if path
                 .extension()
                 .is_some_and(|end| ["gz", "zst", "zstd", "wpk"].iter().any(|known| end == *known))
@@ -197,7 +197,7 @@ impl Documents {
         Some((files, first?))
     }
 
-    /// As for [`Jobs::next`].
+    /// The next job, as in [`Jobs::next`].
     fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Option<(Origin, Result<Job, Error>)> {
         while !self.failed && !stop.load(Ordering::Relaxed) {
             if self.together
@@ -233,7 +233,7 @@ impl Documents {
 }
 
 impl Feed {
-    /// As for [`Jobs::next`].
+    /// The next job or stored partition, as in [`Jobs::next`].
     pub fn next(
         &mut self,
         buffers: &Arc<Buffers>,
@@ -267,7 +267,7 @@ impl Feed {
         }
     }
 
-    /// As for [`Jobs::growing`]. The partitions of a store are as they are, and so are documents.
+    /// Makes the parts grow, as in [`Jobs::growing`]. Partitions of a store and documents keep their sizes.
     pub fn growing(self) -> Self {
         match self {
             Self::Jobs(jobs) => Self::Jobs(Box::new(jobs.growing())),
@@ -276,7 +276,7 @@ impl Feed {
         }
     }
 
-    /// As for [`Jobs::may_go_on`].
+    /// True if there may be another part, as in [`Jobs::may_go_on`].
     pub fn may_go_on(&self) -> bool {
         match self {
             Self::Jobs(jobs) => jobs.may_go_on(),
@@ -288,13 +288,13 @@ impl Feed {
     }
 }
 
-/// Goes through some lines of a file.
+/// Iterates over selected lines of a file.
 pub(super) struct SelectedParts {
     selection: Arc<Selection>,
     origin: Origin,
-    /// The block from which on the next part is looked for; `None` behind the last.
+    /// The block from which on the next part is looked for; `None` after the last one.
     next: Option<u64>,
-    /// Bytes of the next part, and how many they may become.
+    /// Bytes of the next part, and the limit of its growth.
     size: usize,
     most: usize,
 }
@@ -306,12 +306,12 @@ impl SelectedParts {
         Self { selection, origin, next: Some(0), size, most: size }
     }
 
-    /// As for [`Jobs::growing`].
+    /// Makes the parts grow, as in [`Jobs::growing`].
     fn growing(self) -> Self {
         Self { size: (self.most / GROWTH).max(1), ..self }
     }
 
-    /// The next part, or why there is none.
+    /// The next part, or an error.
     fn next(&mut self) -> Option<Result<Job, Error>> {
         let part = self.selection.part(self.next.take()?, self.size).transpose()?;
         Some(part.map(|blocks| {
@@ -323,24 +323,25 @@ impl SelectedParts {
     }
 }
 
-/// How many times shorter the first part is where parts grow, a power of two: 64 KiB where they become 1 MiB, which are read
-/// and answered while a thread starts.
+/// The factor by which the first part is shorter where parts grow; a power of two. Where parts grow to 1 MiB,
+/// the first has 64 KiB, which are read and evaluated while a thread starts.
 pub(super) const GROWTH: usize = 16;
 
-/// The longest group of packed lines that any device is given as it is: twice as long as groups are where nothing else is asked for.
+/// The longest group of packed lines that any device is given in packed form. This is twice the default
+/// length of a group.
 const LONGEST_GROUP: usize = 32 << 20;
 
-/// Goes through inputs, one after the other. Each is opened when its turn comes.
+/// Iterates over the parts of inputs, one input after the other. Each is opened when its turn comes.
 pub(super) struct Jobs {
     sources: std::vec::IntoIter<Source>,
     open: Option<Open>,
     origin: Origin,
-    /// Bytes of the next part, and how many they may become.
+    /// Bytes of the next part, and the limit of its growth.
     size: usize,
     most: usize,
-    /// Whether packed lines are handed on as they are.
+    /// True if packed lines are handed on in packed form.
     as_packed: bool,
-    /// How long a line waits for those behind it where an input may wait.
+    /// The longest time that a line waits for the lines after it, where an input may wait.
     latency: Duration,
     failed: bool,
 }
@@ -368,31 +369,32 @@ impl Jobs {
         }
     }
 
-    /// Packed lines are handed on as they are, a group each, if `yes`, and if its groups are not too long for who wants partitions of that size.
+    /// With `yes`, hands packed lines on in packed form, one group at a time. A file whose groups are too
+    /// long for the partition size is not handed on in this form.
     pub fn with_packed(self, yes: bool) -> Self {
         Self { as_packed: yes, ..self }
     }
 
-    /// With lines that wait so long for those behind them.
+    /// Sets the longest time that a line waits for the lines after it.
     pub fn with_latency(self, latency: Duration) -> Self {
         Self { latency, ..self }
     }
 
-    /// The first part is [`GROWTH`] times shorter than the others, and each is twice as long as the one before until they are as
-    /// long as those.
+    /// Makes the parts grow. The first part is [`GROWTH`] times shorter than the full size. Each part is
+    /// twice as long as the one before, until the full size is reached.
     pub fn growing(self) -> Self {
         Self { size: (self.most / GROWTH).max(1), as_packed: false, ..self }
     }
 
-    /// The next part, or why there is none; `None` at the end, behind an error, and once `stop` is set.
+    /// The next part, or an error; `None` at the end, after an error, and once `stop` is set.
     ///
-    /// What is no plain file is read here, so that one reads while others answer.
+    /// Inputs that are not plain files are read here, so that one thread reads while others evaluate.
     pub fn next(
         &mut self,
         buffers: &Arc<Buffers>,
         stop: &AtomicBool,
     ) -> Option<(Origin, Result<Job, Error>)> {
-        // A sequence that was stopped looks as if it had ended: nothing behind it is to be opened.
+        // A stopped sequence looks as if it had ended. No input after it must be opened.
         while !self.failed && !stop.load(Ordering::Relaxed) {
             let next = match &mut self.open {
                 None => {
@@ -451,7 +453,7 @@ impl Jobs {
         None
     }
 
-    /// Whether there may be another part.
+    /// True if there may be another part.
     pub fn may_go_on(&self) -> bool {
         let open = match &self.open {
             Some(Open::Plain { file, next }) => *next < file.len(),

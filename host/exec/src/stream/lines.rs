@@ -12,7 +12,7 @@ pub(crate) struct LineCounter {
 }
 
 impl LineCounter {
-    /// The next line of an input.
+    /// The number of the next line of an input.
     pub fn of(&mut self, origin: &Origin) -> u64 {
         if self.input != origin.input {
             *self = Self { input: origin.input, line: 0 };
@@ -20,10 +20,10 @@ impl LineCounter {
         self.line
     }
 
-    /// Fills in what the reader does not know.
+    /// Adds the line number to an error, where the reader does not know it.
     pub fn locate(&mut self, origin: &Origin, error: Error) -> Error {
         match error {
-            // Who reads selected lines knows it.
+            // The reader of selected lines does know the number, and then it is not 0.
             Error::Input(InputError::RecordTooLong { name, line: 0, limit }) => {
                 let line = self.of(origin) + 1;
                 InputError::RecordTooLong { name, line, limit }.into()

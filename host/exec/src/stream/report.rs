@@ -1,54 +1,55 @@
-//! What a run reports of itself: its plan, its setup and its statistics.
+//! A run's report of itself: its plan, its setup and its statistics.
 
 use std::time::{Duration, Instant};
 
-/// What has been done so far.
+/// Statistics of the work done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Bytes of text answered, decompressed.
+    /// Decompressed bytes of text that were evaluated.
     pub bytes: u64,
-    /// Lines answered, blank ones too; documents, where inputs are documents.
+    /// Lines that were evaluated, blank ones too; documents, where inputs are documents.
     pub lines: u64,
-    /// Matches found, of all paths.
+    /// Matches of all paths.
     pub matches: u64,
-    /// Malformed records left out.
+    /// Malformed records that were skipped.
     pub skipped: u64,
     /// Partitions that have lines.
     pub partitions: u64,
-    /// Workers that have been at work.
+    /// Workers that were started.
     pub workers: usize,
-    /// Time spent reading and decompressing, waiting for a slow input included: the sum over all workers.
+    /// Time spent reading and decompressing, including waits for a slow input; the sum over all workers.
     pub reading: Duration,
-    /// Time spent in the backend, and on strict checks, likewise.
+    /// Time spent in the backend and on strict checks; the sum over all workers.
     pub answering: Duration,
 }
 
-/// How the backend was made, as far as it is.
+/// The setup of the backend, as far as it is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// How long each part took. Whoever uses the backend first pays; some of it goes on while the first partitions are read.
+    /// The time of each part of the setup. The first user of the backend pays for it; some parts run while
+    /// the first partitions are read.
     pub parts: Vec<(&'static str, Duration)>,
-    /// When it was ready to answer, if it had to be made.
+    /// The time at which the backend was ready, if it had to be set up.
     pub ready: Option<Instant>,
-    /// What went otherwise than it should, and was made good: it may have cost time.
+    /// Problems that were overcome; they may have cost time.
     pub notes: Vec<String>,
 }
 
-/// What answers, and why.
+/// The backend and its settings, and the reason for the choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The backend in a few words.
+    /// A short name of the backend.
     pub backend: String,
-    /// Why this one, where the engine chose.
+    /// The reason for this backend, if the engine chose.
     pub reason: Option<String>,
-    /// How many workers there may be.
+    /// The most workers that may run.
     pub workers: usize,
     /// Bytes of a partition.
     pub partition_size: usize,
-    /// Whether records are checked by all of RFC 8259, and for UTF-8.
+    /// True if records are checked by all of RFC 8259, and for UTF-8.
     pub strict: bool,
-    /// Whether the backend does that; else the host does, before they are answered.
+    /// True if the backend makes those checks. Otherwise the host makes them before the evaluation.
     pub strict_on_device: bool,
-    /// Which index is used, and for what, where there is one.
+    /// The index that is used, and its purpose, if there is one.
     pub index: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Partitions that are indexed already, whoever keeps them.
+//! Partitions that are indexed already, in memory or in a file.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::input::Text;
 
 /// Partitions that are indexed already.
 pub(crate) trait Store: Send + Sync {
-    /// Which input a partition is of; `None` behind the last.
+    /// The input that a partition belongs to; `None` after the last partition.
     fn origin(&self, number: usize) -> Option<Origin>;
 
-    /// Answers a program over a partition. It reads no more levels than there are.
+    /// Evaluates a program over a partition. The program reads at most the levels that the index has.
     fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error>;
 }
 
-/// An answer over a partition that was indexed.
+/// A result over a partition that was already indexed.
 pub(crate) struct Stored<A = Answer> {
     pub text: Text,
     pub answer: A,

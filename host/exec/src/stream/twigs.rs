@@ -1,4 +1,4 @@
-//! Which subscriptions documents match, a partition of lines or a document at a time.
+//! Documents and the subscriptions that they match, one partition of lines or one document at a time.
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -25,19 +25,19 @@ use warpath_backend::twig::standing::{
 };
 use warpath_core::error::{Error, InputError};
 
-/// Subscriptions that are asked of all texts of some inputs.
+/// Subscriptions that are matched against all texts of some inputs.
 struct TwigTask {
     backend: Arc<dyn Backend>,
     buffers: Arc<Buffers>,
     standing: Standing,
     documents: Documents,
-    /// Whether records are checked by all of RFC 8259 and for UTF-8.
+    /// True if records are checked by all of RFC 8259 and for UTF-8.
     strict: bool,
 }
 
-/// What a text matches.
+/// The subscriptions that a text matches.
 struct Asked {
-    /// The subscriptions that were asked.
+    /// The subscriptions at the time of the evaluation.
     subscriptions: Arc<Snapshot>,
     found: Result<Found, DocumentFault>,
 }
@@ -64,7 +64,7 @@ impl Ask for TwigTask {
         Ok(Asked { subscriptions, found: Ok(found) })
     }
 
-    /// Documents are asked together.
+    /// Evaluates documents together.
     fn ask_all<'a>(
         &'a self,
         (number, worker): (usize, &mut Option<Self::Worker<'a>>),
@@ -79,7 +79,7 @@ impl Ask for TwigTask {
             return Ok(());
         }
         let subscriptions = self.standing.current();
-        // What did not become one line is known to be faulty.
+        // A document that did not become one line is known to be faulty.
         let broken = |text: &Text| text.extract().and_then(Extract::fault);
         let good: Vec<&[u8]> = texts.iter().filter(|text| broken(text).is_none()).map(Text::bytes).collect();
         let found = self.worker((number, worker))?.documents(&subscriptions, &good, self.documents)?;
@@ -100,7 +100,7 @@ impl Ask for TwigTask {
 }
 
 impl TwigTask {
-    /// A thread's worker, which is made when it is first needed.
+    /// The worker of a thread, made when it is first needed.
     fn worker<'a, 'b>(
         &'a self,
         (number, worker): (usize, &'b mut Option<Box<dyn TwigWorker + 'a>>),
@@ -113,7 +113,7 @@ impl TwigTask {
     }
 }
 
-/// Takes what is no JSON by all of RFC 8259, in UTF-8, for faulty.
+/// Marks lines as faulty that are not JSON by all of RFC 8259, in UTF-8.
 fn check_strictly(text: &[u8], found: &mut Found) {
     found.faults = strict::faults(text);
     let mut faulty = found.faults.iter().map(|fault| fault.line).peekable();
@@ -137,11 +137,12 @@ fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
     }
 }
 
-/// Which subscriptions the documents of inputs match, in their order. See [`Input::filter`](crate::operators::Input::filter).
+/// The subscriptions that the documents of inputs match, in their order. See
+/// [`Input::filter`](crate::operators::Input::filter).
 ///
-/// Workers read and ask in threads of their own, as for [`Answers`](super::Answers).
+/// Workers read and match in their own threads, as for [`Answers`](super::Answers).
 pub struct Filtering {
-    /// `None` where there is no backend.
+    /// `None` if there is no backend.
     workers: Option<Workers<TwigTask>>,
     plan: Plan,
     documents: Documents,
@@ -149,10 +150,10 @@ pub struct Filtering {
     lines: LineCounter,
     stats: Stats,
     texts: VecDeque<(Text, Asked)>,
-    /// Of which inputs these are, if each is one of its own.
+    /// The input of each text, if each text is an input of its own.
     names: VecDeque<Arc<str>>,
     origin: Origin,
-    /// What comes after those.
+    /// The error that is yielded after `texts`.
     error: Option<Error>,
     finished: bool,
 }
@@ -195,7 +196,7 @@ impl Filtering {
             return Err(Error::Usage("strict checks are of lines, and the input is a document".into()));
         }
         let mut plan = chosen.plan();
-        // The host checks, before lines are asked.
+        // The host checks lines before they are matched.
         plan.strict_on_device = false;
         let size = chosen.partition_size;
         let feed = if documents == Documents::Ndjson {
@@ -215,13 +216,14 @@ impl Filtering {
         Ok((Workers::start(task, feed, chosen.workers)?, plan))
     }
 
-    /// What asks, and why.
+    /// The backend and its settings, and the reason for the choice.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What has been done of what has been given out, as [`Answers::stats`](super::Answers::stats) has it; matches are pairs of a document and a subscription.
+    /// Statistics of what was yielded so far, as in [`Answers::stats`](super::Answers::stats). A match is a
+    /// pair of a document and a subscription.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let Some(workers) = &self.workers else { return self.stats };
@@ -229,7 +231,7 @@ impl Filtering {
         Stats { workers: workers.started(), reading, answering, ..self.stats }
     }
 
-    /// How the backend was made, as far as it is; complete when the iterator has ended.
+    /// The setup of the backend, as far as it is done; complete when the iterator has ended.
     #[must_use]
     pub fn setup(&self) -> Setup {
         let Some(workers) = &self.workers else { return Setup::default() };
@@ -243,7 +245,7 @@ impl Filtering {
         self.workers.as_ref().map_or(0, Workers::bytes_read)
     }
 
-    /// Whether the next documents, or the end, are there without waiting.
+    /// True if the next documents, or the end, are available without waiting.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.finished
@@ -252,7 +254,8 @@ impl Filtering {
             || self.workers.as_ref().is_none_or(Workers::is_ready)
     }
 
-    /// What was found in a text, up to a faulty document if that is what is asked for.
+    /// The result for one text. If the engine fails at malformed documents, the result ends before the first
+    /// of them.
     fn filtered(&mut self, text: Text, Asked { subscriptions, found }: Asked) -> Filtered {
         let first_line = self.lines.of(&self.origin);
         let name = self.names.pop_front().unwrap_or_else(|| self.origin.name.clone());
@@ -329,7 +332,8 @@ impl Iterator for Filtering {
     }
 }
 
-/// Which subscriptions the documents of a partition match; or an input, that is one document.
+/// The subscriptions that the documents of a partition match, or those that an input matches that is one
+/// document.
 pub struct Filtered {
     text: Text,
     source: Arc<str>,
@@ -337,12 +341,12 @@ pub struct Filtered {
     is_lines: bool,
     lines: u32,
     pairs: Vec<(u32, u32)>,
-    /// Why documents were left out.
+    /// The errors of the documents that were skipped.
     faults: Vec<InputError>,
     is_blank: bool,
     /// The faulty lines.
     faulty: Vec<u32>,
-    /// The first of them, and the byte of it where that was found.
+    /// The first faulty line, and the byte in it at which the fault was found.
     fault_at: Option<(u32, usize)>,
     subscriptions: Arc<Snapshot>,
 }
@@ -360,70 +364,73 @@ impl Filtered {
         self.text.bytes()
     }
 
-    /// Where it stands in its input, in decompressed bytes.
+    /// The offset of the text in its input, in decompressed bytes.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
         self.text.offset()
     }
 
-    /// The number of its first line in its input, counted from 0.
+    /// The number of the first line in its input, counted from 0.
     #[must_use]
     pub fn first_line(&self) -> u64 {
         self.first_line
     }
 
-    /// How many lines it has up to a faulty one at which the answers end, blank and faulty ones too; 1 where it is one document.
+    /// The number of lines, blank and faulty ones too, up to a faulty line at which the results end; 1 for
+    /// one document.
     #[must_use]
     pub fn lines(&self) -> u32 {
         self.lines
     }
 
-    /// The subscriptions that were asked.
+    /// The subscriptions at the time of the evaluation.
     #[must_use]
     pub fn subscriptions(&self) -> &Arc<Snapshot> {
         &self.subscriptions
     }
 
-    /// Lines, from 0 on, and subscriptions that their documents match, by their numbers, ascending.
+    /// Pairs of a line, counted from 0, and the number of a subscription that its document matches,
+    /// ascending.
     #[must_use]
     pub fn pairs(&self) -> &[(u32, u32)] {
         &self.pairs
     }
 
-    /// The documents that match any.
+    /// The documents that match at least one subscription.
     pub fn documents(&self) -> impl Iterator<Item = FoundDocument<'_>> {
         self.pairs.chunk_by(|a, b| a.0 == b.0).map(|pairs| FoundDocument { filtered: self, pairs })
     }
 
-    /// The lines, from 0 on, whose documents were malformed and left out, ascending.
+    /// The lines, counted from 0, whose documents were malformed and skipped, ascending.
     #[must_use]
     pub fn faulty_lines(&self) -> &[u32] {
         &self.faulty
     }
 
-    /// Whether it should be one document of JSON, and is white space.
+    /// True if the input should be one JSON document, and is only white space.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.is_blank
     }
 
-    /// Whether the documents are lines.
+    /// True if the documents are lines.
     #[must_use]
     pub fn is_lines(&self) -> bool {
         self.is_lines
     }
 
-    /// The malformed documents that were left out.
+    /// The errors of malformed documents that were skipped.
     pub fn skipped(&self) -> impl Iterator<Item = &InputError> {
         self.faults.iter()
     }
 
-    /// The same, taken out.
+    /// Takes out the errors of [`skipped`](Self::skipped).
     pub fn take_skipped(&mut self) -> Vec<InputError> {
         std::mem::take(&mut self.faults)
     }
 
-    /// The first malformed line, without its newline, and the byte of it where it was found to be: under [`OnError::Fail`] that of the error that follows. Counts lines to find it.
+    /// The first malformed line, without its newline, and the byte in it at which the fault was found. Under
+    /// [`OnError::Fail`], that is the fault of the error that follows. Counts lines to find it.
     #[must_use]
     pub fn faulty_line(&self) -> Option<(&[u8], usize)> {
         let (line, at) = self.fault_at?;
@@ -439,18 +446,18 @@ pub struct FoundDocument<'a> {
 }
 
 impl<'a> FoundDocument<'a> {
-    /// Its line in its input, from 1 on; `None` if it is all of it.
+    /// The line of the document in its input, from 1 on; `None` if the document is the whole input.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         self.filtered.is_lines.then(|| self.filtered.first_line + u64::from(self.pairs[0].0) + 1)
     }
 
-    /// The numbers of the subscriptions that it matches, ascending.
+    /// The numbers of the subscriptions that the document matches, ascending.
     pub fn numbers(&self) -> impl Iterator<Item = usize> + use<'a> {
         self.pairs.iter().map(|(_, number)| *number as usize)
     }
 
-    /// Their ids.
+    /// The ids of the subscriptions that the document matches.
     pub fn ids(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let subscriptions = &self.filtered.subscriptions;
         self.numbers().filter_map(|number| subscriptions.id(number))

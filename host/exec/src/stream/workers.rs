@@ -1,13 +1,15 @@
-//! The threads that read and answer, and the order of what they answer.
+//! The threads that read and evaluate, and the order of their results.
 //!
-//! A worker takes the next part of the inputs and its number, reads it, answers it, and puts the answer where its number says.
-//! No worker takes a part that is [`AHEAD`] parts a worker ahead of the caller, so memory is bounded.
+//! A worker takes the next part of the inputs with its number, reads it, evaluates it, and stores the result
+//! under that number. Per worker, at most [`AHEAD`] parts are at work or wait for the caller. Memory is
+//! therefore bounded.
 //!
-//! A thread is started when the one before it has found a part, and something may come behind it.
+//! A thread is started when the thread before it has found a part, and more parts may follow.
 //!
 //! # Slow start
-//! A caller who may stop soon gets parts that grow, and no part is taken before the one that it has is used up; once parts
-//! have grown, one more may be taken ahead with each that it uses. So about as much is ahead as has been used, and no more:
+//! A caller who may stop soon gets parts that grow. At first no part is taken before the caller has used up
+//! the part that it has. Once parts have grown, each used part allows one more part ahead. The work ahead is
+//! therefore about as large as the work already used, and not larger:
 //!
 //! ```text
 //! used, bytes     0    64 K  192 K  448 K  960 K   2 M    3 M   ...
@@ -30,24 +32,24 @@ use warpath_core::error::Error;
 /// Parts for each worker that may be at work or wait for the caller.
 const AHEAD: usize = 2;
 
-/// Texts with their answers.
+/// Texts with their results.
 pub(super) type Texts<A> = VecDeque<(Text, A)>;
 
-/// What became of a part.
+/// The result of a part, and the input it belongs to.
 pub(super) struct Done<A> {
     pub answered: Answered<A>,
     pub origin: Origin,
 }
 
-/// What was answered of a part.
+/// The result of a part.
 pub(super) struct Answered<A> {
-    /// Its texts, most often one, with their answers.
+    /// The texts of the part, usually one, with their results.
     pub texts: Texts<A>,
-    /// Of which inputs these are, if each is one of its own.
+    /// The input of each text, if each text is an input of its own.
     pub names: Vec<Arc<str>>,
-    /// Why there is no more.
+    /// The error that ended the part.
     pub error: Option<Error>,
-    /// What there is to say of it as a part of a document, if it is one.
+    /// A note on the part, if it is a part of a document.
     pub note: Option<Note>,
 }
 
@@ -57,31 +59,31 @@ impl<A> Default for Answered<A> {
     }
 }
 
-/// What the caller gets.
+/// The next event for the caller.
 pub(super) enum Next<A> {
     Done(Box<Done<A>>),
-    /// There is nothing more.
+    /// The end of all parts.
     End,
     /// A worker panicked.
     Died,
 }
 
 struct Shared<K: Ask> {
-    /// What the workers are to do.
+    /// The task of the workers.
     task: K,
     most_workers: usize,
     slow_start: bool,
     jobs: Mutex<Queue>,
     order: Mutex<Order<K::Answer>>,
-    /// Something of `order` has changed that the caller waits for.
+    /// Signals the caller that `order` has changed.
     ready: Condvar,
-    /// Something of `order` has changed that workers wait for.
+    /// Signals waiting workers that `order` has changed.
     room: Condvar,
-    /// Nobody wants more answers.
+    /// True if no more results are wanted.
     closing: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
     started: AtomicU64,
-    /// Bytes, and nanoseconds of all workers.
+    /// Bytes read, and nanoseconds, summed over all workers.
     read: AtomicU64,
     reading: AtomicU64,
     answering: AtomicU64,
@@ -95,17 +97,18 @@ struct Queue {
 
 struct Order<A> {
     done: BTreeMap<u64, Done<A>>,
-    /// The number of what the caller gets next.
+    /// The number of the result that the caller gets next.
     next: u64,
-    /// Jobs, or leaves to look for one, that are out; in a slow start what the caller has is one, too.
+    /// Jobs that are out, including permissions to look for one. In a slow start, the job that the caller
+    /// holds counts too.
     out: usize,
-    /// Whether it has one.
+    /// True if the caller holds a job.
     held: bool,
-    /// How many jobs there are, once that is known.
+    /// The number of all jobs, once it is known.
     end: Option<u64>,
-    /// How many workers wait.
+    /// The number of workers that wait.
     waiting: usize,
-    /// Whether the caller waits.
+    /// True if the caller waits.
     called: bool,
     died: bool,
 }
@@ -117,24 +120,27 @@ impl<A> Default for Order<A> {
     }
 }
 
-/// What a thread that panics leaves is not looked at: the caller is told of it, and asks no more.
+/// Locks, and ignores poison. A thread that panics may leave wrong state, but the caller gets [`Next::Died`]
+/// and reads no more.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<K: Ask> Shared<K> {
-    /// How many jobs may be out.
+    /// The number of jobs that may be out.
     fn window(&self, order: &Order<K::Answer>) -> usize {
         let most = AHEAD * self.most_workers;
         if !self.slow_start {
             return most;
         }
-        // `GROWTH` is a power of two, and so many parts are shorter than the others.
+        // `GROWTH` is a power of two, and its logarithm is the number of parts that are shorter than the
+        // others.
         let long = order.next.saturating_sub(GROWTH.trailing_zeros() as u64 + order.held as u64);
         most.min(1 + usize::try_from(long).unwrap_or(most))
     }
 
-    /// The next job, with its number, and whether there may be one for another worker. Waits until the caller is near enough.
+    /// The next job with its number, and true if there may be one for another worker. Waits until the caller
+    /// is near enough.
     fn take(&self) -> Option<(u64, Origin, Result<jobs::Next, Error>, bool)> {
         let mut order = lock(&self.order);
         while order.out >= self.window(&order) && !self.closing.load(Ordering::Relaxed) {
@@ -165,7 +171,7 @@ impl<K: Ask> Shared<K> {
         Some((queue.next - 1, origin, job, room && queue.jobs.may_go_on()))
     }
 
-    /// Reads and answers a job.
+    /// Reads and evaluates a job.
     fn answer<'a>(
         &'a self,
         number: usize,
@@ -173,7 +179,7 @@ impl<K: Ask> Shared<K> {
         job: Job,
     ) -> Answered<K::Answer> {
         let since = Instant::now();
-        // Perhaps it is only to be found out whether anything is wrong.
+        // A surveyed part is only checked for faults.
         let surveyed = matches!(&job, Job::Elements(parts, _) if parts.is_surveyed());
         let mut cut = job.read(self.task.buffers());
         add(&self.reading, since);
@@ -187,7 +193,7 @@ impl<K: Ask> Shared<K> {
         Answered { texts, names: cut.names, error: asked.err().or(cut.error), note: cut.note }
     }
 
-    /// Takes the answer to a partition that is indexed.
+    /// Takes the result for a partition that was already indexed.
     fn take_stored(&self, stored: Result<Stored<K::Answer>, Error>) -> Answered<K::Answer> {
         match stored {
             Ok(Stored { text, answer, reading, answering }) => {
@@ -203,25 +209,26 @@ impl<K: Ask> Shared<K> {
     fn put(&self, number: u64, done: Done<K::Answer>) {
         let mut order = lock(&self.order);
         order.done.insert(number, done);
-        // Telling nobody is a system call, too.
+        // A notification is a system call, even if nobody waits.
         if order.called && number == order.next {
             self.ready.notify_all();
         }
     }
 
-    /// The caller has used up what it had.
+    /// Records that the caller has used up its job.
     fn used(&self, order: &mut Order<K::Answer>) {
         order.out -= 1;
         match order.waiting {
             0 => {}
-            // There may be room for one more than that.
+            // In a slow start, there may be room for more than one job.
             2.. if self.slow_start => self.room.notify_all(),
             _ => self.room.notify_one(),
         }
     }
 
     fn stop(&self) {
-        // Under the lock, so that nobody looks before and waits after.
+        // The lock is held, so that no worker checks `closing` before the store and starts to wait after the
+        // notification.
         let _order = lock(&self.order);
         self.closing.store(true, Ordering::Relaxed);
         self.room.notify_all();
@@ -232,7 +239,7 @@ fn add(total: &AtomicU64, since: Instant) {
     total.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
 }
 
-/// Tells the caller of a worker that panics.
+/// Notifies the caller when a worker panics.
 struct Alive<'a, K: Ask>(&'a Shared<K>);
 
 impl<K: Ask> Drop for Alive<'_, K> {
@@ -244,7 +251,7 @@ impl<K: Ask> Drop for Alive<'_, K> {
     }
 }
 
-/// Starts a thread for the worker of this number.
+/// Starts the thread of the worker with this number.
 fn spawn<K: Ask>(shared: &Arc<Shared<K>>, number: usize) -> Result<(), Error> {
     let its = shared.clone();
     let thread = thread::Builder::new()
@@ -256,7 +263,7 @@ fn spawn<K: Ask>(shared: &Arc<Shared<K>>, number: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a worker's thread does.
+/// The loop of a worker's thread.
 fn work<K: Ask>(shared: &Arc<Shared<K>>, number: usize) {
     let _alive = Alive(shared);
     let mut worker = None;
@@ -277,11 +284,11 @@ fn work<K: Ask>(shared: &Arc<Shared<K>>, number: usize) {
     }
 }
 
-/// The workers on some inputs, seen by the caller.
+/// The caller's handle to the workers on some inputs.
 pub(super) struct Workers<K: Ask>(Arc<Shared<K>>);
 
 impl<K: Ask> Workers<K> {
-    /// Starts the first of at most so many workers.
+    /// Starts the first of at most `most_workers` workers.
     pub fn start(task: K, jobs: Feed, most_workers: usize) -> Result<Self, Error> {
         let slow_start = task.starts_slowly();
         let jobs = if slow_start { jobs.growing() } else { jobs };
@@ -304,7 +311,7 @@ impl<K: Ask> Workers<K> {
         Ok(Self(shared))
     }
 
-    /// What comes next, in order. Waits for it.
+    /// The next result in order. Waits for it.
     pub fn next(&self) -> Next<K::Answer> {
         let mut order = lock(&self.0.order);
         if std::mem::take(&mut order.held) {
@@ -333,7 +340,8 @@ impl<K: Ask> Workers<K> {
         }
     }
 
-    /// Whether [`next`](Self::next) would not wait, and nor would who looks for what is behind a part that has nothing.
+    /// True if [`next`](Self::next) would not wait, and if the next part is not empty. After an empty part,
+    /// the caller would have to wait for the part after it.
     pub fn is_ready(&self) -> bool {
         let order = lock(&self.0.order);
         let has_any =
@@ -341,7 +349,7 @@ impl<K: Ask> Workers<K> {
         order.died || order.end == Some(order.next) || order.done.get(&order.next).is_some_and(has_any)
     }
 
-    /// Asks the workers to end.
+    /// Makes the workers end after their current jobs.
     pub fn stop(&self) {
         self.0.stop();
     }
@@ -351,17 +359,17 @@ impl<K: Ask> Workers<K> {
         self.0.read.load(Ordering::Relaxed)
     }
 
-    /// What they do.
+    /// The task of the workers.
     pub fn task(&self) -> &K {
         &self.0.task
     }
 
-    /// How many workers have been started.
+    /// The number of workers that have been started.
     pub fn started(&self) -> usize {
         self.0.started.load(Ordering::Relaxed) as usize
     }
 
-    /// Time spent reading, and answering, by all workers together.
+    /// The time for reading, and for evaluation, summed over all workers.
     pub fn times(&self) -> (Duration, Duration) {
         let time = |total: &AtomicU64| Duration::from_nanos(total.load(Ordering::Relaxed));
         (time(&self.0.reading), time(&self.0.answering))
@@ -369,14 +377,14 @@ impl<K: Ask> Workers<K> {
 }
 
 impl<K: Ask> Drop for Workers<K> {
-    /// A process that ends while a device is at work is the driver's to clean up, and it does not always like that: so all
-    /// threads are waited for. None of them waits for an input for long.
+    /// Waits for all threads. If a process ended while a device is at work, the driver would have to clean
+    /// up, which does not always succeed. No thread waits long for an input.
     fn drop(&mut self) {
         self.stop();
         // One thread may have started another before it ended.
         loop {
             let Some(thread) = lock(&self.0.threads).pop() else { return };
-            // A panic has been told already.
+            // The caller was already notified of a panic.
             let _ = thread.join();
         }
     }

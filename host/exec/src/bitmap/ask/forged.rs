@@ -1,4 +1,5 @@
-//! Bitmap indexes that somebody has altered, checksums and all: an error, or another index.
+//! Tests with bitmap indexes that were altered, with matching checksums. Reading them gives an error or
+//! another index.
 
 use warpath_backend::bitmap::plan::Plan;
 use warpath_core::error::Error;
@@ -12,7 +13,7 @@ use warpath_store::bitmap::{BitmapIndex, Built, BuiltColumn, StoredValues, Value
 
 use super::BitmapEngine;
 
-/// An index of three tiles, and of all that an index has.
+/// An index of three tiles, with every kind of section.
 fn small() -> BitmapIndex {
     let rows = 63 * 128 * 2 + 70;
     let column = |name: &str, kind, of: &dyn Fn(u64) -> u64, bounds: Vec<[Scalar; 2]>, values| {
@@ -54,7 +55,7 @@ fn small() -> BitmapIndex {
     BitmapIndex::from_built(Built { rows, records, columns, lines, stamp: None }).unwrap()
 }
 
-/// Gives bytes the checksums that they should have, if they were an index.
+/// Replaces the checksums by those of the altered bytes.
 fn reseal(words: &mut [u64], contents: &Contents) {
     let mut contents = contents.clone();
     let image = Image::Owned(words.to_vec());
@@ -72,7 +73,7 @@ fn reseal(words: &mut [u64], contents: &Contents) {
             assert_eq!(bin.form.checksums(1), bin.form.checksums(contents.rows));
             sums.push(hash(&image.bytes()[bin.values.clone()]));
             if bin.form == Form::Text {
-                // As long as the places of texts allow.
+                // The range of the texts, as far as their offsets allow.
                 let offsets: &[u64] = image.numbers(&bin.values);
                 let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
                 let text = &image.bytes()[bin.text.clone()];
@@ -93,7 +94,7 @@ fn write(words: &mut [u64], at: usize, bytes: &[u8]) {
     }
 }
 
-/// Reads everything, as those do who answer by it. Whatever the bytes are, this comes to an end.
+/// Reads every section, as an evaluation does. Terminates for any bytes.
 fn read_all(image: Vec<u64>) -> Result<(), String> {
     let image = Image::Owned(image);
     let contents = Contents::decode(image.bytes())?;
@@ -114,7 +115,7 @@ fn read_all(image: Vec<u64>) -> Result<(), String> {
                 assert!(values.rows().is_none_or(|rows| rows as u64 == described.rows));
             }
         }
-        // What is asked cuts bins, so that stored values are looked at.
+        // These expressions cut bins, so that stored values are read.
         for asked in ["numbers > 7 and texts < 'b'", "texts >= 'b' or numbers in (-3, 500)"] {
             if let Ok(plan) = Plan::of(&index, &asked.replace('\'', "\""), false) {
                 BitmapEngine::cpu().with_threads(1).answer(&index, &plan, true)?;
@@ -128,8 +129,8 @@ fn read_all(image: Vec<u64>) -> Result<(), String> {
     all().map_err(|error| error.to_string())
 }
 
-/// Somebody alters any word and gives it the checksums that it should have: then it is an error, or another index, and nothing is read
-/// out of bounds.
+/// Alters words and renews their checksums. The result has to be an error or another index, and no read may
+/// be out of bounds.
 #[test]
 fn what_is_forged_is_no_worse_than_wrong() {
     let index = small();
@@ -154,7 +155,7 @@ fn what_is_forged_is_no_worse_than_wrong() {
         ]
     };
     let mut refused = 0;
-    // Of sections with the same numbers again and again, some of them.
+    // Only a sample of the sections that repeat the same numbers.
     for at in
         (table_end..words.len()).filter(|at| at % 301 == 0 || at % 5 == 0 && is_bitmap(contents, 8 * at))
     {
@@ -166,7 +167,7 @@ fn what_is_forged_is_no_worse_than_wrong() {
         }
     }
     assert!(refused > 500, "{refused}");
-    // In header and table each byte, and each word.
+    // Every byte and every word of header and table.
     for at in 8..HEADER_BYTES + contents.table_bytes {
         let byte = (words[at / 8] >> (8 * (at % 8))) as u8;
         for other in [0, 0xff, byte ^ 1, byte ^ 0x80, byte.wrapping_add(1)] {
@@ -186,14 +187,14 @@ fn what_is_forged_is_no_worse_than_wrong() {
     }
 }
 
-/// Gives header and table their checksums.
+/// Replaces the checksums of header and table.
 fn reseal_head(words: &mut [u64], table_bytes: usize) {
     let table = hash(&bytes_of(words)[HEADER_BYTES..HEADER_BYTES + table_bytes]);
     words[8] = table;
     words[15] = hash(&bytes_of(words)[..HEADER_BYTES - 8]);
 }
 
-/// Whether a byte is of a bitmap.
+/// True if a byte belongs to a bitmap.
 fn is_bitmap(contents: &Contents, at: usize) -> bool {
     let bins = contents.places.iter().flat_map(|place| &place.bins).map(|bin| &bin.bitmap);
     let bins = bins.chain(&contents.records);

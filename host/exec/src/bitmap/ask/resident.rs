@@ -1,12 +1,13 @@
-//! Bitmaps that stay on a device from one question to the next, as long as these are of the same index.
+//! Bitmaps that stay on a device from one expression to the next, as long as the expressions are over the
+//! same index.
 //!
-//! A bitmap has a *slot* there, its number among those that are there, from the first question that reads it on. A program names the bitmaps of its
-//! plan by consecutive numbers; it is written anew with their slots:
+//! A bitmap gets a *slot* on the device, a number, when an expression first reads it. A program names the
+//! bitmaps of its plan by consecutive numbers. It is rewritten with their slots:
 //!
 //! ```text
 //! plan        any 0..=3                                    of four bitmaps, in this order
-//! slots       0 → 5, 1 → 2, 2 → 3, 3 → 7                   two of them read by an earlier question, one by another
-//! on device   any 2..=3, any 5, any 7                      a union, in whichever order
+//! slots       0 → 5, 1 → 2, 2 → 3, 3 → 7                   two from an earlier expression, one from another
+//! on device   any 2..=3, any 5, any 7                      a union, so the order does not matter
 //! ```
 
 use std::collections::HashMap;
@@ -22,21 +23,23 @@ use warpath_core::error::Error;
 use warpath_core::wah::Bitmap;
 use warpath_store::bitmap::index::BitmapIndex;
 
-/// Bytes of device memory for bitmaps that stay, unless they are set: of 32 million rows some 250 dense ones.
+/// Default of the bytes of device memory for bitmaps that stay: enough for about 250 dense bitmaps of 32
+/// million rows.
 const BYTES: u64 = 1 << 30;
 
-/// What runs on a device, and the bitmaps that are there.
+/// The stage that runs on a device, and the bitmaps that are there.
 pub(super) struct Resident<A: Accelerator> {
     stage: BitmapStage<A>,
     bitmaps: DeviceBitmaps<A>,
-    /// Bytes that they may take together. Those of one question may take more.
+    /// The most bytes that the bitmaps may take together. Those of one expression may take more.
     bytes: u64,
-    /// The index that they are of, which is kept open: so no other can be where it is in memory.
+    /// The index of the bitmaps. It is kept open, so that no other index can have its address.
     index: Option<BitmapIndex>,
     slots: HashMap<Operand, u32>,
 }
 
-/// Whether two are clones of one. As long as both are there, columns of two are at different addresses.
+/// True if one index is a clone of the other. While both are alive, the columns of different indexes are at
+/// different addresses.
 fn is_same(a: &BitmapIndex, b: &BitmapIndex) -> bool {
     !a.columns().is_empty() && std::ptr::eq(a.columns(), b.columns())
 }
@@ -52,7 +55,7 @@ impl<A: Accelerator> Resident<A> {
         }
     }
 
-    /// Copies to the device what a plan reads and is not there, with the bitmaps of its operands.
+    /// Copies the bitmaps of a plan that are not yet there to the device.
     fn load(&mut self, index: &BitmapIndex, plan: &Plan, operands: &[Bitmap<'_>]) -> Result<(), Error> {
         if !self.index.as_ref().is_some_and(|kept| is_same(kept, index)) {
             self.forget();
@@ -63,7 +66,7 @@ impl<A: Accelerator> Resident<A> {
             return Ok(());
         }
         if self.index.is_none() || !self.bitmaps.has_room(missing.bitmaps.len(), missing.atoms()) {
-            // There is no way to tell what will be asked for next: all of them go.
+            // The next expression is unknown, so all bitmaps are dropped.
             self.forget();
             missing = Missing::of(all());
             self.make_room(index, &missing)?;
@@ -75,7 +78,8 @@ impl<A: Accelerator> Resident<A> {
         Ok(())
     }
 
-    /// Makes room for all bitmaps of an index, if that is within bounds; else for as many as are, and for those that are missing at least.
+    /// Reserves memory for all bitmaps of an index, if the limit allows that. Otherwise reserves as much as
+    /// the limit allows, and at least enough for the missing bitmaps.
     fn make_room(&mut self, index: &BitmapIndex, missing: &Missing<'_>) -> Result<(), Error> {
         let device = self.stage.device();
         let info = index.info();
@@ -83,7 +87,7 @@ impl<A: Accelerator> Resident<A> {
         let atoms = info.columns.iter().map(|column| column.atom_bytes).sum::<u64>() / 8
             + info.record_bytes.unwrap_or(0).div_ceil(8);
         let wanted = 8 * atoms + DeviceBitmaps::<A>::bytes_beside(info.rows, columns as usize);
-        // Half of what is free is left to others, and to results.
+        // Half of the free memory is left for others and for results.
         let most = self.bytes.min((device.free_memory()? + self.bitmaps.bytes()) / 2);
         let part = |of: u64, least: usize| {
             let part = if wanted <= most { of } else { (of as f64 * (most as f64 / wanted as f64)) as u64 };
@@ -94,7 +98,7 @@ impl<A: Accelerator> Resident<A> {
     }
 }
 
-/// Bitmaps that are to be copied to a device, each once.
+/// Bitmaps to be copied to a device, each once.
 #[derive(Default)]
 struct Missing<'a> {
     operands: Vec<Operand>,
@@ -151,10 +155,10 @@ impl<A: Accelerator> Device for Resident<A> {
     }
 }
 
-/// A program over bitmaps by their slots, of one over bitmaps by their places among these.
+/// Rewrites a program whose bitmaps are numbered by their order in the plan to one that names their slots.
 fn renumbered(program: &[Instr], slots: &[u32]) -> Vec<Instr> {
     let mut written = Vec::with_capacity(program.len());
-    // Where each instruction is that was before: those that go on elsewhere only go forwards.
+    // The new position of each instruction. Jumps only go forwards.
     let mut places = Vec::with_capacity(program.len() + 1);
     for instr in program {
         places.push(written.len() as u32);
@@ -206,7 +210,7 @@ mod tests {
             op(OpCode::Store, 0, 0),
         ];
         assert_eq!(renumbered(&program, &[5, 2, 3, 7, 0]), want);
-        // As they were loaded, nothing changes.
+        // Bitmaps in the order of loading leave the program unchanged.
         let same: Vec<Instr> =
             program.iter().copied().filter(|instr| (instr.op, instr.count) != (0, 0)).collect();
         assert_eq!(renumbered(&same, &[0, 1, 2, 3, 4]), same);

@@ -1,4 +1,4 @@
-//! Columns of matches: which documents match a subscription, a column for each.
+//! Columns of matches: one column for each subscription, with the documents that it matches.
 
 use super::Opened;
 use super::ndjson::LINES;
@@ -12,22 +12,27 @@ use warpath_core::wah::{OnesBuilder, WahBuf};
 use warpath_store::bitmap::built::{Built, BuiltColumn, StoredValues};
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 
-/// The malformed documents that were left out.
+/// The malformed documents that were skipped.
 #[derive(Debug, Default)]
 pub struct DocumentsLeftOut {
-    /// How many.
+    /// The number of skipped documents.
     pub count: u64,
-    /// Why the first one was.
+    /// The error of the first one.
     pub first: Option<InputError>,
 }
 
-/// Builds a history of matches: for each subscription a column of [`Kind::Bool`], named by its id, which says of each document whether it matches. Documents are
-/// lines, a row for each, blank and malformed ones too; or inputs, a row for each. What is no document has no value.
+/// Builds a history of matches. Each subscription has a column of [`Kind::Bool`], named by its id, that
+/// records for each document if it matches. Documents are lines, one row for each, blank and malformed ones
+/// too; or inputs, one row for each. A row that is not a document has no value.
 ///
-/// If the documents are the lines of one file, its index says where they are, as that of [`build_ndjson`](super::build_ndjson) does; rows of several inputs follow each other.
+/// If the documents are the lines of one file, the index has the offsets of lines, as with
+/// [`build_ndjson`](super::build_ndjson). Rows of several inputs follow each other.
 ///
 /// # Errors
-/// Those of the inputs; [`IndexError::Unsettled`] where a file of lines has been written to meanwhile; [`Error::Usage`] for no subscription; [`Error::Device`].
+/// * The errors of the inputs.
+/// * [`IndexError::Unsettled`] if a file of lines was written to meanwhile.
+/// * [`Error::Usage`] if there is no subscription.
+/// * [`Error::Device`].
 pub fn build_matches(
     engine: &Engine,
     sources: Vec<Source>,
@@ -58,7 +63,7 @@ pub fn build_matches(
         return Ok((built, left_out));
     };
     let len = opened.text_bytes()?;
-    // Nothing but a byte order mark has no partition.
+    // A file that is only a byte order mark has no partition.
     let end = built.lines.pop().filter(|_| built.rows > 0).unwrap_or(len.unwrap_or(0).min(3));
     built.stamp = Some(opened.settled()?);
     match len {
@@ -69,12 +74,12 @@ pub fn build_matches(
     Ok((built, left_out))
 }
 
-/// Bitmaps in the making.
+/// Bitmaps that are being built.
 struct Matches {
     columns: Vec<OnesBuilder>,
     no_records: OnesBuilder,
     rows: u64,
-    /// Where every 64th line begins; behind these, where the last one ends.
+    /// The offsets of every 64th line; `finish` adds the end of the last line.
     lines: Vec<u64>,
     end: u64,
 }
@@ -85,7 +90,7 @@ impl Matches {
         Self { columns, no_records, rows: 0, lines: Vec::new(), end: 0 }
     }
 
-    /// The documents behind those of before.
+    /// Adds the documents that follow.
     fn add(&mut self, filtered: &Filtered) {
         let first = self.rows;
         for (line, column) in filtered.pairs() {

@@ -14,30 +14,33 @@ use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::raw::Raw;
 
-/// How many lines apart the lines are whose offsets are kept.
+/// The number of lines from one stored line offset to the next.
 pub(super) const LINES: u64 = 64;
 
-/// Builds columns of the lines of a file of newline-delimited JSON, plain, packed, gzip or zstd: a row for each line, blank and malformed ones too, in
-/// one pass over it, by whatever answers the engine's queries. What a path finds is the value of the line's row; where it finds nothing, and
-/// where the line is no record, the row is [`Holds::Missing`](warpath_store::bitmap::column::Holds::Missing).
+/// Builds columns of the lines of a file of newline-delimited JSON, plain, packed, gzip or zstd. There is one
+/// row for each line, blank and malformed ones too. The file is read once, and the backend of the engine's
+/// queries evaluates it. The match of a path is the value of the line's row. Without a match, or if the line
+/// is not a record, the row is [`Holds::Missing`](warpath_store::bitmap::column::Holds::Missing).
 ///
-/// What answers makes the bitmaps, too ([`bitmap_maker`](super::bitmap_maker)).
+/// The same backend makes the bitmaps ([`bitmap_maker`](super::bitmap_maker)).
 ///
-/// Says also which malformed records were left out, if the engine [skips](crate::engine::OnError::Skip) them. [`Built::lines`] has offsets for plain
-/// and packed files alone: those of the text.
+/// Returns also the malformed records that were left out, if the engine [skips](crate::engine::OnError::Skip)
+/// them. [`Built::lines`] has offsets only for plain and packed files; they are offsets in the text.
 ///
 /// # Errors
-/// [`Error::Query`] for a source that is no JSONPath; [`Error::Usage`] for one that may find several values of a record, for names that
-/// are not told apart, for values that cannot be cut as is asked, and for an engine of documents; those of the input, and
-/// [`IndexError::Unsettled`] where the file has been written to meanwhile; [`Error::Device`].
+/// * [`Error::Query`] for a source that is not a JSONPath.
+/// * [`Error::Usage`] for a path that may find several values of a record, and for equal names. Also for
+///   values that cannot be cut as wanted, and for an engine of documents.
+/// * The errors of the input, and [`IndexError::Unsettled`] if the file was written to meanwhile.
+/// * [`Error::Device`].
 pub fn build_ndjson(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
     build_ndjson_by(&mut engine.bitmap_maker_for(path)?, engine, path, specs)
 }
 
-/// The same, with bitmaps by a maker.
+/// Builds columns of the lines of a file, with bitmaps by the given maker.
 ///
 /// # Errors
-/// As for [`build_ndjson`]; [`Error::Device`] where the maker's device fails, or has no room.
+/// The errors of [`build_ndjson`]. [`Error::Device`] if the maker's device fails, or has not enough memory.
 pub fn build_ndjson_by(
     maker: &mut BitmapMaker,
     engine: &Engine,
@@ -55,7 +58,7 @@ pub fn build_ndjson_by(
     let stamp = opened.settled()?;
     let rows = parts.iter().map(|part| part.rows).sum();
     let len = opened.text_bytes()?;
-    // Nothing but a byte order mark has no partition.
+    // A file that is only a byte order mark has no partition.
     let end = parts.last().map_or(len.unwrap_or(0).min(3), |part| part.end);
     if len.is_some_and(|len| len != end) {
         return Err(IndexError::Unsettled { input: opened.name }.into());
@@ -89,7 +92,7 @@ fn query(spec: &ColumnSpec) -> Result<Query, Error> {
     )))
 }
 
-/// Batches with the number of the first line of each.
+/// Batches, each with the number of its first line.
 struct Numbered {
     answers: Answers,
     lines: u64,
@@ -107,15 +110,15 @@ impl Iterator for Numbered {
     }
 }
 
-/// What one partition gives.
+/// The contribution of one partition.
 struct Part {
     rows: u64,
     columns: Vec<Raw>,
-    /// Which lines are no records, counted from the first of the input.
+    /// The lines that are not records, counted from the first line of the input.
     no_records: Vec<u64>,
-    /// Where the lines begin whose numbers are multiples of [`LINES`].
+    /// The offsets of the lines whose numbers are multiples of [`LINES`].
     lines: Vec<u64>,
-    /// Where it ends.
+    /// The end of the partition in the input.
     end: u64,
     faults: u64,
     first_fault: Option<RecordError>,

@@ -1,4 +1,4 @@
-//! Columns of tables: record batches of Arrow's, and files of them.
+//! Columns of tables: Arrow's record batches, and files of them.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -18,26 +18,29 @@ use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::Cell;
 use warpath_store::bitmap::value::raw::Raw;
 
-/// Builds columns of a table of Arrow's. All rows are records; a null is [`Holds::Null`](warpath_store::bitmap::column::Holds::Null), and no row is missing.
-/// `name` stands in messages.
+/// Builds columns of an Arrow table. All rows are records. A null is
+/// [`Holds::Null`](warpath_store::bitmap::column::Holds::Null), and no row is missing. Messages name the
+/// table `name`.
 ///
-/// | type | kind, if none is asked for |
+/// | type | default kind |
 /// |---|---|
 /// | integers of any width | [`Kind::Int`]; [`Kind::Float`] if some are past 63 bits, each as the nearest double |
 /// | floats of any width | [`Kind::Float`] |
 /// | `Utf8`, `LargeUtf8`, `Utf8View` | [`Kind::Text`] |
 /// | `Boolean` | [`Kind::Bool`] |
-/// | `Timestamp` of any unit | [`Kind::Time`]; one without a time zone is taken as UTC; what 64 bits do not hold in nanoseconds is [`Holds::Other`](warpath_store::bitmap::column::Holds::Other) |
-/// | `Date32`, `Date64` | [`Kind::Time`]: midnight UTC, or what instant else a `Date64` says; beyond 64 bits as for timestamps |
+/// | `Timestamp` of any unit | [`Kind::Time`]; one without a time zone is taken as UTC; one that does not fit in 64 bits of nanoseconds is [`Holds::Other`](warpath_store::bitmap::column::Holds::Other) |
+/// | `Date32`, `Date64` | [`Kind::Time`]: midnight UTC, or the instant of a `Date64`; beyond 64 bits as for timestamps |
 /// | `Dictionary` of one of these | that of its values |
 /// | `Null` | [`Kind::Text`] |
 ///
-/// Where [`Kind::Int`] is asked of floats, those are values that are integers within the range; where [`Kind::Time`] is asked of texts, those that
-/// are instants of RFC 3339.
+/// If a column of floats is read as [`Kind::Int`], the integers within the range are its values. If a column
+/// of texts is read as [`Kind::Time`], the instants of RFC 3339 are its values.
 ///
 /// # Errors
-/// [`Error::Usage`] for a column that the table does not have, for names that are not told apart, and for values that cannot be cut as is asked;
-/// [`InputError::ColumnType`] for a column of another type; [`InputError::Table`] where the table cannot be read.
+/// * [`Error::Usage`] for a column that the table does not have, for equal names, and for values that cannot
+///   be cut as wanted.
+/// * [`InputError::ColumnType`] for a column of another type.
+/// * [`InputError::Table`] if the table cannot be read.
 pub fn build_arrow(
     name: &str,
     batches: impl RecordBatchReader + Send,
@@ -46,10 +49,10 @@ pub fn build_arrow(
     build_arrow_by(&mut BitmapMaker::cpu(), name, batches, specs)
 }
 
-/// The same, with bitmaps by a maker.
+/// Builds columns of an Arrow table, with bitmaps by the given maker.
 ///
 /// # Errors
-/// As for [`build_arrow`]; [`Error::Device`] where the maker's device fails, or has no room.
+/// The errors of [`build_arrow`]. [`Error::Device`] if the maker's device fails, or has not enough memory.
 pub fn build_arrow_by(
     maker: &mut BitmapMaker,
     name: &str,
@@ -81,7 +84,7 @@ pub fn build_arrow_by(
 
 fn failed(name: &str, error: ArrowError) -> Error {
     let what = match error {
-        // What is wrong is said within.
+        // The inner error has the message.
         ArrowError::ExternalError(error) => error.to_string(),
         error => error.to_string(),
     };
@@ -93,7 +96,7 @@ fn unknown(name: &str, column: &str, found: &DataType) -> Error {
         .into()
 }
 
-/// The column that is asked for, which is of a type that is known.
+/// The index of a column of the table. Its type has to be a known one.
 fn field(name: &str, schema: &Schema, spec: &ColumnSpec) -> Result<usize, Error> {
     let names = || schema.fields().iter().map(|field| field.name().as_str());
     let Some(at) = names().position(|name| name == spec.source) else {
@@ -108,7 +111,7 @@ fn field(name: &str, schema: &Schema, spec: &ColumnSpec) -> Result<usize, Error>
     kind_of(found).map(|_| at).ok_or_else(|| unknown(name, &spec.source, found))
 }
 
-/// The kind of a type, where there is no value that would say it.
+/// The kind of a type, for a column that has no value.
 fn kind_of(data_type: &DataType) -> Option<Kind> {
     match data_type {
         DataType::Boolean => Some(Kind::Bool),
@@ -121,10 +124,10 @@ fn kind_of(data_type: &DataType) -> Option<Kind> {
     }
 }
 
-/// What gives the cell of a row.
+/// A function from a row to its cell.
 type Cells<'a> = Box<dyn Fn(usize) -> Cell<'a> + 'a>;
 
-/// Nulls, and what is made of other rows.
+/// Cells of an array that may contain nulls. `cell` converts the rows that are not null.
 fn nullable<'a, A: Array>(array: &'a A, cell: impl Fn(&'a A, usize) -> Cell<'a> + 'a) -> Cells<'a> {
     Box::new(move |row| if array.is_null(row) { Cell::Null } else { cell(array, row) })
 }
@@ -209,19 +212,21 @@ mod file {
     use warpath_core::error::{Error, InputError};
     use warpath_store::bitmap::built::Built;
 
-    /// Builds columns of a file that is a table: of Parquet, or of Arrow's as a file or a stream, which its first bytes tell. Only what is asked
-    /// for is read.
+    /// Builds columns of a file that is a table: a Parquet file, an Arrow file or an Arrow stream, recognised
+    /// by its first bytes. Only the columns of `specs` are read.
     ///
     /// # Errors
-    /// As for [`build_arrow`](super::build_arrow); those of the file; [`Error::Usage`] for what is no such file, or is one that this build of Warpath does not read.
+    /// * The errors of [`build_arrow`](super::build_arrow), and those of the file.
+    /// * [`Error::Usage`] for a file that is not a table, or that this build of Warpath does not read.
     pub fn build_table(path: &Path, specs: &[ColumnSpec]) -> Result<Built, Error> {
         build_table_by(&mut BitmapMaker::cpu(), path, specs)
     }
 
-    /// The same, with bitmaps by a maker.
+    /// Builds columns of a file that is a table, with bitmaps by the given maker.
     ///
     /// # Errors
-    /// As for [`build_table`]; [`Error::Device`] where the maker's device fails, or has no room.
+    /// The errors of [`build_table`]. [`Error::Device`] if the maker's device fails, or has not enough
+    /// memory.
     pub fn build_table_by(
         maker: &mut BitmapMaker,
         path: &Path,
@@ -258,7 +263,8 @@ mod file {
         FileReader::try_new_buffered(file.try_clone()?, columns)
     }
 
-    /// The columns that are asked for, in order. If there is none of them, all: that is told with all names.
+    /// The wanted columns, in order. If a wanted column does not exist, all columns, so that the error can
+    /// list their names.
     fn wanted(schema: &Schema, specs: &[ColumnSpec]) -> Vec<usize> {
         let known = |name: &str| specs.iter().any(|spec| spec.source == name);
         let every = 0..schema.fields().len();
@@ -271,7 +277,7 @@ mod file {
         use parquet::arrow::ProjectionMask;
         use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-        /// Rows of a batch: each is a thread's work.
+        /// Rows of a batch. One thread processes a batch.
         const ROWS: usize = 1 << 16;
         let failed = |error: parquet::errors::ParquetError| {
             Error::from(InputError::Table { name: name.to_owned(), what: error.to_string() })

@@ -1,4 +1,4 @@
-//! What is stored of a column's values: bin by bin, in the order of the rows.
+//! The stored values of a column: bin by bin, in the order of the rows.
 
 use warpath_core::pool;
 use warpath_store::bitmap::bins::sorted::Value;
@@ -7,7 +7,8 @@ use warpath_store::bitmap::built::StoredValues;
 use warpath_store::bitmap::column::{Bin, Holds};
 use warpath_store::bitmap::value::Data;
 
-/// The values of rows, told apart by the number of the bin of each row. Takes one pass over the rows, in parts side by side.
+/// The stored values of each bin. `numbers` has the bin number of each row. Takes one pass over the rows, in
+/// parallel parts.
 pub(super) fn of_bins(bins: &[Bin], numbers: &BinNumbers, data: &Data) -> Vec<StoredValues> {
     let empty: Vec<StoredValues> = bins.iter().map(|bin| StoredValues::of(&bin.holds)).collect();
     if empty.iter().all(|values| *values == StoredValues::Same) {
@@ -52,7 +53,8 @@ fn of_keys<N: BinNumber, T: Value>(
     })
 }
 
-/// `push` is given what the row's bin has so far, the number of the bin, and the row.
+/// Collects the stored values of each bin. `push` gets the values of the row's bin so far, the bin number,
+/// and the row.
 fn of_rows<N: BinNumber>(
     bins: &[Bin],
     empty: Vec<StoredValues>,

@@ -1,4 +1,4 @@
-//! What documents match, in Arrow's form.
+//! The documents that match, in Arrow's form.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use super::Filtered;
 
 impl Filtered {
-    /// The schema of [`to_arrow`](Self::to_arrow): `file`, a `Utf8`; `line`, a `UInt64`, from 1 on, null where an input is one document; and `ids`, a `List` of `Utf8`.
+    /// The schema of [`to_arrow`](Self::to_arrow) has three columns: `file`, a `Utf8`; `line`, a `UInt64`,
+    /// from 1 on, null if an input is one document; and `ids`, a `List` of `Utf8`.
     #[must_use]
     pub fn arrow_schema() -> SchemaRef {
         let ids = DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, false)));
@@ -20,10 +21,11 @@ impl Filtered {
         ]))
     }
 
-    /// The documents that match any subscription, a row for each, with the ids of those that they match.
+    /// The documents that match any subscription, one row for each, with the ids of the subscriptions that
+    /// they match.
     ///
     /// # Errors
-    /// [`ArrowError`] where there are 2³¹ bytes of names or ids, or more.
+    /// [`ArrowError`] if there are 2³⁰ bytes of names or of ids, or more.
     pub fn to_arrow(&self) -> Result<RecordBatch, ArrowError> {
         let (mut files, mut lines) = (StringBuilder::new(), UInt64Builder::new());
         let mut ids =
@@ -38,7 +40,7 @@ impl Filtered {
                 ids.values().append_value(id);
             }
             ids.append(true);
-            // The builders count in 32 bits, and end the program where these do not suffice.
+            // The builders count in 32 bits, and end the program on overflow.
             if file_bytes.max(id_bytes) > i32::MAX as usize / 2 {
                 return Err(ArrowError::ComputeError("too many bytes of ids for a batch".into()));
             }
