@@ -1,8 +1,9 @@
 //! Bitmap indexes: which rows have which values, one compressed bitmap a bin.
 //!
-//! A column of values is cut into *bins*: distinct values or ranges. Each row is in exactly one bin of each column; rows without a
-//! value have bins of their own. A bin's bitmap is compressed by WAH ([`warpath_shared::wah`]) and stays so: `followers >= 1000` is the
-//! union of some bins, found a tile of rows at a time ([`warpath_shared::bitmap`]).
+//! A column of values is cut into *bins*: distinct values or ranges. Each row is in exactly one bin of each
+//! column. Rows without a value have bins of their own. A bin's bitmap is compressed by WAH
+//! ([`warpath_shared::wah`]) and is never decompressed as a whole: `followers >= 1000` is the union of some
+//! bins, evaluated one tile of rows at a time ([`warpath_shared::bitmap`]).
 //!
 //! | module | contents |
 //! |---|---|
