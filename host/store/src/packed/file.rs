@@ -59,7 +59,7 @@ pub struct PackedInfo {
     pub file_bytes: u64,
     /// Newlines of the text.
     pub lines: u64,
-    /// Groups of lines.
+    /// Number of groups of lines.
     pub groups: u64,
 }
 
@@ -150,7 +150,8 @@ impl PackedFile {
     /// Opens a packed file in memory. `name` is used in messages.
     ///
     /// # Errors
-    /// [`InputError::NotPacked`], [`InputError::PackedVersion`] and [`InputError::Packed`], as for [`open`](Self::open).
+    /// [`InputError::NotPacked`], [`InputError::PackedVersion`] and [`InputError::Packed`], as for
+    /// [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>, name: impl Into<String>) -> Result<Self, InputError> {
         Self::new(Bytes::Owned(bytes), name.into())
     }

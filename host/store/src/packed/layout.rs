@@ -3,9 +3,10 @@
 //!
 //! ```text
 //! header      │ magic │ version │ checksum │
-//! group       │ header: text, codes, lines, symbols, checksums │ symbols │ lengths │ splits │ lines │ codes │        as often as there are
+//! group       │ header: text, codes, lines, symbols, checksums │ symbols │ lengths │ splits │ lines │ codes │
+//!             (repeated for each group)
 //! table       │ marker │ place, text, line of each group │
-//! trailer     │ where the table is, how much there is, checksums │
+//! trailer     │ offset of the table, totals, checksums │
 //! ```
 
 use warpath_core::error::InputError;

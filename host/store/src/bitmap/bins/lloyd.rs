@@ -34,8 +34,8 @@ const BLOCK: usize = 256;
 #[derive(Clone, Copy)]
 struct Places<'a> {
     keys: &'a [u64],
-    /// Number of rows with this value or a lesser one, for each value; then the number of rows before all
-    /// values.
+    /// Number of rows with this value or a lesser one, for each value; `before` is the
+    /// number of rows before all values.
     ends: &'a [u64],
     before: u64,
     kind: Kind,
