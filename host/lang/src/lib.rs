@@ -1,4 +1,4 @@
-//! The languages of Warpath: text to syntax tree to program. It reads no file and knows no backend.
+//! The languages of Warpath: text to syntax tree to program. This crate reads no files and knows no backends.
 //!
 //! | module | contents |
 //! |---|---|

@@ -12,9 +12,9 @@
 //! ```
 //!
 //! A symbol matches if none of its bytes differs from the word, or is past the end:
-//! `((word ^ symbol) | behind) & mask == 0`. AVX2 computes this for four symbols in five instructions. So ends
-//! of strings cost nothing, and the bytes past them do not matter, zeros or not. Where the bits of the third
-//! byte do not separate enough symbols, buckets are chained.
+//! `((word ^ symbol) | behind) & mask == 0`. AVX2 computes this for four symbols in five instructions. So
+//! ends of strings cost nothing, and the bytes past them do not matter, zeros or not. Where the bits of the
+//! third byte do not separate enough symbols, buckets are chained.
 //!
 //! Each position depends on the symbol before it, which takes about 35 cycles to find. So eight lanes
 //! compress eight strings, or segments of a text, in parallel. Each lane writes to its own part of the
@@ -39,9 +39,9 @@ use warpath_shared::fsst::{ESCAPE, Table};
 use super::{low_bytes, word_at};
 use warpath_core::simd::{Isa, Simd, Work};
 
-/// Size of the segments of a long text; the last may be shorter. Each segment is compressed as a string of its
-/// own, and no symbol spans two. This costs about one code in thousands. The size is not a multiple of a page, so
-/// that lanes do not compete for the same cache lines.
+/// Size of the segments of a long text; the last may be shorter. Each segment is compressed as a string of
+/// its own, and no symbol spans two. This costs about one code in thousands. The size is not a multiple of a
+/// page, so that lanes do not compete for the same cache lines.
 pub const SEGMENT_BYTES: usize = (8 << 10) - 448;
 
 /// Bytes of text that are compressed before their codes are moved together. The intermediate codes stay in a

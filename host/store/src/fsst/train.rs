@@ -7,8 +7,8 @@
 //! 2. For each position of the sample, a table stores the candidates that begin there, by length. A mask of
 //!    eight bits marks those that are in use. All later steps use this table: no word is looked up again.
 //! 3. *Rounds*: the sample is parsed, in the fewest codes while there are many symbols, then by the longest
-//!    match as a compressor does it. A symbol's worth is the number of additional codes to spell it by others,
-//!    times its uses. The worst quarter is dropped, until there are at most 255 symbols.
+//!    match as a compressor does it. A symbol's worth is the number of additional codes to spell it by
+//!    others, times its uses. The worst quarter is dropped, until there are at most 255 symbols.
 //! 4. *Second thoughts*: candidates that would replace two neighbouring symbols return, the best of them, and
 //!    are weighed again.
 //!

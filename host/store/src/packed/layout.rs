@@ -2,11 +2,11 @@
 //! describes it.
 //!
 //! ```text
-//! header      │ magic │ version │ checksum │
-//! group       │ header: text, codes, lines, symbols, checksums │ symbols │ lengths │ splits │ lines │ codes │
-//!             (repeated for each group)
-//! table       │ marker │ place, text, line of each group │
-//! trailer     │ offset of the table, totals, checksums │
+//! header     │ magic │ version │ checksum │
+//! group      │ header: text, codes, lines, symbols, checksums │ symbols │ lengths │ splits │ lines │ codes │
+//!            (repeated for each group)
+//! table      │ marker │ place, text, line of each group │
+//! trailer    │ offset of the table, totals, checksums │
 //! ```
 
 use warpath_core::error::InputError;
