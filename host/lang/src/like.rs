@@ -7,9 +7,9 @@
 //! matches the empty string only.
 //!
 //! *Characters*: `_` is one character of UTF-8. Where bytes are not UTF-8, `_` is one byte that is not a
-//! continuation byte (`0x80` to `0xBF`), and all continuation bytes after it that the rest of the pattern
-//! leaves over. So a lone surrogate in three bytes is one character, and so is each byte `0xFF`. Only `%`
-//! matches continuation bytes at the start of a string.
+//! continuation byte (`0x80` to `0xBF`), and any continuation bytes after it. The rest of the pattern takes
+//! precedence for these. So a lone surrogate in three bytes is one character, and so is each byte `0xFF`.
+//! Only `%` matches continuation bytes at the start of a string.
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Repetition};
 

@@ -1,9 +1,9 @@
 //! Patterns: `match` and `search` (RFC 9535, sections 2.4.6 and 2.4.7) by I-Regexp (RFC 9485).
 //!
 //! ```text
-//!          parse                 regex-automata               determinise, minimise   table
-//! pattern ───────► expression over ────────────► NFA over bytes ──┬─────────────► DFA ─────► words: compile()
-//!                    characters                     of UTF-8      └─ regex-automata ──► lazy DFA: holds(), CPU
+//!          parse                 regex-automata             determinise, minimise   table
+//! pattern ───────► expression over ──────────► NFA over bytes ──┬─────────────► DFA ─────► words: compile()
+//!                    characters                   of UTF-8      └─ regex-automata ──► lazy DFA: holds(), CPU
 //! ```
 //!
 //! A subject is the decoded value of a JSON string: characters in UTF-8, a lone surrogate as its three bytes
@@ -102,9 +102,9 @@ const KEPT_BYTES: usize = 16 << 20;
 
 /// Returns true if `kind` is true for a pattern from a document and a subject.
 ///
-/// Returns false if the pattern is not an I-Regexp, if it takes more than 10 MiB with its repetitions
-/// expanded, or if its groups are nested more than 250 deep. An error would let the author of a document stop
-/// the query.
+/// Returns false if the pattern is not an I-Regexp. Also returns false if it takes more than 10 MiB with its
+/// repetitions expanded, or if its groups are nested more than 250 deep. An error would let the author of a
+/// document stop the query.
 pub fn holds(pattern: &[u8], kind: PatternKind, subject: &[u8]) -> bool {
     KEPT_PATTERNS.with_borrow_mut(|kept| {
         let wanted = match kept.iter().rposition(|kept| kept.kind == kind && kept.pattern == pattern) {

@@ -169,7 +169,8 @@ impl Program {
 
     /// Returns true if the program is evaluated on the records' trees ([`warpath_shared::tree::tape`]), and
     /// not on leveled bitmaps. Such a program has a descendant segment, very deep paths, or a filter beyond
-    /// singular paths and literals. A record whose tokens do not all follow RFC 8259 is then a fault.
+    /// singular paths and literals. A record with a token in a position that RFC 8259 does not allow is then
+    /// a fault.
     #[must_use]
     pub fn needs_trees(&self) -> bool {
         self.needs_trees

@@ -4,9 +4,9 @@
 //! expects a value there is a [`Comparable`]; where it expects a node list there is a [`FilterQuery`]. So
 //! readers of the tree need not handle typing mistakes.
 //!
-//! `Display` writes the canonical form: every segment is in brackets, names are as in a normalised path (RFC
-//! 9535, section 2.7), white space is only single spaces around operators, and all parentheses are necessary.
-//! Parsing the canonical form gives the same tree with other spans.
+//! `Display` writes the canonical form. Every segment is in brackets, and names are as in a normalised path
+//! (RFC 9535, section 2.7). The only white space is single spaces around operators, and all parentheses are
+//! necessary. Parsing the canonical form gives the same tree with other spans.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 

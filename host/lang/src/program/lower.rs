@@ -117,7 +117,7 @@ fn merge(queries: &[Query]) -> Vec<Trie<'_>> {
 }
 
 /// Orders each node's segments so that few frames of [`warpath_shared::query::machine`] wait at once. The
-/// frames are counted here without filters, and exactly once the program is written (`Lowering::frames`).
+/// count here ignores filters. `Lowering::frames` later computes the exact number.
 ///
 /// A frame waits below the block that it entered, unless it took one node and had nothing left to do. So the
 /// segment below which most frames wait goes last. Filters for strings come first, side by side, so that they

@@ -100,7 +100,7 @@ fn is_bitmap(atoms: &[u64], tiles: &[TileStart], rows: u64) -> bool {
         }
         at = next;
         let begin = u64::min(number * u64::from(TILE_CHUNKS), chunks);
-        // The last tile start is after the last atom, where no atom has a length.
+        // The last tile start is after the last atom, so its skip must be 0, as for an atom of one chunk.
         let length = if number == tiles_for(chunks) {
             1
         } else {

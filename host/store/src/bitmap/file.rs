@@ -39,7 +39,7 @@ impl Image {
     /// Returns the numbers of a range that [`layout`] computed: within the file, and aligned.
     pub fn numbers<T: Plain>(&self, place: &Range<usize>) -> &[T] {
         let bytes = self.bytes().get(place.clone()).unwrap_or_default();
-        // SAFETY: every bit pattern is a `T` (`Plain`).
+        // SAFETY: `T` is `Plain`, whose implementors uphold that every bit pattern is a valid value.
         let (before, numbers, behind) = unsafe { bytes.align_to::<T>() };
         debug_assert!(before.is_empty() && behind.is_empty(), "{place:?} is not aligned");
         numbers
@@ -89,7 +89,8 @@ impl Image {
 
 /// Returns words as they are stored.
 pub fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
-    // SAFETY: a `Plain` type has no padding, and bytes need no alignment.
+    // SAFETY: `T` is `Plain`, whose implementors uphold that the type has no padding. Bytes need no
+    // alignment.
     let (_, bytes, _) = unsafe { words.align_to::<u8>() };
     bytes
 }

@@ -190,7 +190,8 @@ impl BitmapIndex {
     /// Opens an index, and checks its header and its table.
     ///
     /// # Errors
-    /// [`Error::Index`] if it cannot be read, is no bitmap index, is damaged, or is of another version.
+    /// [`Error::Index`] if the file cannot be read, is not a bitmap index, is damaged, or is of another
+    /// version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let image = Image::open(path.as_ref())?;
         let name = path.as_ref().display().to_string();
@@ -200,11 +201,12 @@ impl BitmapIndex {
         }
     }
 
-    /// The index of what was built, in memory.
     /// Stores a built index in memory.
+    ///
     /// # Errors
-    /// [`Error::Usage`] where the build is not an index: bitmaps, values and bins do not match each other, a
-    /// bin is empty or out of order, a name occurs twice, or there are more rows than 63 · (2³² − 1).
+    /// [`Error::Usage`] where the build is not an index. Bitmaps, values and bins must match each other, and
+    /// no bin may be empty or out of order. No name may occur twice, and 63 · (2³² − 1) is the maximum number
+    /// of rows.
     pub fn from_built(built: Built) -> Result<Self, Error> {
         let not = |what: String| Error::Usage(format!("this is no bitmap index: {what}"));
         let (words, contents) = store::store(built).map_err(not)?;

@@ -10,8 +10,8 @@
 //! over bytes is also a state over codes, because any byte may follow an escape.
 //!
 //! The number of live states is about the number of positions in the pattern. A plain literal has one more
-//! than its bytes. `_` adds about one per character. Each `_` after a `%` and a literal may double the number,
-//! as in `%a____`.
+//! than its bytes. `_` adds about one per character. Each `_` after a `%` and a literal may double the
+//! number, as in `%a____`.
 
 use warpath_shared::fsst::automaton::{
     ALWAYS, Automaton, LIVE, MAX_LIVE, MAX_ROWS, Marks, NEVER, ROW, UNKNOWN, Verdict, is_decided, place,

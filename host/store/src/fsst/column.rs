@@ -1,7 +1,7 @@
 //! A column of compressed strings with nulls: in memory, in a mapped file, and converted from and to Arrow.
 //!
 //! All strings share one table, and one stream of codes; a null has no codes. Memory holds two more arrays.
-//! One is the start of each string in the codes, 64 bits each, whatever width the file has. The other is the
+//! One is the start of each string in the codes, in 64 bits each, even if the file has 32. The other is the
 //! [`Split`]s: the scan of the strings' lengths at every [`SPLIT_CODES`] codes, computed when the column is
 //! created.
 //!
@@ -26,8 +26,8 @@
 //! ```
 //!
 //! *Checks*: opening a column checks its checksums, and that its sizes, offsets, nulls, table and splits
-//! agree. So no code can lead out of bounds. Decoding checks the codes: that each has a symbol, that they
-//! decode to the lengths in the splits, and that a column of text has UTF-8. [`check`](StringColumn::check)
+//! agree. So no code can lead out of bounds. Decoding checks the codes: each must have a symbol, and they
+//! must decode to the lengths in the splits. A column of text must have UTF-8. [`check`](StringColumn::check)
 //! does this for all codes.
 //!
 //! | module | contents |

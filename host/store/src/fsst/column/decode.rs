@@ -1,9 +1,9 @@
 //! The decoding of a column: of all strings by splits, of some strings, of one, or of a part of one.
 //!
-//! A piece of the codes is decoded as one string, whatever strings are in it, because that is fast. At the
-//! same time the piece is measured: the start of each string in the output is computed. A check finds strings
-//! that end in the middle of a step, and splits with wrong offsets. So decoding all strings finds every fault
-//! of the codes. A second pass, string by string, then determines the fault.
+//! A piece of the codes is decoded as one string, across string boundaries, because that is fast. At the same
+//! time the piece is measured: the start of each string in the output is computed. A check finds strings that
+//! end in the middle of a step, and splits with wrong offsets. So decoding all strings finds every fault of
+//! the codes. A second pass, string by string, then determines the fault.
 
 use std::ops::Range;
 
@@ -83,8 +83,8 @@ fn zeroed<T: Copy>(name: &str, zero: T, len: u64) -> Result<Vec<T>, ColumnError>
     let none =
         || ColumnError::Memory { name: name.to_owned(), bytes: len.saturating_mul(size_of::<T>() as u64) };
     let len = usize::try_from(len).map_err(|_| none())?;
-    // Reserve first: an allocation of zeros that are not written would end the process later where memory is
-    // short.
+    // `vec![zero; len]` aborts the process where memory does not suffice, so the attempt to reserve comes
+    // first.
     Vec::<T>::new().try_reserve_exact(len).map_err(|_| none())?;
     Ok(vec![zero; len])
 }
