@@ -287,7 +287,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    // What follows logical-not-op: the rest of a paren-expr or of a test-expr.
+    // The rest of a paren-expr or of a test-expr, after logical-not-op.
     fn not(&mut self) -> Parsed<LogicalExpr> {
         let start = self.lexer.at();
         self.lexer.eat("!");

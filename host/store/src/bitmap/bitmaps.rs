@@ -39,7 +39,7 @@ impl BinNumber for u32 {}
 /// ```
 ///
 /// # Panics
-/// A number that is not less than `bins` panics.
+/// Panics if a number is not less than `bins`.
 #[must_use]
 pub fn bitmaps_of<N: BinNumber>(numbers: &[N], bins: usize) -> Vec<WahBuf> {
     let ranges: Vec<Range<usize>> = pool::ranges(numbers.len(), CHUNK_ROWS as usize);

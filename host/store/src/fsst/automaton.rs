@@ -156,8 +156,9 @@ impl Bytes {
         self.0.next[state as usize * self.0.classes + self.0.class_of[usize::from(byte)] as usize]
     }
 
-    /// Returns the decided state over codes, if no later byte changes the result. The start state and states
-    /// that are not decided have rows of their own.
+    /// Returns the decided state over codes, if no later byte changes the result. In the automaton over
+    /// bytes, the start has a row of its own even if it is decided. All other decided states there are
+    /// `NOTHING` or `EVERYTHING`.
     fn decided(&self, state: u32) -> Option<u8> {
         let row = &self.0.next[state as usize * self.0.classes..][..self.0.classes];
         let (accepts, all) = (self.0.accepts[state as usize], |to| row.iter().all(|next| *next == to));

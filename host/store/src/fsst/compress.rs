@@ -291,7 +291,7 @@ impl Compressor {
     /// offsets mean no strings.
     ///
     /// # Panics
-    /// An offset that is less than its predecessor, or past the end of `values`, panics.
+    /// Panics if an offset is less than its predecessor, or past the end of `values`.
     pub fn compress_strings(
         &self,
         values: &[u8],
@@ -367,7 +367,7 @@ impl Batch {
     /// Takes `count` strings by their bounds. Groups them into runs of at most `longest` strings.
     ///
     /// # Panics
-    /// Bounds that decrease panic.
+    /// Panics if bounds decrease.
     fn strings(&mut self, count: usize, bound: impl Fn(usize) -> usize, longest: usize) {
         self.bounds.clear();
         self.bounds.extend((0..=count).map(bound));

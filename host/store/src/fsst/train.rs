@@ -99,7 +99,7 @@ impl Sample {
     /// strings if they are shorter. String *i* is in `values` from offset *i* to offset *i* + 1.
     ///
     /// # Panics
-    /// An offset that is less than its predecessor, or past the end of `values`, panics.
+    /// Panics if an offset is less than its predecessor, or past the end of `values`.
     #[must_use]
     pub fn of_strings(values: &[u8], offsets: &[impl super::Offset]) -> Self {
         let mut sample = Self::default();

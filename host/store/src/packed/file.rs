@@ -188,7 +188,7 @@ impl PackedFile {
     /// Returns the bytes of a group in the file, and the offset of its text.
     ///
     /// # Panics
-    /// A number without a group panics.
+    /// Panics if there is no group of this number.
     #[must_use]
     pub fn group_bytes(&self, number: usize) -> (&[u8], u64) {
         let Opened { bytes, entries, trailer, .. } = &*self.0;
@@ -210,7 +210,7 @@ impl PackedFile {
     /// [`InputError::Packed`] for the faults that [`Group::parse`] detects.
     ///
     /// # Panics
-    /// A number without a group panics.
+    /// Panics if there is no group of this number.
     pub fn group(&self, number: usize) -> Result<(Group<'_>, u64), Error> {
         let (bytes, at) = self.group_bytes(number);
         Ok((Group::parse(bytes).map_err(|what| self.damaged(what))?, at))
@@ -234,7 +234,7 @@ impl PackedFile {
     /// [`InputError::Packed`] if the group is damaged.
     ///
     /// # Panics
-    /// A number without a group panics.
+    /// Panics if there is no group of this number.
     pub fn group_text(&self, number: usize) -> Result<Vec<u8>, Error> {
         let (group, _) = self.checked(number)?;
         group.text().map_err(|what| self.damaged(what))

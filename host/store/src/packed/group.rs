@@ -170,7 +170,7 @@ impl<'a> Group<'a> {
     /// holds the end of the text.
     ///
     /// # Panics
-    /// A greater number panics.
+    /// Panics for a greater number.
     #[must_use]
     pub fn split(&self, at: usize) -> Split {
         if at == self.split_count() {

@@ -38,7 +38,7 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Returns no rows. If the kind of the column is known, values of other kinds are not kept.
+    /// Creates a part without rows. If the kind of the column is known, values of other kinds are not kept.
     pub fn new(kind: Option<Kind>) -> Self {
         Self {
             kind,
