@@ -72,7 +72,7 @@ pub(super) const fn has_escape(word: u64) -> bool {
 }
 
 /// Returns a mask of those of eight codes that are bytes after an escape, the first in bit 0. `pending` is
-/// true if the code before the first is such an escape; then it is set for the last code.
+/// true if the code before the first is an escape; then it is set for the last code.
 #[inline(always)]
 pub(super) fn literals(word: u64, pending: &mut bool) -> usize {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;

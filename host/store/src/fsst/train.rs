@@ -13,7 +13,7 @@
 //!    are weighed again.
 //!
 //! The result is the best table of all rounds, by the number of codes for the sample. The figures below are
-//! bytes per code, for 16 MiB. In brackets is the trainer of the crate `fsst-rs`, which works in the other
+//! bytes per code, for 16 MiB. In parentheses is the trainer of the crate `fsst-rs`, which works in the other
 //! direction, like the paper: it starts from bytes, joins neighbours in five rounds, and takes 1 ms.
 //!
 //! ```text

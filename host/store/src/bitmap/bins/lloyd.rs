@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! values   0 1 2      7 8  10          40
-//! means      ↑          ↑              ↑       of the rows, so a value counts as often as it is there
+//! means      ↑          ↑              ↑       of the rows: a value counts as often as it occurs
 //! cuts           │             │               between neighbouring means
 //! ```
 //!
