@@ -1,8 +1,8 @@
 //! Recursive descent over RFC 9535's grammar (its appendix A), one function per rule.
 //!
 //! A function starts at the first character of its rule and stops after the last. The white space around a
-//! rule is read by the rule that allows it. Two rules have no functions of their own: singular queries, and
-//! the types of function calls. They are checked while the tree is built, so that no ill-typed tree exists.
+//! rule is read by the rule that allows it. The rules for singular queries and for the types of function
+//! calls are checked while the tree is built, so that no ill-typed tree exists.
 
 use std::str::FromStr;
 
