@@ -1,4 +1,4 @@
-//! Paths that all go on from the elements of one array.
+//! Splits of programs at an array, if all paths go through the elements of that array.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use crate::jsonpath::{
 };
 use crate::program::{Program, Query};
 
-/// A program over documents, taken apart at the elements of an array.
+/// A program over documents, split at the elements of an array.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// What leads to the array: names and indexes.
+    /// The path to the array: names and indexes.
     pub array: Program,
-    /// Its steps, from the root on.
+    /// The steps of that path, from the root on.
     pub steps: Vec<Step>,
     /// The normalised path of the array.
     pub path: Arc<str>,
-    /// What is asked of each element.
+    /// The program for each element.
     pub elements: Program,
 }
 
@@ -31,19 +31,19 @@ pub enum Step {
     Index(u64),
 }
 
-/// Why a program is asked of a document as of one record.
+/// The reason why a program is evaluated on a document as on one record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AsOne {
-    /// A path, by its number, does not reach `[*]` or `..name` by names and indexes alone.
+    /// The path of this number does not reach `[*]` or `..name` by names and indexes alone.
     NoWildcard(usize),
-    /// An index that leads to the array counts from its end.
+    /// An index on the path to the array counts from the array's end.
     NegativeIndex(usize),
-    /// A path, by its number, goes through the elements of another array than the first path does.
+    /// The path of this number goes through the elements of another array than the first path does.
     OtherArray(usize),
-    /// A filter of a path asks for something of the whole document.
+    /// A filter of the path of this number reads the whole document.
     WholeDocument(usize),
-    /// The paths could not be taken apart.
+    /// The split failed for another reason.
     Refused,
 }
 
@@ -62,11 +62,12 @@ impl fmt::Display for AsOne {
 }
 
 impl Program {
-    /// The normalised path of the array whose elements are asked in place of a document (`Format::Json`),
-    /// and what is asked of each; or why a document is always asked as one record.
+    /// Returns the normalised path of the array whose elements are evaluated instead of a document
+    /// (`Format::Json`), and the program for each element.
     ///
     /// # Errors
-    /// The reason, which is no fault: the answers are the same.
+    /// The reason why a document is always evaluated as one record. The reason is not a fault: the results
+    /// are the same.
     pub fn over_elements(&self) -> Result<(String, Self), AsOne> {
         let split = Split::of(self.queries())?;
         Ok((split.path.to_string(), split.elements))
@@ -74,7 +75,7 @@ impl Program {
 }
 
 impl Split {
-    /// Takes a program apart, or says why that cannot be done.
+    /// Splits a program, or returns the reason why that is impossible.
     pub fn of(queries: &[Query]) -> Result<Self, AsOne> {
         let mut array: Option<(String, &[Segment])> = None;
         let mut rest = Vec::with_capacity(queries.len());
@@ -83,7 +84,8 @@ impl Split {
             let at = segments.iter().position(|segment| !segment.is_singular());
             let at = at.ok_or(AsOne::NoWildcard(number))?;
             let (before, after) = segments.split_at(at);
-            // An array has no member of a name: its descendants of that name are its elements', in their order.
+            // An array has no members. Its descendants of a name are its elements' descendants of that name,
+            // in their order.
             let after = match &after[0] {
                 segment if is_wildcard(segment) => &after[1..],
                 segment if is_descendant_names(segment) => after,
@@ -107,7 +109,7 @@ impl Split {
         let elements = rest.into_iter().map(part).collect::<Result<Vec<_>, _>>()?;
         let program = |queries: &[Query]| Program::new(queries).map_err(|_| AsOne::Refused);
         let elements = program(&elements)?;
-        // Trees find more faults than bitmaps, and the document is one record.
+        // Trees find more faults than bitmaps do, and the document is one record.
         if program(queries)?.needs_trees() != elements.needs_trees() {
             return Err(AsOne::Refused);
         }
@@ -115,13 +117,13 @@ impl Split {
     }
 }
 
-/// Whether it is `[*]` and nothing else.
+/// Returns true for a segment `[*]`.
 fn is_wildcard(segment: &Segment) -> bool {
     segment.kind == SegmentKind::Child
         && matches!(segment.selectors.as_slice(), [selector] if selector.kind == SelectorKind::Wildcard)
 }
 
-/// Whether it asks for the descendants of names and nothing else.
+/// Returns true for a segment that selects only descendants by names.
 fn is_descendant_names(segment: &Segment) -> bool {
     segment.kind == SegmentKind::Descendant
         && segment.selectors.iter().all(|selector| matches!(selector.kind, SelectorKind::Name(_)))
@@ -136,7 +138,7 @@ fn steps(segments: &[Segment]) -> Option<Vec<Step>> {
     segments.iter().map(step).collect()
 }
 
-/// Whether a filter in a segment asks for something of the record (`$`).
+/// Returns true if a filter in a segment reads the record (`$`).
 fn asks_the_root(segment: &Segment) -> bool {
     segment.selectors.iter().any(|selector| match &selector.kind {
         SelectorKind::Filter(expr) => expr_asks(expr),
@@ -170,7 +172,7 @@ fn comparable_asks(value: &Comparable) -> bool {
 }
 
 impl Query {
-    /// The query of some segments, written in canonical form.
+    /// Compiles the query of some segments, in canonical form.
     fn of_segments(segments: Vec<Segment>) -> Result<Self, warpath_core::error::Error> {
         let span = segments.first().map_or_else(Default::default, |segment| segment.span);
         Self::compile(&Ast { segments, span }.to_string())

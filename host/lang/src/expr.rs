@@ -13,12 +13,13 @@
 //! literal = a number of JSON / a string in '…' or "…" with the escapes of JSON / "true" / "false"
 //! ```
 //!
-//! A word is letters, digits, `_` and characters beyond ASCII, of which the first is no digit; within one, `.` and `-` may stand before
-//! another such character. Words of the language have no case, and are no columns unless they stand in backticks: `and`, `or`, `not`, `in`,
-//! `between`, `is`, `true`, `false` and `null`. White space may stand anywhere between these, and must between two words.
+//! A word is letters, digits, `_` and characters outside ASCII; the first is not a digit. Within a word, `.`
+//! and `-` may precede another such character. The words of the language ignore case: `and`, `or`, `not`,
+//! `in`, `between`, `is`, `true`, `false` and `null`. A column of such a name needs backticks. White space is
+//! allowed between all of these, and required between two words.
 //!
-//! What an expression means over an index is decided where it is planned. Expressions nested deeper than
-//! [`MAX_NESTING`] are refused, so that the stack of every walk over them is bounded.
+//! The planner decides the meaning of an expression over an index. Expressions nested deeper than
+//! [`MAX_NESTING`] are refused, so that every walk over them needs a bounded stack.
 
 pub mod ast;
 mod hint;

@@ -5,13 +5,16 @@
 //!                          └────────────► Diagnostic, with the span of the mistake
 //! ```
 //!
-//! The parser accepts what RFC 9535 calls well-formed and valid, and nothing else: the grammar of its
-//! appendix A, the integer range of section 2.1, the singular queries of section 2.3.5.1 and the
-//! well-typedness of function calls of section 2.4.3. Whether a query is too large is not decided
-//! here: the stage that compiles the tree refuses with [`Diagnostic::too_large`](warpath_core::diagnostic::Diagnostic::too_large) and the span of the part.
+//! The parser accepts the queries that RFC 9535 calls well-formed and valid, and no others. The syntax is the
+//! grammar of appendix A, with the singular queries of section 2.3.5.1. Integers are within the range of
+//! section 2.1, and function calls are well-typed by section 2.4.3.
 //!
-//! Time and memory are linear in the length of the query, and the stack is bounded: expressions nested
-//! deeper than [`MAX_DEPTH`] are refused with [`DiagnosticKind::TooDeep`](warpath_core::diagnostic::DiagnosticKind::TooDeep).
+//! A query may still be too large. The stage that compiles the tree then refuses it with
+//! [`Diagnostic::too_large`](warpath_core::diagnostic::Diagnostic::too_large) and the span of the part.
+//!
+//! Time and memory are linear in the length of the query, and the stack is bounded. Expressions nested deeper
+//! than [`MAX_DEPTH`] are refused with
+//! [`DiagnosticKind::TooDeep`](warpath_core::diagnostic::DiagnosticKind::TooDeep).
 //!
 //! [RFC 9535]: https://www.rfc-editor.org/rfc/rfc9535
 

@@ -1,4 +1,4 @@
-//! The languages of Warpath: text to syntax tree to program. It reads no file and knows no backend.
+//! The languages of Warpath: text to syntax tree to program. This crate reads no files and knows no backends.
 //!
 //! | module | contents |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | [`program`] | queries compiled to the IR of [`warpath_shared::ir`] |
 //! | [`pattern`] | I-Regexp (RFC 9485) compiled to automata |
 //! | [`elements`] | programs split at the array that all their paths go through |
-//! | [`column_type`] | the types of columns that paths are selected as |
+//! | [`column_type`] | the types of columns for the values that paths select |
 //! | [`expr`] | expressions over the columns of a bitmap index |
 //! | [`like`] | `LIKE` and simpler patterns of strings |
 //! | [`twig`] | twigs: subscriptions written as XPath or JSONPath |

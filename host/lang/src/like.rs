@@ -1,29 +1,32 @@
-//! What may be asked of a string: whether it is, begins with, ends with or contains some bytes, or is like a pattern of SQL.
+//! Patterns of strings: equal to, starting with, ending with or containing some bytes, or like a pattern of
+//! SQL.
 //!
-//! In a pattern of `LIKE` (ISO/IEC 9075-2, 8.5), `%` stands for any bytes, none at all among them, `_` for one character, and everything else for itself. An
-//! *escape character*, if one is said, makes a `%`, a `_` or another of its own behind it stand for itself. The whole string has to be like
-//! the pattern: the empty pattern is for the empty string alone.
+//! In a pattern of `LIKE` (ISO/IEC 9075-2, 8.5), `%` matches any bytes, including none, and `_` matches one
+//! character. All other characters match themselves. After an optional *escape character*, `%`, `_` and the
+//! escape character itself match themselves. The pattern must match the whole string: the empty pattern
+//! matches the empty string only.
 //!
-//! *Characters*: `_` is one character of UTF-8. Of bytes that are not UTF-8, it is one byte that is no continuation byte (`0x80` to `0xBF`), and all
-//! continuation bytes behind it that the rest of the pattern leaves to it. So a lone surrogate in three bytes is one character, as is each byte `0xFF`;
-//! and to continuation bytes that begin a string, nothing is like but `%`.
+//! *Characters*: `_` is one character of UTF-8. Where bytes are not UTF-8, `_` is one byte that is not a
+//! continuation byte (`0x80` to `0xBF`), and any continuation bytes after it. The rest of the pattern takes
+//! precedence for these. So a lone surrogate in three bytes is one character, and so is each byte `0xFF`.
+//! Only `%` matches continuation bytes at the start of a string.
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Repetition};
 
 use crate::jsonpath::PatternKind;
 
-/// A question about a string.
+/// A pattern of strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Whether it is these bytes.
+    /// Strings that equal these bytes.
     Equals(Vec<u8>),
-    /// Whether it begins with these bytes.
+    /// Strings that begin with these bytes.
     StartsWith(Vec<u8>),
-    /// Whether it ends with these bytes.
+    /// Strings that end with these bytes.
     EndsWith(Vec<u8>),
-    /// Whether these bytes are somewhere in it.
+    /// Strings that contain these bytes.
     Contains(Vec<u8>),
-    /// Whether it is like a pattern of SQL: [`Pattern::like`] makes one.
+    /// Strings that match a pattern of SQL; [`Pattern::like`] creates one.
     Like(Like),
 }
 
@@ -31,7 +34,7 @@ pub enum Pattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Like(Vec<Part>);
 
-/// What stands side by side in a pattern. No two literals do, nor two `%`.
+/// A part of a pattern. Neighbouring parts are never two literals or two `%`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Literal(Vec<u8>),
@@ -41,23 +44,25 @@ enum Part {
     Anything,
 }
 
-/// Why a text is no pattern of `LIKE`.
+/// The reason why a text is not a pattern of `LIKE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LikeError {
-    /// The escape character, at a byte of the pattern, is its last.
+    /// The escape character at this byte of the pattern is the last character.
     #[error("byte {0} of the pattern is an escape character, and nothing is behind it")]
     EscapesNothing(usize),
-    /// The escape character, at a byte of the pattern, stands before one that stands for itself anyway.
+    /// The escape character at this byte of the pattern precedes a character that needs no escape.
     #[error("the escape character at byte {0} of the pattern has to be before `%`, `_` or itself")]
     EscapesOther(usize),
 }
 
 impl Pattern {
-    /// A pattern of `LIKE`, with or without an escape character. That may be `%` or `_`, which then is nothing else.
+    /// Creates a pattern of `LIKE`, with or without an escape character. The escape character may be `%` or
+    /// `_`, which then has no other meaning.
     ///
     /// # Errors
-    /// [`LikeError`], for an escape character that escapes nothing, or what needs none. Databases differ in that; it is what the standard says.
+    /// [`LikeError`] for an escape character at the end, or before a character that needs none. Databases
+    /// differ here; this is the standard's rule.
     pub fn like(pattern: &str, escape: Option<char>) -> Result<Self, LikeError> {
         let mut parts = Vec::new();
         let mut chars = pattern.char_indices();
@@ -79,7 +84,8 @@ impl Pattern {
         Ok(Self::Like(Like(parts)))
     }
 
-    /// Whether a string matches: the rule that automata are held to. Its time is that of the pattern's length times the string's.
+    /// Returns true if a string matches: the reference rule for automata. The time is the pattern's length
+    /// times the string's.
     #[must_use]
     pub fn matches(&self, string: &[u8]) -> bool {
         match self {
@@ -91,7 +97,8 @@ impl Pattern {
         }
     }
 
-    /// The pattern as an expression that is read from a string's first byte on; and whether that has to be to its last one.
+    /// Returns the pattern as an expression that is matched from a string's first byte on. The kind decides
+    /// if the match must extend to the last byte.
     pub fn expression(&self) -> (Hir, PatternKind) {
         let (parts, kind) = match self {
             Self::Equals(bytes) => (vec![literal(bytes)], PatternKind::Match),
@@ -108,7 +115,7 @@ impl Pattern {
 }
 
 impl Like {
-    /// Byte by byte: the places of the pattern that the string so far may reach.
+    /// Tracks, byte by byte, the positions of the pattern that the string so far can reach.
     fn matches(&self, string: &[u8]) -> bool {
         let steps: Vec<Step> = self.0.iter().flat_map(Part::steps).collect();
         let mut places = vec![false; steps.len() + 1];
@@ -132,13 +139,13 @@ impl Like {
     }
 }
 
-/// A step of a pattern, which takes a byte; those that take any number of bytes may be skipped.
+/// A step of a pattern, which takes a byte. Steps that take any number of bytes may be skipped.
 #[derive(Clone, Copy)]
 enum Step {
     Byte(u8),
     /// The first byte of a character.
     First,
-    /// The bytes of a character behind the first.
+    /// The bytes of a character after the first.
     Rest,
     Anything,
 }
@@ -153,7 +160,7 @@ impl Part {
     }
 }
 
-/// Adds the places behind steps that may be skipped.
+/// Adds the positions after steps that may be skipped.
 fn skip(steps: &[Step], places: &mut [bool]) {
     for (at, step) in steps.iter().enumerate() {
         if places[at] && matches!(step, Step::Rest | Step::Anything) {

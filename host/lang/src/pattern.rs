@@ -1,22 +1,23 @@
 //! Patterns: `match` and `search` (RFC 9535, sections 2.4.6 and 2.4.7) by I-Regexp (RFC 9485).
 //!
 //! ```text
-//!          parse                  regex-automata                determinise, minimise         table
-//! pattern ───────► expression over ──────────────► NFA over bytes ──┬────────────────────► DFA ─────► words      compile()
-//!                    characters                        of UTF-8     └─ regex-automata ──► lazy DFA, on the CPU   holds()
+//!          parse                 regex-automata             determinise, minimise   table
+//! pattern ───────► expression over ──────────► NFA over bytes ──┬─────────────► DFA ─────► words: compile()
+//!                    characters                   of UTF-8      └─ regex-automata ──► lazy DFA: holds(), CPU
 //! ```
 //!
-//! A subject is what a JSON string stands for: characters in UTF-8, a lone surrogate as the three bytes that UTF-8 would have for
-//! it, and bytes that are not UTF-8 as they are. Nothing in a pattern matches those, but `search` finds what is before and behind
-//! them.
+//! A subject is the decoded value of a JSON string: characters in UTF-8, a lone surrogate as its three bytes
+//! in generalised UTF-8, and bytes that are not UTF-8 unchanged. No pattern matches the last two, but
+//! `search` finds matches before and after them.
 //!
-//! What RFC 9485 leaves open, or says in two ways:
+//! RFC 9485 leaves some cases open, or defines them in two ways:
 //!
 //! * `.` is `[^\n\r]` (section 5).
-//! * `^` and `$` outside of classes are the beginning and the end of the string, wherever they are. By the grammar they are
-//!   characters that stand for themselves, as in XSD; but what section 5.4 makes of a pattern for other engines leaves them as they
-//!   are, and there they are anchors. The JSONPath Compliance Test Suite wants that.
-//! * A range that ends before it begins, as in `[z-a]` and `a{2,1}`, is no I-Regexp; nor is `[^]`, by the grammar.
+//! * `^` and `$` outside of classes are the beginning and the end of the string, in any position. By the
+//!   grammar they are ordinary characters, as in XSD. But the mapping of section 5.4 to other engines leaves
+//!   them unchanged, and there they are anchors. The JSONPath Compliance Test Suite expects anchors.
+//! * A range that ends before it begins, as in `[z-a]` and `a{2,1}`, is not an I-Regexp; nor is `[^]`, by the
+//!   grammar.
 
 mod determinise;
 mod limits;
@@ -41,19 +42,20 @@ use minimise::minimise;
 use parse::parse;
 use table::table;
 
-/// A pattern of a query.
+/// A compiled pattern of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Compiled {
-    /// Automaton in the words of `shared/src/query/automaton.rs`.
+    /// An automaton in the words of `shared/src/query/automaton.rs`.
     Automaton(Vec<u16>),
-    /// It is no I-Regexp, and the function false.
+    /// The pattern is not an I-Regexp, so the function is false.
     NotARegexp,
 }
 
 /// Compiles a pattern.
 ///
 /// # Errors
-/// [`TooLarge`] for one whose automaton is beyond a limit of size or of work, all of which bound what compiling costs as well.
+/// [`TooLarge`] if the automaton exceeds a limit of size or of work. The limits also bound the cost of
+/// compilation.
 pub(crate) fn compile(pattern: &str, kind: PatternKind) -> Result<Compiled, TooLarge> {
     let Some(pattern) = parse(pattern) else { return Ok(Compiled::NotARegexp) };
     if pattern.depth > MAX_GROUPS {
@@ -68,18 +70,18 @@ pub(crate) fn compile(pattern: &str, kind: PatternKind) -> Result<Compiled, TooL
     Ok(Compiled::Automaton(table(&minimise(&automaton))?))
 }
 
-/// The smallest automaton of an expression that is read from a string's first byte on: to its last one ([`PatternKind::Match`]), or as far as there is a match
-/// ([`PatternKind::Search`]).
+/// Compiles the minimal automaton of an expression that is matched from a string's first byte on. The match
+/// extends to the last byte ([`PatternKind::Match`]), or ends anywhere ([`PatternKind::Search`]).
 ///
 /// # Errors
-/// [`TooLarge`], but for [`TooLarge::Table`]: no table is made.
+/// [`TooLarge`], except [`TooLarge::Table`], because no table is built.
 pub fn anchored(hir: Hir, kind: PatternKind) -> Result<Automaton, TooLarge> {
     let nfa = nfa(hir, kind, EXPRESSION_BYTES).ok_or(TooLarge::Expression)?;
     Ok(minimise(&determinise(&nfa, nfa.start_anchored())?))
 }
 
-/// The pattern as an NFA over bytes, in which a path from the start to a match says that `kind` holds; `None` if it takes more than
-/// `limit` bytes, without any other cause.
+/// Compiles the pattern to an NFA over bytes, in which a path from the start to a match means that `kind` is
+/// true. `None` only if the NFA takes more than `limit` bytes.
 fn nfa(pattern: Hir, kind: PatternKind, limit: usize) -> Option<NFA> {
     let hir = match kind {
         PatternKind::Match => Hir::concat(vec![pattern, Hir::look(Look::End)]),
@@ -90,17 +92,19 @@ fn nfa(pattern: Hir, kind: PatternKind, limit: usize) -> Option<NFA> {
     thompson::Compiler::new().configure(config).build_from_hir(&hir).ok()
 }
 
-/// What the expression of a pattern of a document may take as an NFA: as much as the `regex` crate allows if not told otherwise.
+/// The maximum size in bytes of the NFA of a document's pattern: the default limit of the `regex` crate.
 const DOCUMENT_EXPRESSION_BYTES: usize = 10 << 20;
 
-/// How many patterns of documents a thread keeps, and in how many bytes when a new one comes. The last is kept in any case.
+/// The maximum number of document patterns that a thread keeps, and their total size in bytes when a new one
+/// is added. The last one is always kept.
 const KEPT: usize = 8;
 const KEPT_BYTES: usize = 16 << 20;
 
-/// Whether `kind` holds of a pattern that is found in a document, and a subject.
+/// Returns true if `kind` is true for a pattern from a document and a subject.
 ///
-/// False if the pattern is no I-Regexp, and also if it takes more than 10 MiB with its repetitions written out, or has groups nested
-/// more than 250 deep: who writes a document must not stop who asks about it.
+/// Returns false if the pattern is not an I-Regexp. Also returns false if it takes more than 10 MiB with its
+/// repetitions expanded, or if its groups are nested more than 250 deep. An error would let the author of a
+/// document stop the query.
 pub fn holds(pattern: &[u8], kind: PatternKind, subject: &[u8]) -> bool {
     KEPT_PATTERNS.with_borrow_mut(|kept| {
         let wanted = match kept.iter().rposition(|kept| kept.kind == kind && kept.pattern == pattern) {
@@ -117,11 +121,12 @@ pub fn holds(pattern: &[u8], kind: PatternKind, subject: &[u8]) -> bool {
 }
 
 thread_local! {
-    /// Patterns of documents, the last one used last: mostly, one record's is the next one's, too.
+    /// Patterns of documents, the last one used most recently. Consecutive records often have the same
+    /// pattern.
     static KEPT_PATTERNS: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Forgets patterns until one of so many bytes can be kept, those first that were used least lately.
+/// Drops the least recently used patterns until `bytes` more bytes can be kept.
 fn make_room(kept: &mut Vec<Kept>, bytes: usize) {
     let mut bytes = bytes;
     let others = kept.iter().rev().take(KEPT - 1).take_while(|kept| {
@@ -135,7 +140,7 @@ fn make_room(kept: &mut Vec<Kept>, bytes: usize) {
 struct Kept {
     pattern: Vec<u8>,
     kind: PatternKind,
-    /// The automaton, with the states to which subjects have led; `None` if nothing matches.
+    /// The automaton, with the states that subjects have reached so far; `None` if nothing matches.
     automaton: Option<(lazy::DFA, lazy::Cache)>,
 }
 
@@ -148,7 +153,8 @@ impl Kept {
         let Some((dfa, cache)) = &mut self.automaton else { return false };
         let anchored = if self.kind == PatternKind::Match { Anchored::Yes } else { Anchored::No };
         let input = Input::new(subject).anchored(anchored).earliest(true);
-        // It never gives up: there is no byte at which it should, and it may forget its states as often as it needs to.
+        // The search never gives up: no byte is configured to quit, and the cache may be cleared without
+        // limit.
         dfa.try_search_fwd(cache, &input).is_ok_and(|found| found.is_some())
     }
 
@@ -160,7 +166,8 @@ impl Kept {
     }
 }
 
-/// The pattern as a DFA whose states are found when a subject leads to them: there is none that has too many.
+/// Compiles the pattern to a DFA whose states are computed when a subject reaches them, so no DFA has too
+/// many states.
 fn lazy_automaton(pattern: &[u8], kind: PatternKind) -> Option<(lazy::DFA, lazy::Cache)> {
     let pattern = parse(std::str::from_utf8(pattern).ok()?).filter(|pattern| pattern.depth <= MAX_GROUPS)?;
     let nfa = nfa(pattern.hir, kind, DOCUMENT_EXPRESSION_BYTES)?;

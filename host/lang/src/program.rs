@@ -24,11 +24,11 @@ pub struct Query {
 }
 
 impl Query {
-    /// Parses a query (RFC 9535) and compiles it once, to see that it can be run.
+    /// Parses a query (RFC 9535), and compiles it once as a check.
     ///
     /// # Errors
-    /// [`Error::Query`] for text that is not a valid query, with the column; [`Error::Unsupported`] for
-    /// a valid one that is too large.
+    /// [`Error::Query`] for text that is not a valid query, with the column; [`Error::Unsupported`] for a
+    /// valid query that is too large.
     pub fn compile(text: &str) -> Result<Self, Error> {
         let refuse = |error| QueryError::new(text, error);
         let ast = parse(text).map_err(|error| Error::Query(refuse(error)))?;
@@ -37,40 +37,41 @@ impl Query {
         Ok(query)
     }
 
-    /// The query as it was written.
+    /// Returns the query as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its syntax tree.
+    /// Returns the syntax tree.
     pub fn ast(&self) -> &Ast {
         &self.ast
     }
 
-    /// Whether the query selects one value of a record at most (RFC 9535 section 2.3.5.1).
+    /// Returns true if the query selects at most one value of a record (RFC 9535, section 2.3.5.1).
     #[must_use]
     pub fn is_singular(&self) -> bool {
         self.ast.is_singular()
     }
 
-    /// How many leveled bitmaps it reads: what `Input::index` wants to know.
+    /// Returns the number of leveled bitmaps that the query reads, for `Input::index`.
     #[must_use]
     pub fn levels(&self) -> Level {
         self.levels
     }
 }
 
-/// What a path is in rows and in typed columns.
+/// A path's column in rows and in typed columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The name of the column.
     pub name: String,
-    /// The name as it stands in an object, with its colon.
+    /// The name as a key of a JSON object, with its colon.
     pub key: String,
-    /// Whether the path selects one value of a record at most: then a row has that value or null, else a list.
+    /// True if the path selects at most one value of a record. Then a row has that value or null; otherwise
+    /// it has a list.
     pub singular: bool,
-    /// What values become in a typed column.
+    /// The type of the values in a typed column.
     pub values: ColumnType,
 }
 
@@ -80,11 +81,11 @@ impl Column {
     }
 }
 
-/// Several queries compiled into one program, with shared prefixes, answered in one pass.
+/// Several queries compiled into one program, with shared prefixes, evaluated in one pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     instrs: Vec<Instr>,
-    /// How many of them are in blocks. Filters' singular paths stand behind.
+    /// Number of instructions in blocks. The singular paths of filters follow them.
     blocks: u32,
     tests: Vec<Test>,
     literals: Vec<u8>,
@@ -97,24 +98,23 @@ pub struct Program {
     names: Vec<u32>,
     patterns_at_run: bool,
     columns: Vec<Column>,
-    /// What it was compiled from.
+    /// The queries from which the program was compiled.
     queries: Arc<[Query]>,
 }
 
 impl Program {
-    /// Compiles queries into one program. Their order is the order of its paths.
+    /// Compiles queries into one program. The order of the queries is the order of the program's paths.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a query, or a number of them, that is too large.
+    /// [`Error::Unsupported`] for a query that is too large, or for too many queries.
     pub fn new(queries: &[Query]) -> Result<Self, Error> {
         lower::lower(queries)
     }
 
-    /// The same program, whose paths have these names in rows and columns (`Want::rows`). Without
-    /// it a path is named as it was written.
+    /// Names the paths in rows and columns (`Want::rows`). The default name is the path as written.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is not a name for each path.
+    /// [`Error::Usage`] unless there is one name for each path.
     pub fn with_names(mut self, names: &[impl AsRef<str>]) -> Result<Self, Error> {
         if names.len() != self.columns.len() {
             return Err(Error::Usage(format!("{} names for {} paths", names.len(), self.columns.len())));
@@ -125,11 +125,10 @@ impl Program {
         Ok(self)
     }
 
-    /// The same program, whose paths have values of these types in columns (`Want::columns`).
-    /// Without it they are [`ColumnType::Json`].
+    /// Sets the types of the paths' values in columns (`Want::columns`). The default is [`ColumnType::Json`].
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is not a type for each path.
+    /// [`Error::Usage`] unless there is one type for each path.
     pub fn with_types(mut self, types: &[ColumnType]) -> Result<Self, Error> {
         if types.len() != self.columns.len() {
             return Err(Error::Usage(format!("{} types for {} paths", types.len(), self.columns.len())));
@@ -140,59 +139,62 @@ impl Program {
         Ok(self)
     }
 
-    /// What it was compiled from.
+    /// Returns the queries from which the program was compiled.
     pub fn queries(&self) -> &[Query] {
         &self.queries
     }
 
-    /// The paths as columns.
+    /// Returns the paths as columns.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// How many paths there are.
+    /// Returns the number of paths.
     #[must_use]
     pub fn paths(&self) -> usize {
         self.paths as usize
     }
 
-    /// How many leveled bitmaps the program reads; none if it needs trees.
+    /// Returns the number of leveled bitmaps that the program reads; 0 if it needs trees.
     #[must_use]
     pub fn levels(&self) -> Level {
         self.levels
     }
 
-    /// Whether every path selects one value of a record at most, which leveled bitmaps find.
+    /// Returns true if every path selects at most one value of a record, which leveled bitmaps find.
     #[must_use]
     pub fn is_singular(&self) -> bool {
         self.singular
     }
 
-    /// Whether the program is answered by the records' trees ([`warpath_shared::tree::tape`]), and not by leveled bitmaps: it has a
-    /// descendant segment, looks very deep, or has a filter that asks for more than what singular paths find and literals tell. A
-    /// record whose tokens do not all stand where RFC 8259 has them is a fault then.
+    /// Returns true if the program is evaluated on the records' trees ([`warpath_shared::tree::tape`]), and
+    /// not on leveled bitmaps. Such a program has a descendant segment, very deep paths, or a filter beyond
+    /// singular paths and literals. A record with a token in a position that RFC 8259 does not allow is then
+    /// a fault.
     #[must_use]
     pub fn needs_trees(&self) -> bool {
         self.needs_trees
     }
 
-    /// Whether each filter has one test: that a value, which is found from the child, equals a literal.
+    /// Returns true if each filter has one test, for equality of a literal and a value found from the child.
     pub fn has_plain_filters(&self) -> bool {
         self.plain_filters
     }
 
-    /// Of each path the instruction that has its name, if all paths are `$..name`; else nothing.
+    /// Returns, for each path, the instruction that has its name, if all paths are `$..name`; otherwise
+    /// empty.
     pub fn names(&self) -> &[u32] {
         &self.names
     }
 
-    /// Whether some pattern of `match` or `search` is found in the records. Such a program is answered by the CPU alone.
+    /// Returns true if a pattern of `match` or `search` comes from the records. Only the CPU evaluates such a
+    /// program.
     #[must_use]
     pub fn has_patterns_at_run(&self) -> bool {
         self.patterns_at_run
     }
 
-    /// The program as kernels and the CPU read it, in this address space.
+    /// Returns the program in the form for kernels and the CPU, in this address space.
     #[must_use]
     pub fn view(&self) -> ProgramView<'_> {
         ProgramView {
@@ -205,7 +207,7 @@ impl Program {
         }
     }
 
-    /// The parts of the program, to copy to a device.
+    /// Returns the parts of the program, to copy to a device.
     pub fn parts(&self) -> (&[Instr], &[Test], &[u8], &[u16]) {
         (&self.instrs, &self.tests, &self.literals, &self.automata)
     }

@@ -1,9 +1,9 @@
-//! Twigs: trees of tests of names, of what is below what, and of values, written as XPath or as JSONPath.
+//! Twigs: trees of tests of names, of ancestors, and of values, written as XPath or as JSONPath.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | [`xpath`], `jsonpath` | what does a subscription say? |
-//! | [`value`] | does a value pass a test? |
+//! | [`xpath`], `jsonpath` | the parsers of subscriptions |
+//! | [`value`] | the tests of values |
 
 mod jsonpath;
 pub mod value;
@@ -11,36 +11,37 @@ pub mod xpath;
 
 pub use value::{Literal, Operator, Value, ValueTest};
 
-/// A twig: a tree of tests, whose root stands for the document itself.
+/// A twig: a tree of tests. Its root is the document itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Twig {
-    /// The nodes, each behind the one that it is below; those of one node are in the order in which they were written.
+    /// The nodes, each after its parent. The children of one node are in the order in which they were
+    /// written.
     nodes: Vec<TwigNode>,
 }
 
 /// A node of a twig.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TwigNode {
-    /// The node that it is below, by its number; `None`: the document.
+    /// The number of the parent; `None` for the document.
     pub parent: Option<usize>,
-    /// How far below.
+    /// The distance to the parent.
     pub axis: Axis,
-    /// What a node of the document has to be.
+    /// The name test for a node of the document.
     pub name: NameTest,
-    /// What its value has to be: all of it.
+    /// The tests of the node's value, all of which must pass.
     pub values: Vec<ValueTest>,
 }
 
-/// How far below another node a node has to be.
+/// The required distance of a node below another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
-    /// `/`: it is a child.
+    /// `/`: a child.
     Child,
-    /// `//`: it is anywhere below.
+    /// `//`: any descendant.
     Descendant,
 }
 
-/// What a node of a document has to be.
+/// A test of the kind and name of a document's node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NameTest {
     /// `name`: an element of this name, with its prefix if it has one; or the value of a member of this name.
@@ -53,13 +54,13 @@ pub enum NameTest {
     AnyAttribute,
 }
 
-/// Why there is no twig.
+/// The reason why a text is not a twig.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TwigError {
-    /// The byte of the text where it was found, from 0 on.
+    /// The offset in bytes of the fault in the text.
     pub at: usize,
-    /// What it is.
+    /// The description of the fault.
     pub message: String,
 }
 
@@ -70,19 +71,22 @@ impl TwigError {
 }
 
 impl Twig {
-    /// What a subscription says: JSONPath if it begins with `$`, XPath else.
+    /// Parses a subscription: JSONPath if it begins with `$`, otherwise XPath.
     ///
     /// # Errors
-    /// [`TwigError`].
+    /// [`TwigError`] for a text that is not a subscription.
     pub fn parse(text: &str) -> Result<Self, TwigError> {
         if text.starts_with('$') { Self::of_jsonpath(text) } else { xpath::parse(text) }
     }
 
-    /// The twig of a JSONPath query: whether it selects anything. Names, wildcards and descendants are those of [`xpath`]; a filter is asked of the children that its segment looks at, and consists of queries of the
-    /// same kind and of comparisons of what such a singular query selects with a literal, all of which have to hold.
+    /// Converts a JSONPath query to a twig, which matches if the query selects any node. Names, wildcards and
+    /// descendants are those of [`xpath`]. A filter is evaluated on the children of its segment's nodes. It
+    /// consists of queries of this form, and of comparisons of a singular query of this form with a literal;
+    /// all of them must hold.
     ///
     /// # Errors
-    /// [`TwigError`] if it is no JSONPath query, or asks for more: for places in arrays, for what is not there, for one of several, by functions.
+    /// [`TwigError`] for a text that is not a JSONPath query, and for a query with positions in arrays,
+    /// negations, alternatives or functions.
     pub fn of_jsonpath(text: &str) -> Result<Self, TwigError> {
         jsonpath::parse(text)
     }
@@ -93,7 +97,7 @@ impl Twig {
         &self.nodes
     }
 
-    /// Adds a node below another, or the document; its number.
+    /// Adds a node below another, or below the document. Returns its number.
     fn add(&mut self, parent: Option<usize>, axis: Axis, name: NameTest) -> usize {
         self.nodes.push(TwigNode { parent, axis, name, values: Vec::new() });
         self.nodes.len() - 1

@@ -1,16 +1,16 @@
-//! FSST on the CPU: how are strings compressed, so that each can be decoded on its own?
+//! FSST on the CPU: compression of strings, each of which can be decoded on its own.
 //!
-//! [`warpath_shared::fsst`] has what codes mean; here is what makes them, and reads them fast.
+//! [`warpath_shared::fsst`] defines the meaning of codes. This module produces codes and decodes them fast.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `train` | which symbols suit such strings? |
-//! | `compress` | which codes say a string, by the longest symbol at each place? |
-//! | `decompress` | which string do codes say, whoever wrote them? |
-//! | `split` | where can decoding begin in a long stream of codes? |
-//! | [`automaton`] | how is that asked of codes, without decoding them? |
-//! | [`matches`](mod@matches) | and of many strings, by all cores? |
-//! | [`column`](mod@column) | what is a column of such strings, in memory and in a file? |
+//! | `train` | the choice of symbols for strings like a sample's |
+//! | `compress` | strings to codes, by the longest symbol at each position |
+//! | `decompress` | codes to strings, for codes from any source |
+//! | `split` | the positions at which decoding of a long stream of codes can begin |
+//! | [`automaton`] | patterns over codes, evaluated without decoding |
+//! | [`matches`](mod@matches) | patterns over many strings, on all cores |
+//! | [`column`](mod@column) | columns of compressed strings, in memory and in a file |
 //!
 //! ```
 //! use warpath::fsst::{Compressor, Decoder, Sample, train};
@@ -49,7 +49,7 @@ pub use warpath_shared::fsst::{
     CodeFault, ESCAPE, MAX_SYMBOL_BYTES, MAX_SYMBOLS, SPLIT_CODES, Split, Table, TableFault,
 };
 
-/// The word at a place of some bytes, the first lowest; bytes behind their end are 0.
+/// Returns the word at an offset, the first byte lowest; bytes past the end are 0.
 #[inline(always)]
 fn word_at(bytes: &[u8], at: usize) -> u64 {
     match bytes[at..].first_chunk() {
@@ -65,7 +65,7 @@ fn last_word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// The lowest bytes of a word, 0 to 8 of them.
+/// Returns a mask of the lowest `len` bytes of a word; all 8 for greater `len`.
 #[inline(always)]
 fn low_bytes(len: usize) -> u64 {
     if len >= 8 { u64::MAX } else { (1 << (8 * len)) - 1 }

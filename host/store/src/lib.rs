@@ -1,4 +1,5 @@
-//! The stored forms of Warpath: how they are built, written, checked and read. It does not know who evaluates them.
+//! The stored forms of Warpath: their construction, storage, checks and reads. This crate does not know the
+//! code that evaluates them.
 //!
 //! | module | contents |
 //! |---|---|

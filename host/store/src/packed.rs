@@ -1,4 +1,5 @@
-//! Packed NDJSON: text whose bytes are kept as codes of FSST, and read where they are wanted. docs/packed-file.md has the format.
+//! Packed NDJSON: text whose bytes are stored as FSST codes and decoded where a reader needs them.
+//! docs/packed-file.md has the format.
 //!
 //! ```no_run
 //! use warpath::packed::{PackOptions, PackedFile, pack};
@@ -13,14 +14,14 @@
 //! # }
 //! ```
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `layout` | what stands where in the file? |
-//! | `group` | what is a group of lines, and how is a part of its text read? |
-//! | `write` | how is a file made? |
-//! | `file` | how is any part of one read? |
-//! | `stream` | and if it comes through a pipe? |
-//! | `text` | what if it is decoded elsewhere? |
+//! | `layout` | the offsets of a file, its header and its table |
+//! | `group` | groups of lines, and the decoding of any part of a group's text |
+//! | `write` | the writer of a file |
+//! | `file` | reads of any part of a file |
+//! | `stream` | reads of a packed file that comes through a pipe |
+//! | `text` | the text of a file for a decoder elsewhere, such as a GPU |
 
 pub mod file;
 pub mod group;

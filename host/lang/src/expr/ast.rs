@@ -1,4 +1,4 @@
-//! What an expression says. `Display` writes it in one form, which parses to the same.
+//! The syntax tree of expressions. `Display` writes the canonical form, which parses to the same tree.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -9,31 +9,31 @@ use warpath_core::json::encode;
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it says.
+    /// The form of the expression.
     pub kind: ExprKind,
-    /// Where it stands, without parentheses around it.
+    /// The expression's span, without parentheses around it.
     pub span: Span,
 }
 
-/// What an expression says.
+/// The forms of an [`Expr`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
-    /// All of two or more.
+    /// True if all of two or more are true.
     And(Vec<Expr>),
-    /// One of two or more.
+    /// True if one of two or more is true.
     Or(Vec<Expr>),
-    /// Those records of which another is not true.
+    /// The records for which another expression is not true.
     Not(Box<Expr>),
-    /// What a column's value is.
+    /// A test of a column's value.
     Test(Test),
 }
 
 /// A test of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Test {
-    /// Which column.
+    /// The column.
     pub column: ColumnName,
-    /// What is asked of it.
+    /// The test.
     pub kind: TestKind,
 }
 
@@ -42,36 +42,36 @@ pub struct Test {
 pub struct ColumnName {
     /// The name, without backticks.
     pub name: String,
-    /// Where it stands.
+    /// The span of the name.
     pub span: Span,
 }
 
-/// What is asked of a column.
+/// The forms of a [`Test`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum TestKind {
     /// A comparison of its value, on the left, with a literal.
     Compare(CompareOp, Literal),
     /// `between`, both ends included.
     Between {
-        /// Whether it is `not between`.
+        /// True for `not between`.
         not: bool,
         /// The least value.
         least: Literal,
-        /// The greatest.
+        /// The greatest value.
         greatest: Literal,
     },
-    /// `in`, one of some.
+    /// `in`: equal to one of some values.
     In {
-        /// Whether it is `not in`.
+        /// True for `not in`.
         not: bool,
-        /// The values, of which there is at least one.
+        /// The values, at least one.
         values: Vec<Literal>,
     },
-    /// `is`, whether there is a value.
+    /// `is`: a test for a value, or for the reason why there is none.
     Is {
-        /// Whether it is `is not`.
+        /// True for `is not`.
         not: bool,
-        /// What it is.
+        /// The state to test for.
         state: State,
     },
 }
@@ -94,7 +94,7 @@ pub enum CompareOp {
 }
 
 impl CompareOp {
-    /// How it is written.
+    /// Returns the operator's text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ impl CompareOp {
         }
     }
 
-    /// The same with the operands exchanged.
+    /// Returns the operator for exchanged operands.
     #[must_use]
     pub const fn flipped(self) -> Self {
         match self {
@@ -120,27 +120,27 @@ impl CompareOp {
     }
 }
 
-/// Whether a row has a value, and what else it has.
+/// The state of a row: a value, or the reason why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum State {
-    /// It has one.
+    /// A value.
     Value,
-    /// It has no value: the member is not there.
+    /// No value: the member is missing.
     Missing,
-    /// It has a null.
+    /// A null.
     Null,
-    /// It has a value of another kind than the column's.
+    /// A value of another kind than the column's.
     Other,
-    /// It has a NaN, in a column of floats.
+    /// A NaN, in a column of floats.
     NaN,
 }
 
 impl State {
-    /// All of them.
+    /// All states.
     pub(super) const ALL: [Self; 5] = [Self::Missing, Self::Null, Self::Other, Self::NaN, Self::Value];
 
-    /// How an expression names it.
+    /// Returns the state's name in expressions.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -153,19 +153,19 @@ impl State {
     }
 }
 
-/// A value that is written in an expression.
+/// A literal in an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Literal {
     /// The value.
     pub kind: LiteralKind,
-    /// Where it stands.
+    /// The span of the literal.
     pub span: Span,
 }
 
 /// The value of a literal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiteralKind {
-    /// A number of JSON, as it is written: what it is depends on the column.
+    /// A JSON number, as written. The column's kind decides the number's kind.
     Number(Box<str>),
     /// A string, unescaped: a text or an instant.
     Text(Box<str>),
@@ -175,7 +175,7 @@ pub enum LiteralKind {
 
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // How tightly what stands inside has to be bound: an operand of `or`, of `and`, of `not`.
+        // The precedence that an operand needs: of `or`, of `and`, of `not`.
         let operand = |f: &mut Formatter<'_>, of: &Self, tight: u8| {
             let binds = match of.kind {
                 ExprKind::Or(_) => 0,

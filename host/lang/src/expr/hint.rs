@@ -1,41 +1,41 @@
-//! How to mend common mistakes: what came from SQL, JSONPath, Python or C.
+//! Hints for common mistakes: habits from SQL, JSONPath, Python or C.
 
 use super::parse::{is_word_char, reserved};
 use crate::jsonpath::hint::{quotable, quote};
 use warpath_core::diagnostic::DiagnosticKind;
 use warpath_core::diagnostic::Span;
 
-/// The place in the grammar where something unexpected was found.
+/// The position in the grammar where something unexpected was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Where a test begins.
+    /// The start of a test.
     Test,
-    /// Behind the name of a column.
+    /// After the name of a column.
     AfterColumn,
-    /// Behind a literal that a test began with.
+    /// After a literal that begins a test.
     AfterLiteral,
-    /// Where the name of a column is wanted, behind a literal and an operator.
+    /// A column's name is expected, after a literal and an operator.
     Column,
-    /// Where a literal is wanted.
+    /// A literal is expected.
     Value,
-    /// Where a literal is wanted, in a comparison for equality (`true`) or inequality of a column.
+    /// A literal is expected, in a comparison for equality (`true`) or inequality of a column.
     Equal(bool),
-    /// Where the values of `in` begin.
+    /// The start of the values of `in`.
     List,
-    /// Behind a value of `in`.
+    /// After a value of `in`.
     AfterValue,
-    /// Behind `is`, and `not`.
+    /// After `is`, or `is not`.
     State,
-    /// Behind a whole test; in parentheses or not.
+    /// After a whole test.
     AfterTest {
-        /// Whether they are open.
+        /// True within parentheses.
         open: bool,
     },
-    /// Anywhere else.
+    /// Any other position.
     Elsewhere,
 }
 
-/// What stands at `at`, for "expected …, found …": the sort of error, its span, and the words.
+/// Describes the token at `at`, for "expected …, found …": the kind of error, its span, and the words.
 pub(super) fn found(text: &str, at: usize) -> (DiagnosticKind, Span, String) {
     let rest = &text[at..];
     let Some(first) = rest.chars().next() else {
@@ -52,7 +52,7 @@ pub(super) fn found(text: &str, at: usize) -> (DiagnosticKind, Span, String) {
     (DiagnosticKind::UnexpectedToken, Span::new(at, at + len), quote(&rest[..len]))
 }
 
-/// What to say of it.
+/// Returns the hint for an unexpected token, if there is one.
 pub(super) fn help(text: &str, span: Span, place: Place) -> Option<String> {
     let token = &text[span.start..span.end];
     let first = text[span.start..].chars().next();

@@ -1,6 +1,7 @@
-//! Recursive descent over the grammar of expressions, one function a rule.
+//! Recursive descent over the grammar of expressions, one function per rule.
 //!
-//! A function starts at the first character of its rule and stops behind the last; white space is read before a token is.
+//! A function starts at the first character of its rule and stops after the last one. White space is skipped
+//! before each token.
 
 use std::str::FromStr;
 
@@ -10,18 +11,18 @@ use crate::jsonpath::lexer::{Lexer, is_blank, is_name_char, is_name_first};
 use warpath_core::diagnostic::Span;
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 
-/// How deep `not` and parentheses may be nested, counted together. It bounds the stack that the parser and every other walk of an
-/// expression needs.
+/// The maximum nesting of `not` and parentheses, counted together. It bounds the stack of the parser and of
+/// every other walk over an expression.
 pub const MAX_NESTING: usize = 256;
 
-/// Words that are no columns unless they stand in backticks.
+/// Words that are columns only in backticks.
 const RESERVED: [&str; 9] = ["and", "or", "not", "in", "between", "is", "true", "false", "null"];
 
 /// Parses an expression.
 ///
 /// # Errors
 ///
-/// The first mistake from the left, with its place and, where it is a common one, its remedy.
+/// The first mistake from the left, with its position. A common mistake comes with a hint.
 pub fn parse(expression: &str) -> Result<Expr, Diagnostic> {
     let mut parser = Parser { text: expression, lexer: Lexer::new(expression, 0), depth: 0 };
     let expr = parser.or()?;
@@ -41,22 +42,22 @@ impl FromStr for Expr {
     }
 }
 
-/// Whether a character may stand in a word.
+/// Returns true for a character of words.
 pub(super) fn is_word_char(c: char) -> bool {
     is_name_char(c)
 }
 
-/// Whether a word is one of the language, and no column.
+/// Returns true for a word of the language, which is not a column.
 pub(super) fn reserved(word: &str) -> bool {
     RESERVED.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// Whether a column of this name needs no backticks.
+/// Returns true if a column of this name needs no backticks.
 pub(super) fn is_bare(name: &str) -> bool {
     Some(name) == word(name) && !reserved(name)
 }
 
-/// The word that a text begins with, if it does with one.
+/// Returns the word at the start of a text, if there is one.
 fn word(text: &str) -> Option<&str> {
     if !text.starts_with(is_name_first) {
         return None;
@@ -72,13 +73,13 @@ fn word(text: &str) -> Option<&str> {
 struct Parser<'q> {
     text: &'q str,
     lexer: Lexer<'q>,
-    /// How many `not` and parentheses are open.
+    /// Number of open `not` and parentheses.
     depth: usize,
 }
 
 type Parsed<T> = Result<T, Diagnostic>;
 
-/// Strings and numbers are read by the lexer of paths, which calls the text a query.
+/// Adapts an error of the path lexer, which reads strings and numbers and calls the text a query.
 fn of_expression(error: Diagnostic) -> Diagnostic {
     let message = error.message.replace("the end of the query", "the end of the expression");
     Diagnostic { message, ..error }
@@ -93,7 +94,7 @@ impl<'q> Parser<'q> {
         self.list("and", Self::unary, ExprKind::And)
     }
 
-    /// Operands with a word between them; one is itself.
+    /// Parses operands with a word between them. A single operand is returned unchanged.
     fn list(
         &mut self,
         between: &str,
@@ -116,7 +117,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    /// From `start` to the end of what was read, but for white space.
+    /// Returns the span from `start` to the last character read that is not white space.
     fn span_from(&self, start: usize) -> Span {
         let read = &self.text[start..self.lexer.at()];
         Span::new(start, start + read.trim_end_matches(is_blank).len())
@@ -145,7 +146,7 @@ impl<'q> Parser<'q> {
         Ok(Expr { kind: ExprKind::Test(test), span: self.lexer.span_from(start) })
     }
 
-    /// Counts a `not` or a parenthesis, which has been read and begins at `start`.
+    /// Counts a `not` or a parenthesis that has been read and begins at `start`.
     fn enter(&mut self, start: usize) -> Parsed<()> {
         self.depth += 1;
         if self.depth <= MAX_NESTING {
@@ -200,7 +201,7 @@ impl<'q> Parser<'q> {
 
     fn operator(&mut self) -> Option<CompareOp> {
         use CompareOp::{Eq, Ge, Gt, Le, Lt, Ne};
-        // Longer ones before those that they begin with.
+        // Longer operators precede their prefixes.
         let all =
             [("==", Eq), ("!=", Ne), ("<>", Ne), ("<=", Le), (">=", Ge), ("=", Eq), ("<", Lt), (">", Gt)];
         all.into_iter().find(|(text, _)| self.lexer.eat(text)).map(|(_, op)| op)
@@ -221,7 +222,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    /// The rest of a name in backticks.
+    /// Parses the rest of a name in backticks.
     fn quoted_column(&mut self, start: usize) -> Parsed<ColumnName> {
         let mut name = String::new();
         loop {
@@ -236,7 +237,7 @@ impl<'q> Parser<'q> {
             name.push_str(part);
             self.lexer.eat(part);
             self.lexer.eat("`");
-            // Two are one of the name.
+            // Two backticks are one backtick of the name.
             if !self.lexer.eat("`") {
                 return Ok(ColumnName { name, span: self.lexer.span_from(start) });
             }
@@ -276,7 +277,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    /// A literal, if one comes next.
+    /// Parses a literal, if one comes next.
     fn literal(&mut self) -> Parsed<Option<Literal>> {
         self.lexer.blank();
         let start = self.lexer.at();
@@ -290,7 +291,7 @@ impl<'q> Parser<'q> {
         Ok(Some(Literal { kind, span: self.lexer.span_from(start) }))
     }
 
-    /// A number, which no word may follow at once.
+    /// Parses a number. A word must not follow it directly.
     fn number(&mut self) -> Parsed<&'q str> {
         let start = self.lexer.at();
         let number = self.lexer.number().map_err(of_expression)?;
@@ -306,7 +307,7 @@ impl<'q> Parser<'q> {
         Err(error.with_help("numbers are as in JSON; an instant, and any other text, stands in quotes"))
     }
 
-    /// Reads a word of the language, if it comes next; white space before it is read in any case.
+    /// Reads a word of the language, if it comes next. Skips white space before it in any case.
     fn keyword(&mut self, wanted: &str) -> bool {
         self.lexer.blank();
         match word(self.lexer.rest()) {

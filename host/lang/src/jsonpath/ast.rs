@@ -1,12 +1,12 @@
 //! The syntax tree of a JSONPath query.
 //!
-//! Every node carries the [`Span`] of the query text that it was read from. The tree holds well-typed
-//! queries only: where RFC 9535 wants a value there is a [`Comparable`], where it wants a node list a
-//! [`FilterQuery`], so that a reader of the tree has no typing mistake left to handle.
+//! Every node has the [`Span`] of its query text. The tree holds well-typed queries only. Where RFC 9535
+//! expects a value there is a [`Comparable`]; where it expects a node list there is a [`FilterQuery`]. So
+//! readers of the tree need not handle typing mistakes.
 //!
-//! `Display` writes the canonical form: every segment in brackets, names as in a normalised path (RFC 9535
-//! section 2.7), no white space but single spaces around operators, no parentheses that change nothing.
-//! Parsing the canonical form gives the same tree with other spans.
+//! `Display` writes the canonical form. Every segment is in brackets, and names are as in a normalised path
+//! (RFC 9535, section 2.7). The only white space is single spaces around operators, and all parentheses are
+//! necessary. Parsing the canonical form gives the same tree with other spans.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -15,15 +15,15 @@ use warpath_core::diagnostic::Span;
 /// A whole query: `$` and its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// The segments, applied from left to right. None: the query selects the record itself.
+    /// The segments, applied from left to right. A query without segments selects the record itself.
     pub segments: Vec<Segment>,
     /// The whole text.
     pub span: Span,
 }
 
 impl Query {
-    /// Whether the query selects at most one node of any record: every segment is a child segment with one
-    /// selector, a name or an index (RFC 9535, section 2.3.5.1).
+    /// Returns true if the query selects at most one node of any record. Then every segment is a child
+    /// segment with one selector, a name or an index (RFC 9535, section 2.3.5.1).
     #[must_use]
     pub fn is_singular(&self) -> bool {
         self.segments.iter().all(Segment::is_singular)
@@ -33,17 +33,17 @@ impl Query {
 /// One step from a list of nodes to the next list: `.a`, `[0, 'b']`, `..*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Whether it looks at children or at all descendants.
+    /// The nodes to select from: children or all descendants.
     pub kind: SegmentKind,
-    /// What it selects, in the order written; never empty.
+    /// The selectors, in the order written; never empty.
     pub selectors: Vec<Selector>,
     /// From the first dot or the `[` to the end of the name or the `]`.
     pub span: Span,
 }
 
 impl Segment {
-    /// Whether the segment selects at most one node of any node: a child segment with one selector, a name
-    /// or an index.
+    /// Returns true if the segment selects at most one node of any node. Such a segment is a child segment
+    /// with one selector, a name or an index.
     #[must_use]
     pub fn is_singular(&self) -> bool {
         self.kind == SegmentKind::Child
@@ -54,7 +54,7 @@ impl Segment {
     }
 }
 
-/// Where a segment's selectors look.
+/// The nodes from which a segment's selectors select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentKind {
     /// `.a`, `[…]`: the children of each node.
@@ -66,13 +66,13 @@ pub enum SegmentKind {
 /// One selector of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// What it selects.
+    /// The form of the selector.
     pub kind: SelectorKind,
     /// The selector alone: without brackets and commas, with its quotes or `?`.
     pub span: Span,
 }
 
-/// What a selector selects of a node's children.
+/// The forms of a [`Selector`], which selects from a node's children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectorKind {
     /// `'a'` or `.a`: the member of this name, escapes decoded.
@@ -96,16 +96,16 @@ pub enum SelectorKind {
     Filter(LogicalExpr),
 }
 
-/// An expression that is true or false of the current node.
+/// An expression that is true or false for the current node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogicalExpr {
-    /// What it says.
+    /// The form of the expression.
     pub kind: LogicalExprKind,
     /// The expression, with its parentheses if it has any.
     pub span: Span,
 }
 
-/// The forms of a [`LogicalExpr`]. Parentheses are kept by the shape of the tree alone.
+/// The forms of a [`LogicalExpr`]. Only the shape of the tree preserves parentheses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogicalExprKind {
     /// `a || b || …`, at least two.
@@ -116,7 +116,7 @@ pub enum LogicalExprKind {
     Not(Box<LogicalExpr>),
     /// `a == b` and the like.
     Comparison(Box<Comparison>),
-    /// `@.a`: whether the query selects any node.
+    /// `@.a`: true if the query selects any node.
     Exists(FilterQuery),
     /// `match(…)` or `search(…)`.
     Pattern(Box<PatternTest>),
@@ -129,11 +129,11 @@ pub struct Comparison {
     pub left: Comparable,
     /// The operator.
     pub op: ComparisonOp,
-    /// The operator's place.
+    /// The span of the operator.
     pub op_span: Span,
     /// The right operand.
     pub right: Comparable,
-    /// From the left operand to the right one.
+    /// The span from the left operand to the right one.
     pub span: Span,
 }
 
@@ -155,7 +155,7 @@ pub enum ComparisonOp {
 }
 
 impl ComparisonOp {
-    /// The operator as it is written.
+    /// Returns the operator's text.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -169,17 +169,16 @@ impl ComparisonOp {
     }
 }
 
-/// What has a value or nothing: an operand of a comparison, or an argument of `ValueType` (RFC 9535, section
-/// 2.4.1).
+/// A value or nothing: an operand of a comparison, or an argument of `ValueType` (RFC 9535, section 2.4.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparable {
-    /// Where the value comes from.
+    /// The source of the value.
     pub kind: ComparableKind,
     /// The operand alone.
     pub span: Span,
 }
 
-/// Where the value of a [`Comparable`] comes from.
+/// The source of the value of a [`Comparable`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComparableKind {
     /// A constant.
@@ -212,10 +211,10 @@ pub enum LiteralKind {
     Null,
 }
 
-/// A query inside a filter, of any number of nodes: `@.a[*]`, `$..b`.
+/// A query inside a filter, which may select any number of nodes: `@.a[*]`, `$..b`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterQuery {
-    /// Where it starts.
+    /// The node at which the query starts.
     pub root: QueryRoot,
     /// Its segments.
     pub segments: Vec<Segment>,
@@ -224,7 +223,7 @@ pub struct FilterQuery {
 }
 
 impl FilterQuery {
-    /// As [`Query::is_singular`].
+    /// Returns true if the query selects at most one node, like [`Query::is_singular`].
     #[must_use]
     pub fn is_singular(&self) -> bool {
         self.segments.iter().all(Segment::is_singular)
@@ -234,7 +233,7 @@ impl FilterQuery {
 /// The node from which a query inside a filter starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueryRoot {
-    /// `@`: the child that the filter looks at.
+    /// `@`: the child that the filter tests.
     Current,
     /// `$`: the record.
     Record,
@@ -243,7 +242,7 @@ pub enum QueryRoot {
 /// A query inside a filter that selects at most one node: `@.a[0]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SingularQuery {
-    /// Where it starts.
+    /// The node at which the query starts.
     pub root: QueryRoot,
     /// Names and indexes, from left to right.
     pub steps: Vec<SingularStep>,
@@ -254,23 +253,23 @@ pub struct SingularQuery {
 /// One step of a [`SingularQuery`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SingularStep {
-    /// Where it goes.
+    /// The target of the step.
     pub kind: SingularStepKind,
     /// The whole segment, with its dot or brackets.
     pub span: Span,
 }
 
-/// Where a [`SingularStep`] goes.
+/// The target of a [`SingularStep`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SingularStepKind {
-    /// To the member of this name, escapes decoded.
+    /// The member of this name, escapes decoded.
     Name(String),
-    /// To the element at this index; negative ones count from the end.
+    /// The element at this index; negative ones count from the end.
     Index(i64),
 }
 
-/// A call of a function whose result is a value. (The functions whose result is true or false are
-/// [`PatternTest`]s.)
+/// A call of a function whose result is a value. Functions whose result is true or false are
+/// [`PatternTest`]s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionCall {
     /// The function and its argument.
@@ -294,17 +293,18 @@ pub enum FunctionKind {
 /// `match(subject, pattern)` or `search(subject, pattern)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternTest {
-    /// Which of the two.
+    /// The function.
     pub kind: PatternKind,
-    /// The string to look at; the test is false of anything else.
+    /// The string to test; the test is false for any other value.
     pub subject: Comparable,
-    /// An I-Regexp (RFC 9485). The test is false if it is no string or no I-Regexp; neither is an error.
+    /// An I-Regexp (RFC 9485). The test is false if the pattern is not a string or not an I-Regexp; neither
+    /// is an error.
     pub pattern: Comparable,
     /// From the name to the `)`.
     pub span: Span,
 }
 
-/// How much of the subject a pattern must cover.
+/// The part of the subject that a pattern must cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PatternKind {
     /// `match`: all of it (RFC 9535, section 2.4.6).
@@ -497,8 +497,8 @@ fn write_joined<T: Display>(f: &mut Formatter<'_>, items: &[T], separator: &str)
     })
 }
 
-/// The operands of `||` or `&&`, with the parentheses that the tree needs to be read back the same. An `&&`
-/// under `||` needs none.
+/// Writes the operands of `||` or `&&`, with the parentheses that parsing needs to restore the same tree. An
+/// `&&` under `||` needs none.
 fn write_operands(f: &mut Formatter<'_>, exprs: &[LogicalExpr], operator: &str) -> fmt::Result {
     exprs.iter().enumerate().try_for_each(|(i, expr)| {
         if i > 0 {

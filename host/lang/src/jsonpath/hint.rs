@@ -1,15 +1,15 @@
-//! How to mend common mistakes: what came from jq, JavaScript, Python or an older JSONPath.
+//! Hints for common mistakes: habits from jq, JavaScript, Python or an older JSONPath.
 //!
-//! The parser says what it expected; this file guesses what was meant, from the place in the grammar and the
-//! text around it. A query that is proposed in full has been parsed first, so a hint never leads to the next
-//! error.
+//! The parser reports the construct that it expected. This module guesses the intended query from the
+//! position in the grammar and the text around it. A complete query in a hint has been parsed first, so a
+//! hint never leads to the next error.
 
 use super::ast::Quoted;
 use super::lexer::{Lexer, is_blank, is_name_char, is_name_first};
 use super::parse::attempt;
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span, is_invisible};
 
-/// The place in the grammar where the parser found something unexpected.
+/// The position in the grammar where the parser found something unexpected.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
     /// Before the first character.
@@ -18,24 +18,24 @@ pub(super) enum Place {
     Tail,
     /// After the dot or dots of the segment that begins at `start`.
     Dot { start: usize },
-    /// Where a selector begins.
+    /// The start of a selector.
     Selector,
-    /// After a selector that is no filter.
+    /// After a selector that is not a filter.
     AfterSelector,
-    /// Where an operand begins in a filter.
+    /// The start of an operand in a filter.
     Operand,
-    /// Where an argument begins.
+    /// The start of an argument.
     Argument,
     /// After an expression in a filter, in parentheses or among arguments.
     AfterExpr,
-    /// Anywhere else: the error needs no hint, or has it.
+    /// Any other position: the error needs no hint, or has one.
     Elsewhere,
 }
 
-/// Longest text that a hint repeats, in bytes.
+/// The maximum length in bytes of text that a hint repeats.
 const LONGEST: usize = 80;
 
-/// Adds help to an error of the parser, where there is any to give.
+/// Adds a hint to an error of the parser, if there is one.
 pub(super) fn explain(query: &str, mut error: Diagnostic, place: Place) -> Diagnostic {
     if error.help.is_none() {
         error.help = help(query, error.span, place);
@@ -43,7 +43,7 @@ pub(super) fn explain(query: &str, mut error: Diagnostic, place: Place) -> Diagn
     error
 }
 
-/// What stands at `at`, for "expected …, found …": the sort of error, its span, and the words.
+/// Describes the token at `at`, for "expected …, found …": the kind of error, its span, and the words.
 pub(super) fn found(query: &str, at: usize) -> (DiagnosticKind, Span, String) {
     let rest = &query[at..];
     let Some(first) = rest.chars().next() else {
@@ -62,7 +62,7 @@ pub(super) fn found(query: &str, at: usize) -> (DiagnosticKind, Span, String) {
     (kind, Span::new(at, at + len), words)
 }
 
-/// `text` in backticks, cut if it is long; its code point if it is one character that would not be seen.
+/// Returns `text` in backticks, shortened if it is long. A single invisible character becomes its code point.
 pub fn quote(text: &str) -> String {
     const SHOWN: usize = 24;
     let mut chars = text.chars();
@@ -79,12 +79,12 @@ pub fn quote(text: &str) -> String {
     format!("`{shown}`")
 }
 
-/// Whether a message may repeat `text` as it is.
+/// Returns true if a message may repeat `text` unchanged.
 pub fn quotable(text: &str) -> bool {
     text.len() <= LONGEST && !text.chars().any(is_invisible)
 }
 
-/// What to say of a function that does not exist.
+/// Returns the hint for a function that does not exist.
 pub(super) fn function_help(name: &str) -> String {
     const ALL: [&str; 5] = ["length", "count", "match", "search", "value"];
     let lower = name.to_lowercase();
@@ -101,7 +101,7 @@ pub(super) fn function_help(name: &str) -> String {
     }
 }
 
-/// Edits (insert, delete, replace) from `a` to `b`.
+/// Returns the number of edits (insert, delete, replace) from `a` to `b`.
 pub fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, x) in a.chars().enumerate() {
@@ -375,7 +375,8 @@ fn after_expr_help(query: &str, at: usize) -> Option<String> {
     )
 }
 
-/// Help for `.a-b`: what stands at `at` follows a name after a dot, and looks like the rest of the name.
+/// Returns the hint for `.a-b`: the text at `at` follows a name after a dot, and looks like the rest of the
+/// name.
 fn bracket_name_help(query: &str, at: usize) -> Option<String> {
     let before = &query[..at];
     let dot = before.trim_end_matches(is_name_char).len().checked_sub(1)?;
@@ -389,7 +390,7 @@ fn bracket_name_help(query: &str, at: usize) -> Option<String> {
     let name = name_like(&query[name_start..]);
     let whole = Span::new(dot, name_start + name.len());
     let descendant = query[..dot].ends_with('.');
-    // The dots of a descendant segment stay, the dot of a child segment goes.
+    // The dots of a descendant segment stay; the dot of a child segment is removed.
     let from = if descendant { name_start } else { dot };
     let quoted = format!("[{}]", Quoted(name));
     let fixed = splice(query, Span::new(from, whole.end), &quoted);
@@ -403,18 +404,18 @@ fn bracket_name_help(query: &str, at: usize) -> Option<String> {
     }
 }
 
-/// The longest start of `text` that someone may have meant as one name.
+/// Returns the longest prefix of `text` that may be meant as one name.
 fn name_like(text: &str) -> &str {
     let end = text.find(|c| is_blank(c) || ".,[]()=<>!&|?*'\"`".contains(c)).unwrap_or(text.len());
     &text[..end]
 }
 
-/// `rule`, and the query mended as it says, if that is all that was wrong.
+/// Returns `rule`, followed by the corrected query if that query is valid.
 fn proposed(rule: &str, fixed: &str) -> String {
     if works(fixed) { format!("{rule}: `{fixed}`") } else { rule.to_owned() }
 }
 
-/// Whether `query` may be proposed: valid, and fit for a message.
+/// Returns true if a hint may propose `query`: it is valid, and fit for a message.
 fn works(query: &str) -> bool {
     quotable(query) && attempt(query).is_ok()
 }

@@ -1,8 +1,9 @@
-//! The tokens of a query, read one at a time as the parser asks for them.
+//! The tokens of a query, read one at a time on the parser's request.
 //!
-//! There is no list of tokens made in advance, because RFC 9535's tokens depend on their place: `.1` is no
-//! number, `- 1` no integer, `count (` no call, and the white space that an operator may have around it is
-//! forbidden after a dot. So the parser, which knows the place, says what it wants.
+//! There is no list of tokens made in advance, because RFC 9535's tokens depend on their position. `.1` is
+//! not a number, `- 1` is not an integer, and `count (` is not a call. White space is allowed around an
+//! operator, but forbidden after a dot. So the parser, which knows the position, requests each token by its
+//! kind.
 
 use super::ast::ComparisonOp;
 use super::hint;
@@ -12,7 +13,7 @@ use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 /// exchanges exactly (RFC 9535, section 2.1; RFC 7493, section 2.2).
 pub const MAX_INT: i64 = (1 << 53) - 1;
 
-/// A place in the query text, and how to read the token that starts there.
+/// A position in the query text, with functions that read the token there.
 #[derive(Clone)]
 pub struct Lexer<'q> {
     text: &'q str,
@@ -21,7 +22,7 @@ pub struct Lexer<'q> {
 }
 
 impl<'q> Lexer<'q> {
-    /// A lexer of `text` that begins at byte `at`.
+    /// Creates a lexer of `text` that begins at byte `at`.
     pub fn new(text: &'q str, at: usize) -> Self {
         Self { text, at }
     }
@@ -30,13 +31,13 @@ impl<'q> Lexer<'q> {
         self.at
     }
 
-    /// Goes back to `at`, a place where the lexer has been.
+    /// Goes back to `at`, an earlier position of the lexer.
     pub(crate) fn rewind(&mut self, at: usize) {
         debug_assert!(at <= self.at && self.text.is_char_boundary(at));
         self.at = at;
     }
 
-    /// What is yet to be read.
+    /// Returns the text that is not read yet.
     pub fn rest(&self) -> &'q str {
         &self.text[self.at..]
     }
@@ -45,7 +46,7 @@ impl<'q> Lexer<'q> {
         self.rest().chars().next()
     }
 
-    /// From `start` up to here.
+    /// Returns the span from `start` to the current position.
     pub(crate) fn span_from(&self, start: usize) -> Span {
         Span::new(start, self.at)
     }
@@ -64,8 +65,8 @@ impl<'q> Lexer<'q> {
         self.at += self.run(is_blank);
     }
 
-    /// Reads a member name shorthand; the names of functions and `true`, `false` and `null` have this form
-    /// too. Nothing is read if none starts here.
+    /// Reads a member name shorthand. The names of functions and `true`, `false` and `null` have the same
+    /// form. Reads nothing if none starts here.
     pub(crate) fn word(&mut self) -> Option<&'q str> {
         let rest = self.rest();
         if !rest.starts_with(is_name_first) {
@@ -79,11 +80,12 @@ impl<'q> Lexer<'q> {
     /// Reads a comparison operator, if one starts here.
     pub(crate) fn comparison_op(&mut self) -> Option<ComparisonOp> {
         use ComparisonOp::{Eq, Ge, Gt, Le, Lt, Ne};
-        // `<=` and `>=` before their first characters alone.
+        // `<=` and `>=` precede their first characters alone.
         [Eq, Ne, Le, Ge, Lt, Gt].into_iter().find(|op| self.eat(op.as_str()))
     }
 
-    /// Reads an integer: `int` of the grammar, within [`MAX_INT`]. A `-` or a digit comes next.
+    /// Reads an integer: `int` of the grammar, within [`MAX_INT`]. The next character must be a `-` or a
+    /// digit.
     pub(crate) fn int(&mut self) -> Result<i64, Diagnostic> {
         let start = self.at;
         self.int_part()?;
@@ -107,7 +109,8 @@ impl<'q> Lexer<'q> {
         }
     }
 
-    /// Reads a number and returns its text: `number` of the grammar. A `-` or a digit comes next.
+    /// Reads a number and returns its text: `number` of the grammar. The next character must be a `-` or a
+    /// digit.
     pub fn number(&mut self) -> Result<&'q str, Diagnostic> {
         let start = self.at;
         self.int_part()?;
@@ -137,7 +140,7 @@ impl<'q> Lexer<'q> {
         Ok(())
     }
 
-    /// Reads at least one digit of the number that began at `start`.
+    /// Reads at least one digit of the number that begins at `start`.
     fn digits(&mut self, start: usize, place: &str) -> Result<(), Diagnostic> {
         match self.run(is_digit) {
             0 => {
@@ -155,7 +158,7 @@ impl<'q> Lexer<'q> {
         Diagnostic::new(DiagnosticKind::InvalidNumber, self.span_from(start), message)
     }
 
-    /// Reads a string and returns its value. A quote of either kind comes next.
+    /// Reads a string and returns its value. The next character must be a quote of either kind.
     pub(crate) fn string(&mut self) -> Result<String, Diagnostic> {
         let open = self.at;
         let quote = if self.rest().starts_with('"') { '"' } else { '\'' };
@@ -184,7 +187,7 @@ impl<'q> Lexer<'q> {
                         c => format!("write it as `\\u{:04x}`", u32::from(c)),
                     }));
                 }
-                // The end, or a backslash at the end.
+                // The end of the text, or a backslash there.
                 _ => {
                     return Err(Diagnostic::new(
                         DiagnosticKind::UnclosedString,
@@ -216,7 +219,7 @@ impl<'q> Lexer<'q> {
         })
     }
 
-    /// An escape that does not exist; everything from `start` to here.
+    /// Returns the error for an escape that does not exist: the text from `start` to the current position.
     fn bad_escape(&self, start: usize, quote: char) -> Diagnostic {
         let found = &self.text[start..self.at];
         let error =
@@ -236,8 +239,8 @@ impl<'q> Lexer<'q> {
         }
     }
 
-    /// Reads what follows `\u` of the escape at `start`: four hexadecimal digits, and a second escape if they
-    /// are a high surrogate.
+    /// Reads the rest of the escape `\u` at `start`: four hexadecimal digits, and a second escape if they are
+    /// a high surrogate.
     fn unicode_escape(&mut self, start: usize) -> Result<char, Diagnostic> {
         let first = self.hex4(start)?;
         let code = match first {
@@ -271,7 +274,7 @@ impl<'q> Lexer<'q> {
         }
     }
 
-    /// The length in bytes of the characters from here on of which `pred` holds.
+    /// Returns the length in bytes of the next characters for which `pred` is true.
     fn run(&self, pred: impl Fn(char) -> bool) -> usize {
         let rest = self.rest();
         rest.find(|c| !pred(c)).unwrap_or(rest.len())

@@ -1,8 +1,8 @@
-//! Recursive descent over RFC 9535's grammar (its appendix A), one function a rule.
+//! Recursive descent over RFC 9535's grammar (its appendix A), one function per rule.
 //!
-//! A function starts at the first character of its rule and stops after the last: the white space around a
-//! rule is read by the rule that allows it. What is left of the grammar to types, singular queries and the
-//! typing of functions, is checked as the tree is built, so that no ill-typed tree exists.
+//! A function starts at the first character of its rule and stops after the last. The white space around a
+//! rule is read by the rule that allows it. The rules for singular queries and for the types of function
+//! calls are checked while the tree is built, so that no ill-typed tree exists.
 
 use std::str::FromStr;
 
@@ -15,15 +15,15 @@ use super::hint::{self, Place};
 use super::lexer::{Lexer, is_blank, is_name_first};
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 
-/// How deep filters, parentheses and function calls may be nested, all counted together. It bounds the stack
-/// that the parser and every other walk of the tree needs.
+/// The maximum nesting of filters, parentheses and function calls, all counted together. It bounds the stack
+/// of the parser and of every other walk over the tree.
 pub const MAX_DEPTH: usize = 128;
 
 /// Parses a query: all of RFC 9535, and no more.
 ///
 /// # Errors
 ///
-/// The first mistake from the left, with its place and, where it is a common one, its remedy.
+/// The first mistake from the left, with its position. A common mistake comes with a hint.
 pub fn parse(query: &str) -> Result<Query, Diagnostic> {
     attempt(query).map_err(|(error, place)| hint::explain(query, error, place))
 }
@@ -36,7 +36,8 @@ impl FromStr for Query {
     }
 }
 
-/// [`parse`], with errors that have no hint yet but the place in the grammar where one can be looked for.
+/// Parses like [`parse`]. Errors have no hint yet, but the position in the grammar by which a hint can be
+/// found.
 pub(super) fn attempt(query: &str) -> Result<Query, (Diagnostic, Place)> {
     let mut parser = Parser { text: query, lexer: Lexer::new(query, 0), depth: 0, place: Place::Elsewhere };
     parser.query().map_err(|error| (error, parser.place))
@@ -45,13 +46,13 @@ pub(super) fn attempt(query: &str) -> Result<Query, (Diagnostic, Place)> {
 struct Parser<'q> {
     text: &'q str,
     lexer: Lexer<'q>,
-    /// Filters, parentheses and calls that are open.
+    /// Number of open filters, parentheses and calls.
     depth: usize,
-    /// Where in the grammar the error arose that is on its way up.
+    /// The position in the grammar of the error that is being returned.
     place: Place,
 }
 
-/// A part of a filter expression whose role is not known before what follows it.
+/// A part of a filter expression whose role depends on the text after it.
 enum Operand {
     Literal(Literal),
     Query(FilterQuery),
@@ -94,7 +95,7 @@ impl Function {
 
 type Parsed<T> = Result<T, Diagnostic>;
 
-/// What may go wrong where a single value is wanted: for messages.
+/// The context in which a single value is expected, for messages.
 #[derive(Clone, Copy)]
 enum ValueFor {
     Comparison,
@@ -211,7 +212,7 @@ impl<'q> Parser<'q> {
     fn index_or_slice(&mut self) -> Parsed<Selector> {
         let from = self.lexer.at();
         let mut parts = [None; 3];
-        // The last byte that belongs to the selector: white space is read ahead of each part.
+        // The end of the selector: white space is read ahead of each part.
         let mut to = from;
         let mut colons = 0;
         loop {
@@ -244,7 +245,8 @@ impl<'q> Parser<'q> {
         })
     }
 
-    /// Operands with `operator` between them: one stands for itself, several become a list.
+    /// Parses operands with `operator` between them. A single operand is returned unchanged; several become a
+    /// list.
     fn operands(
         &mut self,
         operator: &str,
@@ -285,7 +287,7 @@ impl<'q> Parser<'q> {
         }
     }
 
-    // What follows logical-not-op: the rest of a paren-expr or of a test-expr.
+    // The rest of a paren-expr or of a test-expr, after logical-not-op.
     fn not(&mut self) -> Parsed<LogicalExpr> {
         let start = self.lexer.at();
         self.lexer.eat("!");
@@ -305,8 +307,8 @@ impl<'q> Parser<'q> {
 
     // comparison-expr = comparable S comparison-op S comparable
     //
-    // Not inlined, like the other functions that come after the recursion: their frames would lie on the
-    // stack at every level of nesting.
+    // Not inlined, like the other functions after the recursion: otherwise their frames would be on the stack
+    // at every level of nesting.
     #[inline(never)]
     fn comparison_or_test(&mut self, left: Operand) -> Parsed<LogicalExpr> {
         let start = left.span().start;
@@ -416,7 +418,7 @@ impl<'q> Parser<'q> {
 
     // function-argument = literal / filter-query / logical-expr / function-expr
     //
-    // No function of RFC 9535 takes a logical-expr: what can only be one is a typing mistake.
+    // No function of RFC 9535 takes a logical-expr: an argument that can only be one is a typing mistake.
     fn argument(&mut self, function: Function, expected: &str) -> Parsed<Operand> {
         let start = self.lexer.at();
         if matches!(self.lexer.peek(), Some('(' | '!')) {
@@ -433,7 +435,7 @@ impl<'q> Parser<'q> {
         Ok(operand)
     }
 
-    /// The call of `function`, if `arguments` fit it (RFC 9535, section 2.4.3).
+    /// Returns the call of `function`, if `arguments` fit it (RFC 9535, section 2.4.3).
     #[inline(never)]
     fn typed(&self, function: Function, arguments: Vec<Operand>, span: Span) -> Parsed<Operand> {
         let name = function.name();
@@ -464,7 +466,7 @@ impl<'q> Parser<'q> {
         Ok(Operand::Call(Box::new(FunctionCall { kind, span })))
     }
 
-    /// `operand` where a value is needed: in a comparison, or as argument of `ValueType`.
+    /// Returns `operand` as a value: in a comparison, or as an argument of `ValueType`.
     #[inline(never)]
     fn value(&self, operand: Operand, value_for: ValueFor) -> Parsed<Comparable> {
         let span = operand.span();
@@ -528,8 +530,8 @@ impl<'q> Parser<'q> {
         Ok(SingularQuery { root, steps, span })
     }
 
-    /// Refuses white space inside the brackets of a singular query: the grammar allows it in every other
-    /// pair of brackets but has no `S` there.
+    /// Refuses white space inside the brackets of a singular query. The grammar allows it in every other pair
+    /// of brackets but has no `S` there.
     fn tight(&self, segment: Span, selector: Span) -> Parsed<()> {
         if !self.text[segment.start..].starts_with('[') {
             return Ok(());
@@ -588,8 +590,8 @@ impl<'q> Parser<'q> {
         Ok(LogicalExpr { kind, span })
     }
 
-    /// Refuses a comparison operator after what cannot be compared. `help` is given the text and the
-    /// operator's place.
+    /// Refuses a comparison operator after an expression that cannot be compared. `help` gets the text and
+    /// the operator's offset.
     #[inline(never)]
     fn no_comparison(&mut self, message: &str, help: impl Fn(&str, usize) -> String) -> Parsed<()> {
         let end = self.lexer.at();
@@ -605,7 +607,7 @@ impl<'q> Parser<'q> {
         Ok(())
     }
 
-    /// Reads `open`, one level deeper.
+    /// Reads `open`, which is one level deeper.
     fn enter(&mut self, open: &str) -> Parsed<()> {
         let start = self.lexer.at();
         self.lexer.eat(open);
@@ -621,7 +623,7 @@ impl<'q> Parser<'q> {
         self.depth -= 1;
     }
 
-    /// The error for what comes next not being `expected`.
+    /// Returns the error for a next token that is not `expected`.
     #[inline(never)]
     fn unexpected(&mut self, place: Place, expected: &str) -> Diagnostic {
         self.place = place;
@@ -629,7 +631,7 @@ impl<'q> Parser<'q> {
         Diagnostic::new(kind, span, format!("expected {expected}, found {found}"))
     }
 
-    /// The error for a word at `start` that means nothing here.
+    /// Returns the error for a word at `start` that has no meaning here.
     #[inline(never)]
     fn unexpected_word(&mut self, start: usize, word: &str, place: Place, expected: &str) -> Diagnostic {
         let end = self.lexer.at();
@@ -656,7 +658,7 @@ impl<'q> Parser<'q> {
         error.with_help(hint::function_help(name))
     }
 
-    /// The error for a text that does not start with `$`.
+    /// Returns the error for a text that does not start with `$`.
     fn missing_root(&mut self) -> Diagnostic {
         let mut error = self.unexpected(Place::Root, "`$` at the start of the path");
         if error.kind == DiagnosticKind::UnexpectedToken {
@@ -665,7 +667,7 @@ impl<'q> Parser<'q> {
         error
     }
 
-    /// The error for text after the last segment of the query.
+    /// Returns the error for text after the last segment of the query.
     fn trailing(&mut self) -> Diagnostic {
         let start = self.lexer.at();
         self.lexer.blank();
@@ -692,7 +694,7 @@ impl Operand {
     }
 }
 
-/// `operand` where a list of nodes is needed: as argument of `NodesType`.
+/// Returns `operand` as a list of nodes: an argument of `NodesType`.
 fn nodes(operand: Operand, function: &str) -> Parsed<FilterQuery> {
     let span = operand.span();
     let found = match operand {
@@ -707,7 +709,7 @@ fn nodes(operand: Operand, function: &str) -> Parsed<FilterQuery> {
     ))
 }
 
-/// The error for a logical expression, found at `span`, as argument of `function`.
+/// Returns the error for a logical expression, found at `span`, as an argument of `function`.
 fn logical_argument(function: Function, span: Span) -> Diagnostic {
     let name = function.name();
     Diagnostic::new(
@@ -740,7 +742,7 @@ mod tests {
         &query[span.start..span.end]
     }
 
-    /// The expression of the filter that is the first selector of the first segment.
+    /// Returns the expression of the filter that is the first selector of the first segment.
     fn filter(query: &str) -> LogicalExpr {
         match parsed(query).segments.remove(0).selectors.remove(0).kind {
             SelectorKind::Filter(expr) => expr,

@@ -1,8 +1,9 @@
-//! Sets of states of an NFA as states of a DFA: the subset construction (Rabin and Scott, 1959).
+//! The subset construction (Rabin and Scott, 1959): sets of states of an NFA become states of a DFA.
 //!
-//! `regex-automata` has its own, for searches that say where the leftmost match ends. There the order of the states in a set counts:
-//! for `a.*b|c.*d|e.*f|g.*h|i.*j|k.*l` it remembers in which order the letters came, and needs hundreds of times the states. Whether
-//! there is a match does not depend on that: here sets are sorted, and of one with a match in it there is no more to know.
+//! `regex-automata` has its own construction, for searches that return the end of the leftmost match. There
+//! the order of the states in a set matters. For `a.*b|c.*d|e.*f|g.*h|i.*j|k.*l` it stores the order in which
+//! the letters occurred, and needs hundreds of times the states. The existence of a match does not depend on
+//! that order. So this construction sorts its sets, and treats all sets with a match as one.
 
 use std::rc::Rc;
 
@@ -14,25 +15,27 @@ use warpath_shared::query::automaton::{EVERYTHING, NOTHING, START};
 use super::limits::{MAX_ENTRIES, MAX_VISITS, TooLarge};
 use super::numbers::Numbers;
 
-/// A deterministic automaton over classes of bytes, whose first three states are those of a table: [`NOTHING`], [`EVERYTHING`] and
-/// [`START`].
+/// A deterministic automaton over classes of bytes. Its first three states are those of a table: [`NOTHING`],
+/// [`EVERYTHING`] and [`START`].
 pub struct Automaton {
     /// The class of each byte.
     pub class_of: [u32; 256],
-    /// How many there are.
+    /// Number of classes.
     pub classes: usize,
-    /// For each state, and each class in it, the next state.
+    /// For each state, the next state of each class.
     pub next: Vec<u32>,
-    /// For each state, whether a string may end there.
+    /// For each state, true if a string may end there.
     pub accepts: Vec<bool>,
 }
 
-/// The automaton of what is reached from state `start` of the NFA. Some of its states may be the same.
+/// Builds the automaton of all sets reached from state `start` of the NFA. Some of its states may be
+/// equivalent.
 ///
-/// If there is a match in a set of states, whatever begins so matches: where a match must be at the end, a `$` is before it.
+/// A set of states with a match matches any continuation: a pattern that must match to the end has a `$`
+/// before its match.
 pub(super) fn determinise(nfa: &NFA, start: StateID) -> Result<Automaton, TooLarge> {
     let class_of = std::array::from_fn(|byte| u32::from(nfa.byte_classes().get(byte as u8)));
-    // The end of the string, which is one more to the crate, is none here.
+    // The crate counts the end of the string as one more class; this automaton does not.
     let classes = nfa.byte_classes().alphabet_len() - 1;
     let mut next = vec![NOTHING; classes];
     next.resize(2 * classes, EVERYTHING);
@@ -41,7 +44,8 @@ pub(super) fn determinise(nfa: &NFA, start: StateID) -> Result<Automaton, TooLar
     let mut closure = Closure::new(nfa);
     let mut sets = Numbers::default();
     closure.find(&[start], Place { start: true, end: false });
-    // `^` is true at the start alone, so that is no other's next state, even if it is the same set.
+    // `^` is true at the start only. So the start is not the next state of any state, even one with the same
+    // set.
     sets.push(&closure.set);
 
     // For each class of bytes, the states to which it leads.
@@ -56,7 +60,7 @@ pub(super) fn determinise(nfa: &NFA, start: StateID) -> Result<Automaton, TooLar
         }
         for state in from.iter() {
             for_transitions(nfa.state(*state), |first, last, to| {
-                // Classes are numbered as their bytes are.
+                // Classes are numbered in the order of their bytes.
                 let classes = class_of[first as usize] as usize..=class_of[last as usize] as usize;
                 targets[classes].iter_mut().for_each(|targets| targets.push(to));
             });
@@ -77,7 +81,7 @@ pub(super) fn determinise(nfa: &NFA, start: StateID) -> Result<Automaton, TooLar
     Ok(Automaton { class_of, classes, next, accepts })
 }
 
-/// Each transition of a state: the first and the last byte, and where they lead.
+/// Calls `each` for each transition of a state: the first and the last byte, and the target.
 fn for_transitions(state: &State, mut each: impl FnMut(u8, u8, StateID)) {
     match state {
         State::ByteRange { trans } => each(trans.start, trans.end, trans.next),
@@ -86,7 +90,7 @@ fn for_transitions(state: &State, mut each: impl FnMut(u8, u8, StateID)) {
             let leads = (0..=255).filter_map(|byte| Some((byte, dense.matches_byte(byte)?)));
             leads.for_each(|(byte, to)| each(byte, byte, to));
         }
-        // What remains needs no byte.
+        // The remaining states need no byte.
         _ => {}
     }
 }
@@ -95,17 +99,18 @@ fn has_match(nfa: &NFA, set: &[StateID]) -> bool {
     set.iter().any(|state| matches!(nfa.state(*state), State::Match { .. }))
 }
 
-/// What is true of a place in a string.
+/// The assertions that are true at a position in a string.
 #[derive(Clone, Copy)]
 struct Place {
     start: bool,
     end: bool,
 }
 
-/// Finds the states that are reached without a byte.
+/// Computes the states that are reached without a byte.
 struct Closure<'n> {
     nfa: &'n NFA,
-    /// What was found last: the states that need a byte or the end to go on, and matches, in order.
+    /// The last result, in order: matches, and the states that need a byte or the end of the string to
+    /// continue.
     set: Vec<StateID>,
     /// For each state, the last round in which it was visited.
     seen: Vec<u32>,
@@ -140,14 +145,14 @@ impl<'n> Closure<'n> {
                 | State::Sparse(_)
                 | State::Dense(_)
                 | State::Match { .. } => self.set.push(id),
-                // Of all that looks around, a pattern has but `^` and `$`.
+                // Patterns have no look-around other than `^` and `$`.
                 State::Look { .. } | State::Fail => {}
             }
         }
         self.set.sort_unstable();
     }
 
-    /// The number of the state that `targets` are.
+    /// Returns the number of the state for the set `targets`.
     fn next(&mut self, targets: &[StateID], sets: &mut Numbers<StateID>) -> u32 {
         self.find(targets, Place { start: false, end: false });
         match self.set.as_slice() {
@@ -157,7 +162,7 @@ impl<'n> Closure<'n> {
         }
     }
 
-    /// Whether a string that ends here matches.
+    /// Returns true if a string that ends here matches.
     fn matches_at_end(&mut self, set: &Rc<[StateID]>, is_start: bool) -> bool {
         self.find(set, Place { start: is_start, end: true });
         has_match(self.nfa, &self.set)

@@ -1,14 +1,15 @@
-//! The smallest automaton that says the same: one state for all that no string tells apart.
+//! The minimal automaton that accepts the same strings: states that no string distinguishes are merged.
 //!
-//! Hopcroft's algorithm (1971), with the blocks of the partition side by side in one array (Valmari and Lehtinen, 2008). Its time
-//! is that of *classes · states · log states*.
+//! Hopcroft's algorithm (1971), with the blocks of the partition in one array (Valmari and Lehtinen, 2008).
+//! The time is proportional to *classes · states · log states*.
 
 use warpath_shared::query::automaton::{EVERYTHING, NOTHING, START};
 
 use super::determinise::Automaton;
 
-/// The smallest automaton, its states in the order in which they are reached from the start. The first three are what they were, and
-/// the start has a row of its own even if it is the same as one of the two before it.
+/// Returns the minimal automaton. Its states are in the order in which a walk from the start reaches them.
+/// The first three states stay the first three. The start has a row of its own even if it is equivalent to
+/// one of the two before it.
 pub(super) fn minimise(automaton: &Automaton) -> Automaton {
     let Automaton { class_of, classes, next, accepts } = automaton;
     let block_of = blocks(automaton);
@@ -32,7 +33,7 @@ pub(super) fn minimise(automaton: &Automaton) -> Automaton {
     Automaton { class_of: *class_of, classes: *classes, next: smallest, accepts }
 }
 
-/// For each state, the number of its block: of those that are the same.
+/// Returns, for each state, the number of its block of equivalent states.
 pub(super) fn blocks(automaton: &Automaton) -> Vec<u32> {
     let states = automaton.accepts.len();
     let before = Before::of(automaton);
@@ -42,14 +43,14 @@ pub(super) fn blocks(automaton: &Automaton) -> Vec<u32> {
     }
     partition.split(0);
 
-    // Blocks that may yet tell states apart. Whatever is split off comes before what it was split from has gone: of two halves, one
-    // is enough, if the whole has had its turn.
+    // Blocks that may still distinguish states. A block that is split before its turn leaves both halves
+    // here. If the whole block has had its turn, the smaller half suffices.
     let mut waits: Vec<u32> = (0..partition.blocks.len() as u32).collect();
     let mut is_waiting = vec![true; waits.len()];
     let (mut splitter, mut touched) = (Vec::new(), Vec::new());
     while let Some(block) = waits.pop() {
         is_waiting[block as usize] = false;
-        // It may be split by itself.
+        // The block may be split by itself, so its states are copied.
         splitter.clear();
         splitter.extend_from_slice(partition.states(block));
         for class in 0..automaton.classes {
@@ -74,10 +75,10 @@ pub(super) fn blocks(automaton: &Automaton) -> Vec<u32> {
     partition.block
 }
 
-/// The states before each state, by class.
+/// The predecessors of each state, by class.
 struct Before {
     states: usize,
-    /// Where those of `class` and `to` begin, at `class * states + to`, and behind them the end.
+    /// The start of the predecessors for `class` and `to`, at `class * states + to`, and last the end.
     starts: Vec<u32>,
     from: Vec<u32>,
 }
@@ -108,7 +109,7 @@ impl Before {
     }
 }
 
-/// Blocks of states. The marked ones of a block come first.
+/// Blocks of states. The marked states of a block come first.
 struct Partition {
     order: Vec<u32>,
     place: Vec<u32>,
@@ -134,7 +135,7 @@ impl Partition {
         &self.order[start as usize..end as usize]
     }
 
-    /// Marks a state that is not; how many of its block are now.
+    /// Marks an unmarked state. Returns the number of marked states in its block.
     fn mark(&mut self, state: u32) -> u32 {
         let block = &mut self.blocks[self.block[state as usize] as usize];
         let (to, from) = (block.start + block.marked, self.place[state as usize]);
@@ -146,7 +147,7 @@ impl Partition {
         block.marked
     }
 
-    /// Makes a block of the marked states of `block`, if it has others; none is marked then.
+    /// Splits the marked states off `block`, if it has others too. No state of it is marked after that.
     fn split(&mut self, block: u32) -> Option<u32> {
         let Block { start, end, marked } = &mut self.blocks[block as usize];
         let marked = std::mem::take(marked);

@@ -1,4 +1,4 @@
-//! Numbers for sequences, in the order in which they come.
+//! Numbers for sequences, in order of first occurrence.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,7 +17,7 @@ impl<T> Default for Numbers<T> {
 }
 
 impl<T: Copy + Eq + Hash> Numbers<T> {
-    /// The number of a sequence: a new one, if it has none.
+    /// Returns the number of a sequence; a new sequence gets the next number.
     pub fn number(&mut self, thing: &[T]) -> u32 {
         if let Some(number) = self.numbers.get(thing) {
             return *number;
@@ -28,12 +28,12 @@ impl<T: Copy + Eq + Hash> Numbers<T> {
         number
     }
 
-    /// Takes the next number for a sequence that [`Self::number`] does not find.
+    /// Assigns the next number to a sequence that [`Self::number`] will not find.
     pub fn push(&mut self, thing: &[T]) {
         self.things.push(Rc::from(thing));
     }
 
-    /// What has a number, in order.
+    /// Returns the numbered sequences, in order.
     pub fn things(&self) -> &[Rc<[T]>] {
         &self.things
     }

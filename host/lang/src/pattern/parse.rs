@@ -1,7 +1,7 @@
-//! I-Regexp (RFC 9485, section 3), read into the expressions of `regex-syntax`.
+//! The parser of I-Regexp (RFC 9485, section 3), which produces expressions of `regex-syntax`.
 //!
-//! A function reads what a rule of the grammar says, named as the rule is. Groups are kept on a stack of their own: a pattern comes
-//! from anywhere, and must not exhaust the thread's.
+//! Each function reads one rule of the grammar and has the rule's name. Groups are on an explicit stack,
+//! because a pattern may come from any source, and must not exhaust the thread's stack.
 
 use super::limits::MAX_GROUPS;
 use std::cmp::Ordering;
@@ -9,20 +9,21 @@ use std::mem::take;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, Repetition};
 
-/// A pattern that was read.
+/// A parsed pattern.
 pub(super) struct Pattern {
-    /// What it says. Where groups are nested deeper than [`MAX_GROUPS`], nothing is in them, and what was compiled of it would be wrong.
+    /// The expression. Groups nested deeper than [`MAX_GROUPS`] are empty, so such an expression must not be
+    /// compiled.
     pub hir: Hir,
-    /// How deep groups are nested: 1 for a group without groups in it.
+    /// The nesting depth of groups: 1 for a group without groups in it.
     pub depth: usize,
 }
 
-/// The pattern, or `None` if it is no I-Regexp.
+/// Parses a pattern; `None` if it is not an I-Regexp.
 pub(super) fn parse(pattern: &str) -> Option<Pattern> {
     Parser { rest: pattern }.i_regexp()
 }
 
-/// What was read of a group, or of the pattern itself.
+/// The parsed part of a group, or of the pattern itself.
 #[derive(Default)]
 struct Group {
     branches: Vec<Hir>,
@@ -83,7 +84,7 @@ impl<'p> Parser<'p> {
                     let inner = std::mem::replace(&mut group, around.pop()?);
                     if around.len() < MAX_GROUPS { inner.end() } else { Hir::empty() }
                 }
-                // The grammar has both among the characters that stand for themselves. See the module above.
+                // In the grammar both match themselves; see the documentation of the module above.
                 '^' => Hir::look(Look::Start),
                 '$' => Hir::look(Look::End),
                 '.' => class(not(&[('\n', '\n'), ('\r', '\r')])),
@@ -134,7 +135,7 @@ impl<'p> Parser<'p> {
         let len = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, rest) = self.rest.split_at(len);
         self.rest = rest;
-        // Without the zeros in front, of which there may be any number.
+        // Without leading zeros, of which there may be any number.
         (len > 0).then(|| digits.trim_start_matches('0'))
     }
 
@@ -195,7 +196,8 @@ impl<'p> Parser<'p> {
         }
     }
 
-    // SingleCharEsc = "\" ( %x28-2B / "-" / "." / "?" / %x5B-5E / %s"n" / %s"r" / %s"t" / %x7B-7D ), behind the backslash
+    // SingleCharEsc = "\" ( %x28-2B / "-" / "." / "?" / %x5B-5E / %s"n" / %s"r" / %s"t" / %x7B-7D ), after
+    // the backslash
     fn single_char_esc(&mut self) -> Option<char> {
         Some(match self.next()? {
             'n' => '\n',
@@ -208,9 +210,9 @@ impl<'p> Parser<'p> {
 
     // charClassEsc = catEsc / complEsc
     // catEsc       = %s"\p{" charProp "}"
-    // complEsc     = %s"\P{" charProp "}", behind the backslash
+    // complEsc     = %s"\P{" charProp "}", after the backslash
     //
-    // `Some(None)`, and nothing read, if it is another escape.
+    // Returns `Some(None)`, and reads nothing, for another escape.
     fn char_class_esc(&mut self) -> Option<Option<ClassUnicode>> {
         let negated = match self.peek() {
             Some('p') => false,
@@ -247,7 +249,7 @@ fn char_prop(category: &str) -> Option<ClassUnicode> {
     let hir = known.then(|| regex_syntax::parse(&format!(r"\p{{{category}}}")).ok()).flatten()?;
     match hir.into_kind() {
         HirKind::Class(Class::Unicode(chars)) => Some(chars),
-        // A category of one character is that.
+        // A category of one character is a literal.
         HirKind::Literal(literal) => {
             let text = std::str::from_utf8(&literal.0).ok()?;
             Some(ClassUnicode::new(text.chars().map(|c| ClassUnicodeRange::new(c, c))))
@@ -270,12 +272,12 @@ fn not(ranges: &[(char, char)]) -> ClassUnicode {
     chars
 }
 
-/// Which of two numbers without zeros in front is greater.
+/// Compares two numbers without leading zeros.
 fn compare(a: &str, b: &str) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
-/// How often: a number that nobody can count to is as good as any other.
+/// Returns the number of repetitions. A number beyond `u32` is as good as the largest one.
 fn times(digits: &str) -> u32 {
     if digits.is_empty() { 0 } else { digits.parse().unwrap_or(u32::MAX) }
 }

@@ -6,10 +6,10 @@ use super::determinise::Automaton;
 use super::limits::{TABLE_BYTES, TooLarge};
 use super::numbers::Numbers;
 
-// A row has two words or more, so the numbers of states are less than 65536.
+// A row has at least two words, so the numbers of states are less than 65536.
 const _: () = assert!(TABLE_BYTES / size_of::<u16>() / 2 <= 1 << 16);
 
-/// The words of an automaton, in which bytes that lead to the same states are of one class.
+/// Encodes an automaton in words. Classes of bytes that lead to the same states are merged.
 pub(super) fn table(automaton: &Automaton) -> Result<Vec<u16>, TooLarge> {
     let Automaton { class_of, classes, next, accepts } = automaton;
     let mut columns = Numbers::default();

@@ -15,7 +15,7 @@ fn words(pattern: &str, kind: PatternKind) -> Vec<u16> {
     }
 }
 
-/// Runs the automaton at `at`, once to the end and once only until the answer is known.
+/// Runs the automaton at `at`, once to the end and once only until the result is known.
 fn run(automata: &[u16], at: usize, subject: &[u8]) -> bool {
     let (automata, at) = (View::from_slice(automata), at as u32);
     let next = |state, byte: &u8| automaton::next(automata, at, state, *byte);
@@ -31,7 +31,7 @@ fn run(automata: &[u16], at: usize, subject: &[u8]) -> bool {
     answer
 }
 
-/// What both ways to run a pattern say.
+/// Returns the results of both ways to run a pattern.
 fn both(pattern: &str, kind: PatternKind, subject: &[u8]) -> bool {
     let compiled = compile(pattern, kind).unwrap_or_else(|error| panic!("{pattern}: {error}"));
     let compiled = says(&compiled, subject);
@@ -58,7 +58,7 @@ fn is_regexp(pattern: &str) -> bool {
 
 #[test]
 fn patterns_match_all_of_a_string_and_are_searched_in_it() {
-    // Pattern, subject, whether it matches and whether it is found.
+    // Pattern, subject, and the results of `match` and `search`.
     let cases: [(&str, &[u8], bool, bool); 64] = [
         // The empty pattern, and empty branches.
         ("", b"", true, true),
@@ -104,7 +104,7 @@ fn patterns_match_all_of_a_string_and_are_searched_in_it() {
         (".", b"\xe2\x82", false, false),
         ("^a$", b"\xffa", false, false),
         ("a*", b"\xff", false, true),
-        // Anchors, where they stand and where they do not.
+        // Anchors, in positions where they match and where they do not.
         ("^ab.*", b"abc", true, true),
         ("^ab.*", b"xab", false, false),
         (".*bc$", b"abcx", false, false),
@@ -344,7 +344,7 @@ impl Rng {
     }
 }
 
-/// How many random patterns are tried.
+/// The number of random patterns.
 const PATTERNS: usize = 600;
 
 #[test]
@@ -354,7 +354,7 @@ fn random_patterns_do_as_the_oracle_says() {
     for _ in 0..PATTERNS {
         let mut pattern = rng.pattern(2);
         if rng.below(8) == 0 {
-            // Rarely an I-Regexp any more.
+            // Rarely still an I-Regexp.
             let at = pattern
                 .char_indices()
                 .map(|(at, _)| at)
@@ -403,7 +403,7 @@ fn equal_patterns_are_equal_tables() {
         &["(ab|cd)e", "abe|cde", "(a(b)|c(d))e"],
         &[r"[\p{L}\P{L}]", r"\p{Lu}|\P{Lu}", r"[^\n]|\n"],
         &["(a|b)*a(a|b)", "[ab]*(aa|ab)", "([ab]*a[ab])"],
-        // Nothing at all.
+        // The empty automaton.
         &[r"[^\p{L}\P{L}]", "a^b", "b$a", r"x[^\p{L}\P{L}]*$y"],
     ] {
         for kind in [Match, Search] {
@@ -476,7 +476,7 @@ fn a_pattern_that_is_too_large_is_told_how_large() {
             "groups are nested 251 deep, more than the 250 that a pattern may have",
         ]
     );
-    // Near the limits, and not beyond; and what is no I-Regexp is not too large.
+    // Near the limits, and not beyond; and a text that is not an I-Regexp is not too large.
     for pattern in [&nested(250), "(a|b|ab){0,40}", "((a|b|ab)*){2000}", "a{20000}", r"\p{L}\p{N}*\p{L}"] {
         assert!(compile(pattern, Match).is_ok(), "{}", &pattern[..pattern.len().min(40)]);
     }
@@ -491,10 +491,10 @@ fn patterns_of_documents_may_be_larger_and_are_kept() {
     assert!(holds(br"\p{L}{99}", Search, letters.as_bytes()));
     assert!(holds(b"[ab]*a[ab]{30}", Match, &b"ba".repeat(16)));
     assert!(!holds(b"[ab]*a[ab]{30}", Match, &b"ab".repeat(16)));
-    // Beyond the limits nothing matches.
+    // Beyond the limits, patterns match no subject.
     assert!(!holds(b"a{0,99999999999}", Search, b"a"));
     assert!(!holds(("(".repeat(251) + &")".repeat(251)).as_bytes(), Search, b""));
-    // More than are kept, in turn, and some of them large.
+    // More patterns than are kept, in turn, and some of them large.
     for round in 0..3 {
         for n in 0..2 * KEPT {
             let pattern = format!(r"\p{{L}}{{{}}}{n}", 1 + n * 5);
@@ -507,7 +507,7 @@ fn patterns_of_documents_may_be_larger_and_are_kept() {
         }
         KEPT_PATTERNS.with_borrow(|kept| {
             let bytes: usize = kept.iter().map(Kept::bytes).sum();
-            // Those that were used since may have got more states, in 2 MiB each.
+            // Patterns used since then may have gained states, up to 2 MiB each.
             let most = KEPT_BYTES + kept.len() * (2 << 20);
             assert!(kept.len() <= KEPT && bytes <= most, "{bytes} bytes of {}", kept.len());
         });
@@ -526,7 +526,8 @@ fn states_are_one_if_and_only_if_no_string_tells_them_apart() {
             (0..states).map(|state| state == 1 || state > 1 && rng.below(3) == 0).collect();
         let automaton = Automaton { class_of: [0; 256], classes, next, accepts };
 
-        // By the definition: apart if one accepts and the other does not, or if a byte leads apart.
+        // By the definition: states differ if one accepts and the other does not, or if a byte leads to
+        // different states.
         let mut apart = vec![false; states * states];
         loop {
             let before = apart.clone();

@@ -34,7 +34,7 @@ impl Program {
         format!("{:?}", String::from_utf8_lossy(bytes))
     }
 
-    /// The singular path of a test, or the block that it runs.
+    /// Writes the singular path of a test, or the block that it runs.
     fn write_path(&self, f: &mut Formatter<'_>, test: &Test) -> fmt::Result {
         f.write_str(if test.from_root != 0 { "$" } else { "@" })?;
         if test.kind >= TestKind::FIRST_THAT_RUNS_BLOCK {
@@ -50,7 +50,7 @@ impl Program {
         Ok(())
     }
 
-    /// The literal of a test, which is of this kind.
+    /// Writes the literal of a test. `kind` is the literal's kind.
     fn write_literal(&self, f: &mut Formatter<'_>, test: &Test, kind: u32) -> fmt::Result {
         let text = || self.text((test.offset, test.len));
         match kind {
@@ -66,7 +66,7 @@ impl Program {
         }
     }
 
-    /// What a test asks.
+    /// Writes a test.
     fn write_test(&self, f: &mut Formatter<'_>, test: &Test) -> fmt::Result {
         const LOADS: [(TestKind, &str); 3] =
             [(TestKind::LoadPath, ""), (TestKind::Count, "count "), (TestKind::Value, "value ")];
@@ -103,13 +103,13 @@ impl Program {
         }
     }
 
-    /// Whether a test stands where its filter does: it is the first, and all.
+    /// Returns true if a test is shown with its filter: it is the first and the only one.
     fn is_told(&self, at: usize) -> bool {
         let is_first = |instr: &Instr| instr.op == Op::Filter as u32 && instr.a as usize == at;
         Self::is_alone(&self.tests[at]) && self.instrs[..self.blocks as usize].iter().any(is_first)
     }
 
-    /// Whether a test is all of its filter, which is then told where the filter is.
+    /// Returns true if a test is the whole filter, and is then shown with the filter.
     fn is_alone(test: &Test) -> bool {
         test.kind <= TestKind::Exists as u32 && test.then == PASS && test.otherwise == FAIL
     }
@@ -137,8 +137,9 @@ impl Program {
 }
 
 impl Display for Program {
-    /// One instruction a line: its number, its name, what it selects and the block it enters; and then one line each the tests of
-    /// filters that have several, and which comes next. Filters' paths are shown where they are used.
+    /// Writes one instruction per line: its number, its name, the nodes that it selects, and the block that
+    /// it enters. Then come the tests of filters with several tests, one per line, each with the next test.
+    /// The paths of filters are shown where they are used.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let paths = if self.paths == 1 { "path" } else { "paths" };
         let levels = if self.levels == 1 { "level" } else { "levels" };
@@ -167,7 +168,7 @@ impl Display for Program {
     }
 }
 
-/// What a function writes.
+/// A function as a `Display`.
 struct Shown<F>(F);
 
 impl<F: Fn(&mut Formatter<'_>) -> fmt::Result> Display for Shown<F> {

@@ -1,9 +1,9 @@
-//! From syntax trees to blocks of instructions.
+//! The conversion of syntax trees to blocks of instructions.
 //!
-//! Paths are first merged into a tree of segments: a path that begins with the same segments as an
-//! earlier one shares them. Each tree node becomes a block, in breadth-first order, so block 0 is the root's. Behind these stand the
-//! blocks of descendant segments and of queries in filters, and then filters' singular paths. Until all are laid out, instructions
-//! and tests count blocks.
+//! Paths are first merged into a tree of segments: a path that begins with the same segments as an earlier
+//! one shares them. Each tree node becomes a block, in breadth-first order, so block 0 is the root's. Then
+//! come the blocks of descendant segments and of queries in filters, and after these the singular paths of
+//! filters. Until all are laid out, instructions and tests refer to blocks by number.
 
 mod filter;
 mod literals;
@@ -23,17 +23,19 @@ use warpath_core::error::Error;
 
 use literals::Literals;
 
-/// Leveled bitmaps that a program may read. One that looks deeper asks the records' trees, which are as deep as they are.
+/// The maximum number of leveled bitmaps that a program may read. A program that looks deeper reads the
+/// records' trees.
 const MOST_LEVELS: usize = 31;
 
-/// A point that paths reach by the same segments.
+/// A node of the tree: the paths that begin with the same segments.
 #[derive(Default)]
 struct Trie<'a> {
     /// The paths that end here.
     ends: Vec<u32>,
-    /// The segments that lead on. Their order is free: it decides nothing within a path.
+    /// The segments that continue from here. Their order is free: it does not matter within a path.
     next: Vec<(&'a Segment, usize)>,
-    /// How many frames wait, at most, while this point's block and what it enters are at work; but for those of filters.
+    /// The maximum number of frames that wait while this node's block and the blocks that it enters run.
+    /// Frames of filters are not counted.
     waiting: usize,
 }
 
@@ -69,7 +71,7 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
     Ok(lowering.lay_out(queries))
 }
 
-/// Refuses what looks deeper than records are: no record has more levels.
+/// Refuses paths deeper than records are: no record has more levels.
 fn check_length(segments: &[Segment]) -> Result<(), Diagnostic> {
     let (Some(first), Some(last)) = (segments.first(), segments.last()) else { return Ok(()) };
     if segments.len() <= MAX_DEPTH {
@@ -80,8 +82,9 @@ fn check_length(segments: &[Segment]) -> Result<(), Diagnostic> {
     Err(Diagnostic::too_large(span, message))
 }
 
-/// An error in one of some queries. Which one it is, its span does not say, so queries are lowered one by one before they are lowered
-/// together: then only what is of all together is wrong, which is told of the last.
+/// Creates the error for one of several queries. A span does not identify the query, so each query is first
+/// lowered on its own. An error of all queries together then concerns their combination, and is reported for
+/// the last one.
 fn refused(queries: &[Query], error: Diagnostic) -> Error {
     let text = queries.last().map_or("", Query::text);
     Error::Unsupported(QueryError::new(text, error))
@@ -93,7 +96,8 @@ const fn instr(op: Op, target: u32) -> Instr {
 
 fn merge(queries: &[Query]) -> Vec<Trie<'_>> {
     let mut trie = vec![Trie::default()];
-    // Segments that select the same nodes in the same order have the same canonical form, however they were written.
+    // Segments that select the same nodes in the same order have the same canonical form, however they were
+    // written.
     let mut known: HashMap<(usize, String), usize> = HashMap::new();
     for (path, query) in queries.iter().enumerate() {
         let mut at = 0;
@@ -112,12 +116,13 @@ fn merge(queries: &[Query]) -> Vec<Trie<'_>> {
     trie
 }
 
-/// Orders each point's segments so that few frames of [`warpath_shared::query::machine`] wait at once: how many do is counted here as
-/// if filters had none, and exactly while the program is written (`Lowering::frames`).
+/// Orders each node's segments so that few frames of [`warpath_shared::query::machine`] wait at once. The
+/// count here ignores filters. `Lowering::frames` later computes the exact number.
 ///
-/// A frame waits below the block it entered unless it took one node and had nothing left to do: so the segment below which
-/// most frames wait goes last. Filters that ask for strings, below which one always waits, come first, side by side, to be
-/// asked together. Points lead only to points behind them, so one walk from the back counts them all.
+/// A frame waits below the block that it entered, unless it took one node and had nothing left to do. So the
+/// segment below which most frames wait goes last. Filters for strings come first, side by side, so that they
+/// are evaluated together; one frame always waits below these. Nodes lead only to later nodes, so one walk
+/// from the end counts them all.
 fn count_waiting(trie: &mut [Trie<'_>]) {
     for at in (0..trie.len()).rev() {
         let mut next = std::mem::take(&mut trie[at].next);
@@ -132,7 +137,8 @@ fn count_waiting(trie: &mut [Trie<'_>]) {
     }
 }
 
-/// How many levels some segments read, from `depth` on: one for each container that they look into; `None` where bitmaps do not tell.
+/// Returns the number of levels that some segments read, from `depth` on: one for each container that they
+/// look into. `None` where bitmaps do not suffice.
 fn levels(segments: &[Segment]) -> Option<Level> {
     let mut levels = segments.len();
     for (depth, segment) in segments.iter().enumerate() {
@@ -148,27 +154,27 @@ fn levels(segments: &[Segment]) -> Option<Level> {
     (levels <= MOST_LEVELS).then_some(levels as Level)
 }
 
-/// A program that is being made.
+/// A program under construction.
 #[derive(Default)]
 struct Lowering {
-    /// Those of the trie's points, and behind them others.
+    /// The blocks of the tree's nodes, and after them others.
     blocks: Vec<Vec<Instr>>,
     /// The singular paths of filters.
     paths: Vec<Instr>,
     tests: Vec<Test>,
     literals: Literals,
-    /// Some pattern is known only when the program runs.
+    /// True if a pattern is known only when the program runs.
     patterns_at_run: bool,
 }
 
 impl Lowering {
-    /// Adds a block, and says which it is.
+    /// Adds a block, and returns its number.
     fn block(&mut self, block: Vec<Instr>) -> u32 {
         self.blocks.push(block);
         self.blocks.len() as u32 - 1
     }
 
-    /// The instructions of a segment, which enter `target`.
+    /// Returns the instructions of a segment, which enter `target`.
     fn segment(&mut self, segment: &Segment, target: u32) -> Result<Vec<Instr>, Diagnostic> {
         let mut selectors = Vec::with_capacity(segment.selectors.len() + 1);
         for selector in &segment.selectors {
@@ -201,7 +207,7 @@ impl Lowering {
         })
     }
 
-    /// The block of a query within a filter: all that it selects is collected.
+    /// Adds the block of a query within a filter, which collects all selected nodes.
     fn query(&mut self, segments: &[Segment]) -> Result<u32, Diagnostic> {
         check_length(segments)?;
         let Some((first, rest)) = segments.split_first() else {
@@ -213,9 +219,9 @@ impl Lowering {
         Ok(self.block(block))
     }
 
-    /// Joins some filters, each of which asks for a string, where they can be: says of each how many may be asked at once. Their
-    /// strings differ, so a child is found by one of them at most. They are of different segments, so no path has two of them, and
-    /// no path's matches come in another order.
+    /// Joins filters for strings where possible: stores in each filter how many are evaluated at once. Their
+    /// strings differ, so at most one of them finds a child. They belong to different segments, so no path
+    /// has two of them, and the order of each path's matches does not change.
     fn join_filters(&self, block: &mut [Instr], filters: Range<usize>) {
         let filters = &mut block[filters];
         for i in (0..filters.len().saturating_sub(1)).rev() {
@@ -231,7 +237,8 @@ impl Lowering {
         }
     }
 
-    /// How many frames of [`warpath_shared::query::machine`] wait at once, at most, while a block and what it enters are at work.
+    /// Returns the maximum number of frames of [`warpath_shared::query::machine`] that wait at once, while a
+    /// block and the blocks that it enters run.
     fn frames(&self, known: &mut Vec<Option<usize>>, block: usize) -> usize {
         if let Some(frames) = known[block] {
             return frames;
@@ -247,7 +254,7 @@ impl Lowering {
                 next.op == Op::Return as u32 && (instr.op == Op::Name as u32 || instr.op == Op::Index as u32);
             most = most.max(below + !replaces as usize);
             if instr.op == Op::Filter as u32 && instr.c != 0 {
-                // The filter waits, and the test that runs a block.
+                // The filter waits, and so does the test that runs a block.
                 for block in self.blocks_run_from(instr.a as u32) {
                     most = most.max(2 + self.frames(known, block as usize));
                 }
@@ -257,7 +264,7 @@ impl Lowering {
         most
     }
 
-    /// The blocks that a filter's tests run. Each test leads only to tests made before it.
+    /// Returns the blocks that a filter's tests run. Each test leads only to tests created before it.
     fn blocks_run_from(&self, first: u32) -> Vec<u32> {
         let mut reached = vec![false; first as usize + 1];
         reached[first as usize] = true;
@@ -279,7 +286,7 @@ impl Lowering {
         blocks
     }
 
-    /// Puts all blocks one behind the other.
+    /// Concatenates all blocks.
     fn lay_out(mut self, queries: &[Query]) -> Program {
         let mut starts = Vec::with_capacity(self.blocks.len());
         let mut end = 0;
@@ -328,7 +335,8 @@ impl Lowering {
     }
 }
 
-/// The instructions of a program that have the names of its paths, if each of these is `$..name`; else none.
+/// Returns the instructions that have the names of a program's paths, if each path is `$..name`; otherwise
+/// empty.
 fn names_of(instrs: &[Instr], paths: usize) -> Vec<u32> {
     let is = |at: usize, op: Op| instrs[at].op == op as u32;
     let mut names = vec![None; paths];

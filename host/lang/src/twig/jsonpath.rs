@@ -1,4 +1,4 @@
-//! Subscriptions as JSONPath: the same twigs.
+//! Subscriptions as JSONPath, which become the same twigs.
 
 use crate::jsonpath;
 use crate::jsonpath::ast::{
@@ -10,7 +10,7 @@ use warpath_core::diagnostic::Span;
 use super::value::{Literal, Operator, ValueTest};
 use super::{Axis, NameTest, Twig, TwigError};
 
-/// What a query says.
+/// Parses a query.
 pub(super) fn parse(text: &str) -> Result<Twig, TwigError> {
     let query = jsonpath::parse(text).map_err(|error| TwigError::new(error.span.start, error.to_string()))?;
     let mut twig = Twig { nodes: Vec::new() };
@@ -22,7 +22,7 @@ fn unsupported(span: Span, what: &str) -> TwigError {
     TwigError::new(span.start, format!("a subscription cannot ask {what}"))
 }
 
-/// Adds the nodes of segments below another; the last of them.
+/// Adds the nodes of segments below another node. Returns the last node.
 fn segments(
     twig: &mut Twig,
     mut parent: Option<usize>,
@@ -52,7 +52,7 @@ fn segments(
     Ok(parent)
 }
 
-/// Adds what has to hold of a node.
+/// Adds the conditions of a filter on a node.
 fn holds(twig: &mut Twig, node: usize, filter: &LogicalExpr) -> Result<(), TwigError> {
     match &filter.kind {
         LogicalExprKind::And(all) => all.iter().try_for_each(|filter| holds(twig, node, filter)),
@@ -74,7 +74,7 @@ fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(),
         ComparisonOp::Le => Operator::LessOrEqual,
         ComparisonOp::Gt => Operator::Greater,
         ComparisonOp::Ge => Operator::GreaterOrEqual,
-        // It holds where there is no such value, too.
+        // `!=` is also true where there is no such value.
         ComparisonOp::Ne => {
             return Err(unsupported(comparison.op_span, "for `!=`, which holds of what is not there"));
         }
@@ -112,7 +112,8 @@ fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(),
         LiteralKind::Bool(value) => Literal::Bool(*value),
         LiteralKind::Null => Literal::Null,
     };
-    // `<=` and `>=` hold of equal values of any kind, `<` and `>` of none that has no order (RFC 9535, section 2.3.5.2.2).
+    // `<=` and `>=` are true for equal values of any kind; `<` and `>` are false for values without an order
+    // (RFC 9535, section 2.3.5.2.2).
     let operator = match operator {
         Operator::LessOrEqual | Operator::GreaterOrEqual if !literal_is_ordered => Operator::Equal,
         Operator::Less | Operator::Greater if !literal_is_ordered => {

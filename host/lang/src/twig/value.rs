@@ -8,16 +8,17 @@ use warpath_shared::query::compare::{Decimal, Reader, relate_numbers, relate_str
 use warpath_shared::query::document::Text;
 use warpath_shared::view::View;
 
-/// What a node of a document holds.
+/// The value of a document's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// Nothing to compare with: an object or array, or what nobody wants to know.
+    /// No value to compare: an object or array, or a value that no test needs.
     None,
-    /// The text of an XML element, without that of elements in it, or of an attribute: a number, if it is spelt like one.
+    /// The text of an XML element, without that of its child elements, or of an attribute. The text is a
+    /// number if it is spelt like one.
     Text(&'a [u8]),
-    /// A JSON string, as it is spelt between its quotes.
+    /// A JSON string, as spelt between its quotes.
     String(&'a [u8]),
-    /// A JSON number, as it is spelt.
+    /// A JSON number, as spelt.
     Number(&'a [u8]),
     /// A JSON literal.
     Bool(bool),
@@ -25,12 +26,13 @@ pub enum Value<'a> {
     Null,
 }
 
-/// What a value is compared with.
+/// The literal with which a value is compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Literal {
-    /// A number, as it is spelt: compared by its exact decimal value with JSON numbers, and with text that is one.
+    /// A number, as spelt: compared by its exact decimal value with JSON numbers, and with text that is a
+    /// number.
     Number(String),
-    /// Compared by code points with JSON strings and with text.
+    /// A string: compared by code points with JSON strings and with text.
     String(String),
     /// A JSON literal.
     Bool(bool),
@@ -38,7 +40,7 @@ pub enum Literal {
     Null,
 }
 
-/// How two values compare.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `=`
@@ -56,7 +58,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Whether it holds for values that compare so.
+    /// Returns true if the operator holds for this ordering of two values.
     #[must_use]
     pub fn holds(self, ordering: Ordering) -> bool {
         match self {
@@ -69,7 +71,7 @@ impl Operator {
         }
     }
 
-    /// The operator that says the same with sides exchanged.
+    /// Returns the operator for exchanged sides.
     #[must_use]
     pub fn turned(self) -> Self {
         match self {
@@ -98,14 +100,14 @@ impl fmt::Display for Operator {
 /// A test of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ValueTest {
-    /// How they have to compare.
+    /// The comparison that must hold.
     pub operator: Operator,
-    /// With what.
+    /// The right side of the comparison.
     pub literal: Literal,
 }
 
 impl ValueTest {
-    /// Whether a value passes. Values of different kinds pass no test, not even `!=`.
+    /// Returns true if a value passes. Values of different kinds pass no test, not even `!=`.
     #[must_use]
     pub fn passes(&self, value: Value<'_>) -> bool {
         let ordering = match (value, &self.literal) {
@@ -113,7 +115,7 @@ impl ValueTest {
             (Value::Text(text), Literal::Number(literal)) => numbers(text.trim_ascii(), literal.as_bytes()),
             (Value::String(string), Literal::String(literal)) => Some(strings(string, literal.as_bytes())),
             (Value::Text(text), Literal::String(literal)) => Some(text.cmp(literal.as_bytes())),
-            // What has no order is equal or not.
+            // Values without an order are equal or not equal.
             (Value::Bool(value), Literal::Bool(literal)) if value != *literal => {
                 return self.operator == Operator::NotEqual;
             }
@@ -141,7 +143,7 @@ fn ordering(related: u32) -> Ordering {
     }
 }
 
-/// What a JSON string says, as it is spelt between its quotes: into `decoded`, in place of what was there.
+/// Decodes a JSON string, as spelt between its quotes. Replaces the contents of `decoded`.
 pub fn decode(spelt: &[u8], decoded: &mut Vec<u8>) {
     let text = Bytes(spelt);
     let mut decoder = Reader::text(&text, View::from_slice(&[])).decode(0, spelt.len() as u32);
@@ -149,7 +151,8 @@ pub fn decode(spelt: &[u8], decoded: &mut Vec<u8>) {
     decoded.extend(std::iter::from_fn(|| decoder.next_byte()));
 }
 
-/// What a number is, if it is one, in bytes that are the same for numbers that are equal, and no others: into `key`, in place of what was there.
+/// Computes a key of a number: equal numbers have equal keys, and different numbers have different keys.
+/// Replaces the contents of `key`. Returns false if `spelt` is not a number.
 pub fn number_key(spelt: &[u8], key: &mut Vec<u8>) -> bool {
     key.clear();
     let Ok(end) = u32::try_from(spelt.len()) else { return false };
@@ -163,18 +166,18 @@ pub fn number_key(spelt: &[u8], key: &mut Vec<u8>) -> bool {
     true
 }
 
-/// How a text compares with the number that another is, if it is one, too.
+/// Compares a text with a number; `None` if the text is not a number.
 fn numbers(text: &[u8], literal: &[u8]) -> Option<Ordering> {
     let end = u32::try_from(text.len()).ok()?;
     let (text, nothing) = (Bytes(text), Bytes(&[]));
     let value = Decimal::read(Reader::text(&text, View::from_slice(&[])), 0, end)?;
     let literal =
         Decimal::read(Reader::literal(&nothing, View::from_slice(literal)), 0, literal.len() as u32)?;
-    // Both readers read bytes; which text they would decode escapes of does not matter to numbers.
+    // Both readers read bytes; escapes, which they would decode differently, do not occur in numbers.
     Some(ordering(relate_numbers(value, literal)))
 }
 
-/// How a JSON string, as it is spelt, compares with a string.
+/// Compares a JSON string, as spelt, with a string.
 fn strings(spelt: &[u8], literal: &[u8]) -> Ordering {
     if !spelt.contains(&b'\\') {
         return spelt.cmp(literal);

@@ -5,20 +5,22 @@
 //! step     = ("/" / "//") test *("[" inner *("and" inner) "]")
 //! test     = name / "*" / "@" name / "@*"                  an attribute has nothing below it
 //! inner    = [operand (op literal)] / literal op operand
-//! operand  = "." / ["."] ["/" / "//"] test … *step         without an axis, or with "/": a child of the node that the brackets are behind
+//! operand  = "." / ["."] ["/" / "//"] test … *step         without an axis, or with "/":
+//!                                                          a child of the node before the brackets
 //! op       = "=" / "!=" / "<" / "<=" / ">" / ">="
 //! literal  = number / "'" … "'" / '"' … '"'                quotes are doubled within
 //! ```
 //!
-//! White space may stand between all of these but within names and literals. A path asks whether there is any such node: so brackets may stand behind any step, and the last step is a test as others are.
+//! White space is allowed between all of these, except within names and literals. A path is true if any such
+//! node exists. So brackets may follow any step, and the last step is a test like the others.
 
 use super::value::{Literal, Operator, ValueTest};
 use super::{Axis, NameTest, Twig, TwigError};
 
-/// What a path says.
+/// Parses a path.
 ///
 /// # Errors
-/// [`TwigError`] where it is none.
+/// [`TwigError`] for a text that is not a path.
 pub fn parse(text: &str) -> Result<Twig, TwigError> {
     let mut parser = Parser { text, at: 0, twig: Twig { nodes: Vec::new() }, depth: 0 };
     parser.space();
@@ -33,7 +35,7 @@ pub fn parse(text: &str) -> Result<Twig, TwigError> {
     }
 }
 
-/// Brackets in each other, at most: far more than a twig may have nodes.
+/// The maximum nesting of brackets: far more than the nodes of a twig.
 const DEEPEST: usize = 100;
 
 struct Parser<'a> {
@@ -57,7 +59,7 @@ impl Parser<'_> {
         self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
     }
 
-    /// Takes this, if it stands here, and white space behind it.
+    /// Takes a token, if it is at the current position, and the white space after it.
     fn take(&mut self, token: &str) -> bool {
         let is_there = self.text[self.at..].starts_with(token);
         if is_there {
@@ -77,7 +79,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Steps that each begin with an axis; the node of the last one.
+    /// Parses steps, each of which begins with an axis. Returns the node of the last one.
     fn steps(&mut self, mut parent: Option<usize>) -> Result<Option<usize>, TwigError> {
         while let Some(axis) = self.axis() {
             parent = Some(self.step(parent, axis)?);
@@ -85,7 +87,7 @@ impl Parser<'_> {
         Ok(parent)
     }
 
-    /// A test and the brackets behind it; its node.
+    /// Parses a test and the brackets after it. Returns its node.
     fn step(&mut self, parent: Option<usize>, axis: Axis) -> Result<usize, TwigError> {
         let begin = self.at;
         let name = self.name_test()?;
@@ -123,7 +125,7 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    /// Takes a word, if it stands here and no name goes on behind it.
+    /// Takes a word, if it is at the current position and not the start of a longer name.
     fn keyword(&mut self, word: &str) -> bool {
         let rest = &self.text[self.at..];
         let is_there = rest.strip_prefix(word).is_some_and(|behind| !behind.starts_with(is_name));
@@ -153,7 +155,7 @@ impl Parser<'_> {
         Ok(if is_attribute { NameTest::Attribute(name) } else { NameTest::Name(name) })
     }
 
-    /// What stands in brackets behind `node`, or between `and`s.
+    /// Parses the contents of brackets after `node`, or one part of them between `and`s.
     fn inner(&mut self, node: usize) -> Result<(), TwigError> {
         if let Some(literal) = self.literal()? {
             let operator = self.operator().ok_or_else(|| {
@@ -174,7 +176,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The node that is compared: one of a path, or `node` itself.
+    /// Parses an operand. Returns the node to compare: the last of a path, or `node` itself.
     fn operand(&mut self, node: usize) -> Result<usize, TwigError> {
         let begin = self.at;
         if self.take("..") {
@@ -274,12 +276,13 @@ fn is_name(char: char) -> bool {
     begins_name(char) || char.is_ascii_digit() || matches!(char, '-' | '.') || char == '\u{b7}'
 }
 
-/// As XML 1.0 has it, section 2.3, a little wider: any character beyond ASCII may stand in a name.
+/// Returns true for the first character of a name, by XML 1.0, section 2.3, but more permissive: any
+/// character outside ASCII may be in a name.
 fn begins_name(char: char) -> bool {
     char.is_ascii_alphabetic() || matches!(char, '_' | ':') || char > '\u{7f}'
 }
 
-/// The column of a byte, in characters, from 1 on.
+/// Returns the column of a byte, in characters, counted from 1.
 pub fn column(text: &str, at: usize) -> usize {
     text.char_indices().take_while(|(place, _)| *place < at).count() + 1
 }

@@ -1,28 +1,29 @@
-//! How the values of a column are cut into bins.
+//! The rules by which the values of a column are cut into bins.
 //!
-//! Bins of values are ranges of the values that there are: neighbours in order, none of them empty, and equal values are in one bin
-//! however they are cut. A [`BinSpec`] says how:
+//! Bins are ranges of the values that occur: neighbours in order, and never empty. Equal values are in one
+//! bin under every rule. A [`BinSpec`] names the rule:
 //!
 //! | text | bins |
 //! |---|---|
 //! | `auto` | `distinct` if there are no more than 256 distinct values, else `quantiles:64` |
-//! | `distinct` | one for each distinct value, of which there may be 65,536 |
-//! | `edges:10,100,1000` | values from one edge to the next, which is not in it; below the first and from the last on, too |
-//! | `width:20` | so many ranges of the same width, from the least number or instant to the greatest |
-//! | `quantiles:20` | so many, of as nearly the same number of rows as equal values allow |
-//! | `lloyd:25` | so many clusters of numbers or instants, as near to their means as Lloyd's algorithm comes (one-dimensional k-means) |
+//! | `distinct` | one bin for each distinct value; at most 65,536 distinct values |
+//! | `edges:10,100,1000` | values from one edge up to, and without, the next edge; one bin below the first edge, one from the last edge on |
+//! | `width:20` | N ranges of the same width, from the least number or instant to the greatest |
+//! | `quantiles:20` | N bins of nearly the same number of rows, as far as equal values allow |
+//! | `lloyd:25` | N clusters of numbers or instants, each value near its cluster's mean, by Lloyd's algorithm (one-dimensional k-means) |
 //!
-//! Booleans have a bin each, by quantiles too. What asks for more bins than there are distinct values gets a bin for each of these, but for `edges` and `width`, whose empty bins are left out.
+//! Booleans have one bin each, even by quantiles. A rule for more bins than there are distinct values gives
+//! each distinct value a bin. `edges` and `width` differ: they leave out their empty bins.
 //!
-//! Infinities are values like others for edges and quantiles. They are left out of widths and means: -∞ is in the first bin then, and ∞
-//! in the last.
+//! Edges and quantiles treat infinities like other values. Widths and means leave infinities out: -∞ is then
+//! in the first bin, and ∞ in the last.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `sorted` | which distinct values are there, in order, and how often? |
-//! | `texts` | and which of them has each row, where they are texts? |
-//! | `cut` | where is it cut, by distinct values, edges, widths and quantiles? |
-//! | `lloyd` | and by means? |
+//! | `sorted` | the distinct values in order, with their counts |
+//! | `texts` | the distinct texts, and the number of each row's text |
+//! | `cut` | cuts by distinct values, edges, widths and quantiles |
+//! | `lloyd` | cuts by means |
 
 pub mod cut;
 mod lloyd;
@@ -39,14 +40,15 @@ use warpath_core::json;
 pub use lloyd::MAX_ROUNDS;
 pub(super) use sorted::{Value, float, scalar};
 
-/// The most bins that may be asked for, and the most distinct values that have a bin each.
+/// The greatest number of bins in a [`BinSpec`], and of distinct values with one bin each.
 pub const MAX_BINS: u32 = 1 << 16;
-/// The most distinct values that [`BinSpec::Auto`] gives a bin each.
+/// The greatest number of distinct values that [`BinSpec::Auto`] gives one bin each.
 pub const AUTO_DISTINCT: usize = 256;
-/// The bins of [`BinSpec::Auto`] where there are more.
+/// The number of bins of [`BinSpec::Auto`] for more distinct values than [`AUTO_DISTINCT`].
 pub const AUTO_QUANTILES: u32 = 64;
 
-/// How a column is cut. Its text is `auto`, `distinct`, `edges:A,B,…`, `width:N`, `quantiles:N` or `lloyd:N`; see the [module](self).
+/// The rule by which a column is cut. Its text is `auto`, `distinct`, `edges:A,B,…`, `width:N`, `quantiles:N`
+/// or `lloyd:N`; see the [module](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BinSpec {
     /// By distinct values if they are few, else by quantiles.
@@ -54,27 +56,27 @@ pub enum BinSpec {
     Auto,
     /// A bin for each distinct value.
     Distinct,
-    /// Between edges, which are in order.
+    /// Bins between edges, which are in order.
     Edges(Vec<Edge>),
-    /// Into so many ranges of the same width: 1 to [`MAX_BINS`].
+    /// N ranges of the same width; N is 1 to [`MAX_BINS`].
     Width(u32),
-    /// Into so many ranges of about the same number of rows: 1 to [`MAX_BINS`].
+    /// N ranges of about the same number of rows; N is 1 to [`MAX_BINS`].
     Quantiles(u32),
-    /// Into so many clusters: 1 to [`MAX_BINS`].
+    /// N clusters; N is 1 to [`MAX_BINS`].
     Lloyd(u32),
 }
 
-/// An edge between bins, as it is written: of which kind it is depends on the column.
+/// An edge between bins, as written. The column's kind decides the kind of the edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// Without quotes: a number of JSON, an instant of RFC 3339, or a text without commas.
+    /// Without quotes: a JSON number, an RFC 3339 instant, or a text without commas.
     Bare(Box<str>),
-    /// In quotes, with the escapes of JSON: a text, or an instant.
+    /// In quotes, with JSON's escapes: a text, or an instant.
     Quoted(Box<str>),
 }
 
 impl Edge {
-    /// What it says.
+    /// Returns the edge's text, unescaped.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -93,7 +95,7 @@ impl fmt::Display for Edge {
 }
 
 impl fmt::Display for BinSpec {
-    /// The text that is parsed as it.
+    /// Writes the text that parses to this rule.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),
@@ -115,7 +117,7 @@ impl FromStr for BinSpec {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::Usage`] where it is none of what the [module](self) says.
+    /// [`Error::Usage`] for a text that the [module](self) does not list.
     fn from_str(spec: &str) -> Result<Self, Error> {
         let bad = |what: &str| Error::Usage(format!("`{spec}`: {what}"));
         let (name, rest) = spec.split_once(':').map_or((spec, None), |(name, rest)| (name, Some(rest)));
@@ -144,7 +146,7 @@ impl FromStr for BinSpec {
     }
 }
 
-/// Edges with commas between them.
+/// Parses edges with commas between them.
 fn edges(text: &str) -> Result<Vec<Edge>, &'static str> {
     let mut edges = Vec::new();
     let mut rest = text;
@@ -173,7 +175,7 @@ fn edges(text: &str) -> Result<Vec<Edge>, &'static str> {
     }
 }
 
-/// How long the JSON string is with which a text begins.
+/// Returns the length of the JSON string at the start of `text`, quotes included.
 fn quoted_len(text: &str) -> Option<usize> {
     let mut escaped = false;
     let end = text.bytes().skip(1).position(|byte| {

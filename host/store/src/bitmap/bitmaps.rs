@@ -1,4 +1,4 @@
-//! Bitmaps of bins, from the number of the bin of each row.
+//! Bitmaps of bins, built from each row's bin number.
 
 use std::ops::Range;
 
@@ -7,28 +7,29 @@ use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
 use warpath_core::pool;
 use warpath_core::wah::{Builder, WahBuf};
 
-/// Numbers of bins, row by row, in the narrowest type that holds them.
+/// Bin numbers, row by row, in the narrowest type that holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BinNumbers {
-    /// Of up to 2⁸ bins.
+    /// Numbers of up to 2⁸ bins.
     U8(Vec<u8>),
-    /// Of up to 2¹⁶.
+    /// Numbers of up to 2¹⁶ bins.
     U16(Vec<u16>),
-    /// Of more.
+    /// Numbers of more bins.
     U32(Vec<u32>),
 }
 
-/// A type of the numbers of bins.
+/// An integer type for bin numbers.
 pub trait BinNumber: Copy + PartialEq + Into<u32> + Send + Sync {}
 
 impl BinNumber for u8 {}
 impl BinNumber for u16 {}
 impl BinNumber for u32 {}
 
-/// The bitmaps of so many bins, from the number of the bin of each row.
+/// Builds the bitmaps of `bins` bins from each row's bin number.
 ///
-/// Takes time by rows, whatever the number of bins: the rows of a chunk are told apart first, and each bin that has some of them then gets
-/// its word. Parts of the rows are done side by side on all cores.
+/// The time depends on the number of rows, not on the number of bins. The rows of a chunk are sorted by bin
+/// first; then each bin that has rows in the chunk gets its word. All cores work on parts of the rows in
+/// parallel.
 ///
 /// ```
 /// # use warpath::bitmap::build::bitmaps_of;
@@ -38,7 +39,7 @@ impl BinNumber for u32 {}
 /// ```
 ///
 /// # Panics
-/// If a number is not that of a bin.
+/// Panics if a number is not less than `bins`.
 #[must_use]
 pub fn bitmaps_of<N: BinNumber>(numbers: &[N], bins: usize) -> Vec<WahBuf> {
     let ranges: Vec<Range<usize>> = pool::ranges(numbers.len(), CHUNK_ROWS as usize);
@@ -48,7 +49,7 @@ pub fn bitmaps_of<N: BinNumber>(numbers: &[N], bins: usize) -> Vec<WahBuf> {
         1 => parts.remove(0),
         _ => {
             let rows = numbers.len() as u64;
-            // Bins are put together side by side, too, some at a time.
+            // Bins are joined in parallel too, some at a time.
             let step = pool::range_rows(bins, 1).min(64);
             let groups = (0..bins).step_by(step).map(|first| first..bins.min(first + step)).collect();
             pool::map(groups, |group| group.map(|bin| join(&parts, bin, rows)).collect::<Vec<_>>()).concat()
@@ -56,7 +57,7 @@ pub fn bitmaps_of<N: BinNumber>(numbers: &[N], bins: usize) -> Vec<WahBuf> {
     }
 }
 
-/// The same of numbers of any width.
+/// [`bitmaps_of`] for numbers of any width.
 pub fn of_numbers(numbers: &BinNumbers, bins: usize) -> Vec<WahBuf> {
     match numbers {
         BinNumbers::U8(numbers) => bitmaps_of(numbers, bins),
@@ -65,7 +66,7 @@ pub fn of_numbers(numbers: &BinNumbers, bins: usize) -> Vec<WahBuf> {
     }
 }
 
-/// A bin's bitmap of all parts, of which each but the last is whole chunks.
+/// Joins one bin's bitmaps of all parts. Each part except the last consists of whole chunks.
 fn join(parts: &[Vec<WahBuf>], bin: usize, rows: u64) -> WahBuf {
     let mut builder = Builder::default();
     for part in parts {
@@ -74,7 +75,7 @@ fn join(parts: &[Vec<WahBuf>], bin: usize, rows: u64) -> WahBuf {
     builder.finish(rows)
 }
 
-/// A bitmap in the making, and how many of its chunks there are.
+/// A bitmap under construction, and the number of its chunks so far.
 #[derive(Clone, Default)]
 struct Growing {
     builder: Builder,
@@ -82,7 +83,7 @@ struct Growing {
 }
 
 impl Growing {
-    /// A chunk behind those that there are.
+    /// Appends chunk number `at`, after zero chunks for the gap.
     #[inline]
     fn put(&mut self, at: u64, chunk: u64) {
         self.builder.fill(false, at - self.chunks);
@@ -93,7 +94,7 @@ impl Growing {
 
 fn of_part<N: BinNumber>(numbers: &[N], bins: usize) -> Vec<WahBuf> {
     let mut growing = vec![Growing::default(); bins];
-    // Of the chunk at work: the word of each bin, and which bins have one that is not 0.
+    // State of the current chunk: the word of each bin, and the bins whose word is not 0.
     let mut words = vec![0_u64; bins];
     let mut present = Vec::with_capacity(CHUNK_ROWS as usize);
     for (at, chunk) in (0..).zip(numbers.chunks(CHUNK_ROWS as usize)) {

@@ -1,61 +1,64 @@
-//! What building gives: columns with their bitmaps and their values, in memory.
+//! The result of a build: columns with their bitmaps and values, in memory.
 
 use super::column::{Column, Holds};
 use super::layout::Form;
 use warpath_core::stamp::Stamp;
 use warpath_core::wah::WahBuf;
 
-/// A bitmap index as it was built, to be stored ([`BitmapIndex::from_built`](super::BitmapIndex::from_built)).
+/// A built bitmap index that is not stored yet ([`BitmapIndex::from_built`](super::BitmapIndex::from_built)
+/// stores it).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Built {
-    /// Rows: lines of the input, blank and malformed ones too, or rows of a table.
+    /// Number of rows: lines of the input, blank and malformed ones too, or rows of a table.
     pub rows: u64,
-    /// Which rows are records; `None` for all.
+    /// The rows that are records; `None` if all are.
     pub records: Option<WahBuf>,
     /// The columns.
     pub columns: Vec<BuiltColumn>,
-    /// Where every 64th line begins in the input, in bytes, from line 0 on; behind these, where the last line ends. Empty where rows are no
-    /// lines of a plain file.
+    /// The byte offset in the input of every 64th line, from line 0 on, and last the end of the last line.
+    /// Empty where rows are not lines of a plain file.
     pub lines: Vec<u64>,
-    /// The file that it was made of, if it was made of one.
+    /// The stamp of the input file, if the input was a file.
     pub stamp: Option<Stamp>,
 }
 
-/// A column of an index, as it was built.
+/// A built column of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuiltColumn {
-    /// What it is.
+    /// The column's description.
     pub column: Column,
-    /// Bin by bin, which rows it has. Each row is in exactly one bin.
+    /// The rows of each bin. Each row is in exactly one bin.
     pub bitmaps: Vec<WahBuf>,
-    /// Bin by bin, what the values of its rows are.
+    /// The values of each bin's rows.
     pub values: Vec<StoredValues>,
 }
 
-/// The values of a bin's rows, in the order of the rows: what is asked where bins alone do not tell.
+/// The values of a bin's rows, in row order. A query reads them where the bins alone do not decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoredValues {
-    /// Nothing: the bin has no values, or its least is its greatest.
+    /// No stored values: the bin has none, or its least value is its greatest.
     Same,
-    /// [How far](super::column::Scalar::distance) each is from the bin's least value, where that is so for 255 at most.
+    /// Each value's [distance](super::column::Scalar::distance) from the bin's least value, where no distance
+    /// exceeds 255.
     U8(Vec<u8>),
-    /// Likewise, up to 2¹⁶ - 1.
+    /// Distances of up to 2¹⁶ - 1.
     U16(Vec<u16>),
-    /// Likewise, up to 2³² - 1.
+    /// Distances of up to 2³² - 1.
     U32(Vec<u32>),
-    /// Likewise, farther.
+    /// Greater distances.
     U64(Vec<u64>),
-    /// Of [`Kind::Text`](super::column::Kind::Text).
+    /// Values of [`Kind::Text`](super::column::Kind::Text).
     Text {
-        /// Where each text begins in `bytes`, and behind the last, where that ends: one more than there are rows, from 0 on.
+        /// The start of each text in `bytes`, and last the end of the last text: one offset more than rows,
+        /// the first is 0.
         offsets: Vec<u64>,
-        /// The texts, one behind the other.
+        /// The texts, without separators.
         bytes: Vec<u8>,
     },
 }
 
 impl StoredValues {
-    /// Of no row yet, of a bin that holds such.
+    /// Returns the empty values of a bin that holds `holds`.
     #[must_use]
     pub fn of(holds: &Holds) -> Self {
         match Form::of(holds) {
@@ -68,7 +71,7 @@ impl StoredValues {
         }
     }
 
-    /// Room for so many rows more.
+    /// Reserves memory for `rows` more rows.
     pub fn reserve(&mut self, rows: usize) {
         match self {
             Self::Same => {}
@@ -80,7 +83,8 @@ impl StoredValues {
         }
     }
 
-    /// The next row's value, by how far it is from the least: no farther than the greatest. Nothing is done where nothing is stored of numbers.
+    /// Appends the next row's value as its distance from the least value, which is at most the greatest
+    /// value's distance. Does nothing where no numbers are stored.
     #[inline]
     pub fn push_distance(&mut self, distance: u64) {
         match self {
@@ -92,7 +96,7 @@ impl StoredValues {
         }
     }
 
-    /// The next row's text. Nothing is done where none is stored.
+    /// Appends the next row's text. Does nothing where no texts are stored.
     #[inline]
     pub fn push_text(&mut self, text: &[u8]) {
         if let Self::Text { offsets, bytes } = self {
@@ -101,7 +105,7 @@ impl StoredValues {
         }
     }
 
-    /// The values of the rows behind these, of the same bin.
+    /// Appends the values of later rows of the same bin.
     pub fn append(&mut self, behind: &Self) {
         match (self, behind) {
             (Self::U8(values), Self::U8(behind)) => values.extend_from_slice(behind),

@@ -1,15 +1,15 @@
-//! Columns, and what is in their bins.
+//! Columns, and the contents of their bins.
 
 use std::cmp::Ordering;
 
 use super::bins::{Value, float, scalar};
 
-/// What the values of a column are.
+/// The kind of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Integers of 64 bits, signed: exact beyond 2⁵³.
+    /// Signed 64-bit integers: exact beyond 2⁵³.
     Int,
-    /// Doubles, by their order as numbers; -0 is 0.
+    /// Doubles, in numeric order; -0 is 0.
     Float,
     /// Strings, unescaped, in the order of their UTF-8 bytes.
     Text,
@@ -22,20 +22,20 @@ pub enum Kind {
 /// A value of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scalar {
-    /// Of [`Kind::Int`].
+    /// A value of [`Kind::Int`].
     Int(i64),
-    /// Of [`Kind::Float`]; never NaN.
+    /// A value of [`Kind::Float`]; never NaN.
     Float(f64),
-    /// Of [`Kind::Text`].
+    /// A value of [`Kind::Text`].
     Text(Box<str>),
-    /// Of [`Kind::Time`].
+    /// A value of [`Kind::Time`].
     Time(i64),
-    /// Of [`Kind::Bool`].
+    /// A value of [`Kind::Bool`].
     Bool(bool),
 }
 
 impl Scalar {
-    /// What kind of column it is of.
+    /// Returns the kind of column to which the value belongs.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -47,7 +47,8 @@ impl Scalar {
         }
     }
 
-    /// Where it is in the order of its kind, as an unsigned number; `None` for texts. Doubles that follow one another have numbers that do.
+    /// Returns the value's position in the order of its kind, as an unsigned number; `None` for texts.
+    /// Adjacent doubles have adjacent numbers.
     pub fn key(&self) -> Option<u64> {
         match self {
             Self::Int(value) | Self::Time(value) => Some(value.key()),
@@ -57,7 +58,8 @@ impl Scalar {
         }
     }
 
-    /// The value of a kind and a key; `None` for texts, and for keys of no value of the kind: a NaN, or 2 for a boolean.
+    /// Returns the value of a kind and a key. `None` for texts, and for keys without a value of the kind: a
+    /// NaN, or 2 for a boolean.
     pub(super) fn of_key(kind: Kind, key: u64) -> Option<Self> {
         let is_value = match kind {
             Kind::Int | Kind::Time => true,
@@ -68,8 +70,9 @@ impl Scalar {
         is_value.then(|| scalar(kind, key))
     }
 
-    /// How far it is from one that is not greater: what is to be added to that, or, of doubles, how many steps from one to the next, where -0 is one of its own;
-    /// `None` for texts, and between kinds.
+    /// Returns the distance from `from`, which is not greater: the difference of the two values. For doubles,
+    /// the distance counts steps from one double to the next, where -0 is a double of its own. `None` for
+    /// texts, and between kinds.
     #[must_use]
     pub fn distance(&self, from: &Self) -> Option<u64> {
         if self.kind() != from.kind() {
@@ -78,7 +81,7 @@ impl Scalar {
         Some(self.key()?.wrapping_sub(from.key()?))
     }
 
-    /// The value that is [so far](Self::distance) from it; `None` where there is none.
+    /// Returns the value at this [distance](Self::distance); `None` where there is none.
     #[must_use]
     pub fn at_distance(&self, distance: u64) -> Option<Self> {
         Self::of_key(self.kind(), self.key()?.checked_add(distance)?)
@@ -86,7 +89,7 @@ impl Scalar {
 }
 
 impl PartialOrd for Scalar {
-    /// Within a kind; `None` between kinds.
+    /// Compares values of one kind; `None` between kinds.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) | (Self::Time(a), Self::Time(b)) => Some(a.cmp(b)),
@@ -98,47 +101,49 @@ impl PartialOrd for Scalar {
     }
 }
 
-/// Which rows a bin has.
+/// The contents of a bin's rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Holds {
-    /// Those in which the path finds nothing, and lines that are no record.
+    /// Rows in which the path finds no value, and lines that are not records.
     Missing,
-    /// Those in which it finds `null`.
+    /// Rows in which the path finds `null`.
     Null,
-    /// Those with a value of another kind than the column's, or one that cannot be told exactly: an object, or an instant beyond what 64 bits hold.
+    /// Rows with a value of another kind than the column's, such as an object. Also rows whose value has no
+    /// exact representation: an instant outside 64 bits.
     Other,
-    /// Those with a NaN, which only columns of Arrow's have. No comparison is true of it.
+    /// Rows with a NaN, which occurs only in Arrow columns. Every comparison with a NaN is false.
     NaN,
-    /// Those with a value from `least` to `greatest`; both are there.
+    /// Rows with a value from `least` to `greatest`; both values occur.
     Values {
         /// The least value of the bin's rows.
         least: Scalar,
-        /// The greatest.
+        /// The greatest value of the bin's rows.
         greatest: Scalar,
     },
 }
 
-/// A bin: rows with values of a kind, of which each column's rows are in exactly one.
+/// A bin: the rows of one range of values, or of one reason for no value. Each row is in exactly one bin of a
+/// column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bin {
-    /// Which rows it has.
+    /// The contents of the bin's rows.
     pub holds: Holds,
-    /// How many.
+    /// Number of rows.
     pub rows: u64,
 }
 
-/// A column, as it is described.
+/// A column's description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name, which expressions use.
+    /// The column's name in expressions.
     pub name: String,
-    /// Where its values are from: a JSONPath in canonical form, or the name of a column of a table.
+    /// The source of the values: a JSONPath in canonical form, or the name of a table's column.
     pub source: String,
-    /// What its values are.
+    /// The kind of the values.
     pub kind: Kind,
-    /// How they were cut: `distinct`, `lloyd:25`; never `auto`, but what that came to.
+    /// The rule that cut the column: `distinct`, `lloyd:25`. Never `auto`, but the rule that `auto` chose.
     pub binning: String,
-    /// Its bins, without empty ones: values first, in order and without overlap, then the others.
+    /// The bins, without empty ones: first the bins of values, in order and without overlap, then the others.
     pub bins: Vec<Bin>,
 }
 

@@ -1,4 +1,4 @@
-//! The bytes of a bitmap index, mapped from its file or in memory, and how they get there.
+//! The bytes of a bitmap index, mapped from a file or in memory, and their transfer to a file.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,21 +13,22 @@ use warpath_core::file::read_exact_at;
 use warpath_core::plain::Plain;
 use warpath_core::temporary::{OutputMode, Temporary};
 
-// Numbers are read where they stand.
+// Numbers are read in place.
 #[cfg(target_endian = "big")]
 compile_error!("bitmap indexes are little-endian, and are not turned round");
 
 /// All bytes of an index.
 pub enum Image {
-    /// Of a file. A page is read when something on it is first looked at. To map the pages of a block of values at once (`MADV_POPULATE_READ`) took sixteen
-    /// threads three times as long as that: 7.7 ms in place of 2.5 for 48 MB.
+    /// The bytes of a mapped file. The first access to a page reads it. Mapping the pages of a block of
+    /// values at once (`MADV_POPULATE_READ`) was slower: 7.7 ms instead of 2.5 for 48 MB, with sixteen
+    /// threads.
     Mapped(Mmap),
-    /// In memory.
+    /// Bytes in memory.
     Owned(Vec<u64>),
 }
 
 impl Image {
-    /// All bytes of the index.
+    /// Returns all bytes of the index.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
@@ -35,16 +36,16 @@ impl Image {
         }
     }
 
-    /// Numbers in a place that [`layout`] gave: within the file, and aligned.
+    /// Returns the numbers of a range that [`layout`] computed: within the file, and aligned.
     pub fn numbers<T: Plain>(&self, place: &Range<usize>) -> &[T] {
         let bytes = self.bytes().get(place.clone()).unwrap_or_default();
-        // SAFETY: every bit pattern is a `T` (`Plain`).
+        // SAFETY: `T` is `Plain`, whose implementors uphold that every bit pattern is a valid value.
         let (before, numbers, behind) = unsafe { bytes.align_to::<T>() };
         debug_assert!(before.is_empty() && behind.is_empty(), "{place:?} is not aligned");
         numbers
     }
 
-    /// Maps the index of this name, after a look at how it begins.
+    /// Maps the index of this name, after a check of its first bytes.
     pub fn open(path: &Path) -> Result<Self, IndexError> {
         let name = path.display().to_string();
         let failed = |source| IndexError::Io { name: name.clone(), source };
@@ -52,7 +53,7 @@ impl Image {
         if metadata.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
         }
-        // To open a pipe is to wait until somebody writes to it.
+        // Opening a pipe would wait until another process writes to it.
         if !metadata.is_file() {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")));
         }
@@ -67,17 +68,18 @@ impl Image {
         if there < HEADER_BYTES {
             return Err(IndexError::Damaged { name, what: "it ends in its header".into() });
         }
-        // Another version may have another header: its checksum is nothing to go by.
+        // Another version may have another header, so the version is compared before the checksum.
         let found = layout::version(&head);
         if found != VERSION {
             return Err(IndexError::Version { name, found, known: VERSION });
         }
-        // SAFETY: docs/bitmap-file.md says that nobody may write to an index while it is open; Warpath renames a new one into its place.
-        // Whoever does it all the same gets wrong answers, or a signal where the file becomes shorter.
+        // SAFETY: docs/bitmap-file.md forbids writes to an index while it is open, and Warpath itself renames
+        // a new index over the old one. A process that writes nevertheless causes wrong results, or a signal
+        // where the file becomes shorter.
         Ok(Self::Mapped(unsafe { Mmap::map(&file) }.map_err(failed)?))
     }
 
-    /// Writes it beside its place, and renames it.
+    /// Writes the bytes to a temporary file beside `path`, and renames that file.
     pub fn write(&self, path: &Path, mode: OutputMode) -> io::Result<()> {
         let (temporary, mut out) = Temporary::beside(path, mode)?;
         out.write_all(self.bytes())?;
@@ -85,9 +87,10 @@ impl Image {
     }
 }
 
-/// Words as they are stored.
+/// Returns words as they are stored.
 pub fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
-    // SAFETY: a `Plain` type has no padding, and bytes need no alignment.
+    // SAFETY: `T` is `Plain`, whose implementors uphold that the type has no padding. Bytes need no
+    // alignment.
     let (_, bytes, _) = unsafe { words.align_to::<u8>() };
     bytes
 }

@@ -1,9 +1,9 @@
-//! A bitmap index that is open: a file, mapped, or the same bytes in memory.
+//! An open bitmap index: a mapped file, or the same bytes in memory.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `info` | what does it say of itself? |
-//! | `verify` | is all of it as it was written? |
+//! | `info` | the index's description of itself |
+//! | `verify` | the check of the whole index |
 
 mod info;
 mod verify;
@@ -28,11 +28,12 @@ use warpath_core::stamp::{Stamp, hash};
 use warpath_core::temporary::OutputMode;
 use warpath_core::wah::Bitmap;
 
-/// A bitmap index. Cheap to clone, and may be asked by several threads at once.
+/// A bitmap index. Clones are cheap, and several threads may read it at once.
 ///
-/// Its header and its table are checked when it is opened; whatever else is read, when it is first read: that it is as it was written, and
-/// that no number in it leads anywhere else ([`bitmap`](Self::bitmap), [`values`](Self::values), …). So a query reads, and checks, what it
-/// needs. docs/bitmap-file.md has the format, and says what happens to a file that is written to while it is open.
+/// Opening an index checks its header and its table. Each other part is checked when it is first read: its
+/// checksum must match, and its numbers must lead nowhere outside ([`bitmap`](Self::bitmap),
+/// [`values`](Self::values), …). So a query reads, and checks, only the parts that it needs.
+/// docs/bitmap-file.md has the format. It also describes the effects of writes to a file that is open.
 #[derive(Clone)]
 pub struct BitmapIndex(Arc<Opened>);
 
@@ -45,7 +46,7 @@ struct Opened {
     checked: Checked,
 }
 
-/// What has been found to be as it should.
+/// The parts that have passed their checks.
 struct Checked {
     columns: Vec<CheckedColumn>,
     records: AtomicBool,
@@ -54,9 +55,10 @@ struct Checked {
 
 struct CheckedColumn {
     bins: Vec<AtomicBool>,
-    /// The checksums of its values.
+    /// A flag for the section of checksums of the values.
     checksums: AtomicBool,
-    /// Its values, bin by bin and block by block: a flag for each checksum, of which of texts every other one is used.
+    /// Flags for the values, bin by bin and block by block, one per checksum. A block of texts has two
+    /// checksums and uses the first flag.
     blocks: Vec<AtomicBool>,
 }
 
@@ -72,7 +74,7 @@ fn flags(count: usize) -> Vec<AtomicBool> {
 }
 
 impl Checked {
-    /// Nothing yet.
+    /// Returns flags with no check done.
     fn none(contents: &Contents) -> Self {
         let column = |place: &ColumnPlace| CheckedColumn {
             bins: flags(place.bins.len()),
@@ -89,14 +91,15 @@ impl Opened {
         IndexError::Damaged { name: self.name.clone(), what: what.to_string() }.into()
     }
 
-    /// Does a check, unless it has been done. Two threads may do it at once: both find the same.
+    /// Does a check, unless it has been done. Two threads may do the same check at once, with the same
+    /// result.
     fn once(
         &self,
         done: &AtomicBool,
         of: &dyn Fn() -> String,
         check: impl FnOnce() -> Result<(), String>,
     ) -> Result<(), Error> {
-        // What it says was there before, and nothing else depends on it.
+        // Relaxed suffices: the flag guards bytes that were there before, and nothing else depends on it.
         if !done.load(Ordering::Relaxed) {
             check().map_err(|what| self.damaged(format_args!("{}: {what}", of())))?;
             done.store(true, Ordering::Relaxed);
@@ -126,7 +129,7 @@ impl Opened {
         Ok(Bitmap { wah: Wah::assume_canonical(atoms, rows), tiles })
     }
 
-    /// Checks a block of the values of a bin.
+    /// Checks a block of a bin's values.
     fn check_block(&self, column: usize, bin: usize, block: u64) -> Result<(), Error> {
         let (described, place) = (&self.contents.columns[column], &self.contents.places[column]);
         let (done, rows) = (&self.checked.columns[column], described.bins[bin].rows);
@@ -170,7 +173,8 @@ impl Opened {
         let of = || "places of lines".to_owned();
         self.once(&self.checked.lines, &of, || {
             self.is_as_written(section, "they")?;
-            // How long the text is that they are of, which may be packed, is known to who reads it.
+            // The reader of the text, which may be packed, knows its length and checks the offsets against
+            // it.
             let grows = offsets.windows(2).all(|pair| pair[0] < pair[1]);
             if grows && !offsets.is_empty() { Ok(()) } else { Err("they make no sense".into()) }
         })?;
@@ -186,7 +190,8 @@ impl BitmapIndex {
     /// Opens an index, and checks its header and its table.
     ///
     /// # Errors
-    /// [`Error::Index`] if it cannot be read, is no bitmap index, is damaged, or is of another version.
+    /// [`Error::Index`] if the file cannot be read, is not a bitmap index, is damaged, or is of another
+    /// version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let image = Image::open(path.as_ref())?;
         let name = path.as_ref().display().to_string();
@@ -196,11 +201,12 @@ impl BitmapIndex {
         }
     }
 
-    /// The index of what was built, in memory.
+    /// Stores a built index in memory.
     ///
     /// # Errors
-    /// [`Error::Usage`] where it is none: where bitmaps, values and bins do not belong together, a bin is empty or out of order, a name comes
-    /// twice, or there are more rows than 63 · (2³² − 1).
+    /// [`Error::Usage`] where the build is not an index. Bitmaps, values and bins must match each other, and
+    /// no bin may be empty or out of order. No name may occur twice, and 63 · (2³² − 1) is the maximum number
+    /// of rows.
     pub fn from_built(built: Built) -> Result<Self, Error> {
         let not = |what: String| Error::Usage(format!("this is no bitmap index: {what}"));
         let (words, contents) = store::store(built).map_err(not)?;
@@ -211,21 +217,23 @@ impl BitmapIndex {
         }
     }
 
-    /// An index of this name in messages, whose header and table have been read.
+    /// Creates an index with a decoded header and table. `name` is used in messages.
     pub fn new(name: String, image: Image, contents: Contents) -> Self {
         let checked = Checked::none(&contents);
         Self(Arc::new(Opened { name, image, contents, checked }))
     }
 
-    /// Writes it to a file: beside `path`, and renamed when all of it is there. The same columns give the same bytes.
+    /// Writes the index to a temporary file beside `path`, and renames that file once it is complete. The
+    /// same columns give the same bytes.
     ///
     /// # Errors
-    /// [`Error::Index`] where it cannot be written.
+    /// [`Error::Index`] if the file cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.write_as(path, OutputMode::default())
     }
 
-    /// The same, with no more permissions than `mode`: that of the files which the columns are from.
+    /// Writes the index with no more permissions than `mode`, the mode of the files that the columns come
+    /// from.
     ///
     /// # Errors
     /// As for [`write`](Self::write).
@@ -235,41 +243,42 @@ impl BitmapIndex {
         self.0.image.write(path, mode).map_err(failed)
     }
 
-    /// Its bytes, as its file has them.
+    /// Returns the index's bytes, equal to its file's.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.0.image.bytes()
     }
 
-    /// How many rows it has: lines, or rows of a table.
+    /// Returns the number of rows: lines, or rows of a table.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.0.contents.rows
     }
 
-    /// Its columns.
+    /// Returns the columns.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.0.contents.columns
     }
 
-    /// The number of the column of a name.
+    /// Returns the number of the column with this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns().iter().position(|column| column.name == name)
     }
 
-    /// How many atoms a bin has; 0 where there is no such bin. Reads nothing.
+    /// Returns the number of atoms of a bin; 0 if there is no such bin. Reads no bitmap.
     #[must_use]
     pub fn atoms(&self, column: usize, bin: usize) -> u64 {
         let place = self.0.contents.places.get(column).and_then(|place| place.bins.get(bin));
         place.map_or(0, |place| place.bitmap.atoms.place.len() as u64 / 8)
     }
 
-    /// The bitmap of a bin. It is checked when it is first asked for, by the thread that asks.
+    /// Returns the bitmap of a bin. The calling thread checks it on the first call.
     ///
     /// # Errors
-    /// [`Error::Index`] where it is not as it was written; [`Error::Usage`] where there is no such bin.
+    /// [`Error::Index`] where the bitmap's checksum or form is wrong; [`Error::Usage`] where there is no such
+    /// bin.
     pub fn bitmap(&self, column: usize, bin: usize) -> Result<Bitmap<'_>, Error> {
         let Opened { contents, checked, .. } = &*self.0;
         let place = contents.places.get(column).and_then(|place| place.bins.get(bin));
@@ -280,23 +289,24 @@ impl BitmapIndex {
         self.0.bitmap(&place.bitmap, &checked.columns[column].bins[bin], &of)
     }
 
-    /// Which rows are records; `None` where all are. Checked as [`bitmap`](Self::bitmap) is.
+    /// Returns the rows that are records; `None` where all are. Checked like [`bitmap`](Self::bitmap).
     ///
     /// # Errors
-    /// [`Error::Index`] where it is not as it was written.
+    /// [`Error::Index`] where the bitmap's checksum or form is wrong.
     pub fn records(&self) -> Result<Option<Bitmap<'_>>, Error> {
         let Opened { contents, checked, .. } = &*self.0;
         let of = || "the bitmap of records".to_owned();
         contents.records.as_ref().map(|place| self.0.bitmap(place, &checked.records, &of)).transpose()
     }
 
-    /// Whether some rows are no records, so that [`records`](Self::records) says which are. Reads nothing.
+    /// Returns true if some rows are not records, so that [`records`](Self::records) returns a bitmap. Reads
+    /// no bitmap.
     #[must_use]
     pub fn has_records(&self) -> bool {
         self.0.contents.records.is_some()
     }
 
-    /// The stored values of a bin, of all its rows, in their order.
+    /// Returns the stored values of all rows of a bin, in row order.
     ///
     /// # Errors
     /// As for [`values_of`](Self::values_of).
@@ -306,11 +316,12 @@ impl BitmapIndex {
         self.values_of(column, bin, 0..rows)
     }
 
-    /// The stored values of some of a bin's rows: from the how manieth to which, in the order of rows. They are checked when they are first
-    /// asked for, 65,536 at a time, by the thread that asks: so who needs few of them asks for few.
+    /// Returns the stored values of some of a bin's rows. `rows` counts the bin's rows, in row order. The
+    /// calling thread checks values on the first call, in blocks of 65,536. So a short range costs little.
     ///
     /// # Errors
-    /// [`Error::Index`] where they are not as they were written; [`Error::Usage`] where the bin has not so many rows, or there is no such bin.
+    /// [`Error::Index`] where a checksum of the values is wrong; [`Error::Usage`] where the bin has fewer
+    /// rows, or there is no such bin.
     pub fn values_of(&self, column: usize, bin: usize, rows: Range<u64>) -> Result<Values<'_>, Error> {
         let Opened { image, contents, .. } = &*self.0;
         let place = contents.places.get(column).and_then(|place| place.bins.get(bin));
@@ -327,7 +338,7 @@ impl BitmapIndex {
             }
         }
         let at = |row: u64| values.start + (form.width() * row) as usize;
-        // Of no texts not even where they would begin: that has not been checked.
+        // An empty range of texts reads not even the first offset, because that offset has not been checked.
         let end = if rows.is_empty() { rows.start } else { form.count(rows.end) };
         let range = at(rows.start)..at(end);
         Ok(match form {
@@ -340,24 +351,26 @@ impl BitmapIndex {
         })
     }
 
-    /// Where every 64th line begins in the input's text, in bytes, from line 0 on, and behind these where the last one ends; `None` where rows are
-    /// no lines of a plain file, or a packed one. They grow.
+    /// Returns the byte offset in the input's text of every 64th line, from line 0 on, and last the end of
+    /// the last line. The offsets increase. `None` where rows are not lines of a plain or packed file.
     ///
     /// # Errors
-    /// [`Error::Index`] where they are not as they were written.
+    /// [`Error::Index`] where the offsets' checksum or order is wrong.
     pub fn line_offsets(&self) -> Result<Option<&[u64]>, Error> {
         self.0.contents.lines.as_ref().map(|section| self.0.line_offsets(section)).transpose()
     }
 
-    /// Checks that a file is the one that the index was made of, as it was: by its size, its time and samples of its bytes.
+    /// Checks that a file is the unchanged input of this index, by its size, its time and samples of its
+    /// bytes.
     ///
     /// # Errors
-    /// [`Error::Index`] where it is not; [`Error::Input`] where it cannot be read; [`Error::Usage`] where the index was made of no file.
+    /// [`Error::Index`] for another or a changed file; [`Error::Input`] where the file cannot be read;
+    /// [`Error::Usage`] where the index was not made of a file.
     pub fn check(&self, input: impl AsRef<Path>) -> Result<(), Error> {
         self.check_file(input.as_ref()).map(drop)
     }
 
-    /// The file, if it is the one that the index was made of.
+    /// Opens the file if it is the unchanged input of this index.
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
@@ -377,17 +390,17 @@ impl BitmapIndex {
         }
     }
 
-    /// An error that says that its rows cannot be read as lines.
+    /// Returns the error for an index whose rows cannot be read as lines.
     pub fn has_no_lines(&self) -> Error {
         Error::Usage(format!("{}: its rows are no lines of a plain file, or a packed one", self.name()))
     }
 
-    /// Its name in messages.
+    /// Returns the name for messages.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// An error that says that it is not as it should be.
+    /// Returns the error for a damaged index.
     pub fn damaged(&self, what: &str) -> Error {
         self.0.damaged(what)
     }

@@ -1,4 +1,4 @@
-//! What stands where in a bitmap index: docs/bitmap-file.md, in code. All numbers are little-endian.
+//! The layout of a bitmap index: docs/bitmap-file.md, in code. All numbers are little-endian.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -9,46 +9,49 @@ use warpath_shared::wah::chunks_for;
 use super::column::{Bin, Column, Holds, Kind, Scalar};
 use warpath_core::stamp::{Stamp, hash};
 
-/// The version of the format that is written and read.
+/// The version of the format that this crate writes and reads.
 pub const VERSION: u32 = 2;
 
-/// The most rows of an index: as many chunks as a [`TileStart`](warpath_shared::bitmap::TileStart) can tell.
+/// The greatest number of rows of an index: [`TileStart`](warpath_shared::bitmap::TileStart) has room for as
+/// many chunks.
 pub const MAX_ROWS: u64 = warpath_shared::wah::CHUNK_ROWS as u64 * u32::MAX as u64;
 
-/// What every bitmap index begins with: a byte that is no text, the name, and line ends that a transfer as text would change.
+/// The first bytes of every bitmap index: a byte that is not text, the name, and line ends that a transfer as
+/// text would change.
 const MAGIC: &[u8; 8] = b"\x89WPB\r\n\x1a\n";
-/// Bytes of the header.
+/// Size of the header in bytes.
 pub const HEADER_BYTES: usize = 128;
-/// Every section begins at a multiple of this, and so do the atoms and the tiles of each bin.
+/// The alignment of every section, and of the atoms and the tiles of each bin.
 pub(super) const ALIGN: usize = 64;
-/// Values of a bin that have a checksum of their own.
+/// Number of a bin's values with a checksum of their own.
 pub(super) const BLOCK_ROWS: u64 = 1 << 16;
-/// Lines of a block whose place in the input is known.
+/// Number of lines of a block; the index stores each block's offset in the input.
 pub const BLOCK_LINES: u64 = 64;
 
 const HAS_STAMP: u32 = 1;
 const HAS_RECORDS: u32 = 2;
 const HAS_LINES: u32 = 4;
 
-/// How the values of a bin's rows are stored. What the bin holds tells.
+/// The form in which the values of a bin's rows are stored. The contents of the bin determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Not at all: there are none, or they are all the same.
+    /// No stored values: there are none, or all are equal.
     Same,
-    /// How far each is from the least, in so many bytes.
+    /// Each value's distance from the least value, in 1 byte.
     U8,
-    /// A distance from the least value in 2 bytes.
+    /// Distances from the least value in 2 bytes.
     U16,
-    /// In 4 bytes.
+    /// Distances in 4 bytes.
     U32,
-    /// In 8 bytes.
+    /// Distances in 8 bytes.
     U64,
-    /// Offsets of eight bytes each, one more than there are rows, and bytes.
+    /// Offsets of eight bytes each, one more than rows, and the bytes of the texts.
     Text,
 }
 
 impl Form {
-    /// That of a bin that holds such: numbers in the fewest bytes that have room for the greatest distance.
+    /// Returns the form for a bin that holds `holds`: for numbers, the fewest bytes that hold the greatest
+    /// distance.
     pub fn of(holds: &Holds) -> Self {
         let Holds::Values { least, greatest } = holds else { return Self::Same };
         match greatest.distance(least) {
@@ -62,7 +65,7 @@ impl Form {
         }
     }
 
-    /// Bytes of a row's number.
+    /// Returns the size of a row's number in bytes.
     pub fn width(self) -> u64 {
         match self {
             Self::Same => 0,
@@ -73,7 +76,7 @@ impl Form {
         }
     }
 
-    /// How many numbers there are for so many rows: of texts, one more.
+    /// Returns the number of stored numbers for `rows` rows. Texts have one more than rows.
     pub fn count(self, rows: u64) -> u64 {
         match self {
             Self::Same => 0,
@@ -82,7 +85,7 @@ impl Form {
         }
     }
 
-    /// How many checksums the values of so many rows have: one a block, and of texts two.
+    /// Returns the number of checksums for the values of `rows` rows: one per block, or two for texts.
     pub fn checksums(self, rows: u64) -> u64 {
         match self {
             Self::Same => 0,
@@ -92,10 +95,10 @@ impl Form {
     }
 }
 
-/// A stretch of the file with a checksum.
+/// A range of the file with a checksum.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// Its bytes in the file.
+    /// The section's range of bytes in the file.
     pub place: Range<usize>,
     /// The XXH3 of these bytes.
     pub checksum: u64,
@@ -106,7 +109,7 @@ pub struct Section {
 pub struct BitmapPlace {
     /// The atoms of the bitmap.
     pub atoms: Section,
-    /// Where each tile begins among the atoms.
+    /// The start of each tile among the atoms.
     pub tiles: Section,
 }
 
@@ -115,13 +118,14 @@ pub struct BitmapPlace {
 pub struct BinPlace {
     /// Its bitmap.
     pub bitmap: BitmapPlace,
-    /// How its values are stored.
+    /// The form in which the values are stored.
     pub form: Form,
-    /// The numbers of its values, or the offsets of texts: no bytes where there are none.
+    /// The numbers of the values, or the offsets of texts; empty where there are none.
     pub values: Range<usize>,
-    /// The texts: no bytes where there are none.
+    /// The texts; empty where there are none.
     pub text: Range<usize>,
-    /// The number of its first checksum among those of the column: for each block, that of the numbers, and of texts another.
+    /// The number of the bin's first checksum among those of the column. Each block has a checksum of its
+    /// numbers; texts have another after it.
     pub checksum: usize,
 }
 
@@ -134,43 +138,43 @@ pub struct ColumnPlace {
     pub checksums: Section,
 }
 
-/// What the header and the table say.
+/// The contents of the header and the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
-    /// How many rows the index has.
+    /// Number of rows of the index.
     pub rows: u64,
     /// The input at the time of the build, if it was a file.
     pub stamp: Option<Stamp>,
     /// The columns.
     pub columns: Vec<Column>,
-    /// Where these are.
+    /// The offsets of the columns' parts in the file.
     pub places: Vec<ColumnPlace>,
     /// The bitmap of the rows that are records, unless all are.
     pub records: Option<BitmapPlace>,
     /// The offset of every 64th line, where rows are lines of a plain or packed file.
     pub lines: Option<Section>,
-    /// Bytes of the table, which stands behind the header.
+    /// Size of the table, which follows the header, in bytes.
     pub table_bytes: usize,
-    /// The size of the index.
+    /// Size of the index in bytes.
     pub file_bytes: usize,
 }
 
-/// Whether the first bytes are those of a bitmap index, as far as they go.
+/// Returns true if the first bytes are those of a bitmap index, as far as they go.
 pub(super) fn is_index(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
-/// The version that a header names.
+/// Returns the version in a header.
 pub(super) fn version(head: &[u8; HEADER_BYTES]) -> u32 {
     Reader(&head[8..]).u32().unwrap_or(0)
 }
 
-/// Blocks of so many rows.
+/// Returns the number of blocks of `rows` rows.
 pub(super) fn blocks_for(rows: u64) -> u64 {
     rows.div_ceil(BLOCK_ROWS)
 }
 
-/// Numbers and texts, one after the other; `None` behind the last.
+/// A reader of numbers and texts in sequence; `None` after the last.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -192,7 +196,8 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).ok()
     }
 
-    /// The zeros up to a multiple of eight bytes, from a start that had so many bytes behind it.
+    /// Skips the zeros up to a multiple of eight bytes. `start` is the number of bytes that the reader had at
+    /// the beginning.
     fn padding(&mut self, start: usize) -> Option<()> {
         let len = (start - self.0.len()).next_multiple_of(8) - (start - self.0.len());
         let (zeros, rest) = self.0.split_at_checked(len)?;
@@ -201,11 +206,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Gives out places, one behind the other.
+/// Assigns consecutive ranges of the file.
 struct Places(u64);
 
 impl Places {
-    /// The next place of so many bytes; `None` for more than can be addressed.
+    /// Returns the next range of `bytes` bytes; `None` beyond the address space.
     fn next(&mut self, bytes: u64) -> Option<Range<usize>> {
         let end = self.0.checked_add(bytes)?;
         let place = usize::try_from(self.0).ok()?..usize::try_from(end).ok()?;
@@ -213,7 +218,8 @@ impl Places {
         Some(place)
     }
 
-    /// The next places of bitmaps of so many rows, whose atoms have been counted: all atoms, then all tiles.
+    /// Returns the next ranges for bitmaps of `rows` rows. `atoms` counts each bitmap's atoms. First come the
+    /// atoms of all bitmaps, then the tiles of all.
     fn bitmaps(&mut self, atoms: impl Iterator<Item = u64>, rows: u64) -> Option<Vec<BitmapPlace>> {
         let section = |place| Section { place, checksum: 0 };
         let mut bitmaps = Vec::new();
@@ -229,7 +235,7 @@ impl Places {
         Some(bitmaps)
     }
 
-    /// The next places of values of bins, then of their texts.
+    /// Returns the next ranges for the values of bins, then for their texts.
     fn values(&mut self, sizes: &[BinSizes]) -> Option<Vec<[Range<usize>; 2]>> {
         let mut places = Vec::with_capacity(sizes.len());
         for BinSizes { form, rows, .. } in sizes {
@@ -242,33 +248,33 @@ impl Places {
     }
 }
 
-/// What a bin's entry says of sizes: its places follow from these.
+/// The sizes in a bin's entry, from which its ranges follow.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BinSizes {
     pub atoms: u64,
-    /// How its values are stored.
+    /// The form in which the values are stored.
     pub form: Form,
-    /// How many rows the index has.
+    /// Number of rows of the bin.
     pub rows: u64,
-    /// Bytes of all texts.
+    /// Bytes of all texts of the bin.
     pub text: u64,
 }
 
 /// All sizes of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AllSizes {
-    /// How many rows the index has.
+    /// Number of rows of the index.
     pub rows: u64,
     pub table: u64,
-    /// Column by column, bin by bin.
+    /// The sizes of each column's bins.
     pub columns: Vec<Vec<BinSizes>>,
-    /// Atoms of the records, if not all rows are.
+    /// Number of atoms of the bitmap of records, unless all rows are records.
     pub records: Option<u64>,
-    /// Whether there are places of lines.
+    /// True if there are line offsets.
     pub lines: bool,
 }
 
-/// Where everything is, without checksums.
+/// The ranges of all parts, without checksums.
 #[derive(Debug)]
 pub(super) struct AllPlaces {
     pub columns: Vec<ColumnPlace>,
@@ -276,14 +282,14 @@ pub(super) struct AllPlaces {
     pub records: Option<BitmapPlace>,
     /// The offset of every 64th line, where rows are lines of a plain or packed file.
     pub lines: Option<Section>,
-    /// The table, which stands behind the header.
+    /// The table, which follows the header.
     pub table: Range<usize>,
-    /// The size of the index.
+    /// Size of the index in bytes.
     pub file_bytes: usize,
 }
 
 impl AllSizes {
-    /// Where everything is; `None` for more than can be addressed.
+    /// Computes the ranges of all parts; `None` beyond the address space.
     pub fn places(&self) -> Option<AllPlaces> {
         let Self { rows, columns, .. } = self;
         let mut next = Places(HEADER_BYTES as u64);
@@ -318,7 +324,7 @@ impl AllSizes {
 }
 
 impl Contents {
-    /// The header and the table, which are behind one another in the file.
+    /// Encodes the header and the table, which follows the header in the file.
     pub fn encode(&self) -> Vec<u8> {
         let table = encode_table(&self.columns, &self.places);
         let Self { rows, stamp, records, lines, file_bytes, .. } = self;
@@ -343,7 +349,7 @@ impl Contents {
         bytes
     }
 
-    /// What a file says that begins with this, and has so many bytes.
+    /// Decodes the header and the table of an index. `file` is the whole index.
     pub fn decode(file: &[u8]) -> Result<Self, &'static str> {
         let (head, rest) = file.split_first_chunk::<HEADER_BYTES>().ok_or("it ends in its header")?;
         let (checked, checksum) = head.split_at(HEADER_BYTES - 8);
@@ -401,7 +407,7 @@ fn put64(to: &mut Vec<u8>, numbers: &[u64]) {
     to.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
-/// What stands in the header behind the version.
+/// The fields of the header after the version.
 struct Header {
     flags: u32,
     stamp: Stamp,
@@ -415,12 +421,12 @@ struct Header {
     lines_checksum: u64,
 }
 
-/// What stands in the table of a column beside its description.
+/// The fields of a column's table entry other than its description.
 struct Entry {
     sizes: Vec<BinSizes>,
-    /// Bin by bin, of atoms and tiles.
+    /// The checksums of the atoms and the tiles of each bin.
     checksums: Vec<(u64, u64)>,
-    /// Of the checksums of values.
+    /// The checksum of the section of checksums of the values.
     checksum: u64,
 }
 
@@ -466,10 +472,11 @@ impl Header {
 /// Kinds by their numbers in the file, which never change.
 const KINDS: [Kind; 5] = [Kind::Int, Kind::Float, Kind::Text, Kind::Time, Kind::Bool];
 
-/// What bins without values hold, by their numbers in the file, which never change; behind them comes that of bins with values.
+/// Contents of bins without values, by their numbers in the file, which never change. The next number is that
+/// of bins with values.
 const OTHERS: [Holds; 4] = [Holds::Missing, Holds::Null, Holds::Other, Holds::NaN];
 
-/// The table of these columns.
+/// Encodes the table of these columns.
 fn encode_table(columns: &[Column], places: &[ColumnPlace]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (column, place) in columns.iter().zip(places) {
@@ -499,7 +506,7 @@ fn encode_table(columns: &[Column], places: &[ColumnPlace]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes that the table of these columns has.
+/// Returns the size in bytes of the table of these columns.
 pub(super) fn table_bytes<'a>(columns: impl Iterator<Item = &'a Column>) -> u64 {
     let of = |Column { name, source, binning, bins, .. }: &Column| {
         let texts = (name.len() + source.len() + binning.len()).next_multiple_of(8);
@@ -554,7 +561,7 @@ fn decode_bounds(from: &mut Reader<'_>, start: usize, kind: Kind) -> Option<(Sca
     Some((Scalar::Text(bounds.0.into()), Scalar::Text(bounds.1.into())))
 }
 
-/// A column from a table, which has `start` bytes, of an index of so many rows.
+/// Decodes a column from a table of `start` bytes. The index has `rows` rows.
 fn decode_column(from: &mut Reader<'_>, start: usize, rows: u64) -> Option<(Column, Entry)> {
     let kind = *KINDS.get(from.u32()? as usize)?;
     let bins = from.u32()?;
@@ -577,7 +584,7 @@ fn decode_column(from: &mut Reader<'_>, start: usize, rows: u64) -> Option<(Colu
         };
         let form = Form::of(&holds);
         let text = if form == Form::Text { from.u64()? } else { 0 };
-        // As many as there are at most, so that no size of them is beyond all numbers.
+        // At most the rows of the index, so that no size computed from the number overflows.
         let of_bin = Some(of_bin).filter(|of_bin| *of_bin <= rows)?;
         entry.sizes.push(BinSizes { atoms, form, rows: of_bin, text });
         column.bins.push(Bin { holds, rows: of_bin });
@@ -585,7 +592,7 @@ fn decode_column(from: &mut Reader<'_>, start: usize, rows: u64) -> Option<(Colu
     (spare == 0 && fault(&column, rows).is_none()).then_some((column, entry))
 }
 
-/// What is wrong with a column of so many rows.
+/// Returns the fault of a column in an index of `rows` rows, if it has one.
 pub(super) fn fault(column: &Column, rows: u64) -> Option<&'static str> {
     let Column { kind, bins, .. } = column;
     let mut sum = 0_u64;

@@ -6,11 +6,12 @@ use super::column::{Bin, Holds, Scalar};
 use warpath_core::json::encode;
 
 impl Display for Scalar {
-    /// As an expression has it: numbers in digits, texts in quotes, instants by RFC 3339 in UTC, in quotes too.
+    /// Writes the value as in an expression: numbers in digits, texts in quotes, and instants by RFC 3339 in
+    /// UTC, also in quotes.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(value) => value.fmt(f),
-            // Shortest digits that are this double, with an exponent where there would be many zeros.
+            // The shortest digits that denote this double, with an exponent where there would be many zeros.
             Self::Float(value) if *value != 0.0 && !(1e-5..1e17).contains(&value.abs()) => {
                 write!(f, "{value:e}")
             }
@@ -22,7 +23,7 @@ impl Display for Scalar {
     }
 }
 
-/// Nanoseconds since 1970-01-01T00:00:00Z, shown as RFC 3339 has them, with as many digits of a second as there are.
+/// Nanoseconds since 1970-01-01T00:00:00Z, shown by RFC 3339 with as many digits of a second as needed.
 struct Instant(i64);
 
 impl Display for Instant {
@@ -31,7 +32,8 @@ impl Display for Instant {
         const DAY: i64 = 86_400;
         let (seconds, nanoseconds) = (self.0.div_euclid(SECOND), self.0.rem_euclid(SECOND));
         let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-        // Years begin with March, so that the day that some have comes last. 0000-03-01 is 719,468 days before 1970; an era has 400 years.
+        // Years begin with March here, so that a leap day is the last day of its year. 0000-03-01 is 719,468
+        // days before 1970; an era has 400 years.
         const ERA: i64 = 146_097;
         let day = days + 719_468;
         let (era, day) = (day.div_euclid(ERA), day.rem_euclid(ERA));
@@ -51,7 +53,8 @@ impl Display for Instant {
 }
 
 impl Display for Bin {
-    /// What it has: one value, or the least and the greatest, or what is none.
+    /// Writes the contents of the bin: one value, the least and the greatest value, or the reason for no
+    /// value.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.holds {
             Holds::Values { least, greatest } if least == greatest => least.fmt(f),

@@ -1,4 +1,4 @@
-//! What was built, as the bytes of an index.
+//! The conversion of a built index to the bytes of its file.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -14,11 +14,11 @@ use warpath_core::plain::Plain;
 use warpath_core::stamp::hash;
 use warpath_core::wah::{WahBuf, tile_starts};
 
-/// The words of an index's file, while they are written.
+/// The words of an index's file, under construction.
 struct Image(Vec<u64>);
 
 impl Image {
-    /// Writes numbers to a place, which begins at a multiple of 64 bytes, and has zeros behind it.
+    /// Writes numbers to a range, which begins at a multiple of 64 bytes and is followed by zeros.
     fn put<T: Plain>(&mut self, place: &Range<usize>, numbers: &[T]) {
         let bytes = bytes_of(numbers);
         let (words, rest) = bytes.as_chunks();
@@ -33,7 +33,7 @@ impl Image {
         }
     }
 
-    /// The same, with a checksum.
+    /// Writes numbers to a section, and computes its checksum.
     fn section<T: Plain>(&mut self, section: &mut Section, numbers: &[T]) {
         self.put(&section.place, numbers);
         section.checksum = hash(bytes_of(numbers));
@@ -44,7 +44,7 @@ impl Image {
         self.section(&mut place.tiles, &tile_starts(bitmap.as_wah()));
     }
 
-    /// The values of a bin. Gives the checksums of its blocks.
+    /// Writes the values of a bin. Returns the checksums of its blocks.
     fn values(&mut self, place: &BinPlace, values: &StoredValues) -> Vec<u64> {
         match values {
             StoredValues::Same => Vec::new(),
@@ -68,7 +68,7 @@ impl Image {
         let blocks = (0..rows).step_by(BLOCK_ROWS as usize);
         let checksums = blocks.flat_map(|from| {
             let block = &offsets[from..=rows.min(from + BLOCK_ROWS as usize)];
-            // Whether they are in order is found out when they are read.
+            // Readers check the order of the offsets.
             let place = block[0] as usize..block[block.len() - 1] as usize;
             [hash(bytes_of(block)), hash(bytes.get(place).unwrap_or_default())]
         });
@@ -76,7 +76,7 @@ impl Image {
     }
 }
 
-/// How values are stored, of how many rows they are, and how many bytes of text there are.
+/// Returns the form of values, the number of rows, and the bytes of text.
 fn form(values: &StoredValues) -> (Form, usize, usize) {
     match values {
         StoredValues::Same => (Form::Same, 0, 0),
@@ -88,7 +88,7 @@ fn form(values: &StoredValues) -> (Form, usize, usize) {
     }
 }
 
-/// Checks what the bytes could not tell any more, and gives the sizes of a column's bins.
+/// Checks what the bytes of the file can no longer show. Returns the sizes of a column's bins.
 fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Result<Vec<BinSizes>, String> {
     let said = |what: &str| Err(format!("column `{}`: {what}", column.name));
     if bitmaps.len() != column.bins.len() || values.len() != column.bins.len() {
@@ -114,7 +114,7 @@ fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Re
     Ok(sizes)
 }
 
-/// The bytes of an index, and what they say.
+/// Converts a built index to the words of its file and their contents.
 pub(super) fn store(built: Built) -> Result<(Vec<u64>, Contents), String> {
     let Built { rows, records, columns, lines, stamp } = built;
     if rows > MAX_ROWS {
@@ -146,7 +146,7 @@ pub(super) fn store(built: Built) -> Result<(Vec<u64>, Contents), String> {
     } = sizes.places().ok_or("it is longer than memory can be")?;
     let mut image = Image(vec![0; file_bytes / 8]);
     let mut described: Vec<Column> = Vec::with_capacity(columns.len());
-    // Each column goes when it has been stored.
+    // Each column is dropped once it is stored.
     for (BuiltColumn { column, bitmaps, values }, place) in columns.into_iter().zip(&mut places) {
         described.push(column);
         let mut checksums = Vec::new();

@@ -1,11 +1,12 @@
-//! Values of columns: of which kind a column is, and which of its rows have a value of that kind.
+//! Values of columns: the kind of a column, and the rows that have a value of that kind.
 //!
-//! A column has one [`Kind`]. It is what was asked for, or else that of most of its values, where numbers are of one kind: of
-//! [`Kind::Int`] if each is an integer that 64 bits hold, else of [`Kind::Float`]. Where there are as many of several kinds, numbers go before
-//! strings, and these before booleans; a column without any value is of [`Kind::Text`]. Instants are [`Kind::Time`] in a table that says so,
-//! and in JSON where it is asked for.
+//! A column has one [`Kind`]. The caller may choose it. Otherwise the kind is that of most of the values. For
+//! this count, all numbers have one kind: [`Kind::Int`] if each is an integer within 64 bits, otherwise
+//! [`Kind::Float`]. On a tie, numbers precede strings, and strings precede booleans. A column without any
+//! value is of [`Kind::Text`]. Instants are of [`Kind::Time`] in a table with that type, and in JSON where
+//! the caller chooses it.
 //!
-//! | kind | what is a value of it | what is not, and goes to [`Holds::Other`](super::column::Holds::Other) |
+//! | kind | values | other values, in [`Holds::Other`](super::column::Holds::Other) |
 //! |---|---|---|
 //! | [`Kind::Int`] | numbers that are integers within the range, however they are written: `1.0` and `1e3` are | other numbers, anything else |
 //! | [`Kind::Float`] | numbers, as the nearest double: integers past 2⁵³ are rounded, and numbers beyond the range, such as `1e999`, are infinite | anything else |
@@ -13,7 +14,8 @@
 //! | [`Kind::Time`] | strings that are [instants](instant) of RFC 3339 | other strings, anything else |
 //! | [`Kind::Bool`] | `true` and `false` | anything else |
 //!
-//! NaNs are values of tables alone, and go to [`Holds::NaN`](super::column::Holds::NaN) in a column of [`Kind::Float`].
+//! NaNs occur only in tables. A column of [`Kind::Float`] has them in
+//! [`Holds::NaN`](super::column::Holds::NaN).
 
 pub mod number;
 pub mod raw;
@@ -35,18 +37,18 @@ pub use time::instant;
 pub use time::next_instant;
 pub use warpath_lang::expr::ast::State;
 
-/// What a row has in a column, before it is known of which kind the column is.
+/// A row's content in a column whose kind is not yet known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
     /// No value.
     Missing,
     /// A null.
     Null,
-    /// What is no value of any kind.
+    /// A value that no kind has.
     Other,
     /// An integer.
     Int(i64),
-    /// A double, infinite and NaN too.
+    /// A double, infinite or NaN too.
     Float(f64),
     /// A string.
     Text(&'a str),
@@ -56,23 +58,23 @@ pub enum Cell<'a> {
     Bool(bool),
 }
 
-/// The values of a column, a row each, of one kind.
+/// The values of a column, one per row, all of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnValues {
     states: Vec<State>,
     data: Data,
 }
 
-/// Values, row by row. A row without one has 0, `false` or an empty text.
+/// Values, row by row. A row without a value has 0, `false` or an empty text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// 64-bit integers.
     Int(Vec<i64>),
-    /// No NaN, and no -0.
+    /// Doubles, without NaN and -0.
     Float(Vec<f64>),
     /// Texts.
     Text {
-        /// Where each text begins in `bytes`, and where the last one ends.
+        /// The start of each text in `bytes`, and last the end of the last text.
         offsets: Vec<u64>,
         /// The bytes of all texts, in UTF-8.
         bytes: Vec<u8>,
@@ -84,13 +86,13 @@ pub enum Data {
 }
 
 impl ColumnValues {
-    /// Integers, a row each.
+    /// Returns a column of integers, one per row.
     #[must_use]
     pub fn ints(values: Vec<i64>) -> Self {
         Self { states: vec![State::Value; values.len()], data: Data::Int(values) }
     }
 
-    /// Doubles, a row each; NaNs are none.
+    /// Returns a column of doubles, one per row; a NaN is not a value.
     #[must_use]
     pub fn floats(mut values: Vec<f64>) -> Self {
         let state = |value: &mut f64| {
@@ -101,13 +103,14 @@ impl ColumnValues {
         Self { states: values.iter_mut().map(state).collect(), data: Data::Float(values) }
     }
 
-    /// Instants, in nanoseconds since 1970-01-01T00:00:00Z, a row each.
+    /// Returns a column of instants, in nanoseconds since 1970-01-01T00:00:00Z, one per row.
     #[must_use]
     pub fn times(values: Vec<i64>) -> Self {
         Self { states: vec![State::Value; values.len()], data: Data::Time(values) }
     }
 
-    /// Cells, a row each, of the kind that is asked for, or else of that which the [module](self) says.
+    /// Returns a column of cells, one per row, of the given kind or of the kind that the [module](self)
+    /// describes.
     #[must_use]
     pub fn of_cells<'a>(cells: impl IntoIterator<Item = Cell<'a>>, kind: Option<Kind>) -> Self {
         let mut raw = Raw::new(kind);
@@ -115,13 +118,13 @@ impl ColumnValues {
         finish(vec![raw], kind, Kind::Text)
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.states.len()
     }
 
-    /// What the values are.
+    /// Returns the kind of the values.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.data {
@@ -133,24 +136,25 @@ impl ColumnValues {
         }
     }
 
-    /// Which rows have a value.
+    /// Returns the state of each row: a value, or the reason for none.
     #[must_use]
     pub fn states(&self) -> &[State] {
         &self.states
     }
 
-    /// The state of each row, and the values.
+    /// Returns the state of each row, and the values.
     pub fn into_parts(self) -> (Vec<State>, Data) {
         (self.states, self.data)
     }
 }
 
-/// What a double is in a column: NaN is no value, and -0 is 0.
+/// Converts a double for a column: NaN is not a value, and -0 is 0.
 fn float(value: f64) -> (State, f64) {
     if value.is_nan() { (State::NaN, 0.0) } else { (State::Value, value + 0.0) }
 }
 
-/// Appends what a string of JSON says, if it is one, with its quotes and by all of RFC 8259, section 7.
+/// Appends the unescaped content of a JSON string, which includes its quotes. `None` if `json` is not a
+/// string by all of RFC 8259, section 7.
 pub(super) fn unescape(json: &[u8], out: &mut Vec<u8>) -> Option<()> {
     say(JsonKind::Utf8, json, out).then_some(())
 }
@@ -159,7 +163,7 @@ impl Kind {
     /// All kinds.
     const ALL: [Self; 5] = [Self::Int, Self::Float, Self::Text, Self::Time, Self::Bool];
 
-    /// Its name: `int`, `float`, `text`, `time` or `bool`.
+    /// Returns the kind's name: `int`, `float`, `text`, `time` or `bool`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -182,7 +186,7 @@ impl FromStr for Kind {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::Usage`] where it is not the [name](Kind::name) of a kind.
+    /// [`Error::Usage`] for a text that is not the [name](Kind::name) of a kind.
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
             let known = Self::ALL.map(Self::name).join(", ");

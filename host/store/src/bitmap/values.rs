@@ -1,19 +1,20 @@
-//! The stored values of a bin, as they are read.
+//! The stored values of a bin, for readers.
 
 use super::column::{Bin, Holds, Scalar};
 
-/// The stored values of some rows of a bin, in the order of its rows ([`BitmapIndex::values`](super::BitmapIndex::values)).
+/// The stored values of some rows of a bin, in the order of its rows
+/// ([`BitmapIndex::values`](super::BitmapIndex::values)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Values<'a> {
-    /// Nothing is stored: the bin has no values, or its least is its greatest.
+    /// No stored values: the bin has none, or its least value is its greatest.
     Same,
-    /// [How far](Scalar::distance) each is from the bin's least value.
+    /// Each value's [distance](Scalar::distance) from the bin's least value, in one byte.
     U8(&'a [u8]),
-    /// Likewise.
+    /// Distances in two bytes.
     U16(&'a [u16]),
-    /// Likewise.
+    /// Distances in four bytes.
     U32(&'a [u32]),
-    /// Likewise.
+    /// Distances in eight bytes.
     U64(&'a [u64]),
     /// Texts.
     Text(Texts<'a>),
@@ -22,14 +23,15 @@ pub enum Values<'a> {
 /// Texts, row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texts<'a> {
-    /// Where each row's text begins in `bytes`, and behind the last, where that ends. They grow, and stay within `bytes`.
+    /// The start of each row's text in `bytes`, and last the end of the last text. The offsets do not
+    /// decrease, and stay within `bytes`.
     pub offsets: &'a [u64],
-    /// The texts of all rows of the bin, one behind the other.
+    /// The texts of all rows of the bin, without separators.
     pub bytes: &'a [u8],
 }
 
 impl<'a> Texts<'a> {
-    /// The text of a row, counted from the first one here.
+    /// Returns the text of a row, counted from the first row here.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<&'a [u8]> {
         let (start, end) = (*self.offsets.get(row)?, *self.offsets.get(row + 1)?);
@@ -38,7 +40,7 @@ impl<'a> Texts<'a> {
 }
 
 impl Values<'_> {
-    /// How many rows they are of; `None` where nothing is stored.
+    /// Returns the number of rows; `None` where nothing is stored.
     #[must_use]
     pub fn rows(&self) -> Option<usize> {
         Some(match self {
@@ -51,8 +53,8 @@ impl Values<'_> {
         })
     }
 
-    /// How far the value of a row, counted from the first one here, is from the least of the bin; `None` for texts, and where there is no
-    /// such row.
+    /// Returns the distance of a row's value from the bin's least value. `row` counts from the first row
+    /// here. `None` for texts, and where there is no such row.
     #[must_use]
     pub fn distance(&self, row: usize) -> Option<u64> {
         match self {
@@ -65,8 +67,8 @@ impl Values<'_> {
         }
     }
 
-    /// The value of a row, counted from the first one here, of the bin whose values these are; `None` where the bin has no values, where
-    /// there is no such row, and for what is no value of the bin.
+    /// Returns the value of a row, counted from the first row here. `bin` is the bin of these values. `None`
+    /// where the bin has no values, where there is no such row, and for a stored value outside the bin.
     #[must_use]
     pub fn scalar(&self, row: usize, bin: &Bin) -> Option<Scalar> {
         let Holds::Values { least, greatest } = &bin.holds else { return None };

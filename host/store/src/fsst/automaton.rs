@@ -1,4 +1,4 @@
-//! Patterns as automata over codes: those over bytes, composed with a symbol table.
+//! Patterns as automata over codes: automata over bytes, composed with a symbol table.
 //!
 //! ```text
 //!          expression            NFA, DFA, minimised                    a row a state
@@ -6,9 +6,12 @@
 //!                            program/pattern.rs                        by all bytes of each symbol
 //! ```
 //!
-//! What the rows are, and how they are walked, is in [`warpath_shared::fsst::automaton`]. Each state of the smallest DFA over bytes is one over codes as well, since any
-//! byte may come behind an escape. So a pattern has as many live states as places at which it may be: one more than bytes, where it is a plain literal, about one a character for `_`, and
-//! up to twice as many for each `_` behind a `%` that something stands before, as in `%a____`.
+//! [`warpath_shared::fsst::automaton`] defines the rows and the walk over them. Each state of the minimal DFA
+//! over bytes is also a state over codes, because any byte may follow an escape.
+//!
+//! The number of live states is about the number of positions in the pattern. A plain literal has one more
+//! than its bytes. `_` adds about one per character. Each `_` after a `%` and a literal may double the
+//! number, as in `%a____`.
 
 use warpath_shared::fsst::automaton::{
     ALWAYS, Automaton, LIVE, MAX_LIVE, MAX_ROWS, Marks, NEVER, ROW, UNKNOWN, Verdict, is_decided, place,
@@ -20,26 +23,27 @@ use warpath_shared::view::View;
 use warpath_lang::like::Pattern;
 use warpath_lang::pattern as bytewise;
 
-/// Rows for every number of 8 bits, so that no look-up has to be checked.
+/// Rows for every 8-bit number, so that no look-up needs a bounds check.
 pub(super) type Rows = [u8; ROW * 256];
 
-/// A pattern, as an automaton over the codes of a symbol table.
+/// A pattern as an automaton over the codes of a symbol table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeAutomaton {
-    /// The rows that there are, and behind them zeros, to which nothing leads.
+    /// The rows, and after them zeros, to which no transition leads.
     next: Box<Rows>,
     rows: usize,
     marks: Marks,
 }
 
-/// Why a pattern has no automaton. What it asks can be asked of decoded strings: [`Matcher`](super::Matcher) does so.
+/// The reason why a pattern has no automaton. [`Matcher`](super::Matcher) then evaluates the pattern on
+/// decoded strings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AutomatonError {
-    /// It has so many live states.
+    /// The automaton has this number of live states, which is too many.
     #[error("the pattern's automaton has {0} states, more than the {MAX_LIVE} that are walked over codes")]
     States(usize),
-    /// To find them is too much work.
+    /// Construction of the automaton would be too much work.
     #[error("the pattern is too large: {0}")]
     Work(String),
 }
@@ -82,25 +86,27 @@ impl CodeAutomaton {
         &mut self.next[place(state, 0) as usize..][..ROW]
     }
 
-    /// The rows: [`ROW`] bytes each, [`MAX_ROWS`] at most.
+    /// Returns the rows: [`ROW`] bytes each, at most [`MAX_ROWS`] rows.
     #[must_use]
     pub fn rows(&self) -> &[u8] {
         &self.next[..self.rows * ROW]
     }
 
-    /// Where a walk begins, and what the state says in which it ends.
+    /// Returns the state at which a walk begins, and the meaning of the state in which it ends.
     #[must_use]
     pub const fn marks(&self) -> Marks {
         self.marks
     }
 
-    /// The automaton as a kernel takes it, with its [`rows`](Self::rows) where the kernel finds them.
+    /// Returns the automaton in the kernels' form. `rows` are its [`rows`](Self::rows) in the kernel's
+    /// memory.
     #[must_use]
     pub const fn on<'a>(&self, rows: View<'a, u8>) -> Automaton<'a> {
         Automaton { next: rows, marks: self.marks, reserved: 0 }
     }
 
-    /// How many live states there are: those in which codes still matter, not counting their twins behind an escape.
+    /// Returns the number of live states: those in which further codes matter, without their twins after an
+    /// escape.
     #[must_use]
     pub const fn live(&self) -> usize {
         (self.marks.pending - LIVE) as usize
@@ -110,10 +116,10 @@ impl CodeAutomaton {
         &self.next
     }
 
-    /// Whether the string of some codes matches.
+    /// Returns true if the string of some codes matches.
     ///
     /// # Errors
-    /// [`CodeFault::Escape`] and [`CodeFault::Unknown`], if they are not behind the code that decides.
+    /// [`CodeFault::Escape`] and [`CodeFault::Unknown`], unless the fault comes after the code that decides.
     pub fn matches_one(&self, codes: &[u8]) -> Result<bool, CodeFault> {
         let (mut state, mut at) = (self.marks.start, 0);
         while at < codes.len() && !is_decided(state) {
@@ -123,7 +129,7 @@ impl CodeAutomaton {
         match self.marks.verdict(state) {
             Verdict::Match => Ok(true),
             Verdict::Miss => Ok(false),
-            // It is the last one that was read.
+            // The fault is at the last code read.
             Verdict::Unknown => Err(CodeFault::Unknown(at - 1)),
             Verdict::Escape => Err(CodeFault::Escape(at - 1)),
         }
@@ -133,12 +139,12 @@ impl CodeAutomaton {
 const _: () = assert!(LIVE as usize + 2 * MAX_LIVE <= MAX_ROWS);
 
 fn zeroed() -> Box<Rows> {
-    // Not made on the stack, which 64 KiB may be too much for.
+    // Built on the heap, because 64 KiB may be too much for the stack.
     let rows = vec![0; ROW * 256].into_boxed_slice();
     rows.try_into().unwrap_or_else(|_| unreachable!("it has this length"))
 }
 
-/// The smallest automaton over bytes.
+/// The minimal automaton over bytes.
 struct Bytes(bytewise::Automaton);
 
 impl Bytes {
@@ -150,7 +156,9 @@ impl Bytes {
         self.0.next[state as usize * self.0.classes + self.0.class_of[usize::from(byte)] as usize]
     }
 
-    /// The state of codes if nothing behind it counts. The start has a row of its own in any case; others are not here if they are decided.
+    /// Returns the decided state over codes, if no later byte changes the result. In the automaton over
+    /// bytes, the start has a row of its own even if it is decided. All other decided states there are
+    /// `NOTHING` or `EVERYTHING`.
     fn decided(&self, state: u32) -> Option<u8> {
         let row = &self.0.next[state as usize * self.0.classes..][..self.0.classes];
         let (accepts, all) = (self.0.accepts[state as usize], |to| row.iter().all(|next| *next == to));
@@ -164,11 +172,12 @@ impl Bytes {
     }
 }
 
-/// Which state of codes is which of bytes.
+/// The mapping between states over codes and states over bytes.
 struct Numbers {
-    /// For each state of bytes, the one of codes.
+    /// For each state over bytes, its state over codes.
     of: Vec<u8>,
-    /// For each live state of codes, the one of bytes: first those that accept, both in the order in which they are reached.
+    /// For each live state over codes, its state over bytes. States that accept come first; within both
+    /// groups, the order is that in which a search reaches them.
     live: Vec<u32>,
     marks: Marks,
 }

@@ -5,16 +5,19 @@ use warpath_shared::fsst::{Split, Table};
 /// Strings that are compressed, as codes of one table.
 #[derive(Clone, Copy, Debug)]
 pub struct Codes<'a> {
-    /// What the codes stand for.
+    /// The table that decodes the codes.
     pub table: &'a Table,
-    /// The codes of all strings, one behind the other.
+    /// The codes of all strings, without separators.
     pub codes: &'a [u8],
-    /// Where the output of every [`SPLIT_CODES`](warpath_shared::fsst::SPLIT_CODES) codes begins, and at the end how long all strings are together; or nothing, where that is not known.
+    /// The text offset at every [`SPLIT_CODES`](warpath_shared::fsst::SPLIT_CODES) codes, and last the length
+    /// of all strings together. Empty where it is not known.
     pub splits: &'a [Split],
-    /// For each split the first string that begins in it or behind it. Nothing, if strings do not matter, or there are no splits.
+    /// For each split, the first string that begins at the split or after it. Empty if string boundaries do
+    /// not matter, or there are no splits.
     pub first_strings: &'a [u64],
-    /// Where in the codes each string begins, ascending from 0, and at the end how many codes there are. Nothing, if strings do not matter.
+    /// The start of each string in the codes, ascending from 0, and last the number of codes. Empty if string
+    /// boundaries do not matter.
     pub offsets: &'a [u64],
-    /// How many bytes all strings have together.
+    /// Length in bytes of all strings together, decoded.
     pub len: u64,
 }

@@ -1,9 +1,13 @@
-//! A column of compressed strings, some of them null: in memory, in a file that is mapped, from Arrow and back.
+//! A column of compressed strings with nulls: in memory, in a mapped file, and converted from and to Arrow.
 //!
-//! All strings share one table, and stand in one stream of codes; a null has none. Beside the codes are, in memory, where each string begins in them
-//! (64 bits each, whatever the file has), and [`Split`]s: the scan of the strings' lengths at every [`SPLIT_CODES`] codes, written when the column is
-//! made. By these the column is decoded in equal pieces, on all cores or by a device ([`codes`](StringColumn::codes)), and a part of a string of
-//! gigabytes without what is before it ([`get_range`](StringColumn::get_range)).
+//! All strings share one table, and one stream of codes; a null has no codes. Memory holds two more arrays.
+//! One is the start of each string in the codes, in 64 bits each, even if the file has 32. The other is the
+//! [`Split`]s: the scan of the strings' lengths at every [`SPLIT_CODES`] codes, computed when the column is
+//! created.
+//!
+//! Splits make it possible to decode the column in equal pieces, on all cores or on a device
+//! ([`codes`](StringColumn::codes)). They also make it possible to decode a part of a string of gigabytes
+//! without the text before that part ([`get_range`](StringColumn::get_range)).
 //!
 //! ```
 //! use warpath::fsst::{Pattern, StringColumn, StringKind};
@@ -21,16 +25,17 @@
 //! # }
 //! ```
 //!
-//! *What is checked when*: a column that is opened has sizes, offsets, nulls, table and splits that agree with one another, and checksums that
-//! are right; so whatever its codes are, nothing leads out of bounds. Whether codes stand for something, for as many bytes as splits say, and for text if the
-//! column is of text, is found out when they are decoded, and for all of them by [`check`](StringColumn::check).
+//! *Checks*: opening a column checks its checksums, and that its sizes, offsets, nulls, table and splits
+//! agree. So no code can lead out of bounds. Decoding checks the codes: each must have a symbol, and they
+//! must decode to the lengths in the splits. A column of text must have UTF-8. [`check`](StringColumn::check)
+//! does this for all codes.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | `build` | how do strings become a column? |
-//! | `decode` | and how do they come back? |
-//! | `file` | what stands where in its file? |
-//! | `arrow` | how does it become Arrow's arrays? |
+//! | `build` | the construction of a column from strings |
+//! | `decode` | the decoding of a column, of some strings, or of a part of one |
+//! | `file` | the layout of a column's file, its reads and writes |
+//! | `arrow` | the conversion from and to Arrow's arrays |
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -52,41 +57,42 @@ use warpath_lang::like::Pattern;
 
 pub use file::{EXTENSION, VERSION};
 
-/// What the strings of a column are.
+/// The kind of a column's strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StringKind {
-    /// Text: each is UTF-8.
+    /// Text: each string is UTF-8.
     #[default]
     Utf8,
     /// Any bytes.
     Binary,
 }
 
-/// Strings as they are, in Arrow's layout.
+/// Uncompressed strings, in Arrow's layout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strings {
-    /// The bytes of all.
+    /// The bytes of all strings.
     pub values: Vec<u8>,
-    /// Where each begins, and where the last one ends.
+    /// The start of each string, and last the end of the last string.
     pub offsets: Vec<u64>,
-    /// Bit *i* of word *w*: whether string 64 *w* + *i* is not null. Nothing, if none is. Bits behind the last are 0.
+    /// Bit *i* of word *w* is set if string 64 *w* + *i* is not null. `None` if no string is null. Bits past
+    /// the last string are 0.
     pub validity: Option<Vec<u64>>,
 }
 
 impl Strings {
-    /// How many strings there are.
+    /// Returns the number of strings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no strings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A string; `None` for a null, and where there is none.
+    /// Returns a string; `None` for a null, and for a row that does not exist.
     #[must_use]
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         if row >= self.len() || !is_valid(self.validity.as_deref(), row) {
@@ -100,7 +106,7 @@ fn is_valid(validity: Option<&[u64]>, row: usize) -> bool {
     validity.is_none_or(|words| words[row / 64] >> (row % 64) & 1 != 0)
 }
 
-/// Bytes, and which of them are the codes.
+/// The bytes of a column, and the range of the codes in them.
 enum Image {
     Owned(Vec<u8>, Range<usize>),
     Mapped(Mmap, Range<usize>),
@@ -115,7 +121,7 @@ impl Image {
     }
 }
 
-/// What a column is made of, before a look at whether it agrees.
+/// The parts of a column, before the check that they agree.
 struct Parts {
     name: String,
     kind: StringKind,
@@ -153,17 +159,17 @@ impl std::fmt::Debug for StringColumn {
     }
 }
 
-/// Numbers of a piece that one core looks at.
+/// Number of offsets in a piece of work for one core.
 const PIECE_NUMBERS: usize = 1 << 16;
 
-/// Whether offsets ascend, on all cores.
+/// Returns true if offsets do not decrease. Uses all cores.
 fn ascend(offsets: &[u64]) -> bool {
     let pieces = (0..offsets.len()).into_par_iter().step_by(PIECE_NUMBERS);
-    // One more of each, so that pieces are compared with one another.
+    // Each piece has one more offset, so that neighbouring pieces are compared too.
     pieces.into_par_iter().all(|from| offsets[from..offsets.len().min(from + PIECE_NUMBERS + 1)].is_sorted())
 }
 
-/// The first null that has codes.
+/// Returns the first null that has codes.
 fn null_with_codes(validity: &[u64], offsets: &[u64]) -> Option<usize> {
     let in_word = |(word, valid): (usize, &u64)| {
         let rows = 64.min(offsets.len() - 1 - 64 * word);
@@ -177,7 +183,7 @@ fn null_with_codes(validity: &[u64], offsets: &[u64]) -> Option<usize> {
     validity.par_iter().with_min_len(1024).enumerate().find_map_first(in_word)
 }
 
-/// What is wrong with splits of so many codes, if anything is.
+/// Returns the fault of the splits of `codes` codes, if they have one.
 fn splits_fault(splits: &[Split], codes: usize) -> Option<&'static str> {
     let most = ((SPLIT_CODES + 1) * MAX_SYMBOL_BYTES) as u64;
     let (Some(first), Some(last)) = (splits.first(), splits.last()) else { return Some("it has no splits") };
@@ -193,7 +199,7 @@ fn splits_fault(splits: &[Split], codes: usize) -> Option<&'static str> {
 }
 
 impl Parts {
-    /// The column, if these parts agree.
+    /// Returns the column, if its parts agree.
     fn assemble(self) -> Result<StringColumn, ColumnError> {
         let Self { name, kind, table, image, offsets, splits, validity } = self;
         let codes = image.codes().len();
@@ -245,61 +251,63 @@ impl Parts {
 }
 
 impl StringColumn {
-    /// The file that it was opened from, or what else it is called in errors.
+    /// Returns the name for messages: the file's path, or another name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What its strings are.
+    /// Returns the kind of the strings.
     #[must_use]
     pub fn kind(&self) -> StringKind {
         self.kind
     }
 
-    /// How many strings there are, with nulls.
+    /// Returns the number of strings, nulls included.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.offsets.len() as u64 - 1
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no strings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many of them are null.
+    /// Returns the number of nulls.
     #[must_use]
     pub fn nulls(&self) -> u64 {
         self.nulls
     }
 
-    /// How many bytes all strings have together, decoded.
+    /// Returns the length in bytes of all strings together, decoded.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.splits.last().map_or(0, |split| split.offset())
     }
 
-    /// The table that all strings share.
+    /// Returns the table that all strings share.
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Bit *i* of word *w*: whether string 64 *w* + *i* is not null. Nothing, if none is. Bits behind the last are 0.
+    /// Returns the validity bits. Bit *i* of word *w* is set if string 64 *w* + *i* is not null. `None` if no
+    /// string is null. Bits past the last string are 0.
     #[must_use]
     pub fn validity(&self) -> Option<&[u64]> {
         self.validity.as_deref()
     }
 
-    /// Whether a string is null. One that there is not, is not.
+    /// Returns true if a string is null; false for a row that does not exist.
     #[must_use]
     pub fn is_null(&self, row: u64) -> bool {
         row < self.len() && !is_valid(self.validity(), row as usize)
     }
 
-    /// What a device decodes (`DeviceCodes`) or asks (`FsstMatchStage`): nulls are empty strings there.
+    /// Returns the column in the form for a device, which decodes it (`DeviceCodes`) or matches it
+    /// (`FsstMatchStage`). Nulls are empty strings there.
     #[must_use]
     pub fn codes(&self) -> Codes<'_> {
         Codes {
@@ -312,10 +320,11 @@ impl StringColumn {
         }
     }
 
-    /// Which strings match a pattern, asked of their codes on all cores. A null matches nothing.
+    /// Returns the strings that match a pattern, evaluated on their codes by all cores. A null matches no
+    /// pattern.
     ///
     /// # Errors
-    /// [`Error::Column`] if the codes of a string are none, as far as they were looked at ([`ColumnError::Codes`]).
+    /// [`Error::Column`] if a string has invalid codes among those that were read ([`ColumnError::Codes`]).
     pub fn matches(&self, pattern: &Pattern) -> Result<RowSet, Error> {
         let matcher = Matcher::new(pattern, &self.table);
         match matcher.matches(self.image.codes(), &self.offsets) {
@@ -328,10 +337,10 @@ impl StringColumn {
         }
     }
 
-    /// The rows of an answer that was given without regard to nulls, as a device does, a bit each: without nulls.
+    /// Removes nulls from a result with one bit per row, such as a device's, which ignores nulls.
     ///
     /// # Panics
-    /// If there is no memory for a bit each.
+    /// Panics if memory does not suffice for the result.
     #[must_use]
     pub fn without_nulls(&self, mut words: Vec<u64>) -> RowSet {
         if let Some(validity) = &self.validity {
@@ -348,7 +357,7 @@ impl StringColumn {
         ColumnError::Codes { name: self.name.clone(), row: row as u64, fault }
     }
 
-    /// The place of a string among the codes.
+    /// Returns the range of a string in the codes.
     fn place(&self, row: u64) -> Result<Range<usize>, Error> {
         if row >= self.len() {
             return Err(Error::Usage(format!("{}: string {row} of {}", self.name, self.len())));

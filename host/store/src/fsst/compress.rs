@@ -1,26 +1,34 @@
-//! From strings to codes: at each place the longest symbol that the string goes on with, whatever the table.
+//! Strings to codes: at each position the longest symbol of the table that matches there.
 //!
-//! How a symbol is found:
+//! The search for a symbol:
 //!
 //! ```text
-//! word      8 bytes of the text from here on, and which of them are behind the string's end
-//! rows      by the first two bytes, or by one where it is the last: the best symbol of up to two bytes, or an escape; and a bucket
-//! bucket    4 symbols of 3 to 8 bytes with these first two bytes, the longest first, all compared with the word at once;
-//!           where there are more than four, up to four bits of the third byte say which bucket it is
+//! word      8 bytes of the text from this position, and a mask of those past the string's end
+//! rows      by the first two bytes, or by one at the last byte:
+//!           the best symbol of up to two bytes, or an escape; and a bucket
+//! bucket    4 symbols of 3 to 8 bytes with these first two bytes, the longest first,
+//!           all compared with the word at once;
+//!           for more than four symbols, up to four bits of the third byte choose the bucket
 //! ```
 //!
-//! A symbol is in the string if no byte of it differs from the word, nor is behind the end: `((word ^ symbol) | behind) & mask == 0`, which
-//! AVX2 answers for four symbols in five instructions. So ends of strings cost nothing, and bytes behind them, zeros or not, cannot
-//! matter. Where that does not tell enough symbols apart, buckets are chained.
+//! A symbol matches if none of its bytes differs from the word, or is past the end:
+//! `((word ^ symbol) | behind) & mask == 0`. AVX2 computes this for four symbols in five instructions. So
+//! ends of strings cost nothing, and the bytes past them do not matter, zeros or not. Where the bits of the
+//! third byte do not separate enough symbols, buckets are chained.
 //!
-//! One place follows from the symbol before, which takes some 35 cycles to find. So eight strings, or segments of a text, are compressed side
-//! by side, each lane to a place of its own; and their codes are then moved together. A lane that has come to its end takes the next.
-//! What a lane has left of its text and of its room are slices, of whose lengths the compiler knows that a step never takes more: it
-//! needs no `unsafe`, and one comparison for each.
+//! Each position depends on the symbol before it, which takes about 35 cycles to find. So eight lanes
+//! compress eight strings, or segments of a text, in parallel. Each lane writes to its own part of the
+//! output; then the codes are moved together. A lane at the end of its string takes the next one. A lane
+//! keeps its remaining text and output as slices. From their lengths the compiler knows that a step never
+//! takes more. So a lane needs no `unsafe`, and one comparison for each slice.
 //!
-//! Tried and lost: buckets of eight symbols, compared by AVX-512 in two instructions, which took more of the first-level cache (as fast,
-//! and slower without AVX-512); a choice between bucket and row that the compiler made a branch (275 MB/s in place of 308); one body for whole words and for
-//! ends of strings (323 in place of 382); segments of 8 KiB, all of which begin at the same place of a page.
+//! Tried and lost:
+//!
+//! * Buckets of eight symbols, compared by AVX-512 in two instructions. They took more of the first-level
+//!   cache: as fast as this, and slower without AVX-512.
+//! * A choice between bucket and row that the compiler made a branch: 275 MB/s instead of 308.
+//! * One body for whole words and for ends of strings: 323 instead of 382.
+//! * Segments of 8 KiB, all of which begin at the same offset in a page.
 
 use std::hint::select_unpredictable;
 use std::mem::take;
@@ -31,33 +39,36 @@ use warpath_shared::fsst::{ESCAPE, Table};
 use super::{low_bytes, word_at};
 use warpath_core::simd::{Isa, Simd, Work};
 
-/// A long text is compressed in segments of so many bytes, the last shorter, each as a string of its own: no symbol spans two. It costs a
-/// code or so in thousands. They are no multiple of a page, so that lanes do not compete for the same lines of a cache.
+/// Size of the segments of a long text; the last may be shorter. Each segment is compressed as a string of
+/// its own, and no symbol spans two. This costs about one code in thousands. The size is not a multiple of a
+/// page, so that lanes do not compete for the same cache lines.
 pub const SEGMENT_BYTES: usize = (8 << 10) - 448;
 
-/// Bytes of text that are compressed to places of their own before their codes are moved together: what lies between stays in a
+/// Bytes of text that are compressed before their codes are moved together. The intermediate codes stay in a
 /// second-level cache.
 const BATCH_BYTES: usize = 32 * SEGMENT_BYTES;
-/// Bytes of text that are one piece of work of a thread: whole segments.
+/// Bytes of text in one piece of work of a thread: whole segments.
 const PIECE_BYTES: usize = 4 * BATCH_BYTES;
-/// Strings, or segments, that are compressed side by side.
+/// Number of strings, or segments, that are compressed in parallel.
 const LANES: usize = 8;
-/// Short strings are given to a lane together, up to so many bytes.
+/// A lane takes short strings as one run of up to this number of bytes.
 const RUN_BYTES: usize = SEGMENT_BYTES;
 
-/// Where the rows of one byte are, behind those of two.
+/// The index of the rows for one byte, after the rows for two.
 const ONE_BYTE: usize = 1 << 16;
-/// A power of two, so that places need no check.
+/// A power of two, so that indices need no check.
 const ROWS: usize = 1 << 17;
-/// A power of two likewise. There are two empty ones, one for each of up to 255 symbols, up to 16 for each of the 51 times that more than four
-/// begin alike, and 63 more in chains at most: never as many.
+/// A power of two, so that indices need no check. The number is never reached. There are two empty buckets,
+/// and one for each of up to 255 symbols. Up to 51 groups of more than four symbols with a common start take
+/// up to 16 each. Chains take at most 63 more.
 const BUCKETS: usize = 2048;
-/// Symbols of a bucket, which is a line of a cache: with eight, of which few were used, less of them stayed in the first-level cache.
+/// Symbols per bucket, which is one cache line. Buckets of eight left most slots unused, and fewer of them
+/// fit into the first-level cache.
 const SLOTS: usize = 4;
-/// A row tells buckets apart by so many bits of the third byte at most.
+/// The maximum number of bits of the third byte by which a row chooses a bucket.
 const BITS: u32 = 4;
 
-/// What to write at a place, and how far to go.
+/// The codes to write at a position, and the bytes to advance.
 ///
 /// ```text
 /// bits      0 … 7   8 … 15                         16 … 23                   24 … 31
@@ -75,32 +86,33 @@ impl Entry {
         Self(ESCAPE as u32 | (byte as u32) << 8 | 1 << 24)
     }
 
-    /// Bytes of the text, 1 to 8 of them.
+    /// Returns the number of bytes of the text, 1 to 8.
     #[inline(always)]
     const fn bytes(self) -> usize {
         (self.0 as usize >> 16 & 7) + 1
     }
 
-    /// The codes, and how many they are, 1 or 2.
+    /// Returns the codes, and their number, 1 or 2.
     #[inline(always)]
     const fn codes(self) -> ([u8; 2], usize) {
         ((self.0 as u16).to_le_bytes(), (self.0 as usize >> 24 & 1) + 1)
     }
 }
 
-/// What there is for the first bytes of a word: the best without a bucket, and the bucket to ask first, by some bits of the third byte.
+/// The row for the first bytes of a word: the best entry without a bucket, and the first bucket to search,
+/// chosen by some bits of the third byte.
 #[derive(Clone, Copy)]
 #[repr(align(8))]
 struct Row {
     entry: Entry,
-    /// The first of its buckets; how far these bits are up in the word, and a mask of as many.
+    /// The first of the buckets; the position of the bits in the word, and a mask of their width.
     first: u16,
     shift: u8,
     mask: u8,
 }
 
 impl Row {
-    /// One without buckets, but an empty one.
+    /// Returns a row whose only bucket is an empty one.
     const fn new(entry: Entry) -> Self {
         Self { entry, first: 0, shift: 16, mask: 0 }
     }
@@ -115,7 +127,8 @@ impl Row {
     }
 }
 
-/// Symbols of 3 bytes and more with the same first two, the longest first. What is not used differs from them in these.
+/// Symbols of at least 3 bytes with the same first two bytes, the longest first. Unused slots differ from the
+/// word in these two bytes.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Bucket {
@@ -123,7 +136,7 @@ struct Bucket {
     masks: [u64; SLOTS],
 }
 
-/// What there is for the symbols of a bucket, and the bucket to ask next, or 0.
+/// The entries for the symbols of a bucket, and the next bucket to search, or 0.
 #[derive(Clone, Copy, Default)]
 #[repr(align(16))]
 struct Entries {
@@ -132,15 +145,15 @@ struct Entries {
 }
 
 impl Bucket {
-    /// One for words that do not begin with `other`.
+    /// Returns an empty bucket, for words that do not begin with `other`.
     const fn empty(other: u16) -> Self {
         Self { symbols: [other as u64; SLOTS], masks: [u64::MAX; SLOTS] }
     }
 }
 
-/// Offsets of strings, as Arrow has them: `i32`, `i64`, or `u64`.
+/// Offsets of strings in any of Arrow's forms: `i32`, `i64`, or `u64`.
 pub trait Offset: Copy + Sync {
-    /// The offset as a place in memory; what is none becomes the largest number there is.
+    /// Returns the offset as an index into memory; an offset that has none becomes the largest number.
     fn place(self) -> usize;
 }
 
@@ -170,10 +183,10 @@ impl std::fmt::Debug for Compressor {
 }
 
 impl Compressor {
-    /// Takes a table, of whatever symbols. Of two that are equal, the first is used.
+    /// Prepares a table, which may have any symbols. The first of two equal symbols is used.
     ///
     /// # Panics
-    /// Only if there is no memory for 1.2 MiB.
+    /// Panics if 1.2 MiB of memory are not available.
     #[must_use]
     pub fn new(table: &Table) -> Self {
         let boxed = |all: Vec<Row>| -> Box<[Row; ROWS]> { all.try_into().unwrap_or_else(|_| unreachable!()) };
@@ -197,7 +210,8 @@ impl Compressor {
             rows[table.symbols()[usize::from(code)] as usize].entry = Entry::symbol(code, 2);
         }
         let mut long: Vec<u8> = (0..ESCAPE).filter(|code| table.lens()[usize::from(*code)] > 2).collect();
-        // By their first two bytes, then the longest first, then by code: of equal ones the first is found.
+        // By their first two bytes, then the longest first, then by code: the search finds the first of equal
+        // symbols.
         let key = |code: &u8| {
             let at = usize::from(*code);
             (table.symbols()[at] as u16, u8::MAX - table.lens()[at], *code)
@@ -206,7 +220,8 @@ impl Compressor {
         for same in long.chunk_by(|a, b| key(a).0 == key(b).0) {
             let first = key(&same[0]).0;
             let third = |code: &u8| (table.symbols()[usize::from(*code)] >> 16) as usize & 0xff;
-            // As few bits as tell enough of them apart, or else those that leave the fewest together.
+            // The fewest bits that separate enough symbols, or else the bits that leave the fewest symbols
+            // together.
             let most = |shift: u32, bits: u32| {
                 let mut counts = [0; 1 << BITS];
                 same.iter().for_each(|code| counts[third(code) >> shift & ((1 << bits) - 1)] += 1);
@@ -257,7 +272,7 @@ impl Compressor {
         }
     }
 
-    /// Appends the same codes, made on all cores.
+    /// Appends the same codes as [`compress`](Self::compress), computed on all cores.
     pub fn compress_parallel(&self, text: &[u8], codes: &mut Vec<u8>) {
         let pieces: Vec<Vec<u8>> = text
             .par_chunks(PIECE_BYTES)
@@ -271,11 +286,12 @@ impl Compressor {
         pieces.iter().for_each(|piece| codes.extend_from_slice(piece));
     }
 
-    /// Appends the codes of strings, each of which can be decoded on its own, and to `ends` where those of each end in `codes`. String *i*
-    /// is what is in `values` from offset *i* to offset *i* + 1; no offsets at all are no strings.
+    /// Appends the codes of strings, each of which can be decoded on its own. Appends to `ends` the end of
+    /// each string's codes in `codes`. String *i* is in `values` from offset *i* to offset *i* + 1; no
+    /// offsets mean no strings.
     ///
     /// # Panics
-    /// If an offset is less than the one before, or behind the end of `values`.
+    /// Panics if an offset is less than its predecessor, or past the end of `values`.
     pub fn compress_strings(
         &self,
         values: &[u8],
@@ -298,19 +314,19 @@ impl Compressor {
         let mut first = 0;
         while first + 1 < offsets.len() {
             let begin = offsets[first].place();
-            // As many strings as there is room for, and one at least; many empty ones have no more than others.
+            // As many strings as fit, and at least one; the number of empty strings is limited too.
             let next = offsets[first + 1..].iter().take(BATCH_BYTES);
             let count =
                 next.take_while(|end| end.place().saturating_sub(begin) <= BATCH_BYTES).count().max(1);
             let part = &values[begin..offsets[first + count].place()];
-            // An offset that is less than `begin` is as one behind the end: it is refused.
+            // An offset less than `begin` wraps around to one past the end, which is refused.
             batch.strings(count, |at| offsets[first + at].place().wrapping_sub(begin), usize::MAX);
             batch.compress(isa, self, part, codes, |end| ends.push(end));
             first += count;
         }
     }
 
-    /// What to write for a word of which some bytes, `left` from the first, belong to the string: 1 or more.
+    /// Returns the entry for a word whose first `left` bytes belong to the string; `left` is 1 or more.
     #[inline(always)]
     fn find<S: Simd>(&self, simd: S, word: u64, left: usize) -> Entry {
         let (row, behind) = match left {
@@ -326,7 +342,7 @@ impl Compressor {
             let found = simd.matches(word, behind, symbols, masks);
             if *next == 0 || found != 0 {
                 let entry = entries[u32::from(found).trailing_zeros() as usize % SLOTS];
-                // Which of the two it is cannot be foretold: as a branch, it took half of all time.
+                // The choice is not predictable: as a branch it took half of all time.
                 return Entry(select_unpredictable(found == 0, row.entry.0, entry.0));
             }
             at = usize::from(*next) % BUCKETS;
@@ -334,24 +350,24 @@ impl Compressor {
     }
 }
 
-/// Some strings, and what becomes of them.
+/// Some strings, and their codes.
 #[derive(Default)]
 struct Batch {
-    /// Where each begins in the text, and the last ends.
+    /// The start of each string in the text, and last the end of the last string.
     bounds: Vec<usize>,
-    /// The strings of each run, by the first; and behind the last one their number.
+    /// The first string of each run, and last the number of strings.
     runs: Vec<usize>,
-    /// How far the codes of each string go from where its run's begin.
+    /// The end of each string's codes, relative to the start of its run's codes.
     ends: Vec<usize>,
-    /// Codes: for each run twice as much room as it has bytes, as none has more than two codes.
+    /// Codes: each run has twice as much memory as bytes, because a byte has at most two codes.
     room: Vec<u8>,
 }
 
 impl Batch {
-    /// Takes strings by their bounds, and makes runs of them, of so many strings at most.
+    /// Takes `count` strings by their bounds. Groups them into runs of at most `longest` strings.
     ///
     /// # Panics
-    /// If bounds do not ascend.
+    /// Panics if bounds decrease.
     fn strings(&mut self, count: usize, bound: impl Fn(usize) -> usize, longest: usize) {
         self.bounds.clear();
         self.bounds.extend((0..=count).map(bound));
@@ -370,7 +386,7 @@ impl Batch {
         self.runs.push(count);
     }
 
-    /// Appends the codes of the strings, and says where each ends.
+    /// Appends the codes of the strings, and calls `end` with the end of each.
     fn compress(
         &mut self,
         isa: Isa,
@@ -399,30 +415,30 @@ struct Compress<'a> {
     compressor: &'a Compressor,
     text: &'a [u8],
     bounds: &'a [usize],
-    /// Those that no lane has taken.
+    /// The runs that no lane has taken.
     runs: &'a [usize],
     ends: &'a mut [usize],
-    /// Their room.
+    /// The output of these runs.
     room: &'a mut [u8],
 }
 
-/// A run on its way.
+/// A run in progress.
 #[derive(Default)]
 struct Lane<'a> {
-    /// What is left of the string, and of the run's room.
+    /// The rest of the string, and of the run's output.
     text: &'a [u8],
     room: &'a mut [u8],
-    /// The string's last 8 bytes, or less in the upper ones.
+    /// The string's last 8 bytes; a shorter string is in the upper bytes.
     last_word: u64,
-    /// All room of the run.
+    /// Size of the run's output.
     whole: usize,
-    /// The string, and that behind the run's last.
+    /// The string, and the number after the run's last string.
     string: usize,
     last: usize,
 }
 
 impl Lane<'_> {
-    /// Writes what was found. A byte has two codes at most, so there is room for two, whatever they are, before each.
+    /// Writes an entry's codes. A byte has at most two codes, so two always fit before each byte.
     #[inline(always)]
     fn write(&mut self, entry: Entry) {
         let (codes, count) = entry.codes();
@@ -435,7 +451,8 @@ impl Lane<'_> {
 }
 
 impl<'a> Compress<'a> {
-    /// Takes a lane, whose string is done, to the next that is not empty, of the same run or of another. Says whether there is one.
+    /// Moves a lane whose string is done to the next string that is not empty, of the same run or the next
+    /// one. Returns false if there is none.
     #[inline(never)]
     fn advance(&mut self, lane: &mut Lane<'a>) -> bool {
         loop {
@@ -459,7 +476,7 @@ impl<'a> Compress<'a> {
         }
     }
 
-    /// Says where a string ends.
+    /// Stores the end of a string.
     fn end_string(&mut self, lane: &mut Lane<'a>) {
         self.ends[lane.string] = lane.whole - lane.room.len();
         lane.string += 1;
@@ -495,7 +512,7 @@ impl Work for Compress<'_> {
                     }
                 }
             }
-            // The next lanes wait for a turn: there are few of these.
+            // The swapped lane waits one turn; this is rare.
             if let Some(ix) = done {
                 active -= 1;
                 lanes.swap(ix, active);

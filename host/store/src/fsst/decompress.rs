@@ -1,45 +1,53 @@
-//! From codes to a string, whoever wrote them: 64 codes at a time where there is AVX-512 with VBMI2 ([`Simd::expand`]), and eight where there is not, or less is left.
+//! Codes to a string, for codes from any source. With AVX-512 and VBMI2 ([`Simd::expand`]), 64 codes at a
+//! time; without, and near the end, eight at a time.
 //!
-//! A symbol is written as a word of 8 bytes, and the next one over what that wrote too much. What a code is worth is one load, as is its symbol,
-//! from tables of 512: the upper half is of bytes that stand for themselves. An escape is a symbol without bytes, so that eight codes
-//! with escapes among them differ only in that a bit trick says first which are bytes behind one ([`begins`]).
+//! A symbol is written as a word of 8 bytes, and the next symbol overwrites the excess bytes. One load gives
+//! a code's symbol, and one its length, from tables of 512 entries. The upper half of the tables is for bytes
+//! after an escape. An escape is a symbol without bytes. So eight codes with escapes need only one more
+//! operation, which finds the bytes after an escape ([`begins`]).
 //!
 //! ```text
-//! codes     0   1   255   x   2          worth 4, 1, 0, 1, 3 bytes
+//! codes     0   1   255   x   2          lengths 4, 1, 0, 1, 3 bytes
 //! looked up 0   1   255 256+x 2
 //! ```
 //!
-//! Codes that stand for nothing are worth 0 bytes, and 2^16, so that the sum of eight worths says if there was one. Then, as where the room gets
-//! narrow, the rule itself ([`Table::decode`]) says which error comes first.
+//! An unknown code has 0 bytes and adds 2^16, so that the sum of eight lengths shows an unknown code. Then,
+//! and where the output becomes narrow, the reference decoder ([`Table::decode`]) finds the first error.
 //!
-//! What did not pay: with an escape in every fourth word of tweets and URLs, decoding up to it and going on behind it (1.1 to 1.3 ns a code, by pointers), and always the way without branches,
-//! with bits spread by `pdep` (1.3), are no faster than this (1.0 to 1.2); without escapes all are, at 0.7. So fewer escapes would be, which is a matter of training.
+//! Tried and lost, measured with an escape in every fourth word of tweets and URLs:
 //!
-//! Eight symbols have at most 64 bytes, so places within a window of 71 bytes are below 64: a mask says so to the compiler, and no
-//! place is checked on its own. Near the end, strings are decoded to the stack and then moved, so that nothing behind a string's end is written.
+//! * Decoding up to an escape and resuming after it, with pointers: 1.1 to 1.3 ns per code.
+//! * Always the path without branches, with bits spread by `pdep`: 1.3.
+//!
+//! This code takes 1.0 to 1.2. Without escapes all three take 0.7. So fewer escapes would be faster, which
+//! depends on training.
+//!
+//! Eight symbols have at most 64 bytes, so offsets within a window of 71 bytes are below 64. A mask shows
+//! this to the compiler, and no offset needs a check of its own. Near the end, strings are decoded to the
+//! stack and then moved, so that no byte past a string's end is written.
 
 use warpath_shared::fsst::{CodeFault, ESCAPE, Table, begins};
 
 use warpath_core::simd::{EXPANDED, Isa, Simd, Work};
 
-/// Codes that are decoded together.
+/// Number of codes that are decoded together.
 const GROUP: usize = 8;
-/// What a code is worth if it stands for nothing.
+/// The length of an unknown code.
 const UNKNOWN: u32 = 1 << 16;
-/// A group writes below this, at places below 64.
+/// A group writes words at offsets below 64, all within this window.
 const WINDOW: usize = 64 + 7;
-/// Codes that are decoded together by [`Simd::expand`].
+/// Number of codes that [`Simd::expand`] decodes together.
 const WIDE: usize = 64;
-/// Codes that are decoded to the stack together near the end.
+/// Number of codes that are decoded to the stack together near the end.
 const LAST: usize = 16;
 
-/// Decodes strings of one table.
+/// A decoder of strings of one table.
 #[derive(Clone)]
 pub struct Decoder {
     table: Table,
     worths: [u32; 512],
     symbols: [u64; 512],
-    /// As many bits as each symbol has bytes: none for an escape, and what stands for nothing.
+    /// For each code, one bit for each byte of its symbol: no bits for an escape and for unknown codes.
     masks: [u8; 256],
     isa: Isa,
 }
@@ -50,12 +58,12 @@ impl std::fmt::Debug for Decoder {
     }
 }
 
-/// Whether one of eight codes is an escape.
+/// Returns true if one of eight codes is an escape.
 ///
 /// ```text
-/// !word               00 in the bytes sought
+/// !word               00 in the bytes that are an escape
 /// - 0x0101…           borrows there first, and sets their top bits
-/// & word & 0x8080…    which were set before, too
+/// & word & 0x8080…    keeps those whose top bit was set before, too
 /// ```
 #[inline(always)]
 pub(super) const fn has_escape(word: u64) -> bool {
@@ -63,12 +71,12 @@ pub(super) const fn has_escape(word: u64) -> bool {
     (!word).wrapping_sub(LOW) & word & (LOW << 7) != 0
 }
 
-/// Which of eight codes are bytes behind an escape, from bit 0 on, if `pending` says that the code before the first is one; and if the last is
-/// one.
+/// Returns a mask of those of eight codes that are bytes after an escape, the first in bit 0. `pending` is
+/// true if the code before the first is an escape; then it is set for the last code.
 #[inline(always)]
 pub(super) fn literals(word: u64, pending: &mut bool) -> usize {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    // Bit 7 of each byte that is 255: its low bits carry into it, and it was set.
+    // Bit 7 of each byte that is 255: its low bits carry into bit 7, and bit 7 was set.
     let full = ((word & LOW) + 0x0101_0101_0101_0101) & word & !LOW;
     let escapes = (full >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     let literals = !begins(escapes, pending);
@@ -76,7 +84,7 @@ pub(super) fn literals(word: u64, pending: &mut bool) -> usize {
     literals as usize & 0xff
 }
 
-/// What codes are worth, by themselves and, behind them, behind an escape.
+/// Returns the lengths of codes: first as symbols, then as bytes after an escape.
 pub(super) fn worths(table: &Table) -> [u32; 512] {
     let mut worths = [1; 512];
     for (worth, len) in worths.iter_mut().zip(table.lens()) {
@@ -86,7 +94,7 @@ pub(super) fn worths(table: &Table) -> [u32; 512] {
     worths
 }
 
-/// Whether a sum of worths has one of a code that stands for nothing.
+/// Returns true if a sum of lengths includes an unknown code.
 #[inline(always)]
 pub(super) const fn has_unknown(worth: u32) -> bool {
     worth >= UNKNOWN
@@ -109,7 +117,7 @@ impl Work for Wide<'_> {
 }
 
 impl Decoder {
-    /// Takes a table.
+    /// Prepares a table.
     #[must_use]
     pub fn new(table: &Table) -> Self {
         let mut symbols = [0; 512];
@@ -119,22 +127,24 @@ impl Decoder {
         Self { table: *table, worths: worths(table), symbols, masks, isa: Isa::best() }
     }
 
-    /// The same by another instruction set than the best one here.
+    /// Returns the decoder for another instruction set.
     #[cfg(test)]
     pub(super) fn with(self, isa: Isa) -> Self {
         Self { isa, ..self }
     }
 
-    /// Decodes a string, as [`Table::decode`] does. Says how many bytes it has, which are the first of `room`; nothing behind them is written.
+    /// Decodes a string like [`Table::decode`]. Returns its length; the string is at the start of `room`. No
+    /// byte after it is written.
     ///
     /// # Errors
-    /// [`CodeFault`]. What was decoded before is in `room`, and behind that there may be anything.
+    /// [`CodeFault`] for the first fault. The text before the fault is in `room`; the bytes after it are
+    /// unspecified.
     pub fn decode(&self, codes: &[u8], room: &mut [u8]) -> Result<usize, CodeFault> {
         let (mut at, mut end, mut pending) = (0, 0, false);
         if codes.len() >= 3 * WIDE && room.len() >= EXPANDED {
             (at, end, pending) = self.isa.run(Wide { decoder: self, codes, room });
         }
-        // Behind each group there are codes for the 7 bytes that it may write too much.
+        // A group may write 7 bytes too many; the codes after the group overwrite them.
         while let Some(next) = codes.get(at..at + GROUP + 14) {
             let Some(window) = room.get_mut(end..).and_then(|room| room.first_chunk_mut::<WINDOW>()) else {
                 break;
@@ -158,18 +168,20 @@ impl Decoder {
             end += worth as usize;
             at += GROUP;
         }
-        // The escape itself writes nothing, so it can be taken again.
+        // The escape itself wrote no bytes, so the rest can begin with it.
         self.last(codes, at - usize::from(pending), room, end)
     }
 
-    /// Decodes by 64 codes, while there is room and nothing is wrong. Says how many codes it took, what they gave, and whether the last is an escape.
+    /// Decodes 64 codes at a time, up to a fault or the end of the output. Returns the number of codes, their
+    /// length, and true if the last code is an escape.
     #[inline(always)]
     fn wide<S: Simd>(&self, simd: S, codes: &[u8], room: &mut [u8]) -> (usize, usize, bool) {
         let (mut at, mut end, mut pending) = (0, 0, false);
         if !S::EXPANDS {
             return (at, end, pending);
         }
-        // Behind them there are codes for the 64 bytes that they may write too much: two a byte at most.
+        // A step may write 64 bytes too many; the codes after it overwrite them. A byte takes at most two
+        // codes.
         while let (Some(next), Some(window)) = (
             codes.get(at..at + 3 * WIDE).and_then(|codes| codes.first_chunk::<WIDE>()),
             room.get_mut(end..).and_then(|room| room.first_chunk_mut::<EXPANDED>()),
@@ -185,7 +197,7 @@ impl Decoder {
         (at, end, pending)
     }
 
-    /// Writes eight codes' symbols, and says what they are worth.
+    /// Writes the symbols of eight codes, and returns the sum of their lengths.
     #[inline(always)]
     fn group(&self, word: u64, literals: usize, window: &mut [u8; WINDOW]) -> u32 {
         let mut end = 0;
@@ -198,7 +210,7 @@ impl Decoder {
         end
     }
 
-    /// Decodes what is left.
+    /// Decodes the remaining codes.
     fn last(&self, codes: &[u8], mut at: usize, room: &mut [u8], mut end: usize) -> Result<usize, CodeFault> {
         while at < codes.len() {
             let some = &codes[at..codes.len().min(at + LAST)];
@@ -211,7 +223,7 @@ impl Decoder {
                 len += self.worths[code];
                 behind = usize::from(code == usize::from(ESCAPE));
             }
-            // An escape at the end is for the next to take, and an error if there is none.
+            // The next step takes an escape at the end; without further codes the escape is an error.
             let taken = some.len() - behind;
             let to = room.get_mut(end..).and_then(|room| room.get_mut(..len as usize));
             let (Some(to), false) = (to, has_unknown(len) || taken == 0) else {
@@ -224,7 +236,7 @@ impl Decoder {
         Ok(end)
     }
 
-    /// Decodes what is left by the rule, which tells the first of several errors.
+    /// Decodes the remaining codes by the reference decoder, which finds the first of several errors.
     #[cold]
     fn by_rule(&self, codes: &[u8], at: usize, room: &mut [u8], end: usize) -> Result<usize, CodeFault> {
         match self.table.decode(&codes[at..], &mut room[end..]) {

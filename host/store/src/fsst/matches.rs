@@ -1,25 +1,29 @@
-//! Which of many compressed strings match, on all cores.
+//! The match of a pattern against many compressed strings, on all cores.
 //!
-//! A step of a walk waits for the look-up of the step before it, so one string at a time leaves a core idle most of the time. Here six are walked side by side, eight codes each,
-//! whether or not that is beyond a string's end: of the states behind each of them, that at the end is picked. Who is at its end makes room for the next string.
+//! A step of a walk waits for the look-up of the step before it, so one string at a time leaves a core mostly
+//! idle. This module walks six strings in parallel, eight codes each, even past a string's end. From the
+//! states after each of these codes it picks the state at the end. A lane at the end of its string takes the
+//! next one.
 //!
 //! ```text
-//! codes       │ f o o x y z . . │        a string ends behind `foo`: what is behind it is the next one's
+//! codes       │ f o o x y z . . │        a string ends after `foo`; the next string follows
 //! trail         4 7 9 1 1 1 1 1          the states of eight look-ups, of which 9 counts
 //! ```
 //!
-//! The first code of a string is looked up alone, since often it decides: then the string needs no place. Measured on one core of a shared machine (AMD EPYC, codes of 4.2 bytes each, one of 256 an escape), in MB of codes a second, in
-//! runs that differ by a third:
+//! The first code of a string is looked up alone, because it often decides: then the string needs no lane.
+//! Measured on one core of a shared machine (AMD EPYC, codes of 4.2 bytes each, one of 256 an escape), in MB
+//! of codes per second. Runs differ by a third:
 //!
 //! ```text
-//! codes a string, on average            5      20      200
+//! codes per string, on average          5      20      200
 //! contains, ends with, LIKE           500     730     1200         one string at a time: 450, 630, 490
-//! equals, starts with (ns a string)     5       4       25         until memory bounds it
+//! equals, starts with (ns a string)     5       4       25         until memory limits it
 //! decoded first                        80     110      130         LIKE: 11, 21, 28
 //! ```
 //!
-//! Four side by side reach 950 where six reach 1200, and eight no more. With the trail in a word, shifted by a byte a step, and each lane's eight steps before the next one's, it
-//! was no faster than one string at a time.
+//! Tried and lost: four strings in parallel reach 950 where six reach 1200, and eight no more. A trail in a
+//! word, shifted by a byte per step, with each lane's eight steps before the next lane's: no faster than one
+//! string at a time.
 
 use rayon::prelude::*;
 use warpath_shared::fsst::automaton::{NO_FAULT, fault_of, fault_word, is_decided, place};
@@ -28,50 +32,50 @@ use warpath_shared::fsst::{CodeFault, Table};
 use super::automaton::{AutomatonError, CodeAutomaton};
 use warpath_lang::like::Pattern;
 
-/// Why strings cannot be asked.
+/// The reason why strings cannot be matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MatchError {
-    /// The end of a string, by its number, is before its beginning or behind the codes.
+    /// The end of this string is before its start, or past the codes.
     #[error("string {0} ends before it begins, or behind the codes")]
     Offsets(usize),
-    /// The codes of a string, the first of such, are none.
+    /// A string has invalid codes; the first such string.
     #[error("string {string}: {fault}")]
     Codes {
-        /// Its number.
+        /// The string's number.
         string: usize,
-        /// What is wrong, by the place in its codes.
+        /// The fault, at its offset in the string's codes.
         fault: CodeFault,
     },
-    /// A string has to be decoded, and there is no memory for it.
+    /// A string has to be decoded, and memory does not suffice.
     #[error("string {string}: there is no memory for its {bytes} bytes")]
     Memory {
-        /// Its number.
+        /// The string's number.
         string: usize,
-        /// How long it is.
+        /// Its length in bytes.
         bytes: u64,
     },
 }
 
-/// Asks strings of one table whether they match a pattern: by their codes, or, if the pattern is too large for that, by what they are decoded to. Which it is, is in the
-/// variant: the second is five to thirty times slower.
+/// A pattern for strings of one table. The pattern is evaluated on codes, or on decoded strings if it is too
+/// large for codes. The variant shows which: decoded strings are five to thirty times slower.
 #[derive(Clone, Debug)]
 pub enum Matcher {
-    /// By their codes.
+    /// Evaluation on codes.
     Codes(CodeAutomaton),
-    /// By their bytes.
+    /// Evaluation on decoded strings.
     Decoded {
-        /// What is asked.
+        /// The pattern.
         pattern: Pattern,
-        /// By what they are decoded.
+        /// The table that decodes the strings.
         table: Box<Table>,
-        /// Why it is not asked of codes.
+        /// The reason why codes do not suffice.
         why: AutomatonError,
     },
 }
 
 impl Matcher {
-    /// The best way there is to ask this.
+    /// Chooses the fastest evaluation of a pattern.
     #[must_use]
     pub fn new(pattern: &Pattern, table: &Table) -> Self {
         match CodeAutomaton::new(pattern, table) {
@@ -80,10 +84,10 @@ impl Matcher {
         }
     }
 
-    /// As [`CodeAutomaton::matches`]; of strings that are decoded, each fault is found.
+    /// Matches strings like [`CodeAutomaton::matches`]. In strings that are decoded, every fault is found.
     ///
     /// # Errors
-    /// [`MatchError`], of the first string that has one.
+    /// [`MatchError`] of the first string with a fault.
     pub fn matches(&self, codes: &[u8], offsets: &[u64]) -> Result<Vec<u64>, MatchError> {
         match self {
             Self::Codes(automaton) => automaton.matches(codes, offsets),
@@ -103,13 +107,16 @@ impl Matcher {
 }
 
 impl CodeAutomaton {
-    /// Which strings match: bit *i* of word *w* for string 64 *w* + *i*; bits behind the last string are 0. String *i* is the codes from `offsets[i]` to `offsets[i + 1]`; there are as
-    /// many strings as offsets but one. All cores work on it, and the answer is the same for any number of them.
+    /// Returns the strings that match: bit *i* of word *w* for string 64 *w* + *i*; bits past the last string
+    /// are 0. String *i* is the codes from `offsets[i]` to `offsets[i + 1]`, and there is one string less
+    /// than offsets. All cores work on it, and the result is the same for any number of cores.
     ///
-    /// A string of a null is asked as any other: who knows of nulls takes them out of the answer, and should give them no codes.
+    /// A null is matched like any other string. A caller with nulls removes them from the result, and should
+    /// give them no codes.
     ///
     /// # Errors
-    /// [`MatchError::Offsets`]; [`MatchError::Codes`] of the first string that has a fault before the code that decides. What is behind that is not looked at.
+    /// [`MatchError::Offsets`]; [`MatchError::Codes`] of the first string with a fault before the code that
+    /// decides. Later codes are not read.
     pub fn matches(&self, codes: &[u8], offsets: &[u64]) -> Result<Vec<u64>, MatchError> {
         let mut words = bitmap(codes, offsets)?;
         let walk = |offsets: &[u64], words: &mut [u64]| {
@@ -126,7 +133,7 @@ impl CodeAutomaton {
     }
 }
 
-/// The words of an answer, zeroed, once offsets are good.
+/// Checks the offsets, and returns a result of zeros.
 fn bitmap(codes: &[u8], offsets: &[u64]) -> Result<Vec<u64>, MatchError> {
     let is_wrong = |pair: &[u64]| pair[0] > pair[1] || pair[1] > codes.len() as u64;
     match offsets.windows(2).position(is_wrong) {
@@ -135,16 +142,17 @@ fn bitmap(codes: &[u8], offsets: &[u64]) -> Result<Vec<u64>, MatchError> {
     }
 }
 
-/// Words of a piece, at most: 16,384 strings.
+/// Maximum words of a piece: 16,384 strings.
 const PIECE_WORDS: usize = 256;
 
-/// Has all cores fill pieces of an answer, each with the offsets of its strings; the first fault, its string numbered among all.
+/// Fills pieces of a result on all cores, each with the offsets of its strings. Returns the first fault, with
+/// the number of its string among all.
 fn each_piece<F: Send>(
     words: &mut [u64],
     offsets: &[u64],
     fill: impl Fn(&[u64], &mut [u64]) -> Option<(usize, F)> + Sync,
 ) -> Option<(usize, F)> {
-    // Long strings are worth a piece of few.
+    // Pieces are small where there are few strings, which may be long.
     let piece = (words.len() / (8 * rayon::current_num_threads())).clamp(1, PIECE_WORDS);
     let faults = words.par_chunks_mut(piece).enumerate().filter_map(|(at, words)| {
         let first = at * piece * 64;
@@ -154,14 +162,14 @@ fn each_piece<F: Send>(
     faults.min_by_key(|(string, _)| *string)
 }
 
-/// Why a string is not asked for what it is decoded to.
+/// The reason why a decoded string is not matched.
 enum DecodeFault {
     Codes(CodeFault),
-    /// There is no memory for so many bytes.
+    /// Memory does not suffice for this number of bytes.
     Memory(u64),
 }
 
-/// Asks strings for what they are decoded to, up to the first fault.
+/// Matches strings after decoding them, up to the first fault.
 fn decoded(
     pattern: &Pattern,
     table: &Table,
@@ -189,19 +197,19 @@ fn decoded(
     None
 }
 
-/// Strings that are walked side by side.
+/// Number of strings that are walked in parallel.
 const LANES: usize = 6;
-/// Codes that a lane takes at a time.
+/// Number of codes that a lane takes at a time.
 const STEP: usize = 8;
 
-/// Strings to be walked.
+/// Strings to walk.
 struct Walk<'a> {
     automaton: &'a CodeAutomaton,
     codes: &'a [u8],
     offsets: &'a [u64],
 }
 
-/// A string, and how far it has been walked.
+/// A string, and the progress of its walk.
 #[derive(Clone, Copy, Default)]
 struct Lane {
     string: usize,
@@ -210,14 +218,14 @@ struct Lane {
     state: u8,
 }
 
-/// What is known of the strings: which match, in words of zeros at first, and the least fault word.
+/// The results so far: the matches, in words that began as zeros, and the least fault word.
 struct Answer<'a> {
     words: &'a mut [u64],
     fault: u64,
 }
 
 impl Walk<'_> {
-    /// Says of all strings whether they match, in words of zeros; the least fault word.
+    /// Matches all strings, into words of zeros. Returns the least fault word.
     fn all(&self, words: &mut [u64]) -> u64 {
         let mut answer = Answer { words, fault: NO_FAULT };
         // A lane reads eight codes at once, so the last strings are walked code by code.
@@ -250,7 +258,7 @@ impl Walk<'_> {
                 }
             }
         }
-        // Whoever is at its end is noted again, and says the same.
+        // A lane at its end is noted again, with the same result.
         lanes[..filled].iter().for_each(|lane| self.finish(*lane, &mut answer));
         (next..self.offsets.len() - 1).for_each(|string| self.finish(self.lane(string), &mut answer));
         answer.fault
@@ -261,7 +269,8 @@ impl Walk<'_> {
         Lane { string, at, end, state: self.automaton.marks().start }
     }
 
-    /// The next string that needs more than one code: often the first one decides, and a lane is too much for that.
+    /// Returns the next string that needs more than one code. The first code often decides, and then a lane
+    /// is not worth its cost.
     #[inline(always)]
     fn take(&self, next: &mut usize, end: usize, answer: &mut Answer<'_>) -> Option<Lane> {
         while *next < end {
@@ -279,7 +288,7 @@ impl Walk<'_> {
         None
     }
 
-    /// The states behind each of the next codes, of each lane.
+    /// Returns, for each lane, the states after each of the next codes.
     #[inline(always)]
     fn step(&self, lanes: &[Lane; LANES]) -> [[u8; STEP]; LANES] {
         let rows = self.automaton.next();
@@ -297,7 +306,7 @@ impl Walk<'_> {
         trails
     }
 
-    /// Walks a string to its end, or to where it is decided.
+    /// Walks a string to its end, or to the code that decides.
     fn finish(&self, mut lane: Lane, answer: &mut Answer<'_>) {
         for code in &self.codes[lane.at..lane.end] {
             if is_decided(lane.state) {
@@ -308,7 +317,7 @@ impl Walk<'_> {
         self.note(&lane, answer);
     }
 
-    /// Notes what a string says that has been walked.
+    /// Stores the result of a string that has been walked.
     #[inline(always)]
     fn note(&self, lane: &Lane, answer: &mut Answer<'_>) {
         let verdict = self.automaton.marks().verdict(lane.state);

@@ -1,10 +1,11 @@
-//! Where decoding can begin in a long stream of codes.
+//! The positions at which decoding of a long stream of codes can begin.
 
 use warpath_shared::fsst::{CodeFault, SPLIT_CODES, Split, Table};
 
 use super::decompress::{has_escape, has_unknown, literals, worths};
 
-/// The splits of a stream of codes, one for each [`SPLIT_CODES`] of them that begin, and how many bytes its string has.
+/// Returns the splits of a stream of codes, one for every [`SPLIT_CODES`] codes or part of them. Also returns
+/// the length in bytes of the decoded stream.
 ///
 /// # Errors
 /// [`CodeFault::Escape`] and [`CodeFault::Unknown`].
@@ -35,13 +36,13 @@ pub fn splits(table: &Table, codes: &[u8]) -> Result<(Vec<Split>, u64), CodeFaul
     if pending { Err(CodeFault::Escape(codes.len() - 1)) } else { Ok((splits, offset)) }
 }
 
-/// What eight codes are worth.
+/// Returns the sum of the lengths of eight codes.
 #[inline(always)]
 fn sum(worths: &[u32; 512], word: u64, literals: usize) -> u32 {
     (0..8).map(|at| worths[word as usize >> (8 * at) & 0xff | (literals >> at & 1) << 8]).sum()
 }
 
-/// The first fault there is from a step on. One is there.
+/// Returns the first fault from a step on. There must be one.
 #[cold]
 fn first_fault(table: &Table, codes: &[u8], mut at: usize) -> CodeFault {
     loop {

@@ -1,9 +1,9 @@
-//! Codes against slow ways to make and read them, and against another implementation's.
+//! Codes against slow ways to write and read them, and against another implementation's.
 
 use super::*;
 use warpath_core::simd::Isa;
 
-/// A sequence of numbers that looks random.
+/// A pseudo-random sequence of numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -16,7 +16,7 @@ impl Numbers {
         self.next() % bound
     }
 
-    /// A byte of an alphabet: two bytes, four with 0 and 255 among them, letters, or all.
+    /// Returns a byte of an alphabet: two bytes, four with 0 and 255 among them, letters, or all.
     fn byte(&mut self, alphabet: usize) -> u8 {
         match alphabet {
             0 => b"ab"[self.below(2)],
@@ -37,7 +37,7 @@ fn table(symbols: &[Vec<u8>]) -> Table {
     Table::new(&words, &lens).unwrap()
 }
 
-/// Tables of few and of many symbols, equal ones among them.
+/// Tables of few and of many symbols, some of them equal.
 fn tables(numbers: &mut Numbers, alphabet: usize) -> Vec<Table> {
     let mut symbols = |count: usize, prefix: &[u8]| -> Vec<Vec<u8>> {
         let one = |_| {
@@ -49,14 +49,14 @@ fn tables(numbers: &mut Numbers, alphabet: usize) -> Vec<Table> {
         (0..count).map(one).collect()
     };
     let mut all: Vec<Table> = [0, 1, 2, 9, 60, 255].map(|count| table(&symbols(count, b""))).into();
-    // More with the same first bytes than a bucket has place for, of the same third one or not.
+    // More symbols with the same first bytes than fit into a bucket, with equal and different third bytes.
     all.push(table(&symbols(255, b"ab")));
     all.push(table(&symbols(255, b"\0\0\0")));
     all.push(table(&symbols(100, b"a")));
     all
 }
 
-/// The codes of a string, found by trying each symbol.
+/// Returns the codes of a string, found by trying each symbol.
 fn slowly(table: &Table, mut string: &[u8]) -> Vec<u8> {
     let mut codes = Vec::new();
     while let Some(first) = string.first() {
@@ -87,7 +87,7 @@ fn decoded(table: &Table, codes: &[u8]) -> Vec<u8> {
     room
 }
 
-/// What another implementation decodes.
+/// Returns the text that another implementation decodes.
 fn decoded_by_other(table: &Table, codes: &[u8]) -> Vec<u8> {
     let mut symbols = [fsst::Symbol::ZERO; 255];
     let mut lens = [0; 255];
@@ -152,7 +152,7 @@ fn check_splits(table: &Table, codes: &[u8]) {
     assert_eq!(splits(table, codes), end);
 }
 
-/// Decodes in rooms of all sizes that matter, and compares with the rule.
+/// Decodes into outputs of all sizes that matter, and compares with the reference decoder.
 fn check_decoding(table: &Table, codes: &[u8]) {
     for isa in Isa::all() {
         check_decoding_with(&Decoder::new(table).with(isa), table, codes);
@@ -169,7 +169,7 @@ fn check_decoding_with(decoder: &Decoder, table: &Table, codes: &[u8]) {
         if end.is_ok() {
             assert!(got == want, "room of {len}");
         } else {
-            // What was decoded before the fault is there.
+            // The text before the fault is there.
             let before = want.iter().rposition(|byte| *byte != 0xaa).map_or(0, |last| last + 1);
             assert!(got[..before] == want[..before], "room of {len}");
         }
@@ -207,13 +207,13 @@ fn strings_are_compressed_each_on_its_own() {
                 for _ in 0..count {
                     offsets.push(offsets[offsets.len() - 1] + numbers.below(longest + 1) as i32);
                 }
-                // There are bytes behind the last string, which could be taken for its own.
+                // Bytes follow the last string, and could be mistaken for its own.
                 let values = numbers.bytes(alphabet, offsets[count] as usize + 9);
                 check_strings(&table, &values, &offsets);
             }
         }
     }
-    // Many empty ones, and many in several batches.
+    // Many empty strings, and many strings in several batches.
     let table = table(&[b"ab".to_vec(), b"a".to_vec(), b"abc".to_vec()]);
     check_strings(&table, b"abcab", &[[0; 600_000].as_slice(), &[3; 300_000], &[5; 9]].concat());
     let values = b"abcabcabab".repeat(60_000);
@@ -261,7 +261,7 @@ fn garbage_is_decoded_as_the_rule_says() {
             let known = table.len().max(1);
             for round in 0..12 {
                 let len = numbers.below([160, 160, 700][round % 3]);
-                // All codes, those of the table, and those with many escapes or few.
+                // All codes, the table's codes, and codes with many escapes or few.
                 let mut code = |kind: usize| match kind {
                     0 => numbers.next() as u8,
                     1 => numbers.below(known) as u8,
@@ -297,7 +297,7 @@ fn splits_are_where_the_steps_are() {
     }
 }
 
-/// The bytes of a text a code of it.
+/// Returns the bytes of text per code.
 fn ratio(table: &Table, text: &[u8]) -> f64 {
     let mut codes = Vec::new();
     Compressor::new(table).compress(text, &mut codes);
@@ -311,10 +311,10 @@ fn tables_suit_what_they_were_trained_on() {
     assert!(train(&Sample::of_text(b"")).is_empty());
     assert_eq!(train(&Sample::of_text(b"a")).len(), 1);
     assert!(ratio(&train(&Sample::of_text(&[b'x'; 100_000])), &[b'x'; 100_000]) > 7.9);
-    // 0 and 255 are bytes like others.
+    // 0 and 255 are ordinary bytes.
     let text = [0, 0, 255, 255, 0, 7, 0, 0].repeat(9000);
     assert!(ratio(&train(&Sample::of_text(&text)), &text) > 7.9);
-    // What cannot be compressed is not made much longer: one byte of 256 has no symbol.
+    // Text that cannot be compressed grows little: one byte of 256 has no symbol.
     let random = Numbers(6).bytes(3, 200_000);
     assert!(ratio(&train(&Sample::of_text(&random)), &random) > 0.95);
     let words = ["http://", "www.", "example", ".com/", "page=", "&id=", "12", "345", "6"];
@@ -324,13 +324,13 @@ fn tables_suit_what_they_were_trained_on() {
     let (ours, others) =
         (ratio(&table, text.as_bytes()), ratio(&table_by_other(text.as_bytes()), text.as_bytes()));
     assert!(ours > others, "{ours} {others}");
-    // The same sample, the same table.
+    // The same sample gives the same table.
     assert!(train(&Sample::of_text(text.as_bytes())) == table);
 }
 
 #[test]
 fn symbols_are_not_of_two_strings() {
-    // Strings of two bytes: nothing longer is ever of use.
+    // Strings of two bytes: no longer symbol is ever used.
     let values: Vec<u8> = b"abcdefgh".repeat(40_000);
     let offsets: Vec<u64> = (0..=values.len() as u64).step_by(2).collect();
     for offsets in [&offsets[..], &offsets[..1000]] {
@@ -344,7 +344,7 @@ fn symbols_are_not_of_two_strings() {
     }
     assert!(train(&Sample::of_strings(b"", &[] as &[i32])).is_empty());
     assert!(train(&Sample::of_strings(b"", &[0_i32; 9])).is_empty());
-    // Few long ones are in the sample by their parts.
+    // The sample has parts of few long strings.
     let long = b"0123456789".repeat(100_000);
     let sample = Sample::of_strings(&long, &[0_i64, 300_000, 1_000_000]);
     assert!(sample.bytes().len() > SAMPLE_BYTES / 2 && sample.bytes().len() <= SAMPLE_BYTES);

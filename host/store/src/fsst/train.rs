@@ -1,24 +1,32 @@
-//! Which symbols suit such strings: what is frequent in a sample, and cannot be said almost as well by others.
+//! The choice of symbols for strings like a sample's: frequent substrings that other symbols do not spell
+//! almost as well.
 //!
-//! 1. *Candidates* are the substrings of 1 to 8 bytes of the sample that occur three times or more, counted in the sorted list of its words;
-//!    those that begin a longer one each time they occur are left out. The best by count × (length − 1) are kept.
-//! 2. For each place of the sample it is written down which candidates begin there, by length, and which of these are in use is a mask of eight
-//!    bits. All that follows goes by that: no word is looked up again.
-//! 3. *Rounds*: the sample is parsed, in the fewest codes while there are many symbols, then by the longest match as a compressor does it. A
-//!    symbol is worth the codes more that it would take to spell it by others, each time it was used; the worst quarter goes, until there are no
-//!    more than 255.
-//! 4. *Second thoughts*: candidates that say two neighbouring symbols at once come back, the best of them, and are weighed again.
+//! 1. *Candidates* are the substrings of 1 to 8 bytes that occur three times or more, counted in the sorted
+//!    list of the sample's words. A candidate is left out if one longer candidate begins at each of its
+//!    occurrences. The best by count × (length − 1) are kept.
+//! 2. For each position of the sample, a table stores the candidates that begin there, by length. A mask of
+//!    eight bits marks those that are in use. All later steps use this table: no word is looked up again.
+//! 3. *Rounds*: the sample is parsed, in the fewest codes while there are many symbols, then by the longest
+//!    match as a compressor does it. A symbol's worth is the number of additional codes to spell it by
+//!    others, times its uses. The worst quarter is dropped, until there are at most 255 symbols.
+//! 4. *Second thoughts*: candidates that would replace two neighbouring symbols return, the best of them, and
+//!    are weighed again.
 //!
-//! The best table of all rounds, by the codes that the sample takes, is the one. What it comes to, in bytes a code of 16 MiB, beside the trainer of the
-//! crate `fsst-rs`, which goes the other way as the paper does, from bytes up, by joining neighbours for five rounds, and takes 1 ms:
+//! The result is the best table of all rounds, by the number of codes for the sample. The figures below are
+//! bytes per code, for 16 MiB. In parentheses is the trainer of the crate `fsst-rs`, which works in the other
+//! direction, like the paper: it starts from bytes, joins neighbours in five rounds, and takes 1 ms.
 //!
 //! ```text
 //! tweets 2.08 (1.82)    products of Best Buy 3.35 (2.07)    of Walmart 2.97 (1.97)
 //! ```
 //!
-//! Tried and lost: samples of 64 KiB (2.03, 3.35, 2.91 in half the time) and of 192 KiB (2.04 for tweets: no better, half as long again); twice as many
-//! candidates, which made it no better either; more rounds that change less (of 64 KiB 2.05, 3.40, 2.88); and not to keep the best of the rounds (3.07 for
-//! Best Buy: rounds may make things worse).
+//! Tried and lost:
+//!
+//! * Samples of 64 KiB: 2.03, 3.35, 2.91 in half the time.
+//! * Samples of 192 KiB: 2.04 for tweets, which is no better, in 1.5 times the time.
+//! * Twice as many candidates: no better either.
+//! * More rounds that change less: with 64 KiB 2.05, 3.40, 2.88.
+//! * The last round instead of the best one: 3.07 for Best Buy, because rounds may make a table worse.
 
 use std::cmp::Reverse;
 use std::mem::take;
@@ -27,25 +35,30 @@ use warpath_shared::fsst::{MAX_SYMBOL_BYTES, MAX_SYMBOLS, Table};
 
 use super::{low_bytes, word_at};
 
-/// Bytes of a sample of a long text, or of many strings.
+/// Size of a sample of a long text, or of many strings.
 pub const SAMPLE_BYTES: usize = 128 << 10;
-/// No sample has more bytes, so that their places have 32 bits.
+/// The maximum size of a sample, so that offsets have 32 bits.
 const MOST_BYTES: usize = 256 << 20;
-/// Bytes of each part of a long text, or of a string, that is in the sample.
+/// Size of each part of a long text, or of a string, in the sample.
 const PART_BYTES: usize = 512;
 
-/// Candidates that are in the first parse, and all that may come back.
+/// Number of candidates in the first parse, and of all candidates.
 const FIRST: usize = 4096;
 const CANDIDATES: usize = 12288;
-/// Candidates are so frequent.
+/// The minimum count of a candidate.
 const LEAST: u32 = 3;
-/// Codes that a byte without a symbol counts as. It has two; but each escape costs who decodes as much time as some codes, a branch that cannot be foretold. Of 8 codes of tweets, Best Buy's products and
-/// URLs 28, 46 and 29 % had an escape among them where it counted as two, with 2.061, 3.368 and 3.131 bytes a code; 21, 30 and 22 % as three (2.072, 3.401, 3.096); 14, 23 and 12 % as four (2.052,
-/// 3.361, 3.023).
+/// The weight, in codes, of a byte without a symbol. Such a byte takes two codes, but each escape also costs
+/// decoding time worth some codes, because its branch is not predictable. Measured: the share of groups of 8
+/// codes with an escape, and the bytes per code, for tweets, Best Buy's products and URLs.
+///
+/// * Weight 2: 28, 46 and 29 %; 2.061, 3.368 and 3.131.
+/// * Weight 3: 21, 30 and 22 %; 2.072, 3.401 and 3.096.
+/// * Weight 4: 14, 23 and 12 %; 2.052, 3.361 and 3.023.
 const ESCAPE_CODES: u32 = 4;
-/// With more symbols the sample is parsed in the fewest codes, with less as a compressor would.
+/// With more symbols the sample is parsed in the fewest codes, with fewer as by a compressor.
 const FEWEST_ABOVE: usize = 512;
-/// Rounds of second thoughts, how many candidates come back in each, and how many symbols go between two parses.
+/// Number of rounds of second thoughts, of candidates that return in each, and of symbols dropped between two
+/// parses.
 const SECOND_ROUNDS: usize = 10;
 const BACK: usize = 48;
 const GO: usize = 48;
@@ -53,16 +66,17 @@ const GO: usize = 48;
 /// No candidate.
 const NONE: u16 = u16::MAX;
 
-/// Strings, or parts of strings, that tell a trainer what others are like.
+/// Strings, or parts of strings, from which a trainer learns what similar strings contain.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     bytes: Vec<u8>,
-    /// Where each string ends.
+    /// The end of each string.
     ends: Vec<usize>,
 }
 
 impl Sample {
-    /// Of a long text: parts evenly spread over it, [`SAMPLE_BYTES`] together; or all of it.
+    /// Takes a sample of a long text: [`SAMPLE_BYTES`] in evenly spread parts, or the whole text if it is
+    /// shorter.
     #[must_use]
     pub fn of_text(text: &[u8]) -> Self {
         let mut sample = Self::default();
@@ -73,7 +87,7 @@ impl Sample {
         let parts = SAMPLE_BYTES / PART_BYTES;
         let step = text.len() / parts;
         for part in 0..parts {
-            // Not always the same distance from one to the next: records may have one, too.
+            // The distances vary, because records may have a constant length.
             let slack = step - PART_BYTES;
             let at = part * step + if slack == 0 { 0 } else { part * 7919 % slack };
             sample.add(&text[at..at + PART_BYTES]);
@@ -81,11 +95,11 @@ impl Sample {
         sample
     }
 
-    /// Of strings: some evenly spread over them, [`SAMPLE_BYTES`] together, and of a long one a part; or all of them. String *i* is what is in
-    /// `values` from offset *i* to offset *i* + 1.
+    /// Takes a sample of strings: [`SAMPLE_BYTES`] of evenly spread strings and parts of long strings, or all
+    /// strings if they are shorter. String *i* is in `values` from offset *i* to offset *i* + 1.
     ///
     /// # Panics
-    /// If an offset is less than the one before, or behind the end of `values`.
+    /// Panics if an offset is less than its predecessor, or past the end of `values`.
     #[must_use]
     pub fn of_strings(values: &[u8], offsets: &[impl super::Offset]) -> Self {
         let mut sample = Self::default();
@@ -96,7 +110,8 @@ impl Sample {
             (0..count).for_each(|at| sample.add(string(at)));
             return sample;
         }
-        // From evenly spread places some strings each, from the first that begins there on, or a part of a long one.
+        // From evenly spread offsets, take some strings each, from the first that begins there, or a part of
+        // a long string.
         let parts = SAMPLE_BYTES / PART_BYTES;
         let mut done = first.place();
         for part in 0..parts {
@@ -118,7 +133,7 @@ impl Sample {
         sample
     }
 
-    /// Adds a string, if there is room: no sample has more than 256 MiB. Symbols are never of two.
+    /// Adds a string, unless the sample would exceed 256 MiB. No symbol spans two strings.
     pub fn add(&mut self, string: &[u8]) {
         if !string.is_empty() && self.bytes.len() + string.len() <= MOST_BYTES {
             self.bytes.extend_from_slice(string);
@@ -126,20 +141,20 @@ impl Sample {
         }
     }
 
-    /// The bytes of all strings.
+    /// Returns the bytes of all strings.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Makes a table for strings like those of a sample, of up to 255 symbols. The same sample gives the same table. Of a sample of
-/// [`SAMPLE_BYTES`] that takes about 25 ms.
+/// Trains a table of up to 255 symbols for strings like a sample's. The same sample gives the same table. A
+/// sample of [`SAMPLE_BYTES`] takes about 25 ms.
 #[must_use]
 pub fn train(sample: &Sample) -> Table {
     let mut trainer = Trainer::new(sample);
     trainer.narrow();
-    // The best so far, by the codes that the sample takes.
+    // The best symbols so far, by the number of codes for the sample.
     let mut best = (trainer.parse(Parse::Longest), trainer.symbols.clone());
     for _ in 0..SECOND_ROUNDS {
         if !trainer.reconsider() {
@@ -157,26 +172,27 @@ pub fn train(sample: &Sample) -> Table {
 /// A substring of the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    /// What it is worth at first sight: the most is the first in order.
+    /// A first estimate of the candidate's worth; the greatest is first in order.
     worth: Reverse<u64>,
-    /// Its bytes, the first highest.
+    /// The bytes, the first highest.
     word: u64,
     len: u8,
-    /// Where it is in the sorted list of suffixes: so many from there on begin with it, or with what is left of it at a string's end.
+    /// The candidate's first suffix in the sorted list. `run` suffixes from there on begin with the
+    /// candidate, or with the part of it before a string's end.
     first: u32,
     run: u32,
 }
 
-/// What begins at a place of the sample: up to 8 bytes, the first highest, and 0 behind the string's end.
+/// The bytes at a position of the sample: up to 8, the first highest, and 0 past the string's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Suffix {
     word: u64,
     place: u32,
-    /// Bytes that there are.
+    /// Number of bytes before the string's end.
     left: u8,
 }
 
-/// The suffixes of all places, in order.
+/// Returns the suffixes of all positions, in order.
 fn suffixes(sample: &Sample) -> Vec<Suffix> {
     let mut all = Vec::with_capacity(sample.bytes.len());
     let mut begin = 0;
@@ -188,7 +204,8 @@ fn suffixes(sample: &Sample) -> Vec<Suffix> {
         }));
         begin = *end;
     }
-    // By the first two bytes to where they belong, then these few by comparison: half the time of comparing all.
+    // A bucket sort by the first two bytes, then comparisons within each bucket: half the time of a sort by
+    // comparison.
     let mut begins = vec![0_u32; (1 << 16) + 1];
     all.iter().for_each(|suffix| begins[(suffix.word >> 48) as usize + 1] += 1);
     for at in 1..begins.len() {
@@ -204,10 +221,10 @@ fn suffixes(sample: &Sample) -> Vec<Suffix> {
     sorted
 }
 
-/// The best candidates, in order.
+/// Returns the best candidates, in order.
 fn candidates(suffixes: &[Suffix]) -> Vec<Candidate> {
     let mut all = Vec::new();
-    // For each length, where its run begins, and how often the substring is there.
+    // For each length, the start of its run, and the count of the substring.
     let (mut first, mut counts) = ([0; MAX_SYMBOL_BYTES + 1], [0_u32; MAX_SYMBOL_BYTES + 2]);
     for at in 0..=suffixes.len() {
         let common = match (at, suffixes.get(at)) {
@@ -224,7 +241,7 @@ fn candidates(suffixes: &[Suffix]) -> Vec<Candidate> {
                 let first = first[len] as u32;
                 all.push(Candidate { worth: Reverse(worth), word, len: len as u8, first, run });
             }
-            // Another that is one byte longer may have begun the same, and is less frequent then.
+            // A candidate one byte longer may have the same start, and is less frequent then.
             longer = count;
             first[len] = at;
         }
@@ -240,30 +257,32 @@ fn candidates(suffixes: &[Suffix]) -> Vec<Candidate> {
     all
 }
 
-/// How a sample is parsed.
+/// The rule by which a sample is parsed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parse {
-    /// In the fewest codes.
+    /// The fewest codes.
     Fewest,
-    /// By the longest symbol at each place.
+    /// The longest symbol at each position.
     Longest,
 }
 
 struct Trainer {
     suffixes: Vec<Suffix>,
     candidates: Vec<Candidate>,
-    /// For each place of the sample, the candidate of each length that begins there.
+    /// For each position of the sample, the candidate of each length that begins there.
     begins: Vec<[u16; MAX_SYMBOL_BYTES]>,
-    /// Which of these are in use: bit 0 for one byte.
+    /// For each position, a mask of the candidates in use: bit 0 for one byte.
     masks: Vec<u8>,
-    /// A place of each candidate.
+    /// One position of each candidate.
     places: Vec<usize>,
-    /// Those in use, and which they are.
+    /// The candidates in use, and a flag for each candidate.
     symbols: Vec<u16>,
     used: Vec<bool>,
-    /// How often each was used in the last parse; and for those that are not in use, how often they would say two neighbours at once.
+    /// The count of each candidate in the last parse. For candidates not in use, how often they would replace
+    /// two neighbours.
     counts: Vec<u32>,
-    /// For the parse in the fewest codes: how many codes a place is from the end, and bytes of the symbol there, or 0.
+    /// For the parse in the fewest codes: the number of codes from each position to the end, and the length
+    /// of the symbol there, or 0.
     fewest: Vec<u32>,
     choices: Vec<u8>,
 }
@@ -297,14 +316,14 @@ impl Trainer {
         trainer
     }
 
-    /// Takes a candidate into use.
+    /// Puts a candidate into use.
     fn enter(&mut self, id: u16) {
         self.used[usize::from(id)] = true;
         self.symbols.push(id);
         self.mark(id, |mask, bit| *mask |= bit);
     }
 
-    /// Takes one out of use; its place in the list of symbols is the caller's.
+    /// Takes a candidate out of use; the caller removes it from the list of symbols.
     fn leave(&mut self, id: u16) {
         self.used[usize::from(id)] = false;
         self.mark(id, |mask, bit| *mask &= !bit);
@@ -319,7 +338,8 @@ impl Trainer {
         }
     }
 
-    /// Counts how often each symbol is used, and what would say neighbours at once. Says how many codes there are.
+    /// Parses the sample. Counts the uses of each symbol, and the neighbours that a candidate would replace.
+    /// Returns the number of codes.
     fn parse(&mut self, parse: Parse) -> usize {
         if parse == Parse::Fewest {
             self.choose();
@@ -348,7 +368,7 @@ impl Trainer {
         codes
     }
 
-    /// Finds the fewest codes from each place on; of as few, the longest symbol first.
+    /// Finds the fewest codes from each position on; on a tie, the longest symbol.
     fn choose(&mut self) {
         for at in (0..self.masks.len()).rev() {
             let (mut codes, mut choice) = (ESCAPE_CODES + self.fewest[at + 1], 0);
@@ -365,7 +385,7 @@ impl Trainer {
         }
     }
 
-    /// What a candidate saves: codes to spell it by others less its own, each time that it was counted.
+    /// Returns a candidate's saving: the codes to spell it by others less its own code, times its count.
     fn worth(&self, id: u16) -> u64 {
         let count = self.counts[usize::from(id)];
         if count == 0 {
@@ -376,7 +396,7 @@ impl Trainer {
         let mut codes = [0_u64; MAX_SYMBOL_BYTES + 1];
         for at in (0..len).rev() {
             let mut fewest = u64::from(ESCAPE_CODES) + codes[at + 1];
-            // Those that end within it, and are not itself.
+            // Symbols that end within the candidate, without the candidate itself.
             let longest = if at == 0 { len - 1 } else { len - at };
             let mut left = self.masks[place + at] & 0xff_u8.unbounded_shr(8 - longest as u32);
             while left != 0 {
@@ -388,7 +408,7 @@ impl Trainer {
         (codes[0] - 1) * u64::from(count)
     }
 
-    /// Leaves so many of the best symbols in use.
+    /// Keeps the best `count` symbols in use.
     fn keep(&mut self, count: usize) {
         let mut ranked: Vec<(Reverse<u64>, u16)> =
             self.symbols.iter().map(|id| (Reverse(self.worth(*id)), *id)).collect();
@@ -397,7 +417,7 @@ impl Trainer {
         self.symbols = ranked[..count].iter().map(|(_, id)| *id).collect();
     }
 
-    /// Goes down to a table's number of symbols.
+    /// Reduces the symbols to the size of a table.
     fn narrow(&mut self) {
         while self.symbols.len() > MAX_SYMBOLS {
             let count = self.symbols.len();
@@ -406,7 +426,8 @@ impl Trainer {
         }
     }
 
-    /// Lets candidates come back that say two neighbours at once in the last parse, and the worst symbols go. Says if any came back.
+    /// Lets candidates return that would replace two neighbours of the last parse, and drops the worst
+    /// symbols. Returns false if none returned.
     fn reconsider(&mut self) -> bool {
         let mut back: Vec<(Reverse<u64>, u16)> = (0..self.candidates.len() as u16)
             .filter(|id| !self.used[usize::from(*id)] && self.counts[usize::from(*id)] > 0)
@@ -422,13 +443,13 @@ impl Trainer {
         !back.is_empty()
     }
 
-    /// Takes these symbols into use in place of others.
+    /// Replaces the symbols in use.
     fn replace(&mut self, symbols: Vec<u16>) {
         take(&mut self.symbols).into_iter().for_each(|id| self.leave(id));
         symbols.into_iter().for_each(|id| self.enter(id));
     }
 
-    /// The symbols in use that are of use.
+    /// Returns the table of those symbols in use that have uses.
     fn table(mut self) -> Table {
         self.parse(Parse::Longest);
         let counted = self.symbols.iter().filter(|id| self.counts[usize::from(**id)] > 0);

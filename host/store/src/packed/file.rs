@@ -1,4 +1,4 @@
-//! A packed file that is open: any part of its text is read at any time, by any thread.
+//! An open packed file: any thread may read any part of its text at any time.
 
 use std::fs::File;
 use std::io;
@@ -15,9 +15,11 @@ use crate::fsst::Decoder;
 use warpath_core::error::{Error, InputError};
 use warpath_core::stamp::hash;
 
-/// A packed file that is open. Its table of groups has been checked; a group is when it is first read, by its checksum and what its codes say. Cheap to clone.
+/// An open packed file. Opening it checks the table of groups. The first read of a group checks the group, by
+/// its checksum and its codes. Clones are cheap.
 ///
-/// The file is mapped: nobody may write to it while it is open. Whoever does gets errors or another text, and a signal where it becomes shorter.
+/// The file is mapped, so no process may write to it while it is open. A write causes errors or another text,
+/// and a signal where the file becomes shorter.
 #[derive(Clone, Debug)]
 pub struct PackedFile(Arc<Opened>);
 
@@ -27,7 +29,7 @@ struct Opened {
     bytes: Bytes,
     entries: Vec<Entry>,
     trailer: Trailer,
-    /// What was found out of each group when it was first read.
+    /// The result of each group's check, once it has been read.
     groups: Vec<OnceLock<Result<(), Damage>>>,
 }
 
@@ -47,7 +49,7 @@ impl Bytes {
     }
 }
 
-/// What a packed file says of itself.
+/// A packed file's description of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PackedInfo {
@@ -57,7 +59,7 @@ pub struct PackedInfo {
     pub file_bytes: u64,
     /// Newlines of the text.
     pub lines: u64,
-    /// Groups of lines.
+    /// Number of groups of lines.
     pub groups: u64,
 }
 
@@ -65,7 +67,7 @@ fn first<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
     bytes.get(at..)?.first_chunk()
 }
 
-/// Looks at the trailer and the table of groups, of a file whose header is there.
+/// Checks the trailer and the table of groups. The file has a header.
 fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
     let too_short = || Damage::from("it ends early");
     let end = bytes.len().checked_sub(TRAILER_BYTES).ok_or_else(too_short)?;
@@ -111,8 +113,9 @@ impl PackedFile {
     /// Opens the file of this name.
     ///
     /// # Errors
-    /// [`InputError::Io`] if it cannot be read, or is no regular file; [`InputError::Directory`]; [`InputError::NotPacked`] if it is another
-    /// file; [`InputError::PackedVersion`] and [`InputError::Packed`] if it is one of another version, or a damaged one.
+    /// [`InputError::Io`] if the file cannot be read, or is not a regular file; [`InputError::Directory`];
+    /// [`InputError::NotPacked`] for another kind of file; [`InputError::PackedVersion`] for another version;
+    /// [`InputError::Packed`] for a damaged file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -121,7 +124,7 @@ impl PackedFile {
         if metadata.is_dir() {
             return Err(InputError::Directory(path.to_owned()).into());
         }
-        // To open a pipe is to wait until somebody writes to it.
+        // Opening a pipe would wait until another process writes to it.
         if !metadata.is_file() {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")).into());
         }
@@ -129,23 +132,26 @@ impl PackedFile {
         Ok(Self::of_file(&file, name)?)
     }
 
-    /// The same of a file that is open.
+    /// [`open`](Self::open) for a file that is already open.
     pub fn of_file(file: &File, name: String) -> Result<Self, InputError> {
-        // What is empty cannot be mapped.
+        // An empty file cannot be mapped.
         if file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             return Err(InputError::NotPacked { name });
         }
-        // SAFETY: docs/packed-file.md says that nobody may write to a packed file while it is open; Warpath renames a new one into its place. Whoever does it all the same gets errors or another
-        // text: places that are read anew are checked anew ([`Group`]); or a signal where the file becomes shorter.
+        // SAFETY: docs/packed-file.md forbids writes to a packed file while it is open, and Warpath itself
+        // renames a new file over the old one. A process that writes nevertheless causes errors or another
+        // text, because each read checks its offsets again ([`Group`]); or a signal where the file becomes
+        // shorter.
         let map =
             unsafe { Mmap::map(file) }.map_err(|source| InputError::Io { name: name.clone(), source })?;
         Self::new(Bytes::Mapped(map), name)
     }
 
-    /// A file that is in memory; `name` is what it is called in messages.
+    /// Opens a packed file in memory. `name` is used in messages.
     ///
     /// # Errors
-    /// [`InputError::NotPacked`], [`InputError::PackedVersion`] and [`InputError::Packed`], as for [`open`](Self::open).
+    /// [`InputError::NotPacked`], [`InputError::PackedVersion`] and [`InputError::Packed`], as for
+    /// [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>, name: impl Into<String>) -> Result<Self, InputError> {
         Self::new(Bytes::Owned(bytes), name.into())
     }
@@ -161,28 +167,28 @@ impl PackedFile {
         }
     }
 
-    /// What it is called in messages.
+    /// Returns the name for messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What it says of itself.
+    /// Returns the file's description of itself.
     #[must_use]
     pub fn info(&self) -> PackedInfo {
         let Trailer { groups, text, lines, .. } = self.0.trailer;
         PackedInfo { text_bytes: text, file_bytes: self.0.bytes.all().len() as u64, lines, groups }
     }
 
-    /// An error of this file.
+    /// Returns the error for damage of this file.
     pub(crate) fn damaged(&self, what: impl Into<String>) -> Error {
         InputError::Packed { name: self.0.name.clone(), what: what.into() }.into()
     }
 
-    /// The bytes of a group in the file, and where its text begins.
+    /// Returns the bytes of a group in the file, and the offset of its text.
     ///
     /// # Panics
-    /// If there is no such group.
+    /// Panics if there is no group of this number.
     #[must_use]
     pub fn group_bytes(&self, number: usize) -> (&[u8], u64) {
         let Opened { bytes, entries, trailer, .. } = &*self.0;
@@ -191,26 +197,26 @@ impl PackedFile {
         (&bytes.all()[entry.place as usize..end as usize], entry.text)
     }
 
-    /// Bytes of text of the longest group.
+    /// Returns the text size in bytes of the longest group.
     pub fn longest_group(&self) -> u64 {
         let Opened { entries, trailer, .. } = &*self.0;
         let ends = entries.iter().skip(1).map(|entry| entry.text).chain([trailer.text]);
         entries.iter().zip(ends).map(|(entry, end)| end - entry.text).max().unwrap_or_default()
     }
 
-    /// A group, by its number, and where in the text it begins.
+    /// Returns a group by its number, and the offset of its text.
     ///
     /// # Errors
-    /// [`InputError::Packed`] if it is damaged, as far as [`Group::parse`] sees.
+    /// [`InputError::Packed`] for the faults that [`Group::parse`] detects.
     ///
     /// # Panics
-    /// If there is no such group.
+    /// Panics if there is no group of this number.
     pub fn group(&self, number: usize) -> Result<(Group<'_>, u64), Error> {
         let (bytes, at) = self.group_bytes(number);
         Ok((Group::parse(bytes).map_err(|what| self.damaged(what))?, at))
     }
 
-    /// A group whose checksum is right, and its decoder.
+    /// Returns a group whose checksum matches, and its decoder.
     fn checked(&self, number: usize) -> Result<(Group<'_>, Decoder), Error> {
         let (group, _) = self.group(number)?;
         match self.0.groups[number].get_or_init(|| group.verify()) {
@@ -222,19 +228,20 @@ impl PackedFile {
         }
     }
 
-    /// All text of a group.
+    /// Returns all text of a group.
     ///
     /// # Errors
-    /// [`InputError::Packed`] if it is damaged.
+    /// [`InputError::Packed`] if the group is damaged.
     ///
     /// # Panics
-    /// If there is no such group.
+    /// Panics if there is no group of this number.
     pub fn group_text(&self, number: usize) -> Result<Vec<u8>, Error> {
         let (group, _) = self.checked(number)?;
         group.text().map_err(|what| self.damaged(what))
     }
 
-    /// Fills `room` with the text from a place on, as far as its group has it. Says how much that is: nothing at the end.
+    /// Fills `room` with the text from `at` on, up to the end of the group there. Returns the number of
+    /// bytes: 0 at the end of the text.
     pub fn read_at(&self, room: &mut [u8], at: u64) -> Result<usize, Error> {
         if at >= self.0.trailer.text || room.is_empty() {
             return Ok(0);
@@ -244,10 +251,10 @@ impl PackedFile {
         group.read(&decoder, at - self.0.entries[number].text, room).map_err(|what| self.damaged(what))
     }
 
-    /// The text from one place to another, as far as there is any.
+    /// Returns the text of a range, as far as there is any.
     ///
     /// # Errors
-    /// [`InputError::Packed`] if it is damaged there, or if there is no memory for so much.
+    /// [`InputError::Packed`] if the file is damaged there, or if memory does not suffice.
     pub fn text(&self, range: Range<u64>) -> Result<Vec<u8>, Error> {
         let len = range.end.min(self.0.trailer.text).saturating_sub(range.start);
         let mut text = Vec::new();
@@ -263,7 +270,8 @@ impl PackedFile {
         Ok(text)
     }
 
-    /// Lines, counted from 0, with their newlines: as many of them as there are. Blank lines count.
+    /// Returns the lines of a range, with their newlines, as far as there are any. Lines count from 0; blank
+    /// lines count.
     ///
     /// # Errors
     /// As for [`text`](Self::text).
@@ -271,7 +279,8 @@ impl PackedFile {
         self.text(self.lines_at(range)?)
     }
 
-    /// Where in the text lines stand, counted from 0: from the first one's first byte to behind the last one's newline.
+    /// Returns the text range of lines, which count from 0. The range begins with the first line's first
+    /// byte, and ends after the last line's newline.
     ///
     /// # Errors
     /// As for [`text`](Self::text).
@@ -279,9 +288,10 @@ impl PackedFile {
         Ok(self.line_start(range.start)?..self.line_start(range.end.max(range.start))?)
     }
 
-    /// Where in the text a line begins; the end, if there is none.
+    /// Returns the offset at which a line begins; the end of the text if there is no such line.
     fn line_start(&self, line: u64) -> Result<u64, Error> {
-        // Of the groups that begin at this line or before it, the last one: those before it have no text behind their newlines.
+        // The last group that begins at this line or before it. Earlier groups have no text after their
+        // newlines.
         let number = self.0.entries.partition_point(|entry| entry.line <= line);
         let Some(number) = number.checked_sub(1) else { return Ok(0) };
         let (group, decoder) = self.checked(number)?;
@@ -289,10 +299,11 @@ impl PackedFile {
         Ok(text + group.line_start(&decoder, line - first).map_err(|what| self.damaged(what))?)
     }
 
-    /// Goes through all groups, and tells the first thing that is wrong: then any part of the text is read for what it is.
+    /// Checks all groups, and returns the first fault. After success, every part of the text is read as it
+    /// was packed.
     ///
     /// # Errors
-    /// [`InputError::Packed`].
+    /// [`InputError::Packed`] for the first fault.
     pub fn check(&self) -> Result<(), Error> {
         let groups = self.0.entries.len();
         (0..groups).into_par_iter().try_for_each(|number| {

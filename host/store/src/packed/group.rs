@@ -1,7 +1,8 @@
-//! A group: lines that are compressed together, with one table of symbols; and how any part of its text is read.
+//! A group: lines that are compressed together with one symbol table, and the reads of any part of their
+//! text.
 //!
-//! Every [`SPLIT_CODES`] codes a split says where in the text their output begins, and how many newlines are before it. So a part of the text is decoded from the split before it,
-//! and a line is looked for from the split before it.
+//! After every [`SPLIT_CODES`] codes, a split holds the text offset of their output and the number of
+//! newlines before it. So decoding a part of the text, or finding a line, begins at the split before it.
 
 use std::ops::Range;
 
@@ -12,22 +13,22 @@ use super::layout::{Damage, GROUP_BYTES, GroupHeader, u32_at, u64_at};
 use crate::fsst::{Compressor, Decoder, splits};
 use warpath_core::stamp::hash;
 
-/// Bytes that the codes of a split stand for at most: 8 each, and one of a step that ends in it.
+/// The maximum text bytes of a split's codes: 8 each, and one of an escape that ends in the split.
 const MOST_SPLIT_BYTES: usize = 8 * SPLIT_CODES + 1;
 
-/// A group as it stands in a file, whose parts fit together. What the codes say is not known yet.
+/// A group in its stored form, whose parts fit together. The codes are not checked yet.
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
     header: GroupHeader,
     table: Table,
-    /// All of it behind the header.
+    /// All bytes after the header.
     body: &'a [u8],
     splits: &'a [u8],
     lines: &'a [u8],
     codes: &'a [u8],
 }
 
-/// Where in the bytes behind a group's header its parts are.
+/// The ranges of a group's parts in the bytes after its header.
 #[derive(Clone, Debug)]
 struct Places {
     symbols: Range<usize>,
@@ -35,12 +36,12 @@ struct Places {
     splits: Range<usize>,
     lines: Range<usize>,
     codes: Range<usize>,
-    /// All of them, padded.
+    /// The end of all parts, padded.
     end: usize,
 }
 
 impl Places {
-    /// `None` if that is more than memory can have.
+    /// Computes the ranges. `None` if they exceed the address space.
     fn of(header: &GroupHeader) -> Option<Self> {
         let mut at = 0_usize;
         let mut next = |count: u64, size: u64| {
@@ -58,13 +59,13 @@ impl Places {
     }
 }
 
-/// Bytes of a group behind its header.
+/// Returns the size in bytes of a group after its header.
 pub(super) fn body_bytes(header: &GroupHeader) -> Result<usize, Damage> {
     let too_large = || Damage::from("a group is larger than memory can be");
     if header.symbols > MAX_SYMBOLS as u64 {
         return Err(format!("a group has a table of {} symbols", header.symbols));
     }
-    // A code stands for up to 8 bytes, and a byte takes up to two codes.
+    // A code decodes to up to 8 bytes, and a byte takes up to two codes.
     if header.text > header.codes.saturating_mul(8) || header.codes > header.text.saturating_mul(2) {
         return Err(format!("{} codes are not those of {} bytes", header.codes, header.text));
     }
@@ -72,15 +73,15 @@ pub(super) fn body_bytes(header: &GroupHeader) -> Result<usize, Damage> {
         return Err(format!("{} bytes are said to have {} lines", header.text, header.lines));
     }
     let end = Places::of(header).ok_or_else(too_large)?.end;
-    // Together with its header a group is one slice.
+    // A group with its header is one slice.
     if end > isize::MAX as usize - GROUP_BYTES { Err(too_large()) } else { Ok(end) }
 }
 
 impl<'a> Group<'a> {
-    /// A group of a file, without a look at its checksum or its codes.
+    /// Parses a group of a file, without checking its checksum or its codes.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A message for the first fault.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
         let (head, behind) = bytes.split_first_chunk::<GROUP_BYTES>().ok_or("a group ends early")?;
         let header = GroupHeader::parse(head)?;
@@ -103,7 +104,7 @@ impl<'a> Group<'a> {
         Ok(group)
     }
 
-    /// Splits go on from each other, and are no further apart than codes can be.
+    /// Checks that splits do not decrease, and that none has more text than its codes can decode to.
     fn check_splits(&self) -> Result<(), Damage> {
         let count = self.split_count();
         let wrong = || Damage::from("a group's splits do not go on from each other");
@@ -123,10 +124,10 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Whether it is as it was written, by its checksum.
+    /// Checks the group's checksum.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A message for a wrong checksum.
     pub fn verify(&self) -> Result<(), String> {
         if hash(self.body) == self.header.checksum {
             Ok(())
@@ -135,40 +136,41 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Bytes of its text.
+    /// Returns the text size in bytes.
     #[must_use]
     pub fn text_bytes(&self) -> u64 {
         self.header.text
     }
 
-    /// Newlines of its text.
+    /// Returns the number of newlines in the text.
     #[must_use]
     pub fn lines(&self) -> u64 {
         self.header.lines
     }
 
-    /// The table of its codes.
+    /// Returns the symbol table of the codes.
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Its codes.
+    /// Returns the codes.
     #[must_use]
     pub fn codes(&self) -> &'a [u8] {
         self.codes
     }
 
-    /// How many splits there are.
+    /// Returns the number of splits.
     #[must_use]
     pub fn split_count(&self) -> usize {
         self.splits.len() / 8
     }
 
-    /// Where in the text the output of a split begins; of the last but one, where the text ends.
+    /// Returns the split that holds the text offset of its output. Number [`split_count`](Self::split_count)
+    /// holds the end of the text.
     ///
     /// # Panics
-    /// If there is no such split.
+    /// Panics for a greater number.
     #[must_use]
     pub fn split(&self, at: usize) -> Split {
         if at == self.split_count() {
@@ -178,7 +180,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Writes all splits, and where the text ends.
+    /// Writes all splits, and then the end of the text.
     pub(super) fn write_splits(&self, to: &mut [u64]) {
         for (word, split) in to.iter_mut().zip(self.splits.as_chunks().0) {
             *word = u64::from_le_bytes(*split);
@@ -188,17 +190,18 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// How many newlines are before that place.
+    /// Returns the number of newlines before a split.
     fn line_at(&self, at: usize) -> u64 {
         if at == self.split_count() { self.header.lines } else { u64::from(u32_at(self.lines, 4 * at)) }
     }
 
-    /// What can be kept of it without its bytes.
+    /// Returns the decoder, which may outlive the group's bytes.
     pub(super) fn decoder(&self) -> Decoder {
         Decoder::new(&self.table)
     }
 
-    /// How many bytes of text some splits have. They may be those of a file that somebody writes to.
+    /// Returns the text size in bytes of some splits. Their bytes may change during the read, if a process
+    /// writes to the file.
     fn text_of(&self, splits: Range<usize>) -> Result<usize, Damage> {
         let len = self.split(splits.end).offset().checked_sub(self.split(splits.start).offset());
         let most = splits.len().saturating_mul(MOST_SPLIT_BYTES);
@@ -206,7 +209,7 @@ impl<'a> Group<'a> {
         len.ok_or_else(|| "a group changes while it is read".into())
     }
 
-    /// The codes of some splits, behind a byte that belongs to the one before.
+    /// Returns the codes of some splits, without a leading byte that belongs to the previous split's escape.
     fn codes_of(&self, splits: Range<usize>) -> &'a [u8] {
         let place = |at: usize| {
             let behind = usize::from(self.split(at).behind_escape());
@@ -215,7 +218,7 @@ impl<'a> Group<'a> {
         &self.codes[place(splits.start)..place(splits.end).max(place(splits.start))]
     }
 
-    /// Decodes the text of some splits into as much room as they are said to need.
+    /// Decodes the text of some splits into `room`, which must have their stated size.
     fn decode(&self, decoder: &Decoder, splits: Range<usize>, room: &mut [u8]) -> Result<(), Damage> {
         match decoder.decode(self.codes_of(splits), room) {
             Ok(len) if len == room.len() => Ok(()),
@@ -224,7 +227,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The last split whose output begins at a place of the text or before it.
+    /// Returns the last split whose output begins at `place` or before it.
     fn split_before(&self, place: u64) -> usize {
         let (mut low, mut high) = (0, self.split_count());
         while high - low > 1 {
@@ -234,10 +237,10 @@ impl<'a> Group<'a> {
         low
     }
 
-    /// Fills `room` with the text from a place on: as much of it as there is. Says how much that is.
+    /// Fills `room` with the text from `from` on, as far as there is any. Returns the number of bytes.
     ///
     /// # Errors
-    /// What is wrong with the codes, in words.
+    /// A message for wrong codes.
     pub(super) fn read(&self, decoder: &Decoder, from: u64, room: &mut [u8]) -> Result<usize, Damage> {
         let wanted = (self.header.text.saturating_sub(from)).min(room.len() as u64) as usize;
         let (mut filled, mut split) = (0, self.split_before(from));
@@ -246,7 +249,7 @@ impl<'a> Group<'a> {
             let at = from + filled as u64;
             let begin = self.split(split).offset();
             let room = &mut room[filled..wanted];
-            // All splits that are wanted whole, at once.
+            // Decode all splits that are wanted whole, at once.
             let (mut end, mut len) = (split, 0);
             while end < self.split_count() && begin == at {
                 let more = self.text_of(split..end + 1)?;
@@ -274,15 +277,15 @@ impl<'a> Group<'a> {
         Ok(filled)
     }
 
-    /// Decodes all of its text into as much room.
+    /// Decodes the whole text into `room`, which must have its size.
     pub(super) fn decode_all(&self, room: &mut [u8]) -> Result<(), Damage> {
         self.decode(&self.decoder(), 0..self.split_count(), room)
     }
 
-    /// All of its text.
+    /// Returns the whole text.
     ///
     /// # Errors
-    /// What is wrong with the codes, in words.
+    /// A message for wrong codes.
     pub fn text(&self) -> Result<Vec<u8>, String> {
         let len = usize::try_from(self.header.text).map_err(|_| "a group is larger than memory can be")?;
         let mut text = vec![0; len];
@@ -290,10 +293,11 @@ impl<'a> Group<'a> {
         Ok(text)
     }
 
-    /// Decodes all of it, and finds out whether its splits and lines are those of its text, and whole unless it is the last: then any part of it is read for what it is.
+    /// Decodes the whole group. Checks that its splits and lines match its text, and that its last line is
+    /// whole unless it is the last group. After success, every part of the text is read as it was packed.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A message for the first fault.
     pub(super) fn check(&self, is_last: bool) -> Result<(), Damage> {
         let text = self.text()?;
         if !is_last && !text.ends_with(b"\n") {
@@ -321,10 +325,11 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Where in the text a line begins, counted from 0: behind so many newlines. The end, if there are no more than those.
+    /// Returns the text offset at which a line begins, after `line` newlines. The end of the text, if there
+    /// are fewer newlines.
     ///
     /// # Errors
-    /// What is wrong with the codes, in words.
+    /// A message for wrong codes.
     pub(super) fn line_start(&self, decoder: &Decoder, line: u64) -> Result<u64, Damage> {
         if line == 0 {
             return Ok(0);
@@ -332,7 +337,7 @@ impl<'a> Group<'a> {
         if line > self.header.lines {
             return Ok(self.header.text);
         }
-        // The last split with fewer newlines before it.
+        // The last split with fewer than `line` newlines before it.
         let (mut low, mut high) = (0, self.split_count());
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -349,10 +354,10 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Writes a text as a group.
+/// Encodes a text as a group.
 ///
 /// # Errors
-/// In words, if codes are not those of the text: never.
+/// A message if the codes do not match the text, which does not happen; or for more than 2³² - 1 newlines.
 pub fn group(table: &Table, text: &[u8]) -> Result<Vec<u8>, Damage> {
     let mut codes = Vec::with_capacity(text.len() / 2);
     Compressor::new(table).compress_parallel(text, &mut codes);

@@ -1,20 +1,22 @@
-//! What stands where in a packed file: numbers, little-endian, at multiples of 8 bytes. docs/packed-file.md has it in words.
+//! The layout of a packed file: numbers, little-endian, at multiples of 8 bytes. docs/packed-file.md
+//! describes it.
 //!
 //! ```text
-//! header      │ magic │ version │ checksum │
-//! group       │ header: text, codes, lines, symbols, checksums │ symbols │ lengths │ splits │ lines │ codes │        as often as there are
-//! table       │ marker │ place, text, line of each group │
-//! trailer     │ where the table is, how much there is, checksums │
+//! header     │ magic │ version │ checksum │
+//! group      │ header: text, codes, lines, symbols, checksums │ symbols │ lengths │ splits │ lines │ codes │
+//!            (repeated for each group)
+//! table      │ marker │ place, text, line of each group │
+//! trailer    │ offset of the table, totals, checksums │
 //! ```
 
 use warpath_core::error::InputError;
 use warpath_core::stamp::hash;
 
-/// The version of the format that is written, and the only one that is read.
+/// The version of the format that this crate writes, and the only one that it reads.
 pub const VERSION: u32 = 1;
 
 pub(super) const MAGIC: &[u8; 8] = b"\x89WPK\r\n\x1a\n";
-/// Before a group, before the table of groups, and at the end.
+/// The markers before a group, before the table of groups, and at the end.
 pub(super) const GROUP: &[u8; 8] = b"WPKGROUP";
 pub(super) const TABLE: &[u8; 8] = b"WPKTABLE";
 const END: &[u8; 8] = b"WPKEND\r\n";
@@ -24,15 +26,15 @@ pub(super) const GROUP_BYTES: usize = 64;
 pub(super) const ENTRY_BYTES: usize = 24;
 pub(super) const TRAILER_BYTES: usize = 56;
 
-/// Why bytes are not those of a packed file.
+/// The reason why bytes are not a packed file.
 pub(super) type Damage = String;
 
-/// Whether a file that begins with these bytes is a packed one.
+/// Returns true if a file with these first bytes is packed.
 pub fn is_packed(head: &[u8]) -> bool {
     head.starts_with(&MAGIC[..4])
 }
 
-/// A number at a place that is there.
+/// Reads a number. The offset must be within the bytes.
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
@@ -41,19 +43,19 @@ pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
-/// Writes a checksum of what is before it.
+/// Appends a checksum of all bytes so far.
 fn seal(bytes: &mut Vec<u8>) {
     let sum = hash(bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
 }
 
-/// Whether the last 8 bytes are the checksum of those before.
+/// Returns true if the last 8 bytes are the checksum of those before them.
 fn is_sealed(bytes: &[u8]) -> bool {
     let (content, _) = bytes.split_at(bytes.len() - 8);
     hash(content) == u64_at(bytes, content.len())
 }
 
-/// The first bytes of a file.
+/// Encodes the first bytes of a file.
 pub fn header() -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&u64::from(VERSION).to_le_bytes());
@@ -61,7 +63,8 @@ pub fn header() -> Vec<u8> {
     bytes
 }
 
-/// Looks at the first bytes of a file: [`HEADER_BYTES`], or as many as it has. `name` is what it is called in messages.
+/// Checks the first bytes of a file: [`HEADER_BYTES`], or fewer if the file is shorter. `name` is used in
+/// messages.
 pub(super) fn check_header(bytes: &[u8], name: &str) -> Result<(), InputError> {
     let name = name.to_owned();
     let seen = bytes.len().min(MAGIC.len());
@@ -80,23 +83,23 @@ pub(super) fn check_header(bytes: &[u8], name: &str) -> Result<(), InputError> {
     }
 }
 
-/// What a group says of itself.
+/// The header of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GroupHeader {
-    /// Bytes of its text.
+    /// Text size in bytes.
     pub text: u64,
-    /// Its codes.
+    /// Number of codes.
     pub codes: u64,
-    /// Newlines of its text.
+    /// Number of newlines in the text.
     pub lines: u64,
-    /// Symbols of its table.
+    /// Number of symbols in the table.
     pub symbols: u64,
-    /// The checksum of all that is behind the header.
+    /// The checksum of all bytes after the header.
     pub checksum: u64,
 }
 
 impl GroupHeader {
-    /// Its bytes in the file.
+    /// Encodes the header.
     pub fn to_bytes(self) -> Vec<u8> {
         let mut bytes = GROUP.to_vec();
         for number in [self.text, self.codes, self.lines, self.symbols, self.checksum, 0] {
@@ -124,10 +127,10 @@ impl GroupHeader {
     }
 }
 
-/// Where a group is.
+/// The position of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its first byte in the file.
+    /// The group's first byte in the file.
     pub place: u64,
     /// Its first byte in the text.
     pub text: u64,
@@ -135,7 +138,7 @@ pub struct Entry {
     pub line: u64,
 }
 
-/// The table of groups.
+/// Encodes the table of groups.
 pub fn table(entries: &[Entry]) -> Vec<u8> {
     let mut bytes = TABLE.to_vec();
     for Entry { place, text, line } in entries {
@@ -155,7 +158,7 @@ pub(super) fn entries(table: &[u8]) -> impl Iterator<Item = Entry> + '_ {
 /// The last bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trailer {
-    /// Where the table of groups is.
+    /// The offset of the table of groups.
     pub table: u64,
     /// The number of groups.
     pub groups: u64,
@@ -168,7 +171,7 @@ pub struct Trailer {
 }
 
 impl Trailer {
-    /// Its bytes in the file.
+    /// Encodes the trailer.
     pub fn to_bytes(self) -> Vec<u8> {
         let mut bytes = END.to_vec();
         for number in [self.table, self.groups, self.text, self.lines, self.checksum] {

@@ -1,4 +1,4 @@
-//! A packed file that comes through a pipe: its text, group by group.
+//! The text of a packed file that comes through a pipe, group by group.
 
 use std::io::{self, Read};
 
@@ -9,18 +9,19 @@ use super::layout::{
 use warpath_core::error::InputError;
 use warpath_core::stamp::hash;
 
-/// Bytes that are read at once of what may be shorter than it says.
+/// Bytes per read of a group, which may be shorter than its header states.
 const STEP: usize = 1 << 20;
 
-/// The text of a packed file, read from its start to its end. The table of groups has to be that of the groups that came, with nothing behind it.
+/// The text of a packed file, read from its start to its end. The table of groups must match the groups that
+/// were read, and no bytes may follow it.
 pub struct Unpacker<R> {
     from: R,
     name: String,
-    /// The text of the group at hand, and how much of it has been given out.
+    /// The text of the current group, and how much of it the reader has returned.
     text: Vec<u8>,
     used: usize,
     state: State,
-    /// The groups so far, and where the next one begins.
+    /// The groups so far, and the position of the next one.
     entries: Vec<Entry>,
     next: Entry,
 }
@@ -32,7 +33,7 @@ enum State {
 }
 
 impl<R: Read> Unpacker<R> {
-    /// The text of what `from` gives.
+    /// Creates a reader of the text of the packed file in `from`.
     pub fn new(from: R, name: String) -> Self {
         let next = Entry { place: HEADER_BYTES as u64, text: 0, line: 0 };
         Self { from, name, text: Vec::new(), used: 0, state: State::Start, entries: Vec::new(), next }
@@ -49,12 +50,12 @@ impl<R: Read> Unpacker<R> {
         }
     }
 
-    /// The text of the group that [`next_group`](Self::next_group) read last.
+    /// Returns the text of the group that [`next_group`](Self::next_group) read last.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Reads the next group. Whether there is one.
+    /// Reads the next group. Returns false if there is none.
     pub fn next_group(&mut self) -> io::Result<bool> {
         if let State::Start = self.state {
             let mut header = Vec::with_capacity(HEADER_BYTES);
@@ -83,7 +84,7 @@ impl<R: Read> Unpacker<R> {
         };
         self.entries.push(std::mem::replace(&mut self.next, next));
         while bytes.len() < GROUP_BYTES + len {
-            // What is said to be long and is not takes no more memory than there are bytes.
+            // A group that is shorter than its header states takes no more memory than about twice its bytes.
             let (at, step) = (bytes.len(), STEP.max(bytes.len()).min(GROUP_BYTES + len - bytes.len()));
             bytes.resize(at + step, 0);
             self.fill(&mut bytes[at..])?;
@@ -95,7 +96,7 @@ impl<R: Read> Unpacker<R> {
 }
 
 impl<R: Read> Unpacker<R> {
-    /// Reads what is behind the marker of the table of groups, to the end.
+    /// Checks the bytes after the marker of the table of groups, to the end.
     fn check_end(&mut self) -> io::Result<()> {
         let table = layout::table(&std::mem::take(&mut self.entries));
         let mut room = vec![0; STEP.min(table.len())];
@@ -114,7 +115,7 @@ impl<R: Read> Unpacker<R> {
         if trailer != is {
             return Err(self.damaged("its groups are not what they were said to be"));
         }
-        // Of two files in one the first would else be read for all there is.
+        // Without this check, the first of two concatenated files would pass for the whole input.
         match self.from.by_ref().take(1).read_to_end(&mut Vec::new())? {
             0 => Ok(()),
             _ => Err(self.damaged("there is something behind its end")),

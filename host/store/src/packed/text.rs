@@ -1,4 +1,4 @@
-//! The text of a group that is still packed: what a device decodes for itself, and the host only where it has to look.
+//! The text of a packed group. A device decodes it; the host decodes it only where the host needs the text.
 
 use std::cell::OnceCell;
 
@@ -12,46 +12,47 @@ use warpath_core::error::{Error, InputError};
 pub struct PackedText<'a> {
     name: &'a str,
     group: Group<'a>,
-    /// What they say, once somebody has looked.
+    /// The decoded text, after the first call that needs it.
     text: OnceCell<Vec<u8>>,
 }
 
 impl<'a> PackedText<'a> {
-    /// A group of a file, as its bytes stand there, whose checksum is not looked at; `name` is the file's in messages.
+    /// Parses a group of a file in its stored form. Its checksum is not checked. `name` is the file's name
+    /// for messages.
     ///
     /// # Errors
-    /// [`InputError::Packed`].
+    /// [`InputError::Packed`] for a malformed group.
     pub fn new(bytes: &'a [u8], name: &'a str) -> Result<Self, Error> {
         let damaged = |what| InputError::Packed { name: name.to_owned(), what };
         let group = Group::parse(bytes).map_err(damaged)?;
         Ok(Self { name, group, text: OnceCell::new() })
     }
 
-    /// The group.
+    /// Returns the group.
     #[must_use]
     pub fn group(&self) -> &Group<'a> {
         &self.group
     }
 
-    /// An error that says that it is damaged.
+    /// Returns the error for damage of this group.
     #[must_use]
     pub fn damaged(&self, what: impl Into<String>) -> Error {
         InputError::Packed { name: self.name.to_owned(), what: what.into() }.into()
     }
 
-    /// Bytes of the text.
+    /// Returns the text size in bytes.
     ///
     /// # Errors
-    /// [`InputError::Packed`] if they are more than memory can have.
+    /// [`InputError::Packed`] if the size exceeds the address space.
     pub fn text_bytes(&self) -> Result<usize, Error> {
         usize::try_from(self.group.text_bytes())
             .map_err(|_| self.damaged("a group is larger than memory can be"))
     }
 
-    /// The text. It is decoded by who asks first.
+    /// Returns the text. The first call decodes it.
     ///
     /// # Errors
-    /// [`InputError::Packed`] if codes are not those of a text of its length.
+    /// [`InputError::Packed`] if the codes do not decode to a text of the stated length.
     pub fn bytes(&self) -> Result<&[u8], Error> {
         if let Some(text) = self.text.get() {
             return Ok(text);
@@ -60,7 +61,7 @@ impl<'a> PackedText<'a> {
         Ok(self.text.get_or_init(|| text))
     }
 
-    /// Decodes the text into as much room.
+    /// Decodes the text into `room`, which must have its size.
     ///
     /// # Errors
     /// As for [`bytes`](Self::bytes).
@@ -68,7 +69,7 @@ impl<'a> PackedText<'a> {
         self.group.decode_all(room).map_err(|what| self.damaged(what))
     }
 
-    /// Whether the text ends with a newline: only its end is decoded.
+    /// Returns true if the text ends with a newline. Decodes only the end.
     ///
     /// # Errors
     /// As for [`bytes`](Self::bytes).
@@ -79,7 +80,8 @@ impl<'a> PackedText<'a> {
         Ok(read.map_err(|what| self.damaged(what))? == 1 && byte == *b"\n")
     }
 
-    /// Writes the table, as kernels take it, and behind it where the output of each split begins, and all of it ends: into as many words.
+    /// Writes the table in the kernels' form, then the text offset of each split, and the end of the text.
+    /// `words` must have their size.
     pub fn write_words(&self, words: &mut [u64]) {
         let (table, splits) = words.split_at_mut(TABLE_WORDS);
         table.copy_from_slice(&self.group.table().to_words());

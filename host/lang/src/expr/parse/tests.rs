@@ -1,6 +1,6 @@
 use super::*;
 
-/// What is read, in the one form.
+/// Returns the parsed expression in canonical form.
 fn canonical(text: &str) -> String {
     match parse(text) {
         Ok(expr) => expr.to_string(),
@@ -46,7 +46,7 @@ fn what_is_read_is_written_in_one_form() {
         ("`a``b` = 1", "`a``b` = 1"),
         ("`` = 1", "`` = 1"),
         ("`1a` = 1 or `a.` = 2 or `a..b` = 3", "`1a` = 1 or `a.` = 2 or `a..b` = 3"),
-        // Words that are none of the language where they stand.
+        // Words that the language does not reserve in these positions.
         ("missing is missing and value = 1", "missing is missing and value = 1"),
         ("android = 1 and notx = 2 and or2 = 3", "android = 1 and notx = 2 and or2 = 3"),
     ] {
@@ -72,7 +72,7 @@ fn spans_are_of_what_they_say() {
     assert_eq!(&text[values[1].span.start..values[1].span.end], "'x'");
 }
 
-/// An expression, its column, its message and its help.
+/// An expression, its column, its message and its hint.
 type Refused = (&'static str, usize, &'static str, &'static str);
 
 const REFUSED: &[Refused] = &[
@@ -278,7 +278,7 @@ fn nesting_is_bounded() {
         let text = nested(open, close, MAX_NESTING / each + 1);
         let error = parse(&text).expect_err(open);
         assert_eq!(error.kind, DiagnosticKind::TooDeep, "{open}");
-        // Far too deep is as bad, and no worse.
+        // Far too deep is refused like one level too deep.
         assert!(parse(&nested(open, close, 100_000)).is_err());
     }
 }

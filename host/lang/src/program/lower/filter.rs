@@ -1,6 +1,6 @@
-//! From filters' expressions to tests.
+//! The conversion of filters' expressions to tests.
 //!
-//! An expression is made from its end: what is to be asked behind a test is there before the test is.
+//! An expression is converted from its end: the tests that follow a test exist before that test.
 
 use warpath_shared::ir::{FAIL, Instr, Op, PASS, Test, TestKind, relation};
 
@@ -43,7 +43,7 @@ impl<'a> WithLiteral<'a> {
     }
 }
 
-/// When a comparison holds.
+/// Returns the relations for which a comparison is true.
 fn relation_of(op: ComparisonOp) -> u32 {
     match op {
         ComparisonOp::Eq => relation::EQUAL,
@@ -55,7 +55,7 @@ fn relation_of(op: ComparisonOp) -> u32 {
     }
 }
 
-/// The string that a filter asks the child itself for, if that is all that it asks.
+/// Returns the string of a filter that only compares the child itself with a string.
 fn string_asked_for(expr: &LogicalExpr) -> Option<&str> {
     let LogicalExprKind::Comparison(comparison) = &expr.kind else { return None };
     let WithLiteral { path, relation, literal } = WithLiteral::of(comparison)?;
@@ -69,7 +69,7 @@ fn string_asked_for(expr: &LogicalExpr) -> Option<&str> {
     }
 }
 
-/// Whether all that a segment selects is the children that equal a string.
+/// Returns true if a segment selects exactly the children that equal a string.
 pub(super) fn asks_for_a_string(segment: &Segment) -> bool {
     match segment.selectors.as_slice() {
         [Selector { kind: SelectorKind::Filter(expr), .. }] => {
@@ -79,7 +79,8 @@ pub(super) fn asks_for_a_string(segment: &Segment) -> bool {
     }
 }
 
-/// How many levels an expression reads that is asked of nodes at `depth`; `None` where bitmaps do not tell.
+/// Returns the number of levels that an expression reads for nodes at `depth`; `None` where bitmaps do not
+/// suffice.
 pub(super) fn levels(expr: &LogicalExpr, depth: usize) -> Option<usize> {
     let path = |root: QueryRoot, steps: usize| match root {
         QueryRoot::Current => depth + steps,
@@ -107,7 +108,7 @@ pub(super) fn levels(expr: &LogicalExpr, depth: usize) -> Option<usize> {
 }
 
 impl Lowering {
-    /// The tests of a filter's expression: the first of them.
+    /// Adds the tests of a filter's expression. Returns the first test.
     pub(super) fn filter(&mut self, expr: &LogicalExpr) -> Result<u32, Diagnostic> {
         let first = self.expression(expr, PASS, FAIL)?;
         if let Some(text) = string_asked_for(expr) {
@@ -116,12 +117,14 @@ impl Lowering {
         if first < FAIL {
             return Ok(first);
         }
-        // A pattern that is none: what is asked is known already. The test that says so asks whether the child is there, which it is.
+        // The result is known already, because a pattern is invalid. This test checks that the child exists,
+        // which is always true.
         let test = Test { path: self.steps([]), then: first, otherwise: first, ..Test::default() };
         Ok(self.test(TestKind::Exists as u32, test))
     }
 
-    /// The first test of an expression, behind which comes `then` if it holds, and `otherwise` if not.
+    /// Adds the tests of an expression and returns the first. The next test is `then` if the expression is
+    /// true, and `otherwise` if not.
     fn expression(&mut self, expr: &LogicalExpr, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
         match &expr.kind {
             LogicalExprKind::Or(exprs) => {
@@ -142,12 +145,12 @@ impl Lowering {
         self.tests.len() as u32 - 1
     }
 
-    /// A test that always holds, before `next`.
+    /// Adds a test that always passes, before `next`.
     fn before(&mut self, kind: TestKind, next: u32, test: Test) -> u32 {
         self.test(kind as u32, Test { then: next, otherwise: next, ..test })
     }
 
-    /// Adds a singular path, of names and indices.
+    /// Adds a singular path, of names and indexes.
     fn steps(&mut self, steps: impl IntoIterator<Item = Instr>) -> u32 {
         let start = self.paths.len() as u32;
         self.paths.extend(steps);
@@ -187,7 +190,7 @@ impl Lowering {
         self.operand(&comparison.left, 0, right)
     }
 
-    /// Loads an operand, before `next`.
+    /// Adds the tests that load an operand, before `next`.
     fn operand(&mut self, operand: &Comparable, slot: u32, next: u32) -> Result<u32, Diagnostic> {
         let mut test = Test { slot, ..Test::default() };
         Ok(match &operand.kind {
@@ -212,7 +215,7 @@ impl Lowering {
         })
     }
 
-    /// Runs a query within a filter.
+    /// Adds the test that runs a query within a filter.
     fn run(
         &mut self,
         kind: TestKind,
@@ -253,7 +256,7 @@ impl Lowering {
             let pattern = self.operand(&test.pattern, 1, at_run)?;
             return self.operand(&test.subject, 0, pattern);
         };
-        // What is no string is no pattern.
+        // A literal that is not a string is not a pattern.
         let LiteralKind::String(text) = &pattern.kind else { return Ok(otherwise) };
         let automaton = self
             .literals

@@ -1,15 +1,16 @@
-//! Where a column is cut: the numbers of the distinct values with which bins begin.
+//! The cuts of a column: the numbers of the distinct values at which bins begin.
 
 use super::super::column::Kind;
 use super::super::value::{Number, ceiling, instant, number};
 use super::sorted::{Points, Sorted, Value, float, int};
 use super::{AUTO_DISTINCT, AUTO_QUANTILES, BinSpec, Edge, MAX_BINS, lloyd};
 
-/// Cuts the distinct values of a column: the numbers of those with which bins begin, the first of them 0, in order; and as what it was cut,
-/// where that is not what was asked for. None where there are no values.
+/// Cuts the distinct values of a column. Returns the numbers of the values at which bins begin, in order; the
+/// first is 0. There are none if there are no values. Also returns the rule that was applied, which may
+/// differ from `spec`.
 ///
 /// # Errors
-/// What is wrong, in words, where the column cannot be cut so.
+/// A message for a column that the rule cannot cut.
 pub fn cut(sorted: &Sorted<'_>, spec: &BinSpec) -> Result<(Vec<usize>, BinSpec), String> {
     let distinct = sorted.distinct();
     let starts = match spec {
@@ -21,7 +22,7 @@ pub fn cut(sorted: &Sorted<'_>, spec: &BinSpec) -> Result<(Vec<usize>, BinSpec),
             };
             return cut(sorted, &spec);
         }
-        // What is stored of booleans is their bins.
+        // A boolean column stores no values, so each boolean needs its own bin.
         BinSpec::Quantiles(_) if sorted.kind == Kind::Bool => return cut(sorted, &BinSpec::Distinct),
         BinSpec::Distinct if distinct > MAX_BINS as usize => {
             return Err(format!(
@@ -44,14 +45,14 @@ pub fn cut(sorted: &Sorted<'_>, spec: &BinSpec) -> Result<(Vec<usize>, BinSpec),
     Ok((starts, spec.clone()))
 }
 
-/// Starts without those that are the same, or behind the last value; the first value is always one.
+/// Drops starts that are equal, or past the last value. The first value always starts a bin.
 pub(super) fn distinct_starts(starts: impl IntoIterator<Item = usize>, distinct: usize) -> Vec<usize> {
     let mut all: Vec<usize> = std::iter::once(0).chain(starts).filter(|start| *start < distinct).collect();
     all.dedup();
     all
 }
 
-/// The keys of numbers and instants.
+/// Returns the keys of numbers or instants.
 fn numbers<'a>(sorted: &'a Sorted<'_>, spec: &BinSpec) -> Result<&'a [u64], String> {
     match (&sorted.points, sorted.kind) {
         (Points::Keys(keys), Kind::Int | Kind::Float | Kind::Time) => Ok(keys),
@@ -64,9 +65,11 @@ fn numbers<'a>(sorted: &'a Sorted<'_>, spec: &BinSpec) -> Result<&'a [u64], Stri
     }
 }
 
-/// Cuts after as many rows as make the bins that are left the same, as nearly as whole values do: the end of the value that goes over
-/// that number, or of the one before it, whichever is nearer. Every bin has a value, and as many as were asked for are made while
-/// there are values. `ends` says how many rows there are up to each value, `offset` of which are before the first.
+/// Cuts into bins of nearly the same number of rows. Each cut comes after the number of rows that would make
+/// the remaining bins equal, moved to the nearer end of a value.
+///
+/// Every bin has a value, and there are `bins` bins while there are enough values. `ends` has the number of
+/// rows up to each value. `offset` rows precede the first value.
 pub(super) fn quantiles(ends: &[u64], offset: u64, bins: usize) -> Vec<usize> {
     let (distinct, rows) = (ends.len(), ends.last().copied().unwrap_or(offset));
     let bins = bins.min(distinct);
@@ -79,7 +82,7 @@ pub(super) fn quantiles(ends: &[u64], offset: u64, bins: usize) -> Vec<usize> {
         }
         let before = start.checked_sub(1).map_or(offset, |last| ends[last]);
         let wanted = before + (rows - before).div_ceil(left as u64);
-        // The last value of this bin that leaves one for each of the others.
+        // The last value of this bin that leaves one value for each of the others.
         let last = distinct - left;
         let mut end = start + ends[start..=last].partition_point(|end| *end < wanted);
         end = end.min(last);
@@ -91,7 +94,7 @@ pub(super) fn quantiles(ends: &[u64], offset: u64, bins: usize) -> Vec<usize> {
     starts
 }
 
-/// Cuts before the first value that is not less than an edge, for each edge.
+/// Cuts, for each edge, before the first value that is not less than the edge.
 fn at_edges(sorted: &Sorted<'_>, edges: &[Edge]) -> Result<Vec<usize>, String> {
     let starts: Vec<usize> = match (&sorted.points, sorted.kind) {
         (Points::Texts(texts), _) => {
@@ -99,7 +102,8 @@ fn at_edges(sorted: &Sorted<'_>, edges: &[Edge]) -> Result<Vec<usize>, String> {
             edges.iter().map(|edge| texts.partition_point(|text| *text < edge.as_bytes())).collect()
         }
         (Points::Keys(keys), Kind::Int) => {
-            // The least integer that is not less, or the side on which there is none; and what tells fractions.
+            // The least integer that is not less, or the side on which there is none; and the double, which
+            // orders fractions.
             let edges = read(edges, sorted.kind, "number", |edge| {
                 let least = match ceiling(bare(edge)?)? {
                     Ok(least) => i128::from(least),
@@ -129,7 +133,7 @@ fn at_edges(sorted: &Sorted<'_>, edges: &[Edge]) -> Result<Vec<usize>, String> {
     Ok(distinct_starts(starts, sorted.distinct()))
 }
 
-/// Edges as what they are, in order.
+/// Parses edges, and checks their order.
 fn read<'a, T: PartialOrd>(
     edges: &'a [Edge],
     kind: Kind,
@@ -148,7 +152,7 @@ fn read<'a, T: PartialOrd>(
     Ok(all)
 }
 
-/// What stands without quotes.
+/// Returns the text of an edge without quotes.
 fn bare(edge: &Edge) -> Option<&[u8]> {
     if let Edge::Bare(text) = edge { Some(text.as_bytes()) } else { None }
 }
@@ -160,8 +164,8 @@ fn double(number: Number) -> f64 {
     }
 }
 
-/// Equal widths from the least to the greatest: bin *i* of *n* begins with the least value *v* for which *n* · (*v* − least) ≥ *i* · (greatest −
-/// least).
+/// Cuts into equal widths from the least value to the greatest. Bin *i* of *n* begins with the least value
+/// *v* for which *n* · (*v* − least) ≥ *i* · (greatest − least).
 fn int_widths(keys: &[u64], bins: u32) -> Vec<usize> {
     let (Some(least), Some(greatest)) = (keys.first(), keys.last()) else { return Vec::new() };
     let width = u128::from(greatest - least);
@@ -171,32 +175,33 @@ fn int_widths(keys: &[u64], bins: u32) -> Vec<usize> {
     distinct_starts((1..bins).map(start), keys.len())
 }
 
-/// The same of finite doubles: bin *i* of *n* begins with the least value that is not less than least + (greatest − least) · *i* / *n*.
+/// Cuts finite doubles into equal widths. Bin *i* of *n* begins with the least value that is not less than
+/// least + (greatest − least) · *i* / *n*.
 fn float_widths(keys: &[u64], bins: u32) -> Vec<usize> {
     let finite = finite(keys);
     let (Some(least), Some(greatest)) = (keys[finite.clone()].first(), keys[finite.clone()].last()) else {
         return distinct_starts([], keys.len());
     };
     let (least, greatest) = (float(*least), float(*greatest));
-    // The width, or half of it where the whole is beyond the range.
+    // The width, or half of it where the whole width is not finite.
     let (width, half) = match greatest - least {
         width if width.is_finite() => (width, 1.0),
         _ => (greatest / 2.0 - least / 2.0, 2.0),
     };
     let start = |bin: u32| {
         let part = f64::from(bin) / f64::from(bins);
-        // Where the product is exact, so is the edge.
+        // Where the product is exact, the edge is exact too.
         let exact = width * f64::from(bin);
         let up = if exact.is_finite() { exact / f64::from(bins) } else { width * part };
         let edge = if half == 1.0 { least + up } else { least + up + up };
         keys.partition_point(|key| float(*key) < edge)
     };
-    // Below the first finite value is nothing but -∞, which goes with it; ∞ goes with the last.
+    // Below the first finite value is only -∞, which joins the first bin; ∞ joins the last bin.
     let starts = (1..bins).map(start).filter(|start| (finite.start + 1..finite.end).contains(start));
     distinct_starts(starts, keys.len())
 }
 
-/// Which of some keys of doubles are finite.
+/// Returns the range of those keys of doubles that are finite.
 pub(super) fn finite(keys: &[u64]) -> std::ops::Range<usize> {
     let begin = usize::from(keys.first() == Some(&f64::NEG_INFINITY.key()));
     let end = keys.len() - usize::from(keys.last() == Some(&f64::INFINITY.key()));

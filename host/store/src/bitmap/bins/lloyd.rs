@@ -1,45 +1,51 @@
-//! Lloyd's algorithm in one dimension (S. P. Lloyd, "Least squares quantization in PCM", IEEE Transactions on Information Theory 28, 1982).
+//! Lloyd's algorithm in one dimension (S. P. Lloyd, "Least squares quantization in PCM", IEEE Transactions on
+//! Information Theory 28, 1982).
 //!
-//! Clusters are ranges of the distinct values, in order, so a cluster is two numbers: where it begins and where it ends. A round takes the mean of
-//! each cluster, and cuts anew in the middle between neighbouring means; a value that is right there stays with the lesser ones. It ends with
-//! the round that moves no cut.
+//! Clusters are ranges of the distinct values, in order, so a cluster is two numbers: its begin and its end.
+//! A round takes the mean of each cluster, and cuts again in the middle between neighbouring means. A value
+//! exactly in the middle joins the lower cluster. The algorithm ends with the round that moves no cut.
 //!
 //! ```text
 //! values   0 1 2      7 8  10          40
-//! means      ↑          ↑              ↑       of the rows, so a value counts as often as it is there
+//! means      ↑          ↑              ↑       of the rows: a value counts as often as it occurs
 //! cuts           │             │               between neighbouring means
 //! ```
 //!
-//! It begins with quantiles, so that the same values give the same clusters, always. A cluster that loses all of its values keeps its mean, and
-//! may get some again; one that has none in the end is no bin.
+//! The first clusters are quantiles, so that the same values always give the same clusters. A cluster that
+//! loses all of its values keeps its mean, and may gain values again. A cluster without values at the end is
+//! not a bin.
 //!
-//! *Cost.* A round takes a sum and a search for each cluster whose neighbours have moved, whatever the number of rows: sums are kept of blocks
-//! of values, of pairs of blocks, and so on, of which a range has few.
+//! *Cost.* A round takes one sum and one search for each cluster whose neighbours have moved, independent of
+//! the number of rows. Sums are kept for blocks of values, for pairs of blocks, and so on, and a range
+//! consists of few of these.
 
 use super::super::column::Kind;
 use super::MAX_BINS;
 use super::cut::{distinct_starts, finite, quantiles};
 use super::sorted::float;
 
-/// The most rounds. Then clusters are as they are: with many distinct values the last rounds move single ones.
+/// The maximum number of rounds. After it the clusters stay as they are: with many distinct values, the last
+/// rounds move single values.
 pub const MAX_ROUNDS: usize = 1000;
-/// Distinct values of a block.
+/// Number of distinct values of a block.
 const BLOCK: usize = 256;
 
-/// Distinct values as places on a line, which a double holds.
+/// Distinct values as coordinates on a line, each a double.
 #[derive(Clone, Copy)]
 struct Places<'a> {
     keys: &'a [u64],
-    /// How many rows have this value or a lesser one, and how many have one before all of them.
+    /// Number of rows with this value or a lesser one, for each value; `before` is the
+    /// number of rows before all values.
     ends: &'a [u64],
     before: u64,
     kind: Kind,
-    /// What doubles are multiplied by, so that no sum of them is infinite.
+    /// The factor on doubles that keeps every sum finite.
     scale: f64,
 }
 
 impl Places<'_> {
-    /// Doubles as they are; integers and instants as the distance to the least, which is exact up to 2⁵³.
+    /// Returns a double unchanged but for the scale, or an integer's or instant's distance to the least
+    /// value. The distance is exact up to 2⁵³.
     fn at(&self, value: usize) -> f64 {
         match self.kind {
             Kind::Float => float(self.keys[value]) * self.scale,
@@ -51,18 +57,18 @@ impl Places<'_> {
         value.checked_sub(1).map_or(self.before, |last| self.ends[last])
     }
 
-    /// The sum of a range, value by value.
+    /// Sums a range, value by value.
     fn sum(&self, values: std::ops::Range<usize>) -> f64 {
         let rows = |value| (self.ends[value] - self.rows_before(value)) as f64;
         values.map(|value| rows(value) * self.at(value)).sum()
     }
 }
 
-/// Sums of ranges.
+/// Precomputed sums of ranges.
 struct Sums<'a> {
     places: Places<'a>,
-    /// The sums of blocks; of pairs of these; of pairs of those; and so on. Nothing is ever taken off a sum, so small values beside large ones
-    /// are not lost.
+    /// The sums of blocks, of pairs of blocks, of pairs of pairs, and so on. Nothing is subtracted from a
+    /// sum, so small values beside large ones are not lost.
     levels: Vec<Vec<f64>>,
 }
 
@@ -85,7 +91,7 @@ impl<'a> Sums<'a> {
         }
         let mut sum = self.places.sum(begin..first * BLOCK) + self.places.sum(last * BLOCK..end);
         for level in &self.levels {
-            // What has no partner within the range.
+            // Add a sum that has no partner within the range.
             if first % 2 == 1 && first < last {
                 sum += level[first];
                 first += 1;
@@ -99,28 +105,29 @@ impl<'a> Sums<'a> {
         sum
     }
 
-    /// The mean of the rows of a range that has some.
+    /// Returns the mean of the rows of a range, which is not empty.
     fn mean(&self, begin: usize, end: usize) -> f64 {
         let rows = self.places.rows_before(end) - self.places.rows_before(begin);
-        // Rounding may not bring means out of order.
+        // The clamp keeps the means in order despite rounding.
         (self.range(begin, end) / rows as f64).clamp(self.places.at(begin), self.places.at(end - 1))
     }
 }
 
-/// Cuts distinct values of a kind of numbers or instants into clusters: the numbers of the values with which they begin.
+/// Cuts distinct numbers or instants into clusters. Returns the numbers of the values at which clusters
+/// begin.
 pub(super) fn cut(kind: Kind, keys: &[u64], ends: &[u64], bins: usize) -> Vec<usize> {
     let values = if kind == Kind::Float { finite(keys) } else { 0..keys.len() };
     let before = values.start.checked_sub(1).map_or(0, |last| ends[last]);
     let (distinct, first, keys, ends) = (keys.len(), values.start, &keys[values.clone()], &ends[values]);
     let scale = match (kind, keys) {
-        // 2⁴⁰ rows of these have a sum beyond the range.
+        // The sum of 2⁴⁰ rows of such values would be infinite.
         (Kind::Float, [least, .., greatest]) if float(*greatest).max(-float(*least)) > 2_f64.powi(960) => {
             2_f64.powi(-64)
         }
         _ => 1.0,
     };
     let starts = clusters(Places { keys, ends, before, kind, scale }, bins.min(MAX_BINS as usize));
-    // -∞ goes with the first finite value, and ∞ with the last.
+    // -∞ joins the first finite value, and ∞ the last.
     distinct_starts(starts.into_iter().skip(1).map(|start| first + start), distinct)
 }
 
@@ -134,7 +141,7 @@ fn clusters(places: Places<'_>, bins: usize) -> Vec<usize> {
     let sums = Sums::of(places);
     let bins = cuts.len() - 1;
     let mut means: Vec<f64> = (0..bins).map(|bin| sums.mean(cuts[bin], cuts[bin + 1])).collect();
-    // Which means have moved since the cuts beside them were made.
+    // Marks the means that have moved since the cuts beside them were computed.
     let mut moved = vec![true; bins];
     for _ in 0..MAX_ROUNDS {
         let before = cuts.clone();
@@ -165,7 +172,7 @@ fn clusters(places: Places<'_>, bins: usize) -> Vec<usize> {
     cuts
 }
 
-/// How many of the first numbers a thing holds for, which holds for none behind the first for which it does not.
+/// Returns the number of leading numbers for which `holds` is true. It is false for all later numbers.
 fn partition_point(count: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut begin, mut end) = (0, count);
     while begin < end {
@@ -182,13 +189,13 @@ mod tests {
 
     #[test]
     fn sums_of_ranges_are_those_of_their_values() {
-        // Blocks of small values between blocks of large ones, whose sums would swallow theirs.
+        // Blocks of small values between blocks of large ones, in whose sums the small values would vanish.
         let large = (0..600).map(|i| -1e300 + f64::from(i) * 1e290);
         let small = (0..2000).map(f64::from);
         let values: Vec<f64> = large.clone().chain(small).chain(large.map(|v| -v).rev()).collect();
         let keys: Vec<u64> = values.iter().map(|value| value.key()).collect();
         assert!(keys.is_sorted());
-        // Values are there once and three times, behind five rows of others.
+        // Values occur once and three times, after five rows of other values.
         let ends: Vec<u64> = (0..keys.len() as u64).map(|i| 6 + 2 * i + i % 2).collect();
         let places = Places { keys: &keys, ends: &ends, before: 5, kind: Kind::Float, scale: 1.0 };
         let sums = Sums::of(places);

@@ -1,4 +1,4 @@
-//! The distinct values of a column, in order, and how often each is there.
+//! The distinct values of a column, in order, with their counts.
 
 use super::super::column::{Kind, Scalar};
 use warpath_core::pool;
@@ -7,9 +7,9 @@ use warpath_lang::expr::ast::State;
 /// The sign bit.
 const SIGN: u64 = 1 << 63;
 
-/// Values that are compared as numbers of 64 bits.
+/// Values that are compared by 64-bit keys.
 pub trait Value: Copy + Send + Sync {
-    /// A number that is less, or greater, if the value is.
+    /// Returns the key, whose order is that of the values.
     fn key(self) -> u64;
 }
 
@@ -20,7 +20,8 @@ impl Value for i64 {
 }
 
 impl Value for f64 {
-    /// The value is no NaN, and not -0. The bits of doubles are in order as they stand but for the sign, and backwards below 0.
+    /// Returns the key of a double that is neither NaN nor -0. The bits of positive doubles are in order;
+    /// those of negative doubles are in reverse order.
     fn key(self) -> u64 {
         let bits = self.to_bits();
         if bits & SIGN == 0 { bits | SIGN } else { !bits }
@@ -33,17 +34,17 @@ impl Value for bool {
     }
 }
 
-/// The integer of a key.
+/// Returns the integer of a key.
 pub(super) fn int(key: u64) -> i64 {
     (key ^ SIGN) as i64
 }
 
-/// The double of a key.
+/// Returns the double of a key.
 pub(crate) fn float(key: u64) -> f64 {
     f64::from_bits(if key & SIGN == 0 { !key } else { key ^ SIGN })
 }
 
-/// The value of a key, of a kind that has keys.
+/// Returns the value of a key. The kind has keys.
 pub(crate) fn scalar(kind: Kind, key: u64) -> Scalar {
     match kind {
         Kind::Float => Scalar::Float(float(key)),
@@ -53,17 +54,17 @@ pub(crate) fn scalar(kind: Kind, key: u64) -> Scalar {
     }
 }
 
-/// Distinct things in order, and how often each is there.
+/// Distinct things in order, with their counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs<K> {
     /// The distinct values, ascending.
     pub things: Vec<K>,
-    /// How often each occurs.
+    /// The count of each.
     pub counts: Vec<u64>,
 }
 
 impl<K: Ord + Copy> Runs<K> {
-    /// Of things in order.
+    /// Counts things that are in order.
     fn of_sorted(mut things: Vec<K>) -> Self {
         let mut counts: Vec<u64> = Vec::new();
         let mut kept = 0;
@@ -102,7 +103,7 @@ impl<K: Ord + Copy> Runs<K> {
 }
 
 impl<K: Ord + Copy + Send> Runs<K> {
-    /// Of several, pair by pair.
+    /// Merges all, pair by pair.
     pub fn merge_all(mut all: Vec<Self>) -> Self {
         while all.len() > 1 {
             let mut pairs = Vec::with_capacity(all.len().div_ceil(2));
@@ -119,7 +120,7 @@ impl<K: Ord + Copy + Send> Runs<K> {
     }
 }
 
-/// The keys of the rows that have a value.
+/// Sorts and counts the keys of the rows that have a value.
 pub fn sort_keys<T: Value>(values: &[T], states: &[State]) -> Runs<u64> {
     let ranges = pool::ranges(values.len(), 1);
     Runs::merge_all(pool::map(ranges, |range| {
@@ -138,7 +139,7 @@ pub struct Sorted<'a> {
     pub kind: Kind,
     /// The distinct values with their counts.
     pub points: Points<'a>,
-    /// How many rows have this value or a lesser one.
+    /// Number of rows with this value or a lesser one, for each value.
     pub ends: Vec<u64>,
 }
 
@@ -161,42 +162,42 @@ fn ends(mut counts: Vec<u64>) -> Vec<u64> {
 }
 
 impl<'a> Sorted<'a> {
-    /// Sorted values of a kind other than text, by their keys.
+    /// Creates sorted values of a kind other than text from their keys.
     pub fn of_keys(kind: Kind, runs: Runs<u64>) -> Self {
         Self { kind, points: Points::Keys(runs.things), ends: ends(runs.counts) }
     }
 
-    /// Sorted texts.
+    /// Creates sorted texts.
     pub fn of_texts(runs: Runs<&'a [u8]>) -> Self {
         Self { kind: Kind::Text, points: Points::Texts(runs.things), ends: ends(runs.counts) }
     }
 
-    /// How many distinct values there are.
+    /// Returns the number of distinct values.
     pub fn distinct(&self) -> usize {
         self.ends.len()
     }
 
-    /// How many rows have a value before this one.
+    /// Returns the number of rows whose value is less than value `at`.
     pub fn before(&self, at: usize) -> u64 {
         at.checked_sub(1).map_or(0, |last| self.ends[last])
     }
 
-    /// A value by its number.
+    /// Returns a value by its number.
     pub fn scalar(&self, at: usize) -> Scalar {
         match &self.points {
             Points::Keys(keys) => scalar(self.kind, keys[at]),
-            // Whatever gave the texts has looked at them.
+            // The source of the texts has checked that they are UTF-8.
             Points::Texts(texts) => Scalar::Text(String::from_utf8_lossy(texts[at]).into()),
         }
     }
 
-    /// The keys of values by their numbers; none of texts.
+    /// Returns the keys of values by their numbers; none for texts.
     pub fn keys_at(&self, at: &[usize]) -> Vec<u64> {
         let Points::Keys(keys) = &self.points else { return Vec::new() };
         at.iter().map(|at| keys[*at]).collect()
     }
 
-    /// The texts of values by their numbers; none of others.
+    /// Returns the texts of values by their numbers; none for other kinds.
     pub fn texts_at(&self, at: &[usize]) -> Vec<&'a [u8]> {
         let Points::Texts(texts) = &self.points else { return Vec::new() };
         at.iter().map(|at| texts[*at]).collect()

@@ -1,4 +1,4 @@
-//! Which of the distinct texts of a column each row has.
+//! The distinct texts of a column, and the number of each row's text.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,19 +7,19 @@ use super::sorted::Runs;
 use warpath_core::pool;
 use warpath_lang::expr::ast::State;
 
-/// What a row without a text has.
+/// The number of a row without a text.
 const NONE: u32 = u32::MAX;
-/// The most rows of a part: fewer than there are numbers for.
+/// The maximum rows of a part: fewer than there are numbers.
 const MOST_ROWS: usize = 1 << 31;
 
-/// The texts of a column, and which of them each row has. Each part of the rows has numbers of its own, in the order in which texts come by,
-/// so that parts are gone through side by side, and each row once.
+/// The texts of a column, with the number of each row's text. Each part of the rows has its own numbers, in
+/// order of first occurrence. So parts are processed in parallel, and each row once.
 pub struct Dictionary<'a> {
     parts: Vec<Seen<'a>>,
     part_rows: usize,
 }
 
-/// A part of the rows, as it is gone through.
+/// A part of the rows, with its own numbers.
 struct Seen<'a> {
     numbers: Vec<u32>,
     texts: Vec<&'a [u8]>,
@@ -48,7 +48,7 @@ impl<'a> Seen<'a> {
         seen
     }
 
-    /// Its texts, in order.
+    /// Returns the texts of the part in order, with their counts.
     fn runs(&self) -> Runs<&'a [u8]> {
         let mut order: Vec<u32> = (0..self.texts.len() as u32).collect();
         order.sort_unstable_by_key(|number| self.texts[*number as usize]);
@@ -60,7 +60,7 @@ impl<'a> Seen<'a> {
 }
 
 impl<'a> Dictionary<'a> {
-    /// The texts of the rows that have one, and the distinct ones, in order.
+    /// Numbers the texts of the rows that have one. Also returns the distinct texts, in order.
     pub fn of(states: &[State], offsets: &[u64], bytes: &'a [u8]) -> (Self, Runs<&'a [u8]>) {
         let (rows, part_rows) = (states.len(), pool::range_rows(states.len(), 1).min(MOST_ROWS));
         let ranges = (0..rows).step_by(part_rows).map(|start| start..rows.min(start + part_rows)).collect();
@@ -73,7 +73,8 @@ impl<'a> Dictionary<'a> {
         (Self { parts, part_rows }, Runs::merge_all(runs))
     }
 
-    /// Which of some ranges of texts each row's is in, by the first of each range, the least of which is the least of all.
+    /// Returns the bin of each row's text. `starts` has the first text of each bin; its least is the least of
+    /// all texts.
     pub fn cut(self, starts: &[&[u8]]) -> TextBins {
         let bin = |text: &&[u8]| (starts.partition_point(|start| start <= text) as u32).saturating_sub(1);
         let parts = pool::map(self.parts, |Seen { numbers, texts, .. }| {
@@ -85,13 +86,13 @@ impl<'a> Dictionary<'a> {
 
 /// The bins of texts.
 pub struct TextBins {
-    /// Part by part, the number of each row's text, and the bin of each number's.
+    /// For each part: the number of each row's text, and the bin of each number.
     parts: Vec<(Vec<u32>, Vec<u32>)>,
     part_rows: usize,
 }
 
 impl TextBins {
-    /// The bin of a row that has a text.
+    /// Returns the bin of a row that has a text.
     pub fn get(&self, row: usize) -> u32 {
         let (numbers, bins) = &self.parts[row / self.part_rows];
         bins[numbers[row % self.part_rows] as usize]

@@ -1,4 +1,4 @@
-//! What an index says of itself.
+//! An index's description of itself.
 
 use std::time::SystemTime;
 
@@ -7,52 +7,54 @@ use crate::bitmap::column::{Column, Kind};
 use crate::bitmap::layout;
 use crate::bitmap::layout::{BinPlace, BitmapPlace, ColumnPlace};
 
-/// What a bitmap index says of itself.
+/// A bitmap index's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitmapInfo {
-    /// The version of its format.
+    /// The version of the file format.
     pub version: u32,
-    /// Bytes of it.
+    /// Size of the index in bytes.
     pub bytes: u64,
-    /// Bytes of header and table among them.
+    /// Size of its header and table in bytes.
     pub table_bytes: u64,
-    /// Bytes of the file that it was made of, and when that was last written to; `None` where it was made of no file.
+    /// The input file's size in bytes and time of modification; `None` where the index was not made of a
+    /// file.
     pub input: Option<(u64, SystemTime)>,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Bytes of the bitmap of records; `None` where every row is one.
+    /// Bytes of the bitmap of records; `None` where every row is a record.
     pub record_bytes: Option<u64>,
-    /// Bytes of the places of lines; `None` where rows are no lines of a plain file.
+    /// Bytes of the line offsets; `None` where rows are not lines of a plain file.
     pub line_bytes: Option<u64>,
     /// The columns.
     pub columns: Vec<ColumnInfo>,
 }
 
-/// What a bitmap index says of a column.
+/// A bitmap index's description of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnInfo {
-    /// Its name.
+    /// The column's name.
     pub name: String,
-    /// Where its values are from.
+    /// The source of its values.
     pub source: String,
-    /// What they are.
+    /// The kind of its values.
     pub kind: Kind,
-    /// How they were cut.
+    /// The rule that cut it.
     pub binning: String,
-    /// How many bins there are.
+    /// Number of bins.
     pub bins: u64,
-    /// Bytes of a bit for each row and bin: the bitmaps, if they were not compressed.
+    /// Size of the uncompressed bitmaps in bytes: one bit for each row and bin.
     pub plain_bytes: u64,
     /// Bytes of all atoms.
     pub atom_bytes: u64,
-    /// Bytes of the places of tiles.
+    /// Bytes of the tile starts.
     pub tile_bytes: u64,
     /// Bytes of the stored values.
     pub value_bytes: u64,
 }
 
 impl ColumnInfo {
-    /// How many times shorter compressed bitmaps are than plain ones; 1 where there is none.
+    /// Returns the compression ratio of the bitmaps: uncompressed to compressed size; 1 where there are no
+    /// bitmaps.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         if self.atom_bytes == 0 { 1.0 } else { self.plain_bytes as f64 / self.atom_bytes as f64 }
@@ -60,7 +62,7 @@ impl ColumnInfo {
 }
 
 impl BitmapIndex {
-    /// What it says of itself.
+    /// Returns the index's description of itself.
     #[must_use]
     pub fn info(&self) -> BitmapInfo {
         let contents = &self.0.contents;

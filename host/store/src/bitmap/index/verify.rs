@@ -1,4 +1,4 @@
-//! Everything that there is to check.
+//! The check of a whole index.
 
 use warpath_shared::wah::chunks_for;
 
@@ -10,10 +10,11 @@ use warpath_core::error::Error;
 use warpath_core::wah::Bitmap;
 
 impl BitmapIndex {
-    /// Reads all of it, and checks every byte; that each row is in one bin of each column; and that each value is within the bounds of its bin.
+    /// Reads the whole index and checks every byte. Also checks that each row is in one bin of each column,
+    /// and that each value is within the bounds of its bin.
     ///
     /// # Errors
-    /// [`Error::Index`] where something is not as it was written.
+    /// [`Error::Index`] for the first fault found.
     pub fn verify(&self) -> Result<(), Error> {
         self.check_sections()?;
         self.check_gaps()?;
@@ -33,7 +34,7 @@ impl BitmapIndex {
         Ok(())
     }
 
-    /// Checks that there are zeros between sections.
+    /// Checks that there are only zeros between sections.
     fn check_gaps(&self) -> Result<(), Error> {
         let Contents { places, records, lines, table_bytes, file_bytes, .. } = &self.0.contents;
         let bitmap = |place: &BitmapPlace| [place.atoms.place.clone(), place.tiles.place.clone()];
@@ -56,7 +57,7 @@ impl BitmapIndex {
         if zeros { Ok(()) } else { Err(self.0.damaged("there is something between its sections")) }
     }
 
-    /// Checks that each row is in one bin, and its value within the bounds of that.
+    /// Checks that each row is in one bin, and its value within the bin's bounds.
     fn check_column(&self, column: usize) -> Result<(), Error> {
         let Column { name, bins, .. } = &self.columns()[column];
         let said =
@@ -82,12 +83,13 @@ impl BitmapIndex {
                 return Err(said(number, "a value is not one of it"));
             }
         }
-        // Bins have no row in common, and all rows together: the table was held to that.
+        // Bins have no row in common. Together they have all rows, because the decoded table was checked for
+        // the sum.
         Ok(())
     }
 }
 
-/// Whether all values may be of a bin. Where nothing is stored, there is nothing to be wrong.
+/// Returns true if all values are within the bounds of a bin. Where nothing is stored, nothing can be wrong.
 fn are_of(values: &Values<'_>, bin: &Bin) -> bool {
     let Holds::Values { least, greatest } = &bin.holds else { return true };
     let most = greatest.distance(least).unwrap_or(0);

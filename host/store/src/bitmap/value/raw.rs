@@ -1,4 +1,4 @@
-//! Cells as they come, a part of the rows at a time, until it is known of which kind their column is.
+//! Cells as read, for one part of the rows, before the kind of their column is known.
 
 use warpath_shared::column;
 use warpath_shared::units::PartOffset;
@@ -8,7 +8,7 @@ use super::{Cell, ColumnValues, Data, Number, float, instant, number, unescape};
 use warpath_core::pool;
 use warpath_lang::expr::ast::State;
 
-/// What a cell has.
+/// The content of a cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Tag {
@@ -30,15 +30,15 @@ pub struct Raw {
     kind: Option<Kind>,
     tags: Vec<Tag>,
     counts: [usize; TAGS],
-    /// The bits of those that are integers, doubles and instants.
+    /// The bits of the cells that are integers, doubles and instants.
     words: Vec<u64>,
-    /// Where each of those that are texts ends in `bytes`.
+    /// The end in `bytes` of each cell that is a text.
     ends: Vec<usize>,
     bytes: Vec<u8>,
 }
 
 impl Raw {
-    /// No rows. Where it is known of which kind the column is, others are not kept.
+    /// Creates a part without rows. If the kind of the column is known, values of other kinds are not kept.
     pub fn new(kind: Option<Kind>) -> Self {
         Self {
             kind,
@@ -50,7 +50,7 @@ impl Raw {
         }
     }
 
-    /// The rows so far.
+    /// Returns the number of rows so far.
     pub fn rows(&self) -> usize {
         self.tags.len()
     }
@@ -65,14 +65,14 @@ impl Raw {
         self.words.push(word);
     }
 
-    /// Rows without a value, up to so many in all.
+    /// Appends rows without a value until there are `rows` rows.
     pub fn missing_up_to(&mut self, rows: usize) {
         let more = rows.saturating_sub(self.rows());
         self.counts[Tag::Missing as usize] += more;
         self.tags.resize(self.rows() + more, Tag::Missing);
     }
 
-    /// The next row.
+    /// Appends a row.
     pub fn push(&mut self, cell: Cell<'_>) {
         let wants = |kind| self.kind.is_none_or(|wanted| wanted == kind);
         match cell {
@@ -106,13 +106,13 @@ impl Raw {
         self.ends.push(self.bytes.len());
     }
 
-    /// The next row, which has a value of JSON.
+    /// Appends a row with a JSON value.
     pub fn push_json(&mut self, value: &[u8]) {
         match value.first() {
             Some(b'"') => self.push_string(value),
             Some(b'-' | b'0'..=b'9') => self.push(match number(value) {
                 Some(Number::Int(value)) => Cell::Int(value),
-                // The nearest double may be an integer where the number is none.
+                // The nearest double may be an integer although the number is not.
                 Some(Number::Float(_)) if self.kind == Some(Kind::Int) => Cell::Other,
                 Some(Number::Float(value)) => Cell::Float(value),
                 None => Cell::Other,
@@ -144,12 +144,12 @@ impl Raw {
         self.push(value.map_or(Cell::Other, Cell::Time));
     }
 
-    /// Its rows as values of a kind.
+    /// Writes the rows as values of a kind.
     fn values(self, kind: Kind, out: Room<'_>) {
         let Room { states, values, at } = out;
         let (mut words, mut ends, mut begin) = (self.words.into_iter(), self.ends.into_iter(), 0);
         let rows = self.tags.into_iter().zip(states).enumerate();
-        // Words and ends are taken off as their tags come by, whether they are of the kind or not.
+        // Each tag consumes its word or end, even if the value is of another kind.
         match values {
             Slots::Whole(values) => {
                 for (row, (tag, state)) in rows {
@@ -202,17 +202,17 @@ fn state_of(tag: Tag, of_the_kind: bool) -> State {
     }
 }
 
-/// A double that is an integer within the range.
+/// Returns the integer that a double is, if it is one within the range.
 fn integer(value: f64) -> Option<i64> {
     const END: f64 = 9_223_372_036_854_775_808.0;
     (value.fract() == 0.0 && (-END..END).contains(&value)).then_some(value as i64)
 }
 
-/// Where the values of a part go.
+/// The destination of a part's values.
 struct Room<'a> {
     states: &'a mut [State],
     values: Slots<'a>,
-    /// Where the part's texts begin among all.
+    /// The offset of the part's texts among all texts.
     at: u64,
 }
 
@@ -220,11 +220,11 @@ enum Slots<'a> {
     Whole(&'a mut [i64]),
     Float(&'a mut [f64]),
     Bool(&'a mut [bool]),
-    /// Where each row's text ends, and the texts.
+    /// The end of each row's text, and the texts.
     Text(&'a mut [u64], &'a mut [u8]),
 }
 
-/// The kind of a column by its cells: see the [module](super).
+/// Returns the kind of a column with these cells; see the [module](super).
 fn kind_of(parts: &[Raw]) -> Option<Kind> {
     let count = |tag: Tag| parts.iter().map(|part| part.counts[tag as usize]).sum::<usize>();
     let numbers = if count(Tag::Float) > 0 { Kind::Float } else { Kind::Int };
@@ -234,11 +234,12 @@ fn kind_of(parts: &[Raw]) -> Option<Kind> {
         (Kind::Text, count(Tag::Text)),
         (numbers, count(Tag::Int) + count(Tag::Float)),
     ];
-    // Of several, the last is taken.
+    // On a tie, the last kind wins.
     counts.into_iter().max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0).map(|(kind, _)| kind)
 }
 
-/// The rows of all parts, in order: of the kind that was asked for, or of what they are, or, without any value, of another.
+/// Joins the rows of all parts, in order. The kind is `asked`, or else that of the cells, or `without` where
+/// no cell has a value.
 pub fn finish(parts: Vec<Raw>, asked: Option<Kind>, without: Kind) -> ColumnValues {
     let kind = asked.or_else(|| kind_of(&parts)).unwrap_or(without);
     let rows = parts.iter().map(Raw::rows).sum();
@@ -276,7 +277,7 @@ pub fn finish(parts: Vec<Raw>, asked: Option<Kind>, without: Kind) -> ColumnValu
 }
 
 impl<'a> Slots<'a> {
-    /// Those of the first rows, which have so many bytes of text, and those behind them.
+    /// Splits off the slots of the first `rows` rows, which have `bytes` bytes of text.
     fn split(self, rows: usize, bytes: usize) -> (Self, Self) {
         match self {
             Self::Whole(values) => {

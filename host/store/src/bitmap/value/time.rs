@@ -4,31 +4,33 @@ use std::cmp::Ordering;
 
 use chrono::{DateTime, FixedOffset};
 
-/// The nanoseconds from 1970-01-01T00:00:00Z to the instant that a text is by RFC 3339, if it is one and 64 bits hold it: from
-/// 1677-09-21T00:12:43.145224192Z to 2262-04-11T23:47:16.854775807Z.
+/// Parses an RFC 3339 text to nanoseconds since 1970-01-01T00:00:00Z. `None` for other texts, and for
+/// instants outside 64 bits: from 1677-09-21T00:12:43.145224192Z to 2262-04-11T23:47:16.854775807Z.
 ///
-/// A space may stand for the `T`, and `t` and `z` are as good. An offset is taken off, so that instants are compared, and not times of day;
-/// `-00:00` is UTC. The second :60 is the first of the next minute, as POSIX has it: leap seconds have no numbers of their own. An
-/// instant that is finer than nanoseconds is none.
+/// A space may replace the `T`; `t` and `z` are also valid. An offset is subtracted, so that comparisons are
+/// between instants, and not between times of day; `-00:00` is UTC. The second :60 is the first second of the
+/// next minute, as in POSIX: leap seconds have no numbers of their own. An instant with a part finer than
+/// nanoseconds is refused.
 #[must_use]
 pub fn instant(text: &str) -> Option<i64> {
     if is_finer(text) { None } else { parsed(text)?.timestamp_nanos_opt() }
 }
 
-/// An instant without what is finer than nanoseconds.
+/// Parses an instant, without the part that is finer than nanoseconds.
 fn parsed(text: &str) -> Option<DateTime<FixedOffset>> {
-    // The library takes a minus sign beyond ASCII, too.
+    // The library also accepts a minus sign outside ASCII.
     if text.is_ascii() { DateTime::parse_from_rfc3339(text).ok() } else { None }
 }
 
-/// Whether an instant is finer than nanoseconds.
+/// Returns true if an instant is finer than nanoseconds.
 fn is_finer(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digits = bytes.get(20..).filter(|_| bytes[19] == b'.').unwrap_or_default();
     digits.iter().take_while(|byte| byte.is_ascii_digit()).skip(9).any(|digit| *digit != b'0')
 }
 
-/// The first nanosecond that is not before an instant, as fine as it may be: if 64 bits do not hold it, the side on which it is.
+/// Returns the first nanosecond that is not before an instant of any precision. If 64 bits do not hold that
+/// nanosecond, the error is the side on which it is.
 pub fn next_instant(text: &str) -> Option<Result<i64, Ordering>> {
     const SECOND: i128 = 1_000_000_000;
     let instant = parsed(text)?;

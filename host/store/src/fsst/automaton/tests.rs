@@ -53,7 +53,7 @@ impl Rng {
         table(&symbols.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
-    /// Some way or other to say a string by a table.
+    /// Spells a string by a table in one of several ways.
     fn codes(&mut self, table: &Table, mut string: &[u8]) -> Vec<u8> {
         let mut codes = Vec::new();
         while let Some(first) = string.first() {
@@ -74,7 +74,7 @@ impl Rng {
         codes
     }
 
-    /// A pattern, mostly one that is made of a piece of `of`.
+    /// Returns a pattern, mostly made of a piece of `of`.
     fn pattern(&mut self, of: &[u8]) -> Pattern {
         let from = self.below(of.len() + 1);
         let to = from + self.below((of.len() - from).min(12) + 1);
@@ -124,7 +124,7 @@ fn table(symbols: &[&[u8]]) -> Table {
     Table::new(&words, &lens).unwrap()
 }
 
-/// Strings of codes, one behind the other.
+/// The codes of several strings, without separators.
 #[derive(Default)]
 struct Column {
     codes: Vec<u8>,
@@ -193,7 +193,7 @@ fn codes_match_as_what_they_are_decoded_to() {
     assert!(yes > 2000 && no > 2000 && large > 0 && large < asked / 4, "{yes} {no} {large} of {asked}");
 }
 
-/// Of arbitrary codes, faults are those of decoding, unless the codes before decide.
+/// For arbitrary codes, faults are those of decoding, unless earlier codes decide.
 #[test]
 fn faults_are_found_before_the_answer_is_decided() {
     let rng = &mut Rng(2);
@@ -211,7 +211,7 @@ fn faults_are_found_before_the_answer_is_decided() {
                 Ok(string) => assert_eq!(got, Ok(pattern.matches(&string)), "{pattern:?} {codes:?}"),
                 Err(fault) if got == Err(fault) => faulty += 1,
                 Err(_) => {
-                    // Whatever stands there instead of the fault, the answer is this.
+                    // The result is the same for any code in the fault's position.
                     decided += 1;
                     let is = got.unwrap();
                     let at =
@@ -249,7 +249,7 @@ fn the_first_faulty_string_is_told() {
             strings[first + 1] = vec![77];
             strings[198] = vec![255];
         }
-        // With strings behind it, so that all walk side by side, and without.
+        // With strings after it, so that all are walked in parallel, and without.
         for more in [0, 3, 100_000] {
             let mut all = strings.clone();
             all.resize(all.len() + more, vec![0, 255, b'b']);
@@ -342,7 +342,7 @@ fn states_are_as_few_as_can_be() {
     }
 }
 
-/// What a kernel relies on, since it checks no state.
+/// The properties on which a kernel relies, because it checks no state.
 #[test]
 fn rows_lead_to_rows() {
     let rng = &mut Rng(3);

@@ -14,7 +14,7 @@ use super::super::Offset;
 use super::{StringColumn, StringKind, Strings};
 use warpath_core::error::{ColumnError, Error};
 
-/// Validity from Arrow's, of which a slice may begin anywhere in a byte.
+/// Converts Arrow's validity; a slice may begin anywhere in a byte.
 fn validity(array: &dyn Array) -> Option<Vec<u64>> {
     let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0)?;
     Some(nulls.inner().bit_chunks().iter_padded().collect())
@@ -40,7 +40,8 @@ where
 }
 
 impl StringColumn {
-    /// Compresses an array of `Utf8`, `LargeUtf8` or `Utf8View`, or of `Binary`, `LargeBinary` or `BinaryView`; slices, too. All that is null stays null.
+    /// Compresses an array of `Utf8`, `LargeUtf8` or `Utf8View`, or of `Binary`, `LargeBinary` or
+    /// `BinaryView`, slices too. Nulls remain nulls.
     ///
     /// # Errors
     /// [`Error::Usage`] for an array of another type.
@@ -63,11 +64,12 @@ impl StringColumn {
         }
     }
 
-    /// Decodes all strings to an array of `Utf8`, `LargeUtf8`, `Binary` or `LargeBinary`, whatever kind they are of.
+    /// Decodes all strings to an array of `Utf8`, `LargeUtf8`, `Binary` or `LargeBinary`, whatever the
+    /// column's kind.
     ///
     /// # Errors
-    /// As for [`Self::decode`]. [`ColumnError::NotUtf8`] where text is wanted and a string is none; [`ColumnError::TooLong`] where 32-bit offsets do not reach. [`Error::Usage`] for
-    /// another type.
+    /// Those of [`Self::decode`]. [`ColumnError::NotUtf8`] for an array of text where a string is not UTF-8.
+    /// [`ColumnError::TooLong`] where 32-bit offsets do not suffice. [`Error::Usage`] for another type.
     pub fn to_arrow(&self, data_type: &DataType) -> Result<ArrayRef, Error> {
         let too_large = |width: u64| {
             let bytes = self.bytes();
@@ -92,7 +94,8 @@ impl StringColumn {
     }
 }
 
-/// An array of decoded strings, which are good, fit its offsets and are UTF-8 if it is of text.
+/// Converts decoded strings to an array. The strings are valid, fit its offsets, and are UTF-8 for an array
+/// of text.
 fn array<T: ByteArrayType>(strings: Strings) -> ArrayRef {
     let Strings { values, offsets, validity } = strings;
     let count = offsets.len() - 1;
@@ -103,7 +106,8 @@ fn array<T: ByteArrayType>(strings: Strings) -> ArrayRef {
         let bits = BooleanBuffer::new(ScalarBuffer::from(words).into_inner(), 0, count);
         NullBuffer::new(bits)
     });
-    // SAFETY: offsets ascend from 0 to the length of `values`, as `decode` gives them; `nulls` has as many bits as there are strings; and each string is UTF-8 where the array
-    // is of text, as `check_utf8` has found.
+    // SAFETY: `decode` returns offsets that ascend from 0 to the length of `values`, and one validity bit per
+    // string, which make up `nulls`. For an array of text, `check_utf8` in the caller has found each string
+    // to be UTF-8.
     Arc::new(unsafe { GenericByteArray::<T>::new_unchecked(offsets, Buffer::from_vec(values), nulls) })
 }

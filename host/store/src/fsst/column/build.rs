@@ -1,14 +1,16 @@
-//! How strings become a column: trained on a sample, compressed on all cores.
+//! The construction of a column: a table trained on a sample, and compression on all cores.
 //!
-//! The work is cut by the strings alone, so the column is the same for any number of cores. Some strings are a piece, or a part of a long one: codes of parts, one behind the
-//! other, are codes of the whole.
+//! The strings alone determine the cuts between pieces of work, so the column is the same for any number of
+//! cores. A piece is some strings, or a part of a long one. The codes of consecutive parts are together the
+//! codes of the whole.
 //!
 //! ```text
 //! strings   │ a │ b │ c │           d           │ e │ …
 //! pieces    └─ piece 0 ─┘└ 1 ┘└ 2 ┘└ 3 ┘└── 4 ──┘└── 5 …
 //! ```
 //!
-//! Where a piece begins is known in the codes and in the strings. So splits cost little: from the beginning of the string that is at a split it is a few codes to it.
+//! The start of each piece is known in the codes and in the strings. So splits cost little: a split is only a
+//! few codes after the start of the string that contains it.
 
 use std::ops::Range;
 
@@ -19,24 +21,24 @@ use super::super::{Compressor, Offset, SEGMENT_BYTES, Sample, splits, train};
 use super::{Image, Parts, StringColumn, StringKind, is_valid};
 use warpath_core::error::{ColumnError, Error};
 
-/// Bytes of a piece, about: whole segments, so that a long string is cut where it is cut anyway.
+/// Approximate size of a piece: whole segments, so that a long string is cut at a segment's end.
 const PIECE_BYTES: usize = 128 * SEGMENT_BYTES;
-/// Strings of a piece at most: there may be empty ones.
+/// The maximum number of strings of a piece, because some may be empty.
 const PIECE_STRINGS: usize = 1 << 16;
 
 /// Strings, or a part of one, that are compressed at a time.
 struct Piece {
     strings: Range<usize>,
-    /// The part of the values that it is.
+    /// The range of these strings or this part in the values.
     values: Range<usize>,
-    /// Whether it is a part of a string, and which is only ended by another piece.
+    /// True for a part of a string that a later piece ends.
     part: bool,
 }
 
-/// What has become of one.
+/// The codes of a piece.
 struct Done {
     codes: Vec<u8>,
-    /// Where each string that ends in it ends in these.
+    /// The end of each string that ends in the piece, in its codes.
     ends: Vec<u64>,
 }
 
@@ -82,7 +84,7 @@ impl Piece {
     }
 }
 
-/// The splits in a piece, whose codes begin at `at` among all, and whose strings at `offset`.
+/// Returns the splits in a piece. Its codes begin at `at` among all codes, and its strings at `offset`.
 fn splits_in(
     table: &Table,
     done: &Done,
@@ -92,10 +94,10 @@ fn splits_in(
 ) -> Result<Vec<Split>, CodeFault> {
     let mut found = Vec::new();
     let first = at.next_multiple_of(SPLIT_CODES) - at;
-    // A step, by its place in these codes and by what it writes; and the string that is ended next.
+    // A step, by its position in these codes and its output; and the string that ends next.
     let (mut step, mut to, mut string) = (0, offset, 0);
     for split in (first..done.codes.len()).step_by(SPLIT_CODES) {
-        // The last string that begins at the split or before.
+        // The last string that begins at the split or before it.
         while let Some(end) = done.ends.get(string).filter(|end| **end <= split as u64) {
             string += 1;
             (step, to) = (*end as usize, offset + lens(string));
@@ -112,7 +114,7 @@ fn splits_in(
     Ok(found)
 }
 
-/// Values without what nulls have, which may be anything, and the offsets of that.
+/// Returns the values without the bytes of nulls, which may be arbitrary, and their offsets.
 fn without_nulls(values: &[u8], offsets: &[impl Offset], validity: &[u64]) -> (Vec<u8>, Vec<u64>) {
     let (mut kept, mut ends) = (Vec::new(), vec![0]);
     for (row, pair) in offsets.windows(2).enumerate() {
@@ -124,7 +126,7 @@ fn without_nulls(values: &[u8], offsets: &[impl Offset], validity: &[u64]) -> (V
     (kept, ends)
 }
 
-/// Validity as a column has it: as many words as there are, with nothing behind the last string.
+/// Returns validity in a column's form: the words of `rows` strings, with no bits set past the last string.
 fn trimmed(validity: &[u64], rows: usize) -> Result<Vec<u64>, Error> {
     let Some(words) = validity.get(..rows.div_ceil(64)) else {
         let said = format!("{} words of validity are too few for {rows} strings", validity.len());
@@ -137,7 +139,8 @@ fn trimmed(validity: &[u64], rows: usize) -> Result<Vec<u64>, Error> {
     Ok(words)
 }
 
-/// Whether strings of text are: each is UTF-8 on its own, if all together are and each begins where a character does.
+/// Returns the first string that is not UTF-8. Each string is UTF-8 if all bytes together are, and each
+/// string begins at a character's start.
 pub(super) fn not_utf8(values: &[u8], offsets: &[impl Offset]) -> Option<usize> {
     let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return None };
     let is_continued = |offset: usize| values.get(offset).is_some_and(|byte| byte & 0xc0 == 0x80);
@@ -155,16 +158,20 @@ pub(super) fn not_utf8(values: &[u8], offsets: &[impl Offset]) -> Option<usize> 
         .position(|pair| std::str::from_utf8(&values[pair[0].place()..pair[1].place()]).is_err())
 }
 
-/// What a column is called that is of no file.
+/// The name of a column that is not from a file.
 const NAME: &str = "<strings>";
 
 impl StringColumn {
-    /// Compresses strings, with a table that is trained on a sample of them. String *i* is what is in `values` from offset *i* to offset *i* + 1, as Arrow has it; no offsets at
-    /// all are no strings. Bit *i* of word *w* of `validity` says that string 64 *w* + *i* is not null; what `values` has for a null is not looked at. Without `validity`
-    /// nothing is null. All cores work on it; the column is the same for any number of them.
+    /// Compresses strings, with a table that is trained on a sample of them. String *i* is in `values` from
+    /// offset *i* to offset *i* + 1, as in Arrow; no offsets mean no strings.
+    ///
+    /// Bit *i* of word *w* of `validity` is set if string 64 *w* + *i* is not null. The values of nulls are
+    /// ignored. Without `validity` no string is null. All cores work on it; the column is the same for any
+    /// number of them.
     ///
     /// # Errors
-    /// [`Error::Usage`] for offsets that go back or beyond `values`, and for too few words of validity. [`ColumnError::NotUtf8`] if the strings are to be text, and are not.
+    /// [`Error::Usage`] for offsets that decrease or exceed `values`, and for too few words of validity.
+    /// [`ColumnError::NotUtf8`] for a column of text with a string that is not UTF-8.
     pub fn compress(
         kind: StringKind,
         values: &[u8],
@@ -174,7 +181,7 @@ impl StringColumn {
         compress(kind, None, values, offsets, validity)
     }
 
-    /// The same with a table that is there already.
+    /// [`Self::compress`] with an existing table.
     ///
     /// # Errors
     /// As for [`Self::compress`].
@@ -188,10 +195,12 @@ impl StringColumn {
         compress(kind, Some(table), values, offsets, validity)
     }
 
-    /// Takes codes that somebody else has made, of strings that begin at these offsets; the last offset is the number of codes. Splits are made of them, one core.
+    /// Creates a column from existing codes of strings. `offsets` has the start of each string, and last the
+    /// number of codes. One core computes the splits.
     ///
     /// # Errors
-    /// [`Error::Column`] if these are no strings of the table, or a null has codes. Whether they are text is not looked at: [`Self::check`] does so.
+    /// [`Error::Column`] if the codes are not strings of the table, or a null has codes. UTF-8 is not
+    /// checked; use [`Self::check`].
     pub fn from_codes(
         kind: StringKind,
         table: &Table,
@@ -209,7 +218,7 @@ impl StringColumn {
             Err(found) => fault = Some(found),
         }
         if let Some(CodeFault::Escape(at) | CodeFault::Unknown(at)) = fault {
-            // The string that it is in, if offsets are good.
+            // The string that contains the fault, if the offsets are valid.
             let row = offsets.partition_point(|offset| *offset <= at as u64).saturating_sub(1);
             let at = at.saturating_sub(offsets.get(row).map_or(0, |offset| *offset as usize));
             let fault = if matches!(fault, Some(CodeFault::Escape(_))) {
@@ -229,7 +238,8 @@ impl StringColumn {
         }
     }
 
-    /// The first string whose last code is an escape, and where that is.
+    /// Returns the first string whose last code is an escape, and the offset of that escape in the string's
+    /// codes.
     fn escape_at_end(&self) -> Option<(usize, usize)> {
         let codes = self.image.codes();
         let rows = self.offsets.par_windows(2).with_min_len(1 << 14).enumerate();
@@ -269,7 +279,7 @@ fn compress(
     }
 }
 
-/// Compresses strings whose offsets are good, and of which nulls are empty.
+/// Compresses strings whose offsets are valid, and whose nulls are empty.
 fn make(
     kind: StringKind,
     table: Option<&Table>,

@@ -1,8 +1,9 @@
-//! How strings come back: all of them by splits, some of them, one, or a part of one.
+//! The decoding of a column: of all strings by splits, of some strings, of one, or of a part of one.
 //!
-//! A piece of the codes is decoded as one string, whichever strings are in it, since that is fast. Where each of them begins in the output is
-//! measured beside it, and that none ends in the middle of a step; and that splits are where they are said to be. So nothing that is wrong with codes goes
-//! unnoticed when all are decoded. What it is, is then found out by the rule, string by string.
+//! A piece of the codes is decoded as one string, across string boundaries, because that is fast. At the same
+//! time the piece is measured: the start of each string in the output is computed. A check finds strings that
+//! end in the middle of a step, and splits with wrong offsets. So decoding all strings finds every fault of
+//! the codes. A second pass, string by string, then determines the fault.
 
 use std::ops::Range;
 
@@ -15,17 +16,17 @@ use super::{StringColumn, StringKind, Strings, is_valid};
 use warpath_core::error::{ColumnError, Error};
 use warpath_core::rows::RowSet;
 
-/// Splits of a piece: what is decoded, and its codes, stay in a second-level cache.
+/// Number of splits of a piece: its codes and their text stay in a second-level cache.
 const PIECE_SPLITS: usize = 32;
-/// Words of rows that a core looks through at a time.
+/// Number of words of rows that a core takes at a time.
 const PIECE_WORDS: usize = 64;
-/// A string of more codes is measured before there is room for it: there might be need of an eighth.
+/// A longer string is measured before memory is allocated for it: it may need an eighth of the maximum.
 const LONG_CODES: usize = 1 << 14;
 
-/// How many bytes codes stand for, by themselves and, behind them, behind an escape.
+/// The length in bytes of each code: first as a symbol, then as a byte after an escape.
 struct Lens([u64; 512]);
 
-/// The length of a code that stands for nothing: more than any codes have together.
+/// The length of an unknown code: more than any codes have together.
 const UNKNOWN: u64 = 1 << 56;
 
 impl Lens {
@@ -47,7 +48,8 @@ impl Lens {
         })
     }
 
-    /// How many bytes codes stand for: [`UNKNOWN`] or more if one stands for nothing. `pending` says of the code before the first, and then of the last, that it is an escape.
+    /// Returns the length in bytes of the decoded codes: [`UNKNOWN`] or more if a code is unknown. `pending`
+    /// is true if the code before the first is an escape; then it is set for the last code.
     #[inline(always)]
     fn sum(&self, codes: &[u8], pending: &mut bool) -> u64 {
         let (words, rest) = codes.as_chunks::<8>();
@@ -64,30 +66,31 @@ impl Lens {
     }
 }
 
-/// Codes between two splits, and where what they stand for goes.
+/// The codes between two splits, and the destinations of their text.
 struct Piece<'a> {
     splits: Range<usize>,
-    /// Of the strings that begin in it.
+    /// The offsets of the strings that begin in the piece.
     offsets: &'a [u64],
     values: &'a mut [u8],
     to: &'a mut [u64],
 }
 
-/// Strings of a piece, and where each ends in them.
+/// The strings of a piece, and the end of each.
 type Decoded = Result<(Vec<u8>, Vec<u64>), Error>;
 
-/// Zeros, if there is memory for them.
+/// Returns zeros, if memory suffices.
 fn zeroed<T: Copy>(name: &str, zero: T, len: u64) -> Result<Vec<T>, ColumnError> {
     let none =
         || ColumnError::Memory { name: name.to_owned(), bytes: len.saturating_mul(size_of::<T>() as u64) };
     let len = usize::try_from(len).map_err(|_| none())?;
-    // Asked for first, as what makes zeros without writing them ends the process where there is no memory.
+    // `vec![zero; len]` aborts the process where memory does not suffice, so the attempt to reserve comes
+    // first.
     Vec::<T>::new().try_reserve_exact(len).map_err(|_| none())?;
     Ok(vec![zero; len])
 }
 
 impl StringColumn {
-    /// Where the first step of a split begins: in the codes, and in the output.
+    /// Returns the start of a split's first step: in the codes, and in the output.
     fn split(&self, split: usize) -> (usize, u64) {
         let codes = self.image.codes().len();
         let at = (split * SPLIT_CODES).min(codes) + usize::from(self.splits[split].behind_escape());
@@ -97,7 +100,8 @@ impl StringColumn {
     /// Decodes all strings, on all cores.
     ///
     /// # Errors
-    /// [`Error::Column`]: [`ColumnError::Codes`] or [`ColumnError::Length`] of the first string that has a fault; [`ColumnError::Memory`].
+    /// [`Error::Column`]: [`ColumnError::Codes`] or [`ColumnError::Length`] of the first string with a fault;
+    /// [`ColumnError::Memory`].
     pub fn decode(&self) -> Result<Strings, Error> {
         let mut values = zeroed(&self.name, 0_u8, self.bytes())?;
         let mut offsets = zeroed(&self.name, 0_u64, self.offsets.len() as u64)?;
@@ -116,7 +120,7 @@ impl StringColumn {
             (offsets, offsets_left) = offsets_left.split_at(count);
             pieces.push(Piece { splits, offsets, values, to });
         }
-        // Those behind the last code: empty strings, and the end.
+        // The offsets after the last code: empty strings, and the end.
         to_left.fill(self.bytes());
         let lens = Lens::new(&self.table);
         if !pieces.into_par_iter().all(|piece| self.decode_piece(&lens, piece)) {
@@ -125,7 +129,7 @@ impl StringColumn {
         Ok(Strings { values, offsets, validity: self.validity.clone() })
     }
 
-    /// Decodes a piece. Says whether all is as it should be.
+    /// Decodes a piece. Returns false for a fault.
     fn decode_piece(&self, lens: &Lens, piece: Piece<'_>) -> bool {
         let codes = self.image.codes();
         let Piece { splits, offsets, values, to } = piece;
@@ -133,7 +137,7 @@ impl StringColumn {
         let (mut at, mut offset) = (begin, first);
         let mut next = offsets.iter().zip(to).peekable();
         for split in splits {
-            // The codes of the split, up to the next one, or up to the end.
+            // The codes of the split, up to the next split or the end.
             let end = ((split + 1) * SPLIT_CODES).min(codes.len());
             while let Some((string, to)) = next.next_if(|(string, _)| **string < end as u64) {
                 let string = *string as usize;
@@ -159,7 +163,7 @@ impl StringColumn {
         self.decoder.decode(&codes[begin..at], values) == Ok((offset - first) as usize)
     }
 
-    /// The first fault there is, by the rule.
+    /// Returns the first fault, found by the reference decoder.
     #[cold]
     fn first_fault(&self) -> ColumnError {
         let codes = self.image.codes();
@@ -197,11 +201,12 @@ impl StringColumn {
         ColumnError::Length { name: self.name.clone(), row: row as u64, found, said }
     }
 
-    /// Looks at all there is: that all codes stand for something, and for as many bytes as splits say, that no string ends with an escape, and, if they are to be
-    /// text, that each is UTF-8. Needs memory for all strings, and for their offsets.
+    /// Checks the whole column: each code has a symbol, the lengths match the splits, and no string ends with
+    /// an escape. In a column of text each string must be UTF-8. Needs memory for all strings and their
+    /// offsets.
     ///
     /// # Errors
-    /// As for [`Self::decode`], and [`ColumnError::NotUtf8`].
+    /// Those of [`Self::decode`], and [`ColumnError::NotUtf8`].
     pub fn check(&self) -> Result<(), Error> {
         let Strings { values, offsets, .. } = self.decode()?;
         if self.kind == StringKind::Utf8 { Ok(self.check_utf8(&values, &offsets)?) } else { Ok(()) }
@@ -214,19 +219,20 @@ impl StringColumn {
         }
     }
 
-    /// A string; `None` for a null.
+    /// Returns a string; `None` for a null.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such string. [`Error::Column`] if its codes are none, or there is no memory for it.
+    /// [`Error::Usage`] if there is no such string. [`Error::Column`] if its codes are invalid, or memory
+    /// does not suffice.
     pub fn get(&self, row: u64) -> Result<Option<Vec<u8>>, Error> {
         let mut string = Vec::new();
         Ok(self.get_into(row, &mut string)?.then_some(string))
     }
 
-    /// Appends a string to others. Says whether it is one, and not null.
+    /// Appends a string to `to`. Returns false for a null.
     ///
     /// # Errors
-    /// As for [`Self::get`]. Nothing is appended then.
+    /// Those of [`Self::get`]. On an error, `to` is unchanged.
     pub fn get_into(&self, row: u64, to: &mut Vec<u8>) -> Result<bool, Error> {
         let place = self.place(row)?;
         let codes = &self.image.codes()[place];
@@ -245,7 +251,7 @@ impl StringColumn {
         Ok(!self.is_null(row))
     }
 
-    /// How many bytes all strings have that begin before a code at which a step begins.
+    /// Returns the length of all strings that begin before a code. A step must begin at this code.
     fn bytes_before(&self, place: usize) -> Result<u64, ColumnError> {
         let codes = self.image.codes();
         if place == codes.len() {
@@ -270,21 +276,24 @@ impl StringColumn {
         if pending || len >= UNKNOWN { Err(self.first_fault()) } else { Ok(offset + len) }
     }
 
-    /// How many bytes a string has, by splits: a few thousand codes are looked at, however long it is. A null has none.
+    /// Returns the length in bytes of a string, by splits: reads a few thousand codes at most, however long
+    /// the string is. A null has length 0.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such string. [`Error::Column`] if codes or splits that were looked at are not as they should be.
+    /// [`Error::Usage`] if there is no such string. [`Error::Column`] for a fault in the codes or splits that
+    /// were read.
     pub fn string_len(&self, row: u64) -> Result<u64, Error> {
         let place = self.place(row)?;
         let (begin, end) = (self.bytes_before(place.start)?, self.bytes_before(place.end)?);
         Ok(end.checked_sub(begin).ok_or_else(|| self.first_fault())?)
     }
 
-    /// Some bytes of a string, by splits: of a string of gigabytes little more is decoded than is asked for. `None` for a null.
+    /// Returns some bytes of a string, by splits: decodes little more than the requested range, even of a
+    /// string of gigabytes. `None` for a null.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such string, or no such bytes of it. [`Error::Column`] if codes or splits that were looked at are not as they should be, or there is no memory
-    /// for so many bytes.
+    /// [`Error::Usage`] if there is no such string, or it has no such bytes. [`Error::Column`] for a fault in
+    /// the codes or splits that were read, or if memory does not suffice.
     pub fn get_range(&self, row: u64, bytes: Range<u64>) -> Result<Option<Vec<u8>>, Error> {
         let place = self.place(row)?;
         let (begin, end) = (self.bytes_before(place.start)?, self.bytes_before(place.end)?);
@@ -304,7 +313,7 @@ impl StringColumn {
         let none = || ColumnError::Memory { name: self.name.clone(), bytes: wanted.end - wanted.start };
         let count = usize::try_from(wanted.end - wanted.start).map_err(|_| none())?;
         found.try_reserve_exact(count).map_err(|_| none())?;
-        // The last split in the string, behind its first code, that is not behind what is wanted.
+        // The last split in the string, after its first code, that is not after the wanted range's start.
         let first = place.start / SPLIT_CODES + 1;
         let in_string = &self.splits[first..place.end.div_ceil(SPLIT_CODES).max(first)];
         let skip = in_string.partition_point(|split| split.offset() <= wanted.start);
@@ -325,10 +334,11 @@ impl StringColumn {
         if found.len() < count { Err(self.first_fault().into()) } else { Ok(Some(found)) }
     }
 
-    /// Decodes the strings of some rows, in order, on all cores; of nulls among them there are nulls.
+    /// Decodes the strings of some rows, in order, on all cores. Nulls remain nulls.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the rows are not those of as many as there are strings. [`Error::Column`] for the first of these strings whose codes are none; if there is no memory.
+    /// [`Error::Usage`] if `rows` is for another number of strings. [`Error::Column`] for the first of these
+    /// strings with invalid codes, or if memory does not suffice.
     pub fn decode_rows(&self, rows: &RowSet) -> Result<Strings, Error> {
         if rows.rows() != self.len() {
             let said = format!("{}: rows of {} of {} strings", self.name, rows.rows(), self.len());

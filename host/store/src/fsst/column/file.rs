@@ -1,4 +1,4 @@
-//! What stands where in the file of a column: docs/fsst-file.md, in code. All numbers are little-endian.
+//! The layout of a column's file: docs/fsst-file.md, in code. All numbers are little-endian.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,25 +15,26 @@ use warpath_core::file::read_exact_at;
 use warpath_core::stamp::hash;
 use warpath_core::temporary::{OutputMode, Temporary};
 
-/// The version of the format that is written and read.
+/// The version of the format that this crate writes and reads.
 pub const VERSION: u32 = 1;
-/// What the names of such files end with.
+/// The extension of such files' names.
 pub const EXTENSION: &str = "wps";
 
-/// What every column begins with: a byte that is no text, the name, and line ends that a transfer as text would change.
+/// The first bytes of every column: a byte that is not text, the name, and line ends that a transfer as text
+/// would change.
 const MAGIC: &[u8; 8] = b"\x89WPS\r\n\x1a\n";
-/// Bytes of the header.
+/// Size of the header in bytes.
 const HEADER_BYTES: usize = 128;
-/// Every section begins at a multiple of this.
+/// The alignment of every section.
 const ALIGN: usize = 64;
-/// Bytes that have a checksum of their own.
+/// Size of a block with a checksum of its own.
 const BLOCK_BYTES: usize = 1 << 20;
 
 const IS_TEXT: u32 = 1;
 const HAS_NULLS: u32 = 2;
 const IS_WIDE: u32 = 4;
 
-/// What the header says.
+/// The fields of the header.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     flags: u32,
@@ -46,10 +47,10 @@ struct Header {
     checksum: u64,
 }
 
-/// Where everything is.
+/// The ranges of all parts.
 struct Places {
     checksums: Range<usize>,
-    /// Up to the codes.
+    /// All parts between the checksums and the codes.
     front: Range<usize>,
     table: Range<usize>,
     validity: Range<usize>,
@@ -82,7 +83,7 @@ impl Header {
         bytes
     }
 
-    /// What a file says that begins with this; of a version that is known.
+    /// Decodes the header of a file whose version is known.
     fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, &'static str> {
         let (checked, checksum) = bytes.split_at(HEADER_BYTES - 8);
         if number(checksum) != hash(checked) {
@@ -108,7 +109,7 @@ impl Header {
         self.flags & flag != 0
     }
 
-    /// Bytes of the table, of validity, of splits and of offsets.
+    /// Returns the sizes in bytes of the table, validity, splits and offsets.
     fn sizes(&self) -> Option<[u64; 4]> {
         let width = if self.has(IS_WIDE) { 8 } else { 4 };
         let validity = if self.has(HAS_NULLS) { 8 * self.rows.div_ceil(64) } else { 0 };
@@ -116,7 +117,7 @@ impl Header {
         Some([9 * self.symbols, validity, splits, self.rows.checked_add(1)?.checked_mul(width)?])
     }
 
-    /// Where everything is; `None` for more than can be addressed.
+    /// Returns the ranges of all parts; `None` beyond the address space.
     fn places(&self) -> Option<Places> {
         let align = |at: u64| at.checked_next_multiple_of(ALIGN as u64);
         let sizes = self.sizes()?;
@@ -131,7 +132,7 @@ impl Header {
         let behind = align(begin.checked_add(8 * blocks)?)?;
         let codes = behind.checked_add(front)?;
         let end = codes.checked_add(self.codes)?;
-        // Nothing below is more than this.
+        // No offset below exceeds this one.
         usize::try_from(end).ok()?;
         let place = |at: usize| {
             let start = (behind + starts[at]) as usize;
@@ -149,12 +150,12 @@ impl Header {
     }
 }
 
-/// Checksums of the blocks of both stretches.
+/// Returns the checksums of the blocks of the two ranges.
 fn checksums(front: &[u8], codes: &[u8]) -> Vec<u64> {
     [front, codes].iter().flat_map(|all| all.par_chunks(BLOCK_BYTES).map(hash).collect::<Vec<_>>()).collect()
 }
 
-/// Offsets of 32 or 64 bits, on all cores.
+/// Decodes offsets of 32 or 64 bits, on all cores.
 fn wide<const N: usize>(bytes: &[u8]) -> Vec<u64> {
     let numbers = bytes.as_chunks::<N>().0;
     let mut all = vec![0; numbers.len()];
@@ -173,7 +174,7 @@ fn narrow<const N: usize>(offsets: &[u64], to: &mut [u8]) {
     });
 }
 
-/// What a file says of a column beside its codes, and where these are.
+/// The contents of a column's file other than its codes, and the range of these.
 struct Read {
     header: Header,
     table: Table,
@@ -183,7 +184,7 @@ struct Read {
     codes: Range<usize>,
 }
 
-/// Reads a file whose magic and version are good.
+/// Reads a file whose magic and version are valid.
 fn read(file: &[u8]) -> Result<Read, String> {
     let head = file.first_chunk().ok_or("it ends in its header")?;
     let header = Header::decode(head)?;
@@ -215,7 +216,7 @@ fn read(file: &[u8]) -> Result<Read, String> {
     Ok(Read { header, table, offsets, splits, validity, codes: places.codes })
 }
 
-/// Whether what a file begins with is a column of a version that is known.
+/// Checks that the first bytes of a file are a column's, of a known version.
 fn check_head(name: &str, head: &[u8]) -> Result<(), ColumnError> {
     if !head.starts_with(MAGIC) {
         return Err(ColumnError::NotAColumn { name: name.into() });
@@ -223,7 +224,7 @@ fn check_head(name: &str, head: &[u8]) -> Result<(), ColumnError> {
     if head.len() < HEADER_BYTES {
         return Err(ColumnError::Damaged { name: name.into(), what: "it ends in its header".into() });
     }
-    // Another version may have another header: its checksum is nothing to go by.
+    // Another version may have another header, so the version is compared before the checksum.
     match number(&head[8..12]) as u32 {
         VERSION => Ok(()),
         found => Err(ColumnError::Version { name: name.into(), found, known: VERSION }),
@@ -246,10 +247,11 @@ fn column(
 }
 
 impl StringColumn {
-    /// Opens a file. All of it is read, for its checksums, by all cores; then offsets and all else but the codes are in memory, and the codes stay in the file, which is mapped.
+    /// Opens a file. All cores read the whole file, for its checksums. The codes stay in the file, which is
+    /// mapped; the offsets and all other parts are then in memory.
     ///
     /// # Errors
-    /// [`Error::Column`] if it cannot be read, is no column, is of another version, or is not as it was written.
+    /// [`Error::Column`] if the file cannot be read, is not a column, is of another version, or is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -258,7 +260,7 @@ impl StringColumn {
         if metadata.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)).into());
         }
-        // To open a pipe is to wait until somebody writes to it.
+        // Opening a pipe would wait until another process writes to it.
         if !metadata.is_file() {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")).into());
         }
@@ -268,14 +270,15 @@ impl StringColumn {
         let there = HEADER_BYTES.min(usize::try_from(len).unwrap_or(HEADER_BYTES));
         read_exact_at(&file, &mut head[..there], 0).map_err(failed)?;
         check_head(&name, &head[..there])?;
-        // SAFETY: docs/fsst-file.md says that nobody may write to a column while it is open; Warpath renames a new one into its place. Whoever does it all the same
-        // gets wrong strings or errors, as codes are looked at anew by whoever decodes them, or a signal where the file becomes shorter.
+        // SAFETY: docs/fsst-file.md forbids writes to a column while it is open, and Warpath itself renames a
+        // new file over the old one. A process that writes nevertheless causes wrong strings or errors,
+        // because every decoder checks the codes again; or a signal where the file becomes shorter.
         let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
         let read = read(&map);
         Ok(column(name, |codes| Image::Mapped(map, codes), read)?)
     }
 
-    /// The same from the bytes of a file, in memory. `name` is what it is called in errors.
+    /// Opens a column from the bytes of a file, in memory. `name` is used in messages.
     ///
     /// # Errors
     /// As for [`Self::open`].
@@ -285,7 +288,7 @@ impl StringColumn {
         Ok(column(name.into(), |codes| Image::Owned(bytes, codes), read)?)
     }
 
-    /// What stands before the codes in a file.
+    /// Returns the bytes before the codes in a file.
     fn head(&self) -> Result<Vec<u8>, Error> {
         let codes = self.image.codes();
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
@@ -324,25 +327,27 @@ impl StringColumn {
         Ok(all)
     }
 
-    /// The bytes of its file.
+    /// Returns the bytes of the column's file.
     ///
     /// # Errors
-    /// [`Error::Internal`] if they were more than can be addressed.
+    /// [`Error::Internal`] if they exceed the address space.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let mut bytes = self.head()?;
         bytes.extend_from_slice(self.image.codes());
         Ok(bytes)
     }
 
-    /// Writes its file beside the place, and renames it: who looks there finds a whole file, the old one or the new.
+    /// Writes the column to a temporary file beside `path`, and renames that file. So `path` always has a
+    /// whole file, the old one or the new one.
     ///
     /// # Errors
-    /// [`Error::Column`] if it cannot be written.
+    /// [`Error::Column`] if the file cannot be written.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.write_as(path, OutputMode::default())
     }
 
-    /// The same, with no more permissions than `mode`: that of the files which the strings are from.
+    /// Writes the column with no more permissions than `mode`, the mode of the files that the strings come
+    /// from.
     ///
     /// # Errors
     /// As for [`write`](Self::write).
