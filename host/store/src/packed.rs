@@ -18,7 +18,6 @@
 //! |---|---|
 //! | `layout` | the offsets of a file, its header and its table |
 //! | `group` | groups of lines, and the decoding of any part of a group's text |
-//! | `write` | the writer of a file |
 //! | `file` | reads of any part of a file |
 //! | `stream` | reads of a packed file that comes through a pipe |
 //! | `text` | the text of a file for a decoder elsewhere, such as a GPU |
