@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use super::layout::{self, HEADER_BYTES, VERSION};
 use warpath_core::error::IndexError;
 use warpath_core::file::read_exact_at;
-use warpath_core::plain::Plain;
+use warpath_core::plain::{self, Plain};
 use warpath_core::temporary::{OutputMode, Temporary};
 
 // Numbers are read where they stand.
@@ -31,16 +31,15 @@ impl Image {
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
-            Self::Owned(words) => bytes_of(words),
+            Self::Owned(words) => plain::bytes(words),
         }
     }
 
     /// Numbers in a place that [`layout`] gave: within the file, and aligned.
     pub fn numbers<T: Plain>(&self, place: &Range<usize>) -> &[T] {
         let bytes = self.bytes().get(place.clone()).unwrap_or_default();
-        // SAFETY: every bit pattern is a `T` (`Plain`).
-        let (before, numbers, behind) = unsafe { bytes.align_to::<T>() };
-        debug_assert!(before.is_empty() && behind.is_empty(), "{place:?} is not aligned");
+        let numbers = plain::elements(bytes).unwrap_or_default();
+        debug_assert_eq!(size_of_val(numbers), bytes.len(), "{place:?} is not aligned");
         numbers
     }
 
@@ -83,11 +82,4 @@ impl Image {
         out.write_all(self.bytes())?;
         temporary.rename()
     }
-}
-
-/// Words as they are stored.
-pub fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
-    // SAFETY: a `Plain` type has no padding, and bytes need no alignment.
-    let (_, bytes, _) = unsafe { words.align_to::<u8>() };
-    bytes
 }
