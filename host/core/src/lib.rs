@@ -7,6 +7,7 @@
 //! | [`rows`] | `RowSet`: a set of row numbers, a bit each |
 //! | [`wah`] | WAH bitmaps that own their atoms |
 //! | [`json`] | strings of JSON: escapes written and resolved |
+//! | [`decimal`] | decimal numbers, exactly |
 //! | [`float`] | decimal numbers rounded to doubles |
 //! | [`file`](mod@file) | reads at an offset, from any thread |
 //! | [`temporary`] | output files: exclusive, renamed when complete, no more open than their inputs |
@@ -15,6 +16,7 @@
 //! | [`pool`] | work on several cores, with results in order |
 //! | [`simd`] | byte classes and bit operations for the instruction set of this processor |
 
+pub mod decimal;
 pub mod diagnostic;
 pub mod error;
 pub mod file;
