@@ -1,8 +1,9 @@
 //! Decimal numbers, exactly as they are spelt.
 //!
-//! Spelt numbers are read by the rule that kernels compare them by ([`warpath_shared::query::compare::Decimal`]). That one stays
-//! beside this: it compares digits where they are, in any memory, and a [`Decimal`] owns its digits. To round to the nearest
-//! double is left to [`float`](crate::float).
+//! Spelt numbers are read by the rule that kernels compare them by
+//! ([`warpath_shared::query::compare::Decimal`]). That one stays beside this: it compares digits where they
+//! are, in any memory, and a [`Decimal`] owns its digits. To round to the nearest double is left to
+//! [`float`](crate::float).
 
 use std::cmp::Ordering;
 
@@ -21,9 +22,9 @@ impl Text for Bytes<'_> {
     }
 }
 
-/// Reads a number, and appends its digits: from the first to the last that is not 0. Returns whether it is negative, and the
-/// power of ten before the first digit. Both are the same for numbers that are equal, and no others; zero has no
-/// digits, is not negative, and has power 0.
+/// Reads a number, and appends its digits: from the first to the last that is not 0. Returns whether it is
+/// negative, and the power of ten before the first digit. Both are the same for numbers that are equal, and
+/// no others; zero has no digits, is not negative, and has power 0.
 ///
 /// Returns `None` for what is no number, and then appends nothing. Zeros before the first digit may be any.
 /// Exponents saturate at [`MAX_EXPONENT`](warpath_shared::query::value::MAX_EXPONENT).
@@ -35,7 +36,8 @@ pub fn canonical(spelt: &[u8], digits: &mut Vec<u8>) -> Option<(bool, i64)> {
     Some(number.canonical(|digit| digits.push(digit)))
 }
 
-/// A decimal number: ±0.*digits* × 10^*exponent*, with no zero at either end of the digits, which are ASCII. Zero has none.
+/// A decimal number: ±0.*digits* × 10^*exponent*, with no zero at either end of the digits, which are ASCII.
+/// Zero has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decimal {
     /// Whether it is below zero.
@@ -62,7 +64,8 @@ impl Decimal {
         if is_whole { self.whole().and_then(|whole| i64::try_from(whole).ok()) } else { None }
     }
 
-    /// The least integer that is not less than the number; the side on which it is where 64 bits do not hold it.
+    /// The least integer that is not less than the number; the side on which it is where 64 bits do not hold
+    /// it.
     ///
     /// # Errors
     /// [`Ordering::Less`] and [`Ordering::Greater`]: the number is below or above all integers of 64 bits.

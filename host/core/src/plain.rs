@@ -51,8 +51,8 @@ plain!(
     warpath_shared::twig::seed::Personality,
 );
 
-/// A view of bytes, such as pinned memory, as elements: as many as are whole. `None` where the first byte is not aligned
-/// for an element.
+/// A view of bytes, such as pinned memory, as elements: as many as are whole. `None` where the first byte is
+/// not aligned for an element.
 #[inline]
 #[must_use]
 pub fn elements<T: Plain>(bytes: &[u8]) -> Option<&[T]> {
@@ -65,8 +65,8 @@ pub fn elements<T: Plain>(bytes: &[u8]) -> Option<&[T]> {
 #[inline]
 #[must_use]
 pub fn elements_mut<T: Plain>(bytes: &mut [u8]) -> &mut [T] {
-    // SAFETY: every bit pattern is a value of a `Plain` type, and such a type has no padding: bytes stay initialised when
-    // elements are written.
+    // SAFETY: every bit pattern is a value of a `Plain` type, and such a type has no padding: bytes stay
+    // initialised when elements are written.
     let (_, elements, _) = unsafe { bytes.align_to_mut::<T>() };
     elements
 }

@@ -22,11 +22,8 @@ mod time;
 use std::fmt;
 use std::str::FromStr;
 
-use warpath_shared::column::Kind as JsonKind;
-
 use super::column::Kind;
 use warpath_core::error::Error;
-use warpath_core::json::say;
 
 pub use number::ceiling;
 pub use number::{Number, number};
@@ -148,11 +145,6 @@ impl ColumnValues {
 /// What a double is in a column: NaN is no value, and -0 is 0.
 fn float(value: f64) -> (State, f64) {
     if value.is_nan() { (State::NaN, 0.0) } else { (State::Value, value + 0.0) }
-}
-
-/// Appends what a string of JSON says, if it is one, with its quotes and by all of RFC 8259, section 7.
-pub(super) fn unescape(json: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    say(JsonKind::Utf8, json, out).then_some(())
 }
 
 impl Kind {
