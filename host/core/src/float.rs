@@ -1,5 +1,7 @@
 //! Numbers that the rule of [`warpath_shared::column`] leaves to be rounded.
 
+use crate::decimal::Decimal;
+
 /// A JSON number as the nearest `f64`: infinite beyond the range.
 ///
 /// `str::parse` rounds any number of digits; but an exponent it takes for what it is up to 655,359 only, and digits may make
@@ -9,31 +11,19 @@ pub fn finish(number: &[u8]) -> Option<f64> {
     const SMALL: usize = 5;
     let text = std::str::from_utf8(number).ok()?;
     match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) if exponent.len() > SMALL => normalised(mantissa, exponent).parse().ok(),
+        Some((_, exponent)) if exponent.len() > SMALL => normalised(text)?.parse().ok(),
         _ => text.parse().ok(),
     }
 }
 
 /// The same number without leading zeros, and with an exponent that says all of its magnitude.
-fn normalised(mantissa: &str, exponent: &str) -> String {
-    /// No text is so long that it makes good so much; and what is beyond is infinite, or nothing, by far.
-    const FAR: i64 = 1 << 40;
-    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
-    let (down, digits) = match exponent.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, exponent.strip_prefix('+').unwrap_or(exponent)),
-    };
-    // What does not fit is too large.
-    let exponent = down * digits.parse::<i64>().map_or(FAR, |exponent| exponent.min(FAR));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let mut digits = format!("{whole}{fraction}");
-    let zeros = digits.len() - digits.trim_start_matches('0').len();
-    digits.drain(..zeros);
-    if digits.is_empty() {
-        return format!("{sign}0");
-    }
-    let magnitude = (whole.len() as i64 - zeros as i64 + exponent).clamp(-1000, 1000);
-    format!("{sign}0.{digits}e{magnitude}")
+fn normalised(number: &str) -> Option<String> {
+    let Decimal { digits, exponent, .. } = Decimal::read(number.as_bytes())?;
+    // Zero has a sign, too.
+    let sign = if number.starts_with('-') { "-" } else { "" };
+    let digits = String::from_utf8(digits).ok()?;
+    // What is beyond is infinite, or nothing, by far.
+    Some(format!("{sign}0.{digits}0e{}", exponent.clamp(-1000, 1000)))
 }
 
 #[cfg(test)]

@@ -1,12 +1,33 @@
-//! Strings of JSON: how a text is written as one, and what one says.
+//! Strings of JSON (RFC 8259, section 7): escapes written and resolved.
+//!
+//! All of the host resolves escapes here, by the rule that columns on devices use
+//! ([`warpath_shared::column::say`]). Readers differ in how they treat malformed strings:
+//!
+//! | rule | a surrogate without its partner | an escape that JSON does not have, bytes that are not UTF-8, a bare `"` | used for |
+//! |---|---|---|---|
+//! | [`Malformed::Keep`] | U+FFFD | stay as they are | printed strings, names in paths |
+//! | [`Malformed::Order`] | the three bytes that UTF-8 would have for it | stay as they are | names and values of twigs |
+//! | [`Malformed::Refuse`] | U+FFFD | the string has no value | columns, bitmap indexes |
+//! | [`Escape::read`] | an error | an error | JSONPath literals |
+//!
+//! A path prints to UTF-8, so it has no lone surrogate. The order of twigs' strings is that of code points,
+//! so it tells surrogates apart, as [`warpath_shared::query::compare`] does on devices. The JSONPath lexer
+//! reads single escapes, because its errors name their place. It also has a quote of two kinds: `\'` is an
+//! escape in single quotes, and `\"` in double quotes alone.
+//!
+//! Two other modules look at escapes and resolve none. Strict checks (`strict::record` and `cpu::valid` in
+//! the backend) hold them to the grammar. [`warpath_shared::query`] decodes while it compares, byte by byte,
+//! in any memory.
 
-use warpath_shared::column::{self, Kind};
+use memchr::{memchr, memchr2};
+use warpath_shared::column::{self, Kind, Said};
 use warpath_shared::units::PartOffset;
 
-/// Whether a value's JSON text is a string.
+/// The text between the quotes of a value, if it is a string.
+#[inline]
 #[must_use]
-pub fn is_string(json: &[u8]) -> bool {
-    json.len() >= 2 && json[0] == b'"' && json[json.len() - 1] == b'"'
+pub fn inside(json: &[u8]) -> Option<&[u8]> {
+    json.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
 /// `text` as a JSON string, with its quotes.
@@ -28,94 +49,153 @@ pub fn encode(text: &str) -> String {
     out
 }
 
-/// Appends what a JSON string says: without its quotes, escapes resolved (RFC 8259, section 7).
-///
-/// A surrogate without its partner becomes U+FFFD. An escape that JSON does not have stays as it is, as do
-/// bytes that are not UTF-8: records are not checked for either. `json` is the string with its quotes.
-pub fn decode(json: &[u8], out: &mut Vec<u8>) {
-    let mut rest = json.get(1..json.len().saturating_sub(1)).unwrap_or_default();
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        out.extend_from_slice(&rest[..at]);
-        rest = &rest[at..];
-        let (len, character) = escape(rest);
-        match character {
-            Some(character) => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-            None => out.extend_from_slice(&rest[..len]),
+/// How malformed strings are decoded; the [module](self) compares the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// A surrogate without its partner becomes U+FFFD. What else is malformed stays as it is.
+    Keep,
+    /// A surrogate without its partner becomes the three bytes that UTF-8 would have for it, so that strings
+    /// compare by code points. What else is malformed stays as it is.
+    Order,
+    /// A surrogate without its partner becomes U+FFFD. What else is malformed makes the string one without a
+    /// value.
+    Refuse,
+}
+
+/// Appends the value of a string, given without its quotes: its text with escapes resolved. Returns whether
+/// it has a value; if not, nothing is appended.
+pub fn decode(inside: &[u8], malformed: Malformed, out: &mut Vec<u8>) -> bool {
+    let (begin, strict) = (out.len(), malformed == Malformed::Refuse);
+    let mut rest = inside;
+    loop {
+        let at = if strict { memchr2(b'\\', b'"', rest) } else { memchr(b'\\', rest) };
+        let (plain, from) = rest.split_at(at.unwrap_or(rest.len()));
+        if strict && std::str::from_utf8(plain).is_err() {
+            out.truncate(begin);
+            return false;
         }
-        rest = &rest[len..];
-    }
-    out.extend_from_slice(rest);
-}
-
-/// The escape at the start of `text`: its length, and the character that it stands for, if it is one of JSON's.
-fn escape(text: &[u8]) -> (usize, Option<char>) {
-    let simple = |c| (2, Some(c));
-    match text.get(1) {
-        Some(b'n') => simple('\n'),
-        Some(b't') => simple('\t'),
-        Some(b'r') => simple('\r'),
-        Some(b'b') => simple('\u{8}'),
-        Some(b'f') => simple('\u{c}'),
-        Some(c @ (b'"' | b'\\' | b'/')) => simple(char::from(*c)),
-        Some(b'u') => match code_unit(text) {
-            None => (2, None),
-            Some(high @ 0xd800..=0xdbff) => match code_unit(&text[6..]) {
-                Some(low @ 0xdc00..=0xdfff) => {
-                    let code = 0x1_0000 + ((high - 0xd800) << 10 | (low - 0xdc00));
-                    (12, char::from_u32(code))
-                }
-                _ => (6, Some(char::REPLACEMENT_CHARACTER)),
-            },
-            Some(unit) => (6, Some(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER))),
-        },
-        Some(_) => (2, None),
-        None => (1, None),
+        out.extend_from_slice(plain);
+        if from.is_empty() {
+            return true;
+        }
+        let len = match Escape::read(from) {
+            Some(escape) => {
+                let (utf8, len) = match escape.lone_surrogate() {
+                    Some(unit) if malformed == Malformed::Order => (three_bytes(unit), 3),
+                    _ => escape.utf8(),
+                };
+                out.extend_from_slice(&utf8[..len]);
+                escape.len()
+            }
+            None if strict => {
+                out.truncate(begin);
+                return false;
+            }
+            None => {
+                let len = from.len().min(2);
+                out.extend_from_slice(&from[..len]);
+                len
+            }
+        };
+        rest = &from[len..];
     }
 }
 
-/// The UTF-16 code unit of a `\uXXXX` at the start of `text`.
-fn code_unit(text: &[u8]) -> Option<u32> {
-    let digits = text.get(..6)?.strip_prefix(b"\\u")?;
-    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
+/// An escape of JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct Escape<'a> {
+    text: &'a [u8],
+    said: Said,
+}
+
+impl<'a> Escape<'a> {
+    /// The longest escape: a pair of surrogates.
+    const MAX_LEN: usize = 12;
+
+    /// The escape at the start of a text, if JSON has it.
+    #[inline]
+    #[must_use]
+    pub fn read(text: &'a [u8]) -> Option<Self> {
+        if text.first() != Some(&b'\\') {
+            return None;
+        }
+        let text = &text[..text.len().min(Self::MAX_LEN)];
+        let said = column::say(0, text.len() as PartOffset, |at| text[at as usize], false)?;
+        Some(Self { text: &text[..said.next as usize], said })
+    }
+
+    /// The length of the escape in bytes.
+    #[inline]
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "an escape has two bytes at least")]
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The character that the escape stands for; `None` of a surrogate without its partner.
+    #[must_use]
+    pub fn character(&self) -> Option<char> {
+        let (utf8, len) = self.utf8();
+        let character = std::str::from_utf8(&utf8[..len]).ok()?.chars().next();
+        character.filter(|_| self.lone_surrogate().is_none())
+    }
+
+    /// The surrogate that the escape is, if it has no partner.
+    #[inline]
+    #[must_use]
+    pub fn lone_surrogate(&self) -> Option<u16> {
+        // The shared rule has put U+FFFD in its place.
+        if self.said.bytes != u32::from_le_bytes([0xef, 0xbf, 0xbd, 0]) {
+            return None;
+        }
+        let digits = std::str::from_utf8(self.text.strip_prefix(b"\\u")?).ok()?;
+        u16::from_str_radix(digits, 16).ok().filter(|unit| (0xd800..0xe000).contains(unit))
+    }
+
+    /// The UTF-8 form, and its length; U+FFFD for a surrogate without its partner.
+    #[inline]
+    fn utf8(&self) -> ([u8; 4], usize) {
+        (self.said.bytes.to_le_bytes(), self.said.len as usize)
+    }
+}
+
+/// The three bytes that UTF-8 would have for a surrogate.
+fn three_bytes(unit: u16) -> [u8; 4] {
+    let tail = |shift: u32| 0x80 | (unit >> shift) as u8 & 0x3f;
+    [0xe0 | (unit >> 12) as u8, tail(6), tail(0), 0]
 }
 
 /// Appends what a value says, if it is one of the kind.
 pub fn say(kind: Kind, value: &[u8], out: &mut Vec<u8>) -> bool {
-    let (end, byte) = (value.len() as PartOffset, |at: PartOffset| value[at as usize]);
     if kind == Kind::Json {
+        let (end, byte) = (value.len() as PartOffset, |at: PartOffset| value[at as usize]);
         let valid = !column::is_null(0, end, byte) && std::str::from_utf8(value).is_ok();
         out.extend_from_slice(if valid { value } else { &[] });
         return valid;
     }
-    if !column::is_quoted(0, end, byte) {
-        return false;
-    }
-    let inside = &value[1..value.len() - 1];
-    if memchr::memchr2(b'\\', b'"', inside).is_none() {
-        let valid = std::str::from_utf8(inside).is_ok();
-        out.extend_from_slice(if valid { inside } else { &[] });
-        return valid;
-    }
-    let (begin, mut at) = (out.len(), 1);
-    while at < end - 1 {
-        let Some(said) = column::say(at, end - 1, byte, false) else {
-            out.truncate(begin);
-            return false;
-        };
-        out.extend_from_slice(&said.bytes.to_le_bytes()[..said.len as usize]);
-        at = said.next;
-    }
-    true
+    inside(value).is_some_and(|inside| decode(inside, Malformed::Refuse, out))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decimal::Bytes;
+    use warpath_shared::query::compare::Reader;
+    use warpath_shared::view::View;
 
-    fn decoded(json: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        decode(json, &mut out);
-        out
+    fn decoded(json: &[u8], malformed: Malformed) -> Option<Vec<u8>> {
+        let mut out = b"before".to_vec();
+        let valid = decode(inside(json).unwrap(), malformed, &mut out);
+        assert!(out.starts_with(b"before") && (valid || out.len() == 6));
+        valid.then(|| out.split_off(6))
+    }
+
+    /// A string as twigs compare it on devices.
+    fn in_order(json: &[u8]) -> Vec<u8> {
+        let inside = inside(json).unwrap();
+        let text = Bytes(inside);
+        let mut decoder = Reader::text(&text, View::from_slice(&[])).decode(0, inside.len() as u32);
+        std::iter::from_fn(|| decoder.next_byte()).collect()
     }
 
     #[test]
@@ -123,10 +203,9 @@ mod tests {
         let all: String = ('\0'..='\u{ff}').chain("☺😀\u{fffd}".chars()).collect();
         let json = encode(&all);
         assert!(json.bytes().all(|byte| byte >= b' '));
-        assert!(is_string(json.as_bytes()));
-        let mut decoded = Vec::new();
-        decode(json.as_bytes(), &mut decoded);
-        assert_eq!(decoded, all.as_bytes());
+        for malformed in [Malformed::Keep, Malformed::Order, Malformed::Refuse] {
+            assert_eq!(decoded(json.as_bytes(), malformed).as_deref(), Some(all.as_bytes()));
+        }
     }
 
     #[test]
@@ -143,17 +222,74 @@ mod tests {
             (r#""\ud83d\n""#, "\u{fffd}\n"),
             (r#""\u0000""#, "\0"),
         ] {
-            assert_eq!(decoded(json.as_bytes()), text.as_bytes(), "{json}");
+            for malformed in [Malformed::Keep, Malformed::Refuse] {
+                assert_eq!(
+                    decoded(json.as_bytes(), malformed).as_deref(),
+                    Some(text.as_bytes()),
+                    "{json} {malformed:?}"
+                );
+            }
+            assert_eq!(decoded(json.as_bytes(), Malformed::Order), Some(in_order(json.as_bytes())), "{json}");
         }
     }
 
     #[test]
-    fn what_is_no_escape_stays() {
-        for json in [r#""\x""#, r#""\u12""#, r#""\u12g4""#, r#""\u+123""#, r#""\""#] {
-            assert_eq!(decoded(json.as_bytes()), &json.as_bytes()[1..json.len() - 1], "{json}");
+    fn surrogates_are_in_the_order_of_code_points() {
+        for (json, bytes) in [
+            (r#""\ud83d""#, &b"\xed\xa0\xbd"[..]),
+            (r#""\udfffx\ud800\n""#, b"\xed\xbf\xbfx\xed\xa0\x80\n"),
+            (r#""\ud83d\ud83d\ude00\ufffd""#, b"\xed\xa0\xbd\xf0\x9f\x98\x80\xef\xbf\xbd"),
+        ] {
+            assert_eq!(decoded(json.as_bytes(), Malformed::Order).as_deref(), Some(bytes), "{json}");
+            assert_eq!(in_order(json.as_bytes()), bytes, "{json}");
         }
-        assert_eq!(decoded(b"\"\xff\\n\xfe\""), b"\xff\n\xfe");
-        assert_eq!(decoded(b""), b"");
-        assert_eq!(decoded(b"\""), b"");
+    }
+
+    #[test]
+    fn what_is_no_escape_stays_or_is_refused() {
+        let malformed: [&[u8]; 8] = [
+            br#""\x""#,
+            br#""\u12""#,
+            br#""\u12g4""#,
+            br#""\u+123""#,
+            br#""\""#,
+            br#""\'""#,
+            br#""a"b""#,
+            b"\"\xff\xe2\x98\"",
+        ];
+        for json in malformed {
+            for malformed in [Malformed::Keep, Malformed::Order] {
+                assert_eq!(decoded(json, malformed).as_deref(), inside(json), "{json:?} {malformed:?}");
+            }
+            assert_eq!(in_order(json), inside(json).unwrap(), "{json:?}");
+            assert_eq!(decoded(json, Malformed::Refuse), None, "{json:?}");
+            let with_escapes = [b"\"\\n", &json[1..json.len() - 1], b"\\t\""].concat();
+            if !json.ends_with(b"\\\"") {
+                let kept = [b"\n", &json[1..json.len() - 1], b"\t"].concat();
+                assert_eq!(decoded(&with_escapes, Malformed::Keep), Some(kept), "{json:?}");
+                assert_eq!(decoded(&with_escapes, Malformed::Refuse), None, "{json:?}");
+            }
+        }
+        assert_eq!(inside(b""), None);
+        assert_eq!(inside(b"\""), None);
+        assert_eq!(inside(b"\"\""), Some(&[][..]));
+    }
+
+    #[test]
+    fn escapes_are_read_one_by_one() {
+        for (text, len, character) in [
+            (r"\n\n", 2, Some('\n')),
+            (r"\u00e9x", 6, Some('é')),
+            (r"\ud83d\ude00\ude00", 12, Some('😀')),
+            (r"\ufffd", 6, Some('\u{fffd}')),
+            (r"\ud83d\u0041", 6, None),
+            (r"\ude00", 6, None),
+        ] {
+            let escape = Escape::read(text.as_bytes()).unwrap();
+            assert_eq!((escape.len(), escape.character()), (len, character), "{text}");
+        }
+        for text in ["", "n", r"\", r"\'", r"\u", r"\u00e", r"\u00eg"] {
+            assert!(Escape::read(text.as_bytes()).is_none(), "{text}");
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! | [`rows`] | `RowSet`: a set of row numbers, one bit each |
 //! | [`wah`] | WAH bitmaps that own their atoms |
 //! | [`json`] | strings of JSON: escapes written and resolved |
+//! | [`decimal`] | decimal numbers, exactly |
 //! | [`float`] | decimal numbers rounded to doubles |
 //! | [`file`](mod@file) | reads at an offset, from any thread |
 //! | [`temporary`] | output files: exclusive, renamed when complete, with permissions no wider than their inputs' |
@@ -16,6 +17,7 @@
 //! | [`pool`] | work on several cores, with results in order |
 //! | [`simd`] | byte classes and bit operations for the instruction set of this processor |
 
+pub mod decimal;
 pub mod diagnostic;
 pub mod error;
 pub mod file;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use warpath_shared::index::class::is_whitespace;
 
-use warpath_core::json::{decode, is_string};
+use warpath_core::json::{self, Malformed};
 use warpath_lang::jsonpath::ast::Quoted;
 
 /// Finds the normalised paths of values in a text of lines. For matches of a batch use `Batch::paths`, which
@@ -127,11 +127,9 @@ impl<'a> Paths<'a> {
             end -= 1;
         }
         let raw = &self.text[start..end];
-        if !is_string(raw) {
-            return String::from_utf8_lossy(raw).into_owned();
-        }
+        let Some(inside) = json::inside(raw) else { return String::from_utf8_lossy(raw).into_owned() };
         let mut name = Vec::new();
-        decode(raw, &mut name);
+        json::decode(inside, Malformed::Keep, &mut name);
         String::from_utf8_lossy(&name).into_owned()
     }
 }

@@ -3,7 +3,7 @@
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
-use warpath_core::json::{decode, is_string};
+use warpath_core::json::{self, Malformed};
 
 /// The form in which a match is written as text. A newline follows each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +55,11 @@ pub(crate) fn of_paths(
 
 /// Appends the text of a value in a form.
 pub fn append(json: &[u8], form: TextForm, out: &mut Vec<u8>) {
-    match form {
-        TextForm::Raw if is_string(json) => decode(json, out),
-        TextForm::Json | TextForm::Raw => out.extend_from_slice(json),
+    match json::inside(json) {
+        Some(inside) if form == TextForm::Raw => {
+            json::decode(inside, Malformed::Keep, out);
+        }
+        _ => out.extend_from_slice(json),
     }
 }
 

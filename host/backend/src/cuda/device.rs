@@ -24,7 +24,7 @@ use super::pages::{Allocated, Pages, lock};
 use crate::buffer::Buffer;
 use crate::device::Accelerator;
 use warpath_core::error::{DeviceError, Error};
-use warpath_core::plain::Plain;
+use warpath_core::plain::{Plain, bytes, bytes_mut};
 
 /// A short description of a CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -512,18 +512,6 @@ impl<T: Plain> CudaBuffer<T> {
         }
         Ok(from * size_of::<T>()..to * size_of::<T>())
     }
-}
-
-/// The bytes of a slice.
-fn bytes<T: Plain>(slice: &[T]) -> &[u8] {
-    // SAFETY: `Plain` types have no padding, so every byte is initialised; the lifetime is kept.
-    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
-}
-
-/// The bytes of a slice, writable.
-fn bytes_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
-    // SAFETY: as for `bytes`. In addition, every bit pattern is a value of a `Plain` type.
-    unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
 }
 
 impl Accelerator for Cuda {

@@ -8,12 +8,13 @@ use warpath_shared::kernel::{
 };
 use warpath_shared::view::{View, ViewMut};
 
-use super::upload::{Uploads, elements};
+use super::upload::Uploads;
 use super::{Accelerator, ScanScratch, Slot, launch};
 use warpath_store::fsst::Codes;
 
 use crate::buffer::Buffer;
 use warpath_core::error::Error;
+use warpath_core::plain::elements_mut;
 use warpath_store::packed::text::PackedText;
 
 /// The fault in codes that a device has decoded. The decoded bytes are then not valid.
@@ -206,7 +207,7 @@ impl<A: Accelerator> PackedStage<A> {
             self.staging = None;
             self.staging = Some(device.host_buffer(8 * (count + count / 4 + 1))?);
         }
-        let words = elements(self.staging.as_deref_mut().unwrap_or_default());
+        let words = elements_mut(self.staging.as_deref_mut().unwrap_or_default());
         text.write_words(&mut words[..count]);
         // SAFETY: this stage owns the memory, and writes to it again only after the device has been waited
         // for.

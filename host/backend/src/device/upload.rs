@@ -19,7 +19,7 @@ use std::thread;
 use super::Accelerator;
 use crate::buffer::Buffer;
 use warpath_core::error::Error;
-use warpath_core::plain::Plain;
+use warpath_core::plain::{Plain, elements_mut};
 use warpath_core::pool::cores;
 
 /// Bytes of a piece. The caller waits for each copy. A copy of 4 MiB takes 0.1 ms at 40 GB/s, and its start
@@ -43,13 +43,6 @@ impl Default for Uploads {
     fn default() -> Self {
         Self { buffers: Vec::new(), threads: cores() }
     }
-}
-
-/// The aligned elements in a piece of memory.
-pub(super) fn elements<T: Plain>(buffer: &mut [u8]) -> &mut [T] {
-    // SAFETY: every bit pattern is a `T`, and a `T` has no padding (`Plain`).
-    let (_, elements, _) = unsafe { buffer.align_to_mut::<T>() };
-    elements
 }
 
 impl Uploads {
@@ -86,7 +79,7 @@ impl Uploads {
         let (send_free, free) = mpsc::channel();
         for buffer in &mut self.buffers {
             // The send cannot fail, because the receiver is in this function.
-            let _ = send_free.send(&mut elements::<T>(buffer)[..step]);
+            let _ = send_free.send(&mut elements_mut::<T>(buffer)[..step]);
         }
         let (free, next) = (Mutex::new(free), AtomicUsize::new(0));
         let take = || free.lock().unwrap_or_else(PoisonError::into_inner).recv();

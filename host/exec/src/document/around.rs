@@ -14,7 +14,7 @@ use warpath_backend::cpu::Cpu;
 use warpath_backend::strict;
 use warpath_backend::tree::line_fault;
 use warpath_core::error::Error;
-use warpath_core::json::decode;
+use warpath_core::json::{Malformed, decode};
 use warpath_lang::elements::{Split, Step};
 
 /// The longest head, and the longest tail. A document with a longer one is evaluated as one record.
@@ -154,10 +154,10 @@ impl Walk<'_> {
     fn member(&mut self, name: &str) -> Result<(), Missing> {
         loop {
             self.take(b'"')?;
-            let begin = self.at - 1;
+            let begin = self.at;
             self.string()?;
             let mut said = Vec::new();
-            decode(&self.text[begin..self.at], &mut said);
+            decode(&self.text[begin..self.at - 1], Malformed::Keep, &mut said);
             self.take(b':')?;
             if said == name.as_bytes() {
                 return Ok(());

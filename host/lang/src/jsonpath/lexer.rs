@@ -8,6 +8,7 @@
 use super::ast::ComparisonOp;
 use super::hint;
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
+use warpath_core::json::Escape;
 
 /// The largest magnitude of an index and of the parts of a slice: 2^53 - 1, the largest integer that I-JSON
 /// exchanges exactly (RFC 9535, section 2.1; RFC 7493, section 2.2).
@@ -203,20 +204,27 @@ impl<'q> Lexer<'q> {
     /// Reads an escape of at least two characters in a string between `quote`s.
     fn escape(&mut self, quote: char) -> Result<char, Diagnostic> {
         let start = self.at;
-        self.at += 1;
-        let Some(c) = self.peek() else { return Err(self.bad_escape(start, quote)) };
-        self.at += c.len_utf8();
-        Ok(match c {
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            '/' | '\\' => c,
-            'u' => return self.unicode_escape(start),
-            c if c == quote => c,
-            _ => return Err(self.bad_escape(start, quote)),
-        })
+        let Some(found) = self.rest().chars().nth(1) else {
+            self.at += 1;
+            return Err(self.bad_escape(start, quote));
+        };
+        let escape = match found {
+            // JSON's strings have quotes of one kind.
+            '"' | '\'' if found == quote => Some((2, Some(found))),
+            '"' => None,
+            _ => Escape::read(self.rest().as_bytes()).map(|escape| (escape.len(), escape.character())),
+        };
+        match escape {
+            Some((len, Some(character))) => {
+                self.at += len;
+                Ok(character)
+            }
+            _ if found == 'u' => Err(self.bad_unicode_escape(start)),
+            _ => {
+                self.at += 1 + found.len_utf8();
+                Err(self.bad_escape(start, quote))
+            }
+        }
     }
 
     /// Returns the error for an escape that does not exist: the text from `start` to the current position.
@@ -239,38 +247,26 @@ impl<'q> Lexer<'q> {
         }
     }
 
-    /// Reads the rest of the escape `\u` at `start`: four hexadecimal digits, and a second escape if they are
-    /// a high surrogate.
-    fn unicode_escape(&mut self, start: usize) -> Result<char, Diagnostic> {
-        let first = self.hex4(start)?;
-        let code = match first {
-            0xd800..=0xdbff if self.eat("\\u") => match self.hex4(start)? {
-                low @ 0xdc00..=0xdfff => 0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00),
-                _ => first,
-            },
-            _ => first,
+    /// An escape with `\u` that stands for no character: one that lacks digits, or a surrogate without its
+    /// partner. What follows a high surrogate is part of it, if it is such an escape, too.
+    fn bad_unicode_escape(&mut self, start: usize) -> Diagnostic {
+        let is_whole = |lexer: &mut Self| {
+            lexer.at += 2;
+            let digits = lexer.run(|c| c.is_ascii_hexdigit()).min(4);
+            lexer.at += digits;
+            digits == 4
         };
-        char::from_u32(code).ok_or_else(|| {
-            Diagnostic::new(
-                DiagnosticKind::InvalidEscape,
-                self.span_from(start),
-                "a surrogate stands for no character on its own",
-            )
-            .with_help("a character beyond U+FFFF is written as a pair, as `\\ud83d\\ude00`")
-        })
-    }
-
-    fn hex4(&mut self, start: usize) -> Result<u32, Diagnostic> {
-        let digits = self.run(|c| c.is_ascii_hexdigit()).min(4);
-        let value = u32::from_str_radix(&self.rest()[..digits], 16);
-        self.at += digits;
-        match value {
-            Ok(value) if digits == 4 => Ok(value),
-            _ => Err(Diagnostic::new(
-                DiagnosticKind::InvalidEscape,
-                self.span_from(start),
-                "expected four hexadecimal digits after `\\u`",
-            )),
+        let mut whole = is_whole(self);
+        let is_low = |unit: &str| matches!(unit.as_bytes(), [_, b'c'..=b'f' | b'C'..=b'F', ..]);
+        if whole && !is_low(&self.text[start + 2..self.at]) && self.rest().starts_with("\\u") {
+            whole = is_whole(self);
+        }
+        let error = |message| Diagnostic::new(DiagnosticKind::InvalidEscape, self.span_from(start), message);
+        if whole {
+            error("a surrogate stands for no character on its own")
+                .with_help("a character beyond U+FFFF is written as a pair, as `\\ud83d\\ude00`")
+        } else {
+            error("expected four hexadecimal digits after `\\u`")
         }
     }
 

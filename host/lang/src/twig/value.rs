@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use warpath_core::decimal::{self, Bytes};
+use warpath_core::json::{self, Malformed};
 use warpath_shared::ir::relation;
 use warpath_shared::query::compare::{Decimal, Reader, relate_numbers, relate_strings};
-use warpath_shared::query::document::Text;
 use warpath_shared::view::View;
 
 /// The value of a document's node.
@@ -126,15 +127,6 @@ impl ValueTest {
     }
 }
 
-/// Bytes as the text of a document.
-struct Bytes<'a>(&'a [u8]);
-
-impl Text for Bytes<'_> {
-    fn byte(&self, at: u32) -> u8 {
-        self.0[at as usize]
-    }
-}
-
 fn ordering(related: u32) -> Ordering {
     match related {
         relation::LESS => Ordering::Less,
@@ -145,22 +137,15 @@ fn ordering(related: u32) -> Ordering {
 
 /// Decodes a JSON string, as spelt between its quotes. Replaces the contents of `decoded`.
 pub fn decode(spelt: &[u8], decoded: &mut Vec<u8>) {
-    let text = Bytes(spelt);
-    let mut decoder = Reader::text(&text, View::from_slice(&[])).decode(0, spelt.len() as u32);
     decoded.clear();
-    decoded.extend(std::iter::from_fn(|| decoder.next_byte()));
+    json::decode(spelt, Malformed::Order, decoded);
 }
 
 /// Computes a key of a number: equal numbers have equal keys, and different numbers have different keys.
 /// Replaces the contents of `key`. Returns false if `spelt` is not a number.
 pub fn number_key(spelt: &[u8], key: &mut Vec<u8>) -> bool {
     key.clear();
-    let Ok(end) = u32::try_from(spelt.len()) else { return false };
-    let text = Bytes(spelt);
-    let Some(number) = Decimal::read(Reader::text(&text, View::from_slice(&[])), 0, end) else {
-        return false;
-    };
-    let (is_negative, scale) = number.canonical(|digit| key.push(digit));
+    let Some((is_negative, scale)) = decimal::canonical(spelt, key) else { return false };
     key.extend_from_slice(&scale.to_le_bytes());
     key.push(u8::from(is_negative));
     true

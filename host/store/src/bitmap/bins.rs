@@ -33,9 +33,9 @@ pub mod texts;
 use std::fmt;
 use std::str::FromStr;
 
-use super::value;
 use warpath_core::error::Error;
 use warpath_core::json;
+use warpath_shared::column::Kind as JsonKind;
 
 pub use lloyd::MAX_ROUNDS;
 pub(super) use sorted::{Value, float, scalar};
@@ -155,8 +155,9 @@ fn edges(text: &str) -> Result<Vec<Edge>, &'static str> {
         let (edge, behind) = if rest.starts_with('"') {
             let end = quoted_len(rest).ok_or("an edge has a quote that is not closed")?;
             let mut bytes = Vec::new();
-            value::unescape(&rest.as_bytes()[..end], &mut bytes)
-                .ok_or("an edge has an escape that is none")?;
+            if !json::say(JsonKind::Utf8, &rest.as_bytes()[..end], &mut bytes) {
+                return Err("an edge has an escape that is none");
+            }
             let said = String::from_utf8(bytes).map_err(|_| "an edge is not UTF-8")?;
             (Edge::Quoted(said.into()), rest[end..].trim_start())
         } else {

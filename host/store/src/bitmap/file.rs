@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use super::layout::{self, HEADER_BYTES, VERSION};
 use warpath_core::error::IndexError;
 use warpath_core::file::read_exact_at;
-use warpath_core::plain::Plain;
+use warpath_core::plain::{self, Plain};
 use warpath_core::temporary::{OutputMode, Temporary};
 
 // Numbers are read in place.
@@ -32,16 +32,15 @@ impl Image {
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
-            Self::Owned(words) => bytes_of(words),
+            Self::Owned(words) => plain::bytes(words),
         }
     }
 
     /// Returns the numbers of a range that [`layout`] computed: within the file, and aligned.
     pub fn numbers<T: Plain>(&self, place: &Range<usize>) -> &[T] {
         let bytes = self.bytes().get(place.clone()).unwrap_or_default();
-        // SAFETY: `T` is `Plain`, whose implementors uphold that every bit pattern is a valid value.
-        let (before, numbers, behind) = unsafe { bytes.align_to::<T>() };
-        debug_assert!(before.is_empty() && behind.is_empty(), "{place:?} is not aligned");
+        let numbers = plain::elements(bytes).unwrap_or_default();
+        debug_assert_eq!(size_of_val(numbers), bytes.len(), "{place:?} is not aligned");
         numbers
     }
 
@@ -85,12 +84,4 @@ impl Image {
         out.write_all(self.bytes())?;
         temporary.rename()
     }
-}
-
-/// Returns words as they are stored.
-pub fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
-    // SAFETY: `T` is `Plain`, whose implementors uphold that the type has no padding. Bytes need no
-    // alignment.
-    let (_, bytes, _) = unsafe { words.align_to::<u8>() };
-    bytes
 }

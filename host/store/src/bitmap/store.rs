@@ -5,12 +5,11 @@ use std::ops::Range;
 
 use super::built::{Built, BuiltColumn, StoredValues};
 use super::column::{Bin, Column};
-use super::file::bytes_of;
 use super::layout::{
     self, AllPlaces, AllSizes, BLOCK_LINES, BLOCK_ROWS, BinPlace, BinSizes, BitmapPlace, Contents, Form,
     MAX_ROWS, Section,
 };
-use warpath_core::plain::Plain;
+use warpath_core::plain::{self, Plain};
 use warpath_core::stamp::hash;
 use warpath_core::wah::{WahBuf, tile_starts};
 
@@ -20,7 +19,7 @@ struct Image(Vec<u64>);
 impl Image {
     /// Writes numbers to a range, which begins at a multiple of 64 bytes and is followed by zeros.
     fn put<T: Plain>(&mut self, place: &Range<usize>, numbers: &[T]) {
-        let bytes = bytes_of(numbers);
+        let bytes = plain::bytes(numbers);
         let (words, rest) = bytes.as_chunks();
         let to = &mut self.0[place.start / 8..];
         for (to, word) in to.iter_mut().zip(words) {
@@ -36,7 +35,7 @@ impl Image {
     /// Writes numbers to a section, and computes its checksum.
     fn section<T: Plain>(&mut self, section: &mut Section, numbers: &[T]) {
         self.put(&section.place, numbers);
-        section.checksum = hash(bytes_of(numbers));
+        section.checksum = hash(plain::bytes(numbers));
     }
 
     fn bitmap(&mut self, place: &mut BitmapPlace, bitmap: &WahBuf) {
@@ -58,7 +57,7 @@ impl Image {
 
     fn numbers<T: Plain>(&mut self, place: &BinPlace, values: &[T]) -> Vec<u64> {
         self.put(&place.values, values);
-        values.chunks(BLOCK_ROWS as usize).map(|block| hash(bytes_of(block))).collect()
+        values.chunks(BLOCK_ROWS as usize).map(|block| hash(plain::bytes(block))).collect()
     }
 
     fn texts(&mut self, place: &BinPlace, offsets: &[u64], bytes: &[u8]) -> Vec<u64> {
@@ -70,7 +69,7 @@ impl Image {
             let block = &offsets[from..=rows.min(from + BLOCK_ROWS as usize)];
             // Readers check the order of the offsets.
             let place = block[0] as usize..block[block.len() - 1] as usize;
-            [hash(bytes_of(block)), hash(bytes.get(place).unwrap_or_default())]
+            [hash(plain::bytes(block)), hash(bytes.get(place).unwrap_or_default())]
         });
         checksums.collect()
     }

@@ -24,11 +24,8 @@ mod time;
 use std::fmt;
 use std::str::FromStr;
 
-use warpath_shared::column::Kind as JsonKind;
-
 use super::column::Kind;
 use warpath_core::error::Error;
-use warpath_core::json::say;
 
 pub use number::ceiling;
 pub use number::{Number, number};
@@ -151,12 +148,6 @@ impl ColumnValues {
 /// Converts a double for a column: NaN is not a value, and -0 is 0.
 fn float(value: f64) -> (State, f64) {
     if value.is_nan() { (State::NaN, 0.0) } else { (State::Value, value + 0.0) }
-}
-
-/// Appends the unescaped content of a JSON string, which includes its quotes. `None` if `json` is not a
-/// string by all of RFC 8259, section 7.
-pub(super) fn unescape(json: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    say(JsonKind::Utf8, json, out).then_some(())
 }
 
 impl Kind {

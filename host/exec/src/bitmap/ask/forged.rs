@@ -3,11 +3,12 @@
 
 use warpath_backend::bitmap::plan::Plan;
 use warpath_core::error::Error;
+use warpath_core::plain;
 use warpath_core::stamp::hash;
 use warpath_core::wah::{Bitmap, WahBuf, chunks};
 use warpath_shared::wah::chunks_for;
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
-use warpath_store::bitmap::file::{Image, bytes_of};
+use warpath_store::bitmap::file::Image;
 use warpath_store::bitmap::layout::{BitmapPlace, Contents, Form, HEADER_BYTES, Section};
 use warpath_store::bitmap::{BitmapIndex, Built, BuiltColumn, StoredValues, Values};
 
@@ -81,7 +82,7 @@ fn reseal(words: &mut [u64], contents: &Contents) {
             }
         }
         words[place.checksums.place.start / 8..][..sums.len()].copy_from_slice(&sums);
-        place.checksums.checksum = hash(bytes_of(&sums));
+        place.checksums.checksum = hash(plain::bytes(&sums));
     }
     let head = contents.encode();
     write(words, 0, &head);
@@ -189,9 +190,9 @@ fn what_is_forged_is_no_worse_than_wrong() {
 
 /// Replaces the checksums of header and table.
 fn reseal_head(words: &mut [u64], table_bytes: usize) {
-    let table = hash(&bytes_of(words)[HEADER_BYTES..HEADER_BYTES + table_bytes]);
+    let table = hash(&plain::bytes(words)[HEADER_BYTES..HEADER_BYTES + table_bytes]);
     words[8] = table;
-    words[15] = hash(&bytes_of(words)[..HEADER_BYTES - 8]);
+    words[15] = hash(&plain::bytes(words)[..HEADER_BYTES - 8]);
 }
 
 /// True if a byte belongs to a bitmap.

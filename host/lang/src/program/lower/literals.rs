@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use warpath_shared::ir::{Instr, LiteralKind, Op, Test};
 use warpath_shared::query::document::MAX_GAP;
-use warpath_shared::query::value::push_exponent_digit;
+
+use warpath_core::decimal::Decimal;
 
 use crate::jsonpath::{Literal, LiteralKind as AstLiteral, PatternKind, PatternTest};
 use crate::pattern::{Compiled, TooLarge, compile};
@@ -65,7 +66,8 @@ impl Literals {
             AstLiteral::Bool(false) => LiteralKind::False,
             AstLiteral::Bool(true) => LiteralKind::True,
             AstLiteral::Number(text) => {
-                let number = Decimal::of(text);
+                // The parser lets nothing else through.
+                let number = Decimal::read(text.as_bytes()).unwrap_or_default();
                 (test.offset, test.len) = self.bytes(&number.digits);
                 (test.negative, test.exponent) = (number.negative as u32, number.exponent);
                 LiteralKind::Number
@@ -118,37 +120,6 @@ pub(super) fn gaps_of(text: &str) -> u64 {
     gaps as u64
 }
 
-/// A decimal number: ±0.*digits* × 10^*exponent*, with no zero at either end of the digits.
-#[derive(Debug, PartialEq)]
-struct Decimal {
-    negative: bool,
-    digits: Vec<u8>,
-    exponent: i64,
-}
-
-impl Decimal {
-    /// The value of a JSON number. Exponents saturate as they do in the text.
-    fn of(text: &str) -> Self {
-        let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
-        let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-        let leading = digits.iter().take_while(|digit| **digit == b'0').count();
-        digits.drain(..leading);
-        while digits.last() == Some(&b'0') {
-            digits.pop();
-        }
-        if digits.is_empty() {
-            return Self { negative: false, digits, exponent: 0 };
-        }
-        let magnitude = exponent.trim_start_matches(['+', '-']);
-        let magnitude = magnitude.bytes().fold(0, |e, digit| push_exponent_digit(e, digit - b'0'));
-        let written = if exponent.starts_with('-') { -magnitude } else { magnitude };
-        let exponent = written + whole.len() as i64 - leading as i64;
-        Self { negative, digits, exponent }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,17 +133,5 @@ mod tests {
         assert_eq!(gaps_of("🙂"), 1 << 7 | 1 << 15);
         assert_ne!(gaps_of("123456789"), 0);
         assert_eq!(gaps_of("1234567890"), 0);
-    }
-
-    #[test]
-    fn decimals() {
-        let decimal =
-            |negative, digits: &str, exponent| Decimal { negative, digits: digits.into(), exponent };
-        assert_eq!(Decimal::of("1"), decimal(false, "1", 1));
-        assert_eq!(Decimal::of("10e-1"), decimal(false, "1", 1));
-        assert_eq!(Decimal::of("-0.0250"), decimal(true, "25", -1));
-        assert_eq!(Decimal::of("123.45E+2"), decimal(false, "12345", 5));
-        assert_eq!(Decimal::of("-0"), decimal(false, "", 0));
-        assert_eq!(Decimal::of("0e999999999999999999999"), decimal(false, "", 0));
     }
 }

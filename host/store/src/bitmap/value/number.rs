@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use warpath_shared::column::{self, Float};
 use warpath_shared::units::PartOffset;
 
+use warpath_core::decimal::Decimal;
 use warpath_core::float;
 
 /// A number of JSON (RFC 8259, section 6).
@@ -30,7 +31,7 @@ pub fn number(text: &[u8]) -> Option<Number> {
         Float::Unfinished => float::finish(text)?,
     };
     // The nearest double of an integer is one.
-    let integer = if value.fract() == 0.0 { Decimal::of(text).integer() } else { None };
+    let integer = if value.fract() == 0.0 { Decimal::read(text)?.integer() } else { None };
     Some(integer.map_or(Number::Float(value), Number::Int))
 }
 
@@ -38,63 +39,8 @@ pub fn number(text: &[u8]) -> Option<Number> {
 pub fn ceiling(text: &[u8]) -> Option<Result<i64, Ordering>> {
     Some(match number(text)? {
         Number::Int(integer) => Ok(integer),
-        Number::Float(_) => Decimal::of(text).ceiling(),
+        Number::Float(_) => Decimal::read(text)?.ceiling(),
     })
-}
-
-/// The digits of a number, from the first to the last that is not 0, and the power of ten of the last.
-struct Decimal {
-    negative: bool,
-    digits: Vec<u8>,
-    scale: i64,
-}
-
-impl Decimal {
-    /// Of a text that is a number.
-    fn of(text: &[u8]) -> Self {
-        /// No text is so long that it makes good so much.
-        const FAR: i64 = 1 << 40;
-        let (negative, text) = text.strip_prefix(b"-").map_or((false, text), |rest| (true, rest));
-        let mut parts = text.splitn(2, |byte| matches!(byte, b'e' | b'E'));
-        let (mantissa, exponent) = (parts.next().unwrap_or_default(), parts.next().unwrap_or(b"0"));
-        let exponent = std::str::from_utf8(exponent).unwrap_or_default();
-        let exponent = exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') { -FAR } else { FAR });
-        let point = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
-        let fraction = mantissa.len().saturating_sub(point + 1);
-        let mut digits: Vec<u8> = mantissa.iter().copied().filter(u8::is_ascii_digit).collect();
-        let mut scale = exponent.clamp(-FAR, FAR) - fraction as i64;
-        while digits.pop_if(|digit| *digit == b'0').is_some() {
-            scale += 1;
-        }
-        let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-        digits.drain(..zeros);
-        Self { negative, digits, scale }
-    }
-
-    /// The number, where it is an integer within the range.
-    fn integer(&self) -> Option<i64> {
-        if self.digits.is_empty() {
-            return Some(0);
-        }
-        if self.scale < 0 { None } else { self.whole().and_then(|whole| i64::try_from(whole).ok()) }
-    }
-
-    /// The number without its fraction, where it has no more than 19 digits.
-    fn whole(&self) -> Option<i128> {
-        let count = self.digits.len() as i64 + self.scale;
-        if count > 19 {
-            return None;
-        }
-        let digits = self.digits.iter().map(|digit| i128::from(digit - b'0')).chain(std::iter::repeat(0));
-        let whole = digits.take(count.max(0) as usize).fold(0, |whole, digit| 10 * whole + digit);
-        Some(if self.negative { -whole } else { whole })
-    }
-
-    fn ceiling(&self) -> Result<i64, Ordering> {
-        let side = if self.negative { Ordering::Less } else { Ordering::Greater };
-        let up = i128::from(self.scale < 0 && !self.negative && !self.digits.is_empty());
-        i64::try_from(self.whole().ok_or(side)? + up).map_err(|_| side)
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use warpath_shared::column;
 use warpath_shared::units::PartOffset;
 
 use super::super::column::Kind;
-use super::{Cell, ColumnValues, Data, Number, float, instant, number, unescape};
+use super::{Cell, ColumnValues, Data, Number, float, instant, number};
+use warpath_core::json;
 use warpath_core::pool;
 use warpath_lang::expr::ast::State;
 
@@ -133,7 +134,7 @@ impl Raw {
             return self.tag(Tag::Other);
         }
         let before = self.bytes.len();
-        if unescape(value, &mut self.bytes).is_none() {
+        if !json::say(column::Kind::Utf8, value, &mut self.bytes) {
             return self.tag(Tag::Other);
         }
         if self.kind != Some(Kind::Time) {

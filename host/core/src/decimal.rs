@@ -1,0 +1,137 @@
+//! Decimal numbers, exactly as they are spelt.
+//!
+//! Spelt numbers are read by the rule that kernels compare them by
+//! ([`warpath_shared::query::compare::Decimal`]). That one stays beside this: it compares digits where they
+//! are, in any memory, and a [`Decimal`] owns its digits. To round to the nearest double is left to
+//! [`float`](crate::float).
+
+use std::cmp::Ordering;
+
+use warpath_shared::query::compare::{self, Reader};
+use warpath_shared::query::document::Text;
+use warpath_shared::view::View;
+
+/// Bytes as the text that shared rules read.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes<'a>(pub &'a [u8]);
+
+impl Text for Bytes<'_> {
+    #[inline(always)]
+    fn byte(&self, at: u32) -> u8 {
+        self.0[at as usize]
+    }
+}
+
+/// Reads a number, and appends its digits: from the first to the last that is not 0. Returns whether it is
+/// negative, and the power of ten before the first digit. Both are the same for numbers that are equal, and
+/// no others; zero has no digits, is not negative, and has power 0.
+///
+/// Returns `None` for what is no number, and then appends nothing. Zeros before the first digit may be any.
+/// Exponents saturate at [`MAX_EXPONENT`](warpath_shared::query::value::MAX_EXPONENT).
+#[inline]
+pub fn canonical(spelt: &[u8], digits: &mut Vec<u8>) -> Option<(bool, i64)> {
+    let end = u32::try_from(spelt.len()).ok()?;
+    let text = Bytes(spelt);
+    let number = compare::Decimal::read(Reader::text(&text, View::from_slice(&[])), 0, end)?;
+    Some(number.canonical(|digit| digits.push(digit)))
+}
+
+/// A decimal number: ±0.*digits* × 10^*exponent*, with no zero at either end of the digits, which are ASCII.
+/// Zero has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decimal {
+    /// Whether it is below zero.
+    pub negative: bool,
+    /// The digits.
+    pub digits: Vec<u8>,
+    /// The power of ten before the first digit; 0 of zero.
+    pub exponent: i64,
+}
+
+impl Decimal {
+    /// The number that a text is, if it is one, with nothing around it; see [`canonical`].
+    #[must_use]
+    pub fn read(spelt: &[u8]) -> Option<Self> {
+        let mut digits = Vec::new();
+        let (negative, exponent) = canonical(spelt, &mut digits)?;
+        Some(Self { negative, digits, exponent })
+    }
+
+    /// The number, where it is an integer of 64 bits.
+    #[must_use]
+    pub fn integer(&self) -> Option<i64> {
+        let is_whole = self.exponent >= self.digits.len() as i64;
+        if is_whole { self.whole().and_then(|whole| i64::try_from(whole).ok()) } else { None }
+    }
+
+    /// The least integer that is not less than the number; the side on which it is where 64 bits do not hold
+    /// it.
+    ///
+    /// # Errors
+    /// [`Ordering::Less`] and [`Ordering::Greater`]: the number is below or above all integers of 64 bits.
+    pub fn ceiling(&self) -> Result<i64, Ordering> {
+        let side = if self.negative { Ordering::Less } else { Ordering::Greater };
+        let up = i128::from(self.exponent < self.digits.len() as i64 && !self.negative);
+        i64::try_from(self.whole().ok_or(side)? + up).map_err(|_| side)
+    }
+
+    /// The number without its fraction, where it has no more than 19 digits.
+    fn whole(&self) -> Option<i128> {
+        if self.exponent > 19 {
+            return None;
+        }
+        let digits = self.digits.iter().map(|digit| i128::from(digit - b'0')).chain(std::iter::repeat(0));
+        let whole = digits.take(self.exponent.max(0) as usize).fold(0, |whole, digit| 10 * whole + digit);
+        Some(if self.negative { -whole } else { whole })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals() {
+        let decimal =
+            |negative, digits: &str, exponent| Some(Decimal { negative, digits: digits.into(), exponent });
+        for (spelt, want) in [
+            ("1", decimal(false, "1", 1)),
+            ("10e-1", decimal(false, "1", 1)),
+            ("-0.0250", decimal(true, "25", -1)),
+            ("123.45E+2", decimal(false, "12345", 5)),
+            ("100.050", decimal(false, "10005", 3)),
+            ("-0", decimal(false, "", 0)),
+            ("0e999999999999999999999", decimal(false, "", 0)),
+            ("1e999999999999999999999", decimal(false, "1", (1 << 62) + 1)),
+            ("0.01e-999999999999999999999", decimal(false, "1", -(1 << 62) - 1)),
+            ("", None),
+            ("-", None),
+            ("1e", None),
+            ("1x", None),
+            ("1e5.0", None),
+        ] {
+            assert_eq!(Decimal::read(spelt.as_bytes()), want, "{spelt}");
+        }
+    }
+
+    #[test]
+    fn ceilings_and_integers() {
+        use Ordering::{Greater, Less};
+        for (spelt, integer, ceiling) in [
+            ("-0.0", Some(0), Ok(0)),
+            ("0.5", None, Ok(1)),
+            ("-0.5", None, Ok(0)),
+            ("1e-99999999999999999999", None, Ok(1)),
+            ("12.50E1", Some(125), Ok(125)),
+            ("9223372036854775807", Some(i64::MAX), Ok(i64::MAX)),
+            ("9223372036854775807.5", None, Err(Greater)),
+            ("-9223372036854775808.5", None, Ok(i64::MIN)),
+            ("-9223372036854775809", None, Err(Less)),
+            ("1e99999999999999999999", None, Err(Greater)),
+            ("-1e19", None, Err(Less)),
+        ] {
+            let number = Decimal::read(spelt.as_bytes()).unwrap();
+            assert_eq!((number.integer(), number.ceiling()), (integer, ceiling), "{spelt}");
+        }
+    }
+}
