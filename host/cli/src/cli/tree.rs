@@ -15,10 +15,10 @@ use super::ui::Ui;
 
 /// Prints the trees of records.
 pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
-    let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
+    let sources = files::sources(&args.files, &args.output, ui)?;
     let several = sources.len() > 1;
     let engine = Engine::builder().device(DeviceChoice::Cpu).build()?;
-    let out = Out::new(args.output.as_deref()).made_from(Source::output_mode(&sources));
+    let out = Out::new(&args.output).made_from(Source::output_mode(&sources));
     let mut trees = Trees { args, out, skipped: Skipped::default() };
     let mut failure = None;
     for partition in engine.input(sources).indexes(0) {
@@ -40,10 +40,7 @@ pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         }
     }
     trees.out.finish()?;
-    if let Skipped { count, first: Some(first) } = &trees.skipped {
-        let records = if *count == 1 { "record" } else { "records" };
-        ui.warning(format_args!("{count} malformed {records} skipped; first: {first}"));
-    }
+    ui.skipped("record", trees.skipped.count, trees.skipped.first);
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
@@ -78,7 +75,7 @@ impl Trees<'_> {
                 }
                 Err(fault) => {
                     let error = InputError::of_tree(partition.source(), line, fault);
-                    match self.args.on_error {
+                    match self.args.on_error.on_error {
                         OnErrorArg::Fail => {
                             let shown = excerpt(record, fault.at);
                             return Err(Failure::Library(Box::new(Error::from(error)), Some(shown)));
