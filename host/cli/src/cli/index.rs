@@ -93,6 +93,7 @@ pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     for partition in engine.input(sources).indexes(levels) {
         match partition {
             Ok(partition) => {
+                out.open()?;
                 if several && partition.offset() == 0 {
                     out.buffer
                         .extend_from_slice(format!("==> {} <==\n", escaped(partition.source())).as_bytes());
@@ -105,6 +106,10 @@ pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             Err(error) => failure = Some(error.into()),
         }
     }
-    out.finish()?;
+    if failure.is_none() {
+        out.finish()?
+    } else {
+        out.finish_if_open()?
+    }
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }

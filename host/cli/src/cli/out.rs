@@ -20,8 +20,10 @@ fn is_terminal(output: &OutputArgs) -> bool {
     output.path().is_none() && io::stdout().is_terminal()
 }
 
+/// Refuses to write a binary format to a terminal.
+///
 /// # Errors
-/// If the output of a binary format is a terminal.
+/// If the output is a terminal.
 pub fn refuse_binary_on_terminal(format: &impl ValueEnum, output: &OutputArgs) -> Result<(), Failure> {
     let (true, Some(format)) = (is_terminal(output), format.to_possible_value()) else { return Ok(()) };
     let message = format!("`--format {}` is binary, and would go to a terminal", format.get_name());
@@ -112,6 +114,11 @@ impl Out {
     /// To be called when there is nothing more for the moment: whoever waits at the other end of a pipe sees its answers now.
     pub fn pause(&mut self) -> Result<(), Failure> {
         if self.buffer.is_empty() { Ok(()) } else { self.finish() }
+    }
+
+    /// Writes what is left, if anything was opened: a run that failed before that leaves the destination as it is.
+    pub fn finish_if_open(&mut self) -> Result<(), Failure> {
+        if self.sink.is_some() { self.finish() } else { Ok(()) }
     }
 
     /// Writes what is left.

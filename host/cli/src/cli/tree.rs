@@ -24,6 +24,7 @@ pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     for partition in engine.input(sources).indexes(0) {
         match partition {
             Ok(partition) => {
+                trees.out.open()?;
                 if several && partition.offset() == 0 {
                     let name = format!("==> {} <==\n", escaped(partition.source()));
                     trees.out.buffer.extend_from_slice(name.as_bytes());
@@ -39,7 +40,11 @@ pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             Err(error) => failure = Some(error.into()),
         }
     }
-    trees.out.finish()?;
+    if failure.is_none() {
+        trees.out.finish()?
+    } else {
+        trees.out.finish_if_open()?
+    }
     ui.skipped("record", trees.skipped.count, trees.skipped.first);
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
