@@ -107,9 +107,8 @@ pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         }
     }
     if failure.is_none() {
-        out.finish()?
-    } else {
-        out.finish_if_open()?
+        out.open()?;
     }
+    out.finish_if_open()?;
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }

@@ -41,10 +41,9 @@ pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         }
     }
     if failure.is_none() {
-        trees.out.finish()?
-    } else {
-        trees.out.finish_if_open()?
+        trees.out.open()?;
     }
+    trees.out.finish_if_open()?;
     ui.skipped("record", trees.skipped.count, trees.skipped.first);
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }

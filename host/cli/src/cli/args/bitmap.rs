@@ -107,8 +107,9 @@ pub struct BitmapInfoArgs {
         arg.conflicts_with_all(["records", "select"])
             .help("Device that runs the program over the bitmaps: auto, cpu, cuda or cuda:N")
             .long_help(
-                "Device that runs the program over the bitmaps: auto, cpu, cuda or cuda:N\n\n`auto`: the CPU, because \
-                 a result takes milliseconds, and a device needs setup first. All give the same results.",
+                "Device that runs the program over the bitmaps: auto, cpu, cuda or cuda:N\n\n\
+                 `auto`: the CPU, because a result takes milliseconds, and a device needs setup first. \
+                 All give the same results.",
             )
     }),
     after_long_help = "\
