@@ -202,6 +202,8 @@ fn a_file_is_not_overwritten_for_nothing() {
         &["query", "$", "o?t", "-o", "out"],
         &["select", "a=$", "-o", "out", "--", "out"],
         &["index", "dump", "out", "-o", "out"],
+        &["index", "dump", "missing", "-o", "out"],
+        &["tree", "missing", "-o", "out"],
     ] {
         let ran = folder.run(args);
         assert!([2, 3].contains(&ran.code) && ran.stderr.starts_with("error: "), "{ran}");

@@ -2,7 +2,7 @@
 //!
 //! | module | question it answers |
 //! |---|---|
-//! | [`args`] | what may be asked, and how is it explained? |
+//! | [`args`] | which subcommands and options are there? |
 //! | [`failure`] | what went wrong, and which exit code says so? |
 //! | [`files`] | which inputs do the arguments name? |
 //! | [`run`] | how are answers consumed: errors, limits, statistics, progress? |

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -17,19 +16,19 @@ use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
 use super::args::{
-    BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, OnErrorArg, QueryArgs,
-    ReportArgs, RunArgs, SelectArgs, When,
+    BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, QueryArgs, ReportArgs, RunArgs,
+    SelectArgs,
 };
 use super::escape::escaped;
 use super::failure::Failure;
-use super::out::Out;
+use super::out::{Out, named};
 use super::ui::Ui;
 use super::{files, index, query, run, select};
 
 /// Makes a bitmap index.
 pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let mut specs: Vec<ColumnSpec> = args.columns.iter().map(|column| spec(column)).collect();
-    files::refuse_index_to_stdout(&args.output)?;
+    files::refuse_index_to_stdout(&args.output.output)?;
     let mut typed = HashSet::new();
     for kind in &args.types {
         let Some((name, kind)) = kind.split_once('=') else {
@@ -70,19 +69,18 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
             }
         }
     }
-    files::refuse_writing_to_what_is_read([&args.file], [], Some(&args.output))?;
-    let engine = run::engine(&args.engine, args.on_error, args.strict)?;
+    files::refuse_writing_to_what_is_read([&args.file], [], Some(&args.output.output))?;
+    let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
     let mut maker = bitmap_maker(&engine, &args.file).map_err(Failure::of_bitmap)?;
     let built = build::build_by(&mut maker, &engine, &args.file, &specs).map_err(Failure::of_bitmap)?;
     let ((built, left_out), read) = (built, started.elapsed());
-    if let Some(first) = &left_out.first {
-        let records = if left_out.count == 1 { "record" } else { "records" };
-        ui.warning(format_args!("{} malformed {records} skipped; first: {first}", left_out.count));
-    }
+    ui.skipped("record", left_out.count, left_out.first);
     let index = BitmapIndex::from_built(built)?;
     warn_of_no_values(&index, &specs, ui);
-    index.write_as(&args.output, OutputMode::default().and_file(&args.file)).map_err(Failure::of_bitmap)?;
-    if args.stats {
+    index
+        .write_as(&args.output.output, OutputMode::default().and_file(&args.file))
+        .map_err(Failure::of_bitmap)?;
+    if args.stats.stats {
         let table = building_statistics(&maker, &index, read, started.elapsed());
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
@@ -130,16 +128,6 @@ fn seconds(time: Duration) -> String {
     format!("{:.6} s", time.as_secs_f64())
 }
 
-/// Lines of a name and what belongs to it.
-fn named(rows: &[(&str, String)]) -> String {
-    let mut table = String::new();
-    for (name, value) in rows {
-        // A string takes everything.
-        let _ = writeln!(table, "{name:<11} {value}");
-    }
-    table
-}
-
 /// A column as it is asked for: `NAME=PATH`, or the name of a table's column.
 fn spec(column: &str) -> ColumnSpec {
     match column.split_once('=') {
@@ -183,7 +171,7 @@ pub fn info(args: &BitmapInfoArgs) -> Result<ExitCode, Failure> {
     if args.bins {
         bins(&index, &mut text);
     }
-    let mut out = Out::new(None);
+    let mut out = Out::stdout();
     out.buffer.extend_from_slice(text.as_bytes());
     out.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -213,11 +201,7 @@ fn described(info: &BitmapInfo, records: Option<u64>) -> String {
     ));
     rows.push(("all", per_input(info.bytes)));
     rows.push(("checksums", "all of them hold".to_owned()));
-    let mut text = String::new();
-    for (name, value) in rows {
-        // A string takes everything.
-        let _ = writeln!(text, "{name:<11} {value}");
-    }
+    let mut text = named(&rows);
     let head = ["column", "type", "bins", "cut", "bitmaps", "shorter", "values", "source"].map(str::to_owned);
     let columns = info.columns.iter().map(|column| {
         [
@@ -278,21 +262,21 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     if args.records || !args.select.is_empty() {
         return records(args, ui, started);
     }
-    files::refuse_writing_to_what_is_read(&args.file, [&args.index], args.output.as_deref())?;
+    files::refuse_writing_to_what_is_read(&args.file, [&args.index], args.output.path())?;
     let index = BitmapIndex::open(&args.index).map_err(Failure::of_bitmap)?;
     if let Some(file) = &args.file {
         index.check(file).map_err(Failure::of_bitmap)?;
     }
     let opened = started.elapsed();
-    let plan = Plan::of(&index, &args.expression, args.approximate)?;
+    let plan = Plan::of(&index, &args.expression, args.approximate.approximate)?;
     let mode = args.file.iter().fold(OutputMode::default().and_file(&args.index), OutputMode::and_file);
-    let mut out = Out::new(args.output.as_deref()).made_from(mode);
+    let mut out = Out::new(&args.output).made_from(mode);
     if args.explain {
         out.buffer.extend_from_slice(explained(plan, index.columns()).as_bytes());
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut engine = BitmapEngine::new(&args.device)?;
+    let mut engine = BitmapEngine::new(&args.device.device)?;
     if let Some(threads) = args.threads {
         engine = engine.with_threads(threads);
     }
@@ -302,7 +286,7 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     if args.count {
         let _ = writeln!(out.buffer, "{}", answer.rows);
     } else {
-        let most = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let most = args.limit.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         for row in answer.ones().take(most) {
             push_decimal(row + 1, &mut out.buffer);
             out.buffer.push(b'\n');
@@ -310,12 +294,12 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         }
     }
     out.finish()?;
-    if args.stats {
+    if args.stats.stats {
         let times = [opened, planned - opened, answered - planned, started.elapsed() - answered];
         let table = statistics(&engine, &index, &plan, &answer, times);
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
-    Ok(if args.exit_status && answer.rows == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if args.exit_status.exit_status && answer.rows == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// A plan as text, in which names of columns take one line each.
@@ -372,18 +356,24 @@ fn statistics(
 
 /// Prints the records, or columns of them: what `query` and `select` do with `--where`.
 fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let BitmapRangeArgs { index, expression, file, select, format, approximate, limit, .. } = args;
-    let files: Vec<PathBuf> = file.into_iter().collect();
-    let (only, bitmap) = (Some(expression), Some(index));
-    let report = ReportArgs { stats: args.stats, progress: When::Auto };
-    let run = RunArgs { only, bitmap, approximate, ..RunArgs::new(OnErrorArg::Fail, args.output, report) };
+    let files = FileArgs { files: args.file.into_iter().collect() };
+    let report = ReportArgs { stats: args.stats, ..ReportArgs::default() };
+    let run = RunArgs {
+        only: Some(args.expression),
+        bitmap: Some(args.index),
+        approximate: args.approximate,
+        output: args.output,
+        report,
+        ..RunArgs::default()
+    };
     let engine = EngineArgs::default();
-    if !select.is_empty() {
-        return select::run(SelectArgs { columns: select, files, format, limit, run, engine }, ui, started);
+    let (columns, format, limit) = (args.select, args.format, args.limit);
+    if !columns.is_empty() {
+        return select::run(SelectArgs { columns, files, format, limit, run, engine }, ui, started);
     }
     let args = QueryArgs {
         path: "$".to_owned(),
-        files: FileArgs { files },
+        files,
         exit_status: args.exit_status,
         raw_output: false,
         count: false,

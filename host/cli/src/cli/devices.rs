@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::out::Out;
 
 pub fn run() -> Result<ExitCode, Failure> {
-    let mut out = Out::new(None);
+    let mut out = Out::stdout();
     let (lines, failure) = match cuda() {
         Ok(lines) => (lines, None),
         Err(failure) => (Vec::new(), Some(failure)),

@@ -8,25 +8,25 @@ use warpath::backend::Stage;
 use warpath::twig::{Documents, Subscriptions};
 use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, jsonpath};
 
-use super::args::{ExplainArgs, InputFormat, OnErrorArg};
+use super::args::{ExplainArgs, InputFormat, OnErrorArgs};
 use super::failure::Failure;
 use super::out::Out;
 use super::ui::Ui;
 use super::{filter, run};
 
 pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
-    let mut out = Out::new(None);
+    let mut out = Out::stdout();
     if let Some(file) = &args.subscriptions {
         let (subscriptions, code) = filter::all_subscriptions(file, ui)?;
-        let engine = run::engine(&args.engine, OnErrorArg::Fail, false)?;
+        let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
         out.buffer.extend_from_slice(explain_twigs(&subscriptions, &engine, args).as_bytes());
         out.finish()?;
         return Ok(code);
     }
     let queries = args.paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
-    let engine = run::engine(&args.engine, OnErrorArg::Fail, args.strict)?;
-    let index = args.index.as_ref().map(IndexFile::open).transpose()?;
+    let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
+    let index = args.index.index.as_ref().map(IndexFile::open).transpose()?;
     if let Some(index) = &index
         && program.levels() > index.levels()
     {
@@ -128,7 +128,7 @@ fn explain(
             format!("partitions, with line starts, faults and {read} of {kept} levels of the index")
         };
         stage("cpu", "read", &(what + " (every worker)"));
-        if args.strict {
+        if args.strict.strict {
             stage("cpu", "validate", STRICT_WITH_INDEX);
         }
         if program.needs_trees() {
@@ -163,7 +163,7 @@ fn explain(
 fn runs_on(text: &mut String, engine: &Engine, args: &ExplainArgs) {
     let partition = BinaryBytes(engine.partition_size() as u64);
     line(text, format_args!("\nruns on {}, partitions of {partition}", engine.backend_name()));
-    if args.engine.backend.device == DeviceChoice::Auto {
+    if args.engine.backend.device.device == DeviceChoice::Auto {
         line(text, format_args!("  (large plain files: on a CUDA device, if there is one)"));
     }
 }

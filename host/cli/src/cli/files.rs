@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use glob::{MatchOptions, glob_with};
 use warpath::{Error, InputError, Source};
 
+use super::args::{FileArgs, OutputArgs};
 use super::failure::Failure;
 use super::inherited;
 use super::ui::Ui;
@@ -18,10 +19,10 @@ const AS_SHELLS_DO: MatchOptions =
 /// matches, sorted, unless a file has that very name.
 ///
 /// A file that cannot be read is found out when its turn comes.
-pub fn sources(files: &[PathBuf], output: Option<&Path>, ui: &Ui) -> Result<Vec<Source>, Failure> {
+pub fn sources(args: &FileArgs, output: &OutputArgs, ui: &Ui) -> Result<Vec<Source>, Failure> {
     let only_stdin = [PathBuf::from("-")];
     let mut sources = Vec::new();
-    for file in if files.is_empty() { &only_stdin } else { files } {
+    for file in if args.files.is_empty() { &only_stdin[..] } else { &args.files } {
         if file == Path::new("-") {
             sources.push(stdin()?);
         } else if let Some(pattern) = pattern(file) {
@@ -30,7 +31,7 @@ pub fn sources(files: &[PathBuf], output: Option<&Path>, ui: &Ui) -> Result<Vec<
             sources.push(self::file(file)?);
         }
     }
-    refuse_writing_to_an_input(&sources, output)?;
+    refuse_writing_to_an_input(&sources, output.path())?;
     if sources.iter().any(|source| matches!(source, Source::Stdin)) && io::stdin().is_terminal() {
         ui.note("reading standard input; Ctrl-D ends it");
     }

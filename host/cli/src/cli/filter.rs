@@ -32,10 +32,10 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
     check(args)?;
     let seen = watch::Stamp::of(&args.subscriptions);
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
-    let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
-    files::refuse_writing_to_what_is_read([&args.subscriptions], [], args.output.as_deref())?;
+    let sources = files::sources(&args.files, &args.output, ui)?;
+    files::refuse_writing_to_what_is_read([&args.subscriptions], [], args.output.path())?;
     let mode = Source::output_mode(&sources).and_file(&args.subscriptions);
-    let mut settings = builder(&args.backend, args.on_error);
+    let mut settings = builder(&args.backend, &args.on_error);
     if let Some(latency) = args.max_latency {
         settings = settings.max_latency(latency);
     }
@@ -49,7 +49,7 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
             args,
             standing,
             engine,
-            out: Out::new(args.output.as_deref()).made_from(mode),
+            out: Out::new(&args.output).made_from(mode),
             is_begun: false,
             skipped: 0,
             first_skipped: None,
@@ -59,16 +59,15 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
     };
     Ok(match (is_whole, any) {
         (false, _) => ExitCode::from(WRONG),
-        (true, any) => ExitCode::from(u8::from(args.exit_status && !any)),
+        (true, any) => ExitCode::from(u8::from(args.exit_status.exit_status && !any)),
     })
 }
 
 /// Refuses what does not go together.
 fn check(args: &FilterArgs) -> Result<(), Failure> {
-    let output = args.output.as_deref();
     match args.format {
         IdsFormatArg::Bitmap => {
-            let Some(output) = output else {
+            let Some(output) = &args.output.output else {
                 return Err(Failure::usage(
                     "`--format bitmap` makes a file of its own, and there is no `-o FILE`",
                 ));
@@ -80,10 +79,7 @@ fn check(args: &FilterArgs) -> Result<(), Failure> {
                 ));
             }
         }
-        IdsFormatArg::Arrow if out::is_terminal(output) => {
-            return Err(Failure::usage("`--format arrow` is binary, and would go to a terminal")
-                .with_help("write it to a file with `-o FILE`, or pipe it to another program"));
-        }
+        IdsFormatArg::Arrow => out::refuse_binary_on_terminal(&args.format, &args.output)?,
         _ => {}
     }
     Ok(())
@@ -142,19 +138,12 @@ fn history(
     }
     let (built, left_out) =
         build_matches(engine, sources, subscriptions, kind).map_err(Failure::of_bitmap)?;
-    warn_of_skipped(left_out.count, left_out.first.as_ref(), ui);
+    ui.skipped("document", left_out.count, left_out.first);
     let any = built.columns.iter().any(|column| column.column.bins.iter().any(answers::is_true));
-    if let Some(output) = &args.output {
+    if let Some(output) = &args.output.output {
         BitmapIndex::from_built(built)?.write_as(output, mode).map_err(Failure::of_bitmap)?;
     }
     Ok(any)
-}
-
-fn warn_of_skipped(count: u64, first: Option<&InputError>, ui: &Ui) {
-    if let Some(first) = first {
-        let documents = if count == 1 { "document" } else { "documents" };
-        ui.warning(format_args!("{count} malformed {documents} skipped; first: {first}"));
-    }
 }
 
 /// What the documents of an input are.
@@ -224,8 +213,8 @@ impl Filter<'_> {
             let ended = answers.end(&self.standing.current(), &mut self.out).and_then(|()| self.out.finish());
             failure = failure.or(ended.err());
         }
-        warn_of_skipped(self.skipped, self.first_skipped.as_ref(), ui);
-        if self.args.report.stats {
+        ui.skipped("document", self.skipped, self.first_skipped.as_ref());
+        if self.args.report.stats.stats {
             let Done { plan, stats, setup: made } = &self.done;
             // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
             let ready = made.ready.map(|ready| ready.saturating_duration_since(started));

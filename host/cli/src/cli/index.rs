@@ -1,6 +1,5 @@
 //! `warpath index build`, `info` and `dump`.
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -8,24 +7,24 @@ use indicatif::BinaryBytes;
 use warpath::index_file::IndexInfo;
 use warpath::{IndexFile, Program, Query, Source, dump as text};
 
-use super::args::{BuildArgs, DumpArgs, InfoArgs, OnErrorArg};
+use super::args::{BuildArgs, DumpArgs, InfoArgs, OnErrorArgs, StrictArgs};
 use super::escape::escaped;
 use super::failure::Failure;
-use super::out::Out;
+use super::out::{Out, named};
 use super::ui::Ui;
 use super::{files, run};
 
 /// Makes an index file.
 pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
-    files::refuse_index_to_stdout(&args.output)?;
+    files::refuse_index_to_stdout(&args.output.output)?;
     let levels = if args.queries.is_empty() {
-        args.levels
+        args.levels.levels
     } else {
         let queries = args.queries.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
         Program::new(&queries)?.levels()
     };
-    let engine = run::engine(&args.engine, OnErrorArg::Skip, false)?;
-    IndexFile::build(&engine, &args.file, &args.output, levels)?;
+    let engine = run::engine(&args.engine, &OnErrorArgs::SKIP, &StrictArgs::default())?;
+    IndexFile::build(&engine, &args.file, &args.output.output, levels)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -33,7 +32,7 @@ pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
 pub fn info(args: &InfoArgs) -> Result<ExitCode, Failure> {
     let index = IndexFile::open(&args.file)?;
     index.verify()?;
-    let mut out = Out::new(None);
+    let mut out = Out::stdout();
     out.buffer.extend_from_slice(described(&index.info()).as_bytes());
     out.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -77,28 +76,24 @@ fn described(info: &IndexInfo) -> String {
     rows.extend(levels.map(|(level, bytes)| (format!("level {level}"), per_input(*bytes))));
     rows.push(("all".to_owned(), per_input(info.bytes)));
     rows.push(("checksums".to_owned(), "all of them hold".to_owned()));
-    let mut text = String::new();
-    for (name, value) in rows {
-        // A string takes everything.
-        let _ = writeln!(text, "{name:<11} {value}");
-    }
-    text
+    named(&rows)
 }
 
 /// Prints indexes as text.
 pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let levels = match &args.query {
         Some(path) => Program::new(&[Query::compile(path)?])?.levels(),
-        None => args.levels,
+        None => args.levels.levels,
     };
-    let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
+    let sources = files::sources(&args.files, &args.output, ui)?;
     let several = sources.len() > 1;
-    let engine = run::engine(&args.engine, OnErrorArg::Fail, args.strict)?;
-    let mut out = Out::new(args.output.as_deref()).made_from(Source::output_mode(&sources));
+    let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
+    let mut out = Out::new(&args.output).made_from(Source::output_mode(&sources));
     let mut failure = None;
     for partition in engine.input(sources).indexes(levels) {
         match partition {
             Ok(partition) => {
+                out.open()?;
                 if several && partition.offset() == 0 {
                     out.buffer
                         .extend_from_slice(format!("==> {} <==\n", escaped(partition.source())).as_bytes());
@@ -111,6 +106,9 @@ pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             Err(error) => failure = Some(error.into()),
         }
     }
-    out.finish()?;
+    if failure.is_none() {
+        out.open()?;
+    }
+    out.finish_if_open()?;
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }

@@ -1,10 +1,14 @@
 //! Where answers go: standard output or a file.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use warpath::OutputMode;
 
+use super::args::OutputArgs;
+use super::escape::escaped;
 use super::failure::Failure;
 use super::inherited;
 
@@ -12,14 +16,23 @@ use super::inherited;
 /// passes on as they are.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Whether answers go to standard output, and to no file.
-pub fn is_stdout(file: Option<&Path>) -> bool {
-    file.is_none_or(|path| path == Path::new("-"))
+fn is_terminal(output: &OutputArgs) -> bool {
+    output.path().is_none() && io::stdout().is_terminal()
 }
 
-/// Whether answers go to a terminal.
-pub fn is_terminal(file: Option<&Path>) -> bool {
-    is_stdout(file) && io::stdout().is_terminal()
+/// Refuses to write a binary format to a terminal.
+///
+/// # Errors
+/// If the output is a terminal.
+pub fn refuse_binary_on_terminal(format: &impl ValueEnum, output: &OutputArgs) -> Result<(), Failure> {
+    let (true, Some(format)) = (is_terminal(output), format.to_possible_value()) else { return Ok(()) };
+    let message = format!("`--format {}` is binary, and would go to a terminal", format.get_name());
+    Err(Failure::usage(message).with_help("write it to a file with `-o FILE`, or pipe it to another program"))
+}
+
+/// Rows of a name and a value, each a line, whatever characters the value has.
+pub fn named(rows: &[(impl Display, String)]) -> String {
+    rows.iter().map(|(name, value)| format!("{name:<11} {}\n", escaped(value))).collect()
 }
 
 /// The answers' destination. It is opened when the first answer, or the end, is there: a run that fails
@@ -35,10 +48,15 @@ pub struct Out {
 }
 
 impl Out {
+    /// Standard output, for commands without `--output`.
+    pub fn stdout() -> Self {
+        Self::new(&OutputArgs::default())
+    }
+
     /// Standard output, or a file.
-    pub fn new(file: Option<&Path>) -> Self {
-        let terminal = is_terminal(file);
-        let file = file.filter(|_| !is_stdout(file)).map(Path::to_owned);
+    pub fn new(output: &OutputArgs) -> Self {
+        let terminal = is_terminal(output);
+        let file = output.path().map(Path::to_owned);
         let mode = OutputMode::default();
         Self { file, mode, sink: None, buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)), terminal }
     }
@@ -96,6 +114,11 @@ impl Out {
     /// To be called when there is nothing more for the moment: whoever waits at the other end of a pipe sees its answers now.
     pub fn pause(&mut self) -> Result<(), Failure> {
         if self.buffer.is_empty() { Ok(()) } else { self.finish() }
+    }
+
+    /// Writes what is left, if anything was opened: a run that failed before that leaves the destination as it is.
+    pub fn finish_if_open(&mut self) -> Result<(), Failure> {
+        if self.sink.is_some() { self.finish() } else { Ok(()) }
     }
 
     /// Writes what is left.

@@ -15,19 +15,20 @@ use super::args::{PackArgs, UnpackArgs};
 use super::failure::Failure;
 use super::files;
 use super::inherited;
-use super::out::{self, Out, is_stdout};
+use super::out::{self, Out};
 use super::ui::Ui;
 
 /// Packs a file.
 pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let PackArgs { file, output, group_size, stats } = args;
+    let output = &output.output;
     let source = source(file)?;
     files::refuse_writing_to_an_input(slice::from_ref(&source), Some(output))?;
     let mut options = PackOptions::default();
     if let Some(bytes) = group_size {
         options = options.group_bytes(*bytes);
     }
-    let packed = if is_stdout(Some(output)) {
+    let packed = if output == Path::new("-") {
         if io::stdout().is_terminal() {
             return Err(Failure::usage("a packed file is not written to a terminal")
                 .with_help("name a file: -o FILE.wpk"));
@@ -39,7 +40,7 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         inherited::named(output).map_err(failed)?;
         pack(source, output, options)?
     };
-    if *stats {
+    if stats.stats {
         let seconds = started.elapsed().as_secs_f64();
         ui.plain(&format!(
             "{} of text in {}{}; {} newlines, {} groups; {seconds:.3} s",
@@ -57,8 +58,8 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
 pub fn unpack_file(args: &UnpackArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let UnpackArgs { file, output, lines, check } = args;
     let source = source(file)?;
-    files::refuse_writing_to_an_input(slice::from_ref(&source), output.as_deref())?;
-    let mut out = Out::new(output.as_deref()).made_from(Source::output_mode([&source]));
+    files::refuse_writing_to_an_input(slice::from_ref(&source), output.path())?;
+    let mut out = Out::new(output).made_from(Source::output_mode([&source]));
     if lines.is_none() && !check {
         unpack(source, |text| out.lines(text).map_err(|failure| io::Error::other(Failed(failure))))
             .map_err(told)?;

@@ -18,16 +18,16 @@ use super::ui::Ui;
 pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let query = Query::compile(&args.path)?;
     let program = Program::new(std::slice::from_ref(&query))?;
-    let sources = files::sources(&args.files.files, args.run.output.as_deref(), ui)?;
-    let engine = run::engine(&args.engine, args.run.on_error, args.run.strict)?;
+    let sources = files::sources(&args.files, &args.run.output, ui)?;
+    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let found = if args.count {
-        let mut count = Count { limit: args.limit, found: 0 };
+        let mut count = Count { limit: args.limit.limit, found: 0 };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
         count.found
-    } else if args.offsets || args.with_path || args.limit.is_some() {
+    } else if args.offsets || args.with_path || args.limit.limit.is_some() {
         let offsets = args.offsets.then_some(sources.len() > 1);
-        let mut lines = Lines { form, offsets, with_path: args.with_path, limit: args.limit, found: 0 };
+        let mut lines = Lines { form, offsets, with_path: args.with_path, limit: args.limit.limit, found: 0 };
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
         lines.found
     } else {
@@ -35,7 +35,7 @@ pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
         run::consume(&engine, sources, program, &mut texts, &args.run, ui, started)?;
         texts.found
     };
-    Ok(if args.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if args.exit_status.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// Prints the number of matches.

@@ -1,6 +1,5 @@
 //! How answers are consumed, whatever is printed of them.
 
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,11 +14,10 @@ use warpath::{
 };
 use warpath_shared::units::LineIx;
 
-use super::args::{BackendArgs, EngineArgs, OnErrorArg, RunArgs};
-use super::escape::escaped;
+use super::args::{BackendArgs, EngineArgs, OnErrorArgs, RunArgs, StrictArgs};
 use super::failure::Failure;
 use super::files;
-use super::out::Out;
+use super::out::{Out, named};
 use super::progress::Progress;
 use super::ui::Ui;
 
@@ -61,18 +59,18 @@ pub enum Flow {
     },
 }
 
-/// An engine as the flags ask for it.
-pub fn engine(args: &EngineArgs, on_error: OnErrorArg, strict: bool) -> Result<Engine, Failure> {
-    Ok(builder(&args.backend, on_error).strict(strict).format(args.input.into()).build()?)
+/// The engine that the options choose.
+pub fn engine(args: &EngineArgs, on_error: &OnErrorArgs, strict: &StrictArgs) -> Result<Engine, Failure> {
+    Ok(builder(&args.backend, on_error).strict(strict.strict).format(args.input.into()).build()?)
 }
 
-/// The settings of one.
-pub fn builder(args: &BackendArgs, on_error: OnErrorArg) -> EngineBuilder {
-    let mut builder = Engine::builder().device(args.device.clone()).on_error(on_error.into());
-    if let Some(bytes) = args.partition_size {
+/// The settings of an engine.
+pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
+    let mut builder = Engine::builder().device(args.device.device.clone()).on_error(on_error.on_error.into());
+    if let Some(bytes) = args.partitions.partition_size {
         builder = builder.partition_size(bytes);
     }
-    if let Some(workers) = args.workers {
+    if let Some(workers) = args.partitions.workers {
         builder = builder.workers(workers);
     }
     builder
@@ -88,16 +86,13 @@ pub fn consume(
     ui: &Ui,
     started: Instant,
 ) -> Result<(), Failure> {
-    let indexes = [&args.index, &args.bitmap].into_iter().flatten();
-    files::refuse_writing_to_what_is_read([], indexes, args.output.as_deref())?;
+    let indexes: Vec<_> = [&args.index.index, &args.bitmap].into_iter().flatten().collect();
+    files::refuse_writing_to_what_is_read([], indexes.iter().copied(), args.output.path())?;
     if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
         return Err(Failure::usage(format!("a bitmap index is for one plain file, and there are {count}")));
     }
-    let mode = [&args.index, &args.bitmap]
-        .into_iter()
-        .flatten()
-        .fold(Source::output_mode(&sources), OutputMode::and_file);
-    let mut out = Out::new(args.output.as_deref()).made_from(mode);
+    let mode = indexes.into_iter().fold(Source::output_mode(&sources), OutputMode::and_file);
+    let mut out = Out::new(&args.output).made_from(mode);
     if consumer.is_done() {
         consumer.start(&mut out)?;
         consumer.end(&mut out)?;
@@ -111,7 +106,7 @@ pub fn consume(
     let mut input = engine.input(sources);
     let mut found = None;
     if let (Some(expression), Some(file)) = (&args.only, &args.bitmap) {
-        let (index, answer, took) = only(expression, file, args.approximate)?;
+        let (index, answer, took) = only(expression, file, args.approximate.approximate)?;
         found = Some(format!(
             "{} lines found, after {} were checked by their values, in {:.3} s",
             answer.rows,
@@ -120,7 +115,7 @@ pub fn consume(
         ));
         input = input.only(&index, answer.chunks).map_err(Failure::of_bitmap)?;
     }
-    if let Some(index) = &args.index {
+    if let Some(index) = &args.index.index {
         input = input.with_index(&IndexFile::open(index)?, args.verify)?;
     }
     let mut answers = input.answers(program, consumer.want());
@@ -134,11 +129,8 @@ pub fn consume(
     if matches!(done, Err(Failure::BrokenPipe)) {
         return done;
     }
-    if let Some(first) = skipped.first.as_ref().filter(|_| !consumer.shows_faults()) {
-        let records = if skipped.count == 1 { "record" } else { "records" };
-        ui.warning(format_args!("{} malformed {records} skipped; first: {first}", skipped.count));
-    }
-    if args.report.stats {
+    ui.skipped("record", skipped.count, skipped.first.filter(|_| !consumer.shows_faults()));
+    if args.report.stats.stats {
         let total = started.elapsed();
         let made = answers.setup();
         // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
@@ -310,12 +302,7 @@ pub fn table(
         rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, a part of answering")));
     }
     rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
-    let mut table = String::new();
-    for (name, value) in rows {
-        // An index is named there.
-        let _ = writeln!(table, "{name:<11} {}", escaped(&value));
-    }
-    table
+    named(&rows)
 }
 
 #[cfg(test)]

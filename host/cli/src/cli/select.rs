@@ -18,8 +18,7 @@ use super::table::{TableFormat, TableWriter};
 use super::ui::Ui;
 
 pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let output = args.run.output.as_deref();
-    let text = match args.format {
+    let text = match args.format.format {
         RowFormat::Ndjson => Some(RowForm::Ndjson),
         RowFormat::Csv => Some(RowForm::Csv),
         _ => None,
@@ -34,17 +33,13 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     let columns = columns.iter().map(compile).collect::<Result<Vec<_>, Error>>()?;
     let schema = Schema::new(&columns)?.with_names(&names)?;
     let program = schema.program().clone();
-    if text.is_none() && out::is_terminal(output) {
-        return Err(Failure::usage(format!(
-            "`--format {}` is binary, and would go to a terminal",
-            args.format
-        ))
-        .with_help("write it to a file with `-o FILE`, or pipe it to another program"));
+    if text.is_none() {
+        out::refuse_binary_on_terminal(&args.format.format, &args.run.output)?;
     }
-    let sources = files::sources(&args.files, output, ui)?;
-    let engine = run::engine(&args.engine, args.run.on_error, args.run.strict)?;
-    let limit = Rest { rows: 0, most: args.limit };
-    let format = match (args.format, text) {
+    let sources = files::sources(&args.files, &args.run.output, ui)?;
+    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let limit = Rest { rows: 0, most: args.limit.limit };
+    let format = match (args.format.format, text) {
         (_, Some(form)) => {
             let mut rows = Rows { form, header: form.header(&program), limit };
             run::consume(&engine, sources, program, &mut rows, &args.run, ui, started)?;
@@ -52,7 +47,7 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         }
         #[cfg(feature = "parquet")]
         (RowFormat::Parquet, None) => TableFormat::Parquet,
-        _ if out::is_stdout(output) => TableFormat::ArrowStream,
+        _ if args.run.output.path().is_none() => TableFormat::ArrowStream,
         _ => TableFormat::ArrowFile,
     };
     let arrow = schema.to_arrow();

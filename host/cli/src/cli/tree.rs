@@ -15,15 +15,16 @@ use super::ui::Ui;
 
 /// Prints the trees of records.
 pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
-    let sources = files::sources(&args.files.files, args.output.as_deref(), ui)?;
+    let sources = files::sources(&args.files, &args.output, ui)?;
     let several = sources.len() > 1;
     let engine = Engine::builder().device(DeviceChoice::Cpu).build()?;
-    let out = Out::new(args.output.as_deref()).made_from(Source::output_mode(&sources));
+    let out = Out::new(&args.output).made_from(Source::output_mode(&sources));
     let mut trees = Trees { args, out, skipped: Skipped::default() };
     let mut failure = None;
     for partition in engine.input(sources).indexes(0) {
         match partition {
             Ok(partition) => {
+                trees.out.open()?;
                 if several && partition.offset() == 0 {
                     let name = format!("==> {} <==\n", escaped(partition.source()));
                     trees.out.buffer.extend_from_slice(name.as_bytes());
@@ -39,11 +40,11 @@ pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             Err(error) => failure = Some(error.into()),
         }
     }
-    trees.out.finish()?;
-    if let Skipped { count, first: Some(first) } = &trees.skipped {
-        let records = if *count == 1 { "record" } else { "records" };
-        ui.warning(format_args!("{count} malformed {records} skipped; first: {first}"));
+    if failure.is_none() {
+        trees.out.open()?;
     }
+    trees.out.finish_if_open()?;
+    ui.skipped("record", trees.skipped.count, trees.skipped.first);
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
@@ -78,7 +79,7 @@ impl Trees<'_> {
                 }
                 Err(fault) => {
                     let error = InputError::of_tree(partition.source(), line, fault);
-                    match self.args.on_error {
+                    match self.args.on_error.on_error {
                         OnErrorArg::Fail => {
                             let shown = excerpt(record, fault.at);
                             return Err(Failure::Library(Box::new(Error::from(error)), Some(shown)));

@@ -45,6 +45,14 @@ impl Ui {
         }
     }
 
+    /// Warns of malformed records or documents that were skipped, if there are any.
+    pub fn skipped(&self, what: &str, count: u64, first: Option<impl Display>) {
+        if let Some(first) = first {
+            let plural = if count == 1 { "" } else { "s" };
+            self.warning(format_args!("{count} malformed {what}{plural} skipped; first: {first}"));
+        }
+    }
+
     pub fn help(&self, message: impl Display) {
         self.say("help:", HELP, "  ", message);
     }

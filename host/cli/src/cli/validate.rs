@@ -6,7 +6,7 @@ use std::time::Instant;
 use warpath::answer::Want;
 use warpath::{Batch, DeviceChoice, Program, Query};
 
-use super::args::{BackendArgs, EngineArgs, InputFormat, OnErrorArg, RunArgs, ValidateArgs};
+use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
@@ -18,18 +18,16 @@ use super::ui::Ui;
 const MALFORMED: u8 = 4;
 
 pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let ValidateArgs { files, limit, all, partition_size, workers, report } = args;
+    let ValidateArgs { files, limit, all, partitions, report } = args;
     // Nothing is asked of the records, and the check is the host's.
     let program = Program::new(&[Query::compile("$")?])?;
-    let device = DeviceChoice::Cpu;
-    let backend = BackendArgs { device, partition_size, workers };
-    let engine = EngineArgs { backend, input: InputFormat::Ndjson };
-    let on_error = OnErrorArg::Skip;
-    let run = RunArgs { strict: true, ..RunArgs::new(on_error, None, report) };
-    let sources = files::sources(&files.files, None, ui)?;
-    let engine = run::engine(&engine, run.on_error, run.strict)?;
-    let list = all || limit.is_some();
-    let most = if all { u64::MAX } else { limit.unwrap_or(1) };
+    let device = DeviceArgs { device: DeviceChoice::Cpu };
+    let engine =
+        run::builder(&BackendArgs { device, partitions }, &OnErrorArgs::SKIP).strict(true).build()?;
+    let run = RunArgs { report, ..RunArgs::default() };
+    let sources = files::sources(&files, &run.output, ui)?;
+    let list = all || limit.limit.is_some();
+    let most = if all { u64::MAX } else { limit.limit.unwrap_or(1) };
     let mut verdict = Verdict { list, most, ..Verdict::default() };
     run::consume(&engine, sources, program, &mut verdict, &run, ui, started)?;
     if verdict.malformed > 0 {
@@ -37,7 +35,7 @@ pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
         return Ok(ExitCode::from(MALFORMED));
     }
     if !list {
-        let mut out = Out::new(None);
+        let mut out = Out::stdout();
         let Verdict { records, bytes, .. } = verdict;
         out.buffer.extend_from_slice(format!("{}, {bytes} bytes: all valid\n", count(records)).as_bytes());
         out.finish()?;

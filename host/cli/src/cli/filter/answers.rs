@@ -11,7 +11,7 @@ use warpath::{Error, Filtered, FoundDocument};
 use super::super::args::{FilterArgs, IdsFormatArg};
 use super::super::escape::escaped;
 use super::super::failure::Failure;
-use super::super::out::{Out, is_stdout};
+use super::super::out::Out;
 use super::super::table::{TableFormat, TableWriter};
 
 /// Pairs of a document and a subscription that one thread writes at a time, about.
@@ -31,7 +31,7 @@ impl Answers {
             return Ok(Self::Counts(vec![0; subscriptions.len()]));
         }
         if args.format == IdsFormatArg::Arrow {
-            let is_stream = is_stdout(args.output.as_deref());
+            let is_stream = args.output.path().is_none();
             let format = if is_stream { TableFormat::ArrowStream } else { TableFormat::ArrowFile };
             return Ok(Self::Table(Box::new(TableWriter::new(format, Filtered::arrow_schema())?)));
         }

@@ -1,0 +1,113 @@
+//! Options of `filter`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::options::{BackendArgs, ExitStatusArgs, FileArgs, OnErrorArgs, OutputArgs, ReportArgs};
+use super::values::latency;
+
+/// Print the subscriptions that each document matches
+///
+/// A subscription is a query that a document matches or not: `/dblp/*[author][year >= 2010]/title`, or
+/// `$[?@.lang == 'nl']`. Each document that matches any gives one line: its place, a tab, and the ids of its
+/// subscriptions, in their order.
+///
+/// All subscriptions are evaluated at once, on all cores of the CPU or on a GPU. `warpath explain
+/// --subscriptions FILE` shows which part runs where. Standard input is read as it comes.
+#[derive(Args)]
+#[command(
+    mut_arg("on_error", |arg| arg.help("What to do at a malformed document").long_help(None::<&str>)),
+    after_long_help = "\
+Examples:
+  warpath filter --subscriptions tests/data/subscriptions.txt tests/data/people.ndjson
+  warpath filter --subscriptions subs.txt --format ndjson 'news/*.xml'
+  tail -f log.ndjson | warpath filter --subscriptions subs.txt --watch
+  warpath filter --subscriptions subs.txt --format bitmap -o history.wpb log.ndjson
+  warpath bitmap range history.wpb 'dutch = true and not theses = true'
+
+A file of subscriptions has lines of an id, a tab, and a query. Blank lines and lines that begin with
+`#` are ignored:
+  dutch     $[?@.lang == 'nl']
+  theses    /dblp/phdthesis[author][year >= 2010]//title
+docs/twigs.md has the language of these queries."
+)]
+pub struct FilterArgs {
+    /// The file of subscriptions
+    ///
+    /// A wrong line is reported, and the others are evaluated; the exit code is 3 then.
+    #[arg(short, long, value_name = "FILE")]
+    pub subscriptions: PathBuf,
+
+    #[command(flatten)]
+    pub files: FileArgs,
+
+    /// Format of the inputs [default: xml for a name with .xml, else ndjson]
+    ///
+    /// In ndjson each line is a document; with json and xml each input is one.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub input: Option<DocumentsArg>,
+
+    /// How results are written
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = IdsFormatArg::Ids,
+          conflicts_with = "count")]
+    pub format: IdsFormatArg,
+
+    /// Print only, for each subscription, how many documents match it: ID<TAB>COUNT
+    #[arg(short, long)]
+    pub count: bool,
+
+    #[command(flatten)]
+    pub exit_status: ExitStatusArgs,
+
+    /// Read the file of subscriptions again whenever it changes
+    ///
+    /// New subscriptions are added, missing ones are removed, and the others stay. Documents that are read
+    /// from then on are matched with the new ones.
+    #[arg(long, conflicts_with = "count")]
+    pub watch: bool,
+
+    /// How long a line may wait for the next ones where they come slowly: a number of ms or s [default:
+    /// 100ms]
+    ///
+    /// Lines of a pipe are evaluated in batches. A batch ends when nothing has come for 2 ms, or when its
+    /// first line has waited for TIME.
+    #[arg(long, value_name = "TIME", value_parser = latency)]
+    pub max_latency: Option<Duration>,
+
+    #[command(flatten)]
+    pub on_error: OnErrorArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
+    #[command(flatten)]
+    pub backend: BackendArgs,
+}
+
+/// Kinds of documents in an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DocumentsArg {
+    /// Lines of JSON
+    Ndjson,
+    /// One JSON text
+    Json,
+    /// One XML document
+    Xml,
+}
+
+/// Formats of printed ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum IdsFormatArg {
+    /// FILE:LINE<TAB>ID ID …, or FILE<TAB>ID ID … for an input of one document
+    Ids,
+    /// {"file":…,"line":…,"ids":[…]}, without a line for an input of one document
+    Ndjson,
+    /// Columns `file`, `line` and `ids` as Arrow IPC: with `-o FILE` the file format (Feather), else the
+    /// stream format
+    Arrow,
+    /// A bitmap index for `warpath bitmap range` and `--where`, with `-o FILE`: a column per subscription,
+    /// true in the rows of the documents that match it
+    Bitmap,
+}

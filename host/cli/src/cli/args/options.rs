@@ -1,0 +1,276 @@
+//! Options that several subcommands share: each is declared once, in a group.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use warpath::{DeviceChoice, Format, OnError};
+
+use super::values::{device, expression, limit, partition_size, workers};
+
+#[derive(Args)]
+pub struct FileArgs {
+    /// Files of newline-delimited JSON, or patterns; `-`, or no file: standard input
+    ///
+    /// gzip, zstd and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) names the
+    /// files that match it, sorted, unless a file has exactly that name.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(Args, Default)]
+pub struct OutputArgs {
+    /// Write to FILE instead of standard output
+    ///
+    /// FILE must not be an input. It is overwritten when the first input has been read.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// The file to write, or none for standard output.
+    pub fn path(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+}
+
+/// A file that appears under its name when it is complete.
+#[derive(Args)]
+pub struct NewFileArgs {
+    /// Where to write the index, under a temporary name until it is complete
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+#[derive(Args, Default)]
+pub struct OnErrorArgs {
+    /// What to do at a malformed record
+    ///
+    /// Every record is checked: strings are closed, brackets balance and match, there is one value, and it
+    /// has at most 1024 levels. With `--strict`: all of RFC 8259.
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t)]
+    pub on_error: OnErrorArg,
+}
+
+impl OnErrorArgs {
+    pub const SKIP: Self = Self { on_error: OnErrorArg::Skip };
+}
+
+#[derive(Args, Default)]
+pub struct StrictArgs {
+    /// Treat a record as malformed unless it is JSON by all of RFC 8259, and UTF-8
+    ///
+    /// A device runs this check itself. The CPU runs it before it evaluates a partition; that takes longer
+    /// than most queries do.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Args, Default)]
+pub struct LimitArgs {
+    /// Stop after N results
+    #[arg(short = 'n', long, value_name = "N", value_parser = limit)]
+    pub limit: Option<u64>,
+}
+
+#[derive(Args)]
+pub struct ExitStatusArgs {
+    /// Exit with 1 if nothing matched
+    #[arg(short, long)]
+    pub exit_status: bool,
+}
+
+#[derive(Args)]
+pub struct RowFormatArgs {
+    /// How to print rows
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: RowFormat,
+}
+
+#[derive(Args, Default)]
+pub struct IndexArgs {
+    /// Use the index of the input, which `warpath index build` made
+    ///
+    /// For one file, plain or packed. A damaged index is refused. So is one whose input has another size or
+    /// modification time now, or other bytes in one of 64 samples of 4 KiB. The CPU reads bitmaps from the
+    /// index. A device makes bitmaps faster than it could copy them, so it only checks the index.
+    #[arg(long, value_name = "FILE.wpi")]
+    pub index: Option<PathBuf>,
+}
+
+#[derive(Args, Default)]
+pub struct ApproximateArgs {
+    /// Evaluate expressions by bins alone: some results may not match, but none that matches is missing
+    #[arg(long)]
+    pub approximate: bool,
+}
+
+/// Input, output and checks of a run; not its queries.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Input and output", mut_arg("approximate", |arg| arg.requires("only")))]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub on_error: OnErrorArgs,
+    #[command(flatten)]
+    pub strict: StrictArgs,
+    #[command(flatten)]
+    pub index: IndexArgs,
+
+    /// Compare all of the input with the index, not samples
+    #[arg(long, requires = "index")]
+    pub verify: bool,
+
+    /// Evaluate only the records that match EXPR, an expression over a bitmap index
+    ///
+    /// Such as 'followers >= 1000 and lang in ("en", "nl")': `warpath bitmap range --help` has the language.
+    /// Only their lines are read.
+    #[arg(long = "where", value_name = "EXPR", requires = "bitmap", allow_hyphen_values = true,
+          value_parser = expression)]
+    pub only: Option<String>,
+
+    /// The bitmap index of the input, for `--where`, which `warpath bitmap build` made
+    ///
+    /// For one file, plain or packed. The index is refused if the input has changed since.
+    #[arg(long, value_name = "FILE.wpb", requires = "only", conflicts_with = "index")]
+    pub bitmap: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub approximate: ApproximateArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+#[derive(Args, Default)]
+#[command(next_help_heading = "Messages")]
+pub struct StatsArgs {
+    /// Print statistics at the end, on standard error: what was read, what ran where, and how long it took
+    #[arg(long)]
+    pub stats: bool,
+}
+
+/// Reports about a run, beside its results.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Messages")]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub stats: StatsArgs,
+
+    /// When to show progress, on standard error
+    ///
+    /// `auto`: on a terminal, unless results are printed there.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    pub progress: When,
+}
+
+#[derive(Args, Default)]
+pub struct DeviceArgs {
+    /// Device that evaluates: auto, cpu, cuda, cuda:N, cuda:N,N or cuda:all
+    ///
+    /// `auto`: the first CUDA device for large plain files, if there is a driver and a device; else the CPU,
+    /// which needs no setup. `cuda` is `cuda:0`; `warpath devices` lists the numbers. Several devices take
+    /// partitions in turns. All give the same results.
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
+    pub device: DeviceChoice,
+}
+
+#[derive(Args, Default)]
+#[command(next_help_heading = "Engine")]
+pub struct PartitionArgs {
+    /// Bytes of a partition: a number, or one of KiB, MiB or GiB such as 64MiB [default: 1MiB; on a GPU,
+    /// chosen for it]
+    ///
+    /// A partition grows to hold a longer record. Results do not depend on it.
+    #[arg(long, value_name = "SIZE", value_parser = partition_size)]
+    pub partition_size: Option<usize>,
+
+    /// Number of partitions in work at the same time [default: one per core; on a GPU, chosen for it]
+    ///
+    /// Each takes a thread, and memory for its partition.
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub workers: Option<usize>,
+}
+
+/// The device, and the parts that it works on.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Engine")]
+pub struct BackendArgs {
+    #[command(flatten)]
+    pub device: DeviceArgs,
+    #[command(flatten)]
+    pub partitions: PartitionArgs,
+}
+
+#[derive(Args, Default)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArgs {
+    #[command(flatten)]
+    pub backend: BackendArgs,
+
+    /// Format of the input
+    ///
+    /// With `json` each file, or standard input, is one document and one record; a malformed one has no
+    /// results. Offsets and the places of faults are those of the file. Newlines in printed text are spaces.
+    /// Large files are evaluated in parts if all queries go through the elements of one array, such as
+    /// '$[*].id'. `warpath explain --input json` says if they do. Index files require `ndjson`.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub input: InputFormat,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum InputFormat {
+    /// One JSON value per line
+    #[default]
+    Ndjson,
+    /// One JSON document per input, on one line or many
+    Json,
+}
+
+impl From<InputFormat> for Format {
+    fn from(format: InputFormat) -> Self {
+        match format {
+            InputFormat::Ndjson => Self::Ndjson,
+            InputFormat::Json => Self::Json,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// One JSON object per line
+    #[default]
+    Ndjson,
+    /// A header, then one line per row: strings as text, null and missing values empty, the rest as JSON
+    Csv,
+    /// Typed columns as Arrow IPC: with `-o FILE` the file format (Feather), else the stream format
+    Arrow,
+    /// Typed columns as Apache Parquet, compressed by Snappy
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum OnErrorArg {
+    /// Print the results of every record before it, then stop
+    #[default]
+    Fail,
+    /// Skip it, and report at the end
+    Skip,
+}
+
+impl From<OnErrorArg> for OnError {
+    fn from(action: OnErrorArg) -> Self {
+        match action {
+            OnErrorArg::Fail => Self::Fail,
+            OnErrorArg::Skip => Self::Skip,
+        }
+    }
+}

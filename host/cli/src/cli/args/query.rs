@@ -1,0 +1,134 @@
+//! Options of `query`, `select` and `explain`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::options::{
+    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, RowFormatArgs, RunArgs, StrictArgs,
+};
+
+/// Print the matches of a query, one per line
+///
+/// Each match is printed as it is in the input: in record order, and within a record in the order of RFC
+/// 9535.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  warpath query '$.user.lang' tweets.ndjson
+  warpath query -r '$.text' --limit 10 tweets.ndjson.gz
+  warpath query --count '$.urls[*]' 'logs/*.ndjson'
+  warpath query -e '$.error' < log.ndjson > errors.ndjson || echo none
+  warpath query --input json --with-path '$.items[*].price' catalogue.json
+
+Several queries in one pass: `warpath select`.")]
+pub struct QueryArgs {
+    /// The query: JSONPath (RFC 9535), such as '$.user.lang' or '$.tags[?@ == "new"]'
+    pub path: String,
+
+    #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
+    pub exit_status: ExitStatusArgs,
+
+    /// Print strings as text: without quotes, escapes resolved
+    ///
+    /// `\n` becomes a line feed, so a match may take several lines. A lone surrogate becomes U+FFFD. Other
+    /// values are printed as without this flag.
+    #[arg(short, long)]
+    pub raw_output: bool,
+
+    /// Print only the number of matches, one for all files together
+    #[arg(short, long, conflicts_with_all = ["raw_output", "offsets", "with_path"])]
+    pub count: bool,
+
+    /// Print the offsets of each match: START<TAB>END<TAB>TEXT
+    ///
+    /// START and END count bytes of the decompressed file from 0; END is one past the match. With several
+    /// files, FILE<TAB> comes first.
+    #[arg(long)]
+    pub offsets: bool,
+
+    /// Print the normalised path of each match: PATH<TAB>TEXT
+    ///
+    /// In the form of RFC 9535, such as $['user']['tags'][0]. With --offsets, after them.
+    #[arg(long)]
+    pub with_path: bool,
+
+    #[command(flatten)]
+    pub limit: LimitArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Print one row per record, with one column per query
+///
+/// All queries are evaluated in one pass. A query that can match at most one value of a record ($.user.lang)
+/// gives that value, or null. Any other ($.tags[*]) gives an array of its matches. Every record gives a row,
+/// even if nothing matches.
+///
+/// Rows are text, or, with `--format arrow` and `--format parquet`, typed columns.
+#[derive(Args)]
+#[command(mut_arg("files", |arg| arg.last(true)), after_long_help = "\
+Examples:
+  warpath select id='$.id' lang='$.user.lang' -- tweets.ndjson
+  warpath select --format csv id='$.id' 'urls=$.entities.urls[*].url' -- *.ndjson > urls.csv
+  warpath select id='$.id' < tweets.ndjson
+  warpath select --format arrow id:int64='$.id' 'tags:string=$.tags[*]' -o tags.arrow -- *.ndjson
+
+Types, for `--format arrow` and `--format parquet`:
+  bool     true and false
+  int64    integers, written without fraction and exponent, that fit
+  float64  numbers, to the nearest
+  string   strings, with escapes resolved
+  json     the JSON text of any value; the default
+A value of another type is null, as are null and a missing value. A query that can match several
+values of a record gives a list.
+
+`--` ends the columns; files follow it.")]
+pub struct SelectArgs {
+    /// Columns: a name, an optional type, `=`, and a query in JSONPath (RFC 9535)
+    #[arg(value_name = "NAME[:TYPE]=PATH", required = true)]
+    pub columns: Vec<String>,
+
+    #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
+    pub format: RowFormatArgs,
+    #[command(flatten)]
+    pub limit: LimitArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Show the program that queries compile to, and the stages that would run
+#[derive(Args)]
+#[command(
+    mut_arg("index", |arg| arg.help("Show what `--index FILE.wpi` changes").long_help(None::<&str>)),
+    mut_arg("strict", |arg| arg.help("Show what `--strict` changes").long_help(None::<&str>)),
+    after_long_help = "\
+Examples:
+  warpath explain '$.user.lang'
+  warpath explain --input json '$.items[*].price'
+  warpath explain --device cuda '$.entities.urls[*].url' '$.entities.urls[0]'"
+)]
+pub struct ExplainArgs {
+    /// Queries: JSONPath (RFC 9535). Several become one program
+    #[arg(value_name = "PATH", required_unless_present = "subscriptions")]
+    pub paths: Vec<String>,
+
+    /// Show the stages for the subscriptions of `warpath filter`, in place of queries
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["paths", "index", "strict", "input"])]
+    pub subscriptions: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub index: IndexArgs,
+    #[command(flatten)]
+    pub strict: StrictArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}

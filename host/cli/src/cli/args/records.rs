@@ -1,0 +1,80 @@
+//! Options of `validate` and `tree`, which look at each record as a whole.
+
+use clap::{Args, value_parser};
+
+use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs, ReportArgs};
+
+/// Check that every record is JSON, by all of RFC 8259 and in UTF-8
+///
+/// If all are, prints their number, and exits with 0. Else reports the first malformed record, and exits with
+/// 4. The report is FILE:LINE:BYTE, with the first byte that is not allowed there. Blank lines are no
+/// records. The check runs on the CPU, on all cores.
+///
+/// `--strict` runs the same check before queries are evaluated.
+#[derive(Args)]
+#[command(
+    mut_arg("limit", |arg| {
+        arg.help("List the malformed records on standard output, and stop after N")
+            .value_parser(value_parser!(u64).range(1..))
+    }),
+    after_long_help = "\
+Examples:
+  warpath validate tweets.ndjson
+  warpath validate --all 'logs/*.ndjson.zst' > malformed.txt
+  zcat old.gz | warpath validate --limit 10 --stats"
+)]
+pub struct ValidateArgs {
+    #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
+    pub limit: LimitArgs,
+
+    /// List all malformed records on standard output
+    #[arg(long, conflicts_with = "limit")]
+    pub all: bool,
+
+    #[command(flatten)]
+    pub partitions: PartitionArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Print the tree of each record, node by node
+///
+/// Objects, arrays, strings, numbers, `true`, `false`, `null` and names are nodes; a name has one child, its
+/// value. Each record has a tree of its own. First comes one row per node, in the order of the text. A row
+/// has the breadth-first ranks of the node, its parent, its first child and its next sibling. Then comes the
+/// array of cells. There a node is the number of its children and their addresses.
+#[derive(Args)]
+#[command(
+    mut_arg("on_error", |arg| {
+        arg.help("What to do at a line that is no tree").long_help(
+            "What to do at a line that is no tree\n\nStrings, brackets and depth are checked as everywhere. \
+             So are the places of values, names, commas and colons.",
+        )
+    }),
+    after_long_help = "\
+Examples:
+  warpath tree tests/data/people.ndjson | less -S
+  echo '{\"a\":[1,true]}' | warpath tree
+  echo '[[][[][][[]]][][]]' | warpath tree --brackets --steps
+
+docs/trees.md explains the arrays."
+)]
+pub struct TreeArgs {
+    #[command(flatten)]
+    pub files: FileArgs,
+
+    /// Print the arrays that the tree is made from, too, step by step
+    #[arg(long)]
+    pub steps: bool,
+
+    /// Read lines of brackets, `[]` and `{}`, in place of JSON: each pair is a node
+    #[arg(long)]
+    pub brackets: bool,
+
+    #[command(flatten)]
+    pub on_error: OnErrorArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

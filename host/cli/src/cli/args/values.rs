@@ -1,0 +1,149 @@
+//! Parsers of the options' values.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use warpath::DeviceChoice;
+use warpath_shared::units::MAX_PARTITION_BYTES;
+
+/// Lines, counted from 1, as a range counted from 0.
+pub fn line_range(text: &str) -> Result<Range<u64>, String> {
+    let number = |text: &str| match text.parse::<u64>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!("`{text}` is no line: they are counted from 1")),
+    };
+    let (first, last) = match text.split_once('-') {
+        None => (number(text)?, number(text)?),
+        Some((first, "")) => (number(first)?, u64::MAX),
+        Some((first, last)) => (number(first)?, number(last)?),
+    };
+    if last < first {
+        return Err(format!("there are no lines from {first} to {last}"));
+    }
+    Ok(first - 1..last)
+}
+
+pub fn limit(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a limit is a whole number from 0 to {}", u64::MAX))
+}
+
+/// An expression may begin with a negative number. What else begins with `-` was meant as an option.
+pub fn expression(text: &str) -> Result<String, String> {
+    match text.strip_prefix('-') {
+        Some(rest) if !rest.starts_with(|c: char| c.is_ascii_digit()) => {
+            Err("an expression begins with `-` only where a number does; before it, options stand apart \
+                 from their values: `-n 3`"
+                .into())
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
+pub fn device(text: &str) -> Result<DeviceChoice, String> {
+    let number = |digits: &str| -> Option<usize> {
+        let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        digits.and_then(|digits| digits.parse().ok())
+    };
+    let numbered = |list: &str| match list.split(',').map(number).collect::<Option<Vec<_>>>()?[..] {
+        [number] => Some(DeviceChoice::Cuda(number)),
+        ref several => Some(DeviceChoice::CudaList(several.to_vec())),
+    };
+    match text {
+        "auto" => Some(DeviceChoice::Auto),
+        "cpu" => Some(DeviceChoice::Cpu),
+        "cuda" => Some(DeviceChoice::Cuda(0)),
+        "cuda:all" => Some(DeviceChoice::CudaAll),
+        _ => text.strip_prefix("cuda:").and_then(numbered),
+    }
+    .ok_or_else(|| "there are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all, N a device's number".to_owned())
+}
+
+pub fn latency(text: &str) -> Result<Duration, String> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, unit) = [("ms", 1), ("s", 1000)]
+        .iter()
+        .find_map(|(name, unit)| Some((lower.strip_suffix(name)?.trim_end(), *unit)))
+        .unwrap_or(("", 1));
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match digits.parse::<u64>().ok().filter(|_| is_number).and_then(|count| count.checked_mul(unit)) {
+        Some(time @ 0..=3_600_000) => Ok(Duration::from_millis(time)),
+        _ => Err("times are whole numbers of ms or s, an hour at most: 20ms, 1s".into()),
+    }
+}
+
+pub fn workers(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(workers @ 1..=1024) => Ok(workers),
+        _ => Err("there are 1 to 1024 workers".to_owned()),
+    }
+}
+
+pub fn partition_size(text: &str) -> Result<usize, String> {
+    const UNITS: [(&str, u64); 4] = [("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30), ("", 1)];
+    let lower = text.to_ascii_lowercase();
+    let (digits, unit) = UNITS
+        .iter()
+        .find_map(|(name, unit)| Some((lower.strip_suffix(name)?.trim_end(), unit)))
+        .unwrap_or(("", &1));
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("sizes are whole numbers of bytes, KiB, MiB or GiB: 65536, 64KiB, 16MiB, 1GiB".into());
+    }
+    let bytes = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(*unit));
+    match bytes.and_then(|bytes| usize::try_from(bytes).ok()) {
+        Some(bytes @ 1..=MAX_PARTITION_BYTES) => Ok(bytes),
+        _ => Err(format!("1 to {MAX_PARTITION_BYTES} bytes (2GiB less 32KiB) are possible")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [
+            ("1", 1),
+            ("65536", 65536),
+            ("64KiB", 65536),
+            ("16 MiB", 16 << 20),
+            ("1gib", 1 << 30),
+            ("007", 7),
+        ] {
+            assert_eq!(partition_size(text), Ok(bytes), "{text}");
+        }
+        for text in
+            ["", "0", "-1", "+1", "1.5MiB", "64K", "64MB", "MiB", "2GiB", "99999999999999999999", "1e6", "☺"]
+        {
+            assert!(partition_size(text).is_err(), "{text}");
+        }
+        assert_eq!(partition_size(&MAX_PARTITION_BYTES.to_string()), Ok(MAX_PARTITION_BYTES));
+        assert!(partition_size(&(MAX_PARTITION_BYTES + 1).to_string()).is_err());
+    }
+
+    #[test]
+    fn latencies() {
+        for (text, time) in [("0ms", 0), ("20ms", 20), ("1 S", 1000), ("3600s", 3_600_000)] {
+            assert_eq!(latency(text), Ok(Duration::from_millis(time)), "{text}");
+        }
+        for text in ["", "20", "ms", "-1ms", "1.5s", "3601s", "99999999999999999999s", "1m"] {
+            assert!(latency(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn devices() {
+        assert_eq!(device("auto"), Ok(DeviceChoice::Auto));
+        assert_eq!(device("cpu"), Ok(DeviceChoice::Cpu));
+        assert_eq!(device("cuda"), Ok(DeviceChoice::Cuda(0)));
+        assert_eq!(device("cuda:12"), Ok(DeviceChoice::Cuda(12)));
+        assert_eq!(device("cuda:2,0"), Ok(DeviceChoice::CudaList(vec![2, 0])));
+        assert_eq!(device("cuda:all"), Ok(DeviceChoice::CudaAll));
+        for text in ["cuda:,", "cuda:0,", "cuda:0, 1", "cuda:0,all", "cuda:0:1"] {
+            assert!(device(text).is_err(), "{text}");
+        }
+        for text in ["", "gpu", "cuda:", "cuda:x", "cuda:+1", "cuda:-1", "CUDA", "cuda:99999999999999999999"]
+        {
+            assert!(device(text).is_err(), "{text}");
+        }
+    }
+}
