@@ -7,11 +7,9 @@
 //! | `tile` | a tile of a compressed bitmap, decompressed |
 //! | [`exact`] | rows that bins leave undecided, checked against their stored values |
 //! | [`maker`] | the bitmaps of bins, made by the CPU or a device |
-//! | [`reduce`] | unions two bitmaps at a time, as other systems make them |
 
 pub mod exact;
 pub mod maker;
 pub mod plan;
-pub mod reduce;
 pub mod run;
 mod tile;

@@ -23,7 +23,7 @@
 //! | [`set`]; `layout`, `group`, `rows`, `values` | how are many twigs asked at once, by a bit for each of their nodes? where are the bits, and who passes which tests? |
 //! | `resolve`, `matcher` | what does an event do to them? |
 //! | [`encode`], [`names`] | how does a device have twigs and documents? |
-//! | [`seed`], [`yfilter`] | how do others ask twigs: on a device, and on a CPU? |
+//! | [`seed`] | how do others ask twigs on a device? |
 //! | [`subscriptions`] | what is in a subscription file? |
 //! | [`standing`] | who asks them of streams, while they change? |
 //! | [`xml`], [`json`] | which events does a document give? |
@@ -42,7 +42,6 @@ pub mod standing;
 pub mod subscriptions;
 mod values;
 pub mod xml;
-pub mod yfilter;
 
 pub use layout::TooLarge;
 pub use matcher::TwigMatcher;
