@@ -73,7 +73,7 @@ pub mod twig {
 
 /// Bitmap indexes: which rows have which values, a compressed bitmap a bin.
 pub mod bitmap {
-    pub use warpath_backend::bitmap::{plan, reduce, run};
+    pub use warpath_backend::bitmap::{plan, run};
     pub use warpath_core::{rows, wah};
     pub use warpath_exec::bitmap::{ask, build};
     pub use warpath_lang::expr;

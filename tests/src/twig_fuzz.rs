@@ -1,7 +1,7 @@
 //! Subscription files and documents of any bytes: what is accepted means the same to all who ask it, and what is not is told.
 
-use warpath::twig::yfilter::YFilter;
 use warpath::twig::{Events, Name, Subscriptions, Twig, Value, json, xml};
+use warpath_rivals::yfilter::YFilter;
 
 /// Tells two of the same.
 struct Both<'a, A, B>(&'a mut A, &'a mut B);

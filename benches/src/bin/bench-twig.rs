@@ -33,12 +33,12 @@ use warpath::plain::{bytes, elements};
 use warpath::twig::encode::{Compiled, Encoder};
 use warpath::twig::names::Names;
 use warpath::twig::seed::SeedQueries;
-use warpath::twig::yfilter::YFilter;
 use warpath::twig::{Events, Name, Twig, TwigIx, TwigSet, Value, json, xml};
 use warpath_benches::generate::event_twigs::{self, Kind};
 use warpath_benches::generate::twigs::{self, Twigs};
 use warpath_benches::generate::{Shape, dblp, write_ndjson_with_threads};
 use warpath_benches::harness::machine;
+use warpath_rivals::yfilter::YFilter;
 
 /// Queues among which the paper's kernel is spread, as the paper does with streams.
 const STREAMS: usize = 16;

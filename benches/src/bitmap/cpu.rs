@@ -1,6 +1,6 @@
 //! Methods on a processor, all in the same form: columns in memory in the method's own code, the union made in it, its rows counted.
 //!
-//! * *pairwise*, *iterative*: [`warpath::bitmap::reduce`], over the same columns. Threads are kept from one run to the next, as OpenMP's are.
+//! * *pairwise*, *iterative*: [`warpath_rivals::unions`], over the same columns. Threads are kept from one run to the next, as OpenMP's are.
 //! * *roaring*, *croaring*: [RoaringBitmap](https://roaringbitmap.org) in Rust and in C (by crates of these names), the union of all columns by the
 //!   one call that they have for it, with runs where they are smaller. On several threads each has the same rows of all columns,
 //!   which are cut at containers; what is made stays in these parts, and need not be put together.
@@ -12,8 +12,8 @@ use anyhow::Result;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use roaring::MultiOps as _;
-use warpath::bitmap::reduce;
 use warpath::bitmap::wah::WahBuf;
+use warpath_rivals::unions;
 use warpath_shared::wah::ops::Op;
 use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};
 
@@ -121,7 +121,7 @@ impl Method for Pairwise<'_> {
     fn run(&mut self) -> Result<Ran> {
         let Self { columns, team, .. } = self;
         let unite = |(a, b): &(Wah<'_>, Wah<'_>)| WahBuf::of(Op::Or, *a, *b);
-        let union = team.within(|| reduce::union_pairwise_by(columns, |pairs| team.map(pairs, unite)));
+        let union = team.within(|| unions::pairwise(columns, |pairs| team.map(pairs, unite)));
         let count = union.as_wah().count();
         self.union = Some(union);
         Ok(Ran::counted(count))
@@ -143,7 +143,7 @@ struct Iterative<'a> {
 
 impl Method for Iterative<'_> {
     fn run(&mut self) -> Result<Ran> {
-        let union = reduce::union_iterative(&self.columns);
+        let union = unions::iterative(&self.columns);
         let count = union.as_wah().count();
         self.union = Some(union);
         Ok(Ran::counted(count))

@@ -13,9 +13,9 @@ use super::workload::Workload;
 
 /// Names that plots look for.
 pub mod name {
-    /// The seed's method on processors: [`warpath::bitmap::reduce::union_pairwise`].
+    /// The seed's method on processors: [`warpath_rivals::unions::pairwise`].
     pub const PAIRWISE: &str = "pairwise";
-    /// One column after the other: [`warpath::bitmap::reduce::union_iterative`].
+    /// One column after the other: [`warpath_rivals::unions::iterative`].
     pub const ITERATIVE: &str = "iterative";
     /// Column-oriented access, on a device.
     pub const COA: &str = "coa";

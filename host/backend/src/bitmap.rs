@@ -8,11 +8,9 @@
 //! | `tile` | decompression of one tile of a compressed bitmap |
 //! | [`exact`] | checks of undecided rows against their stored values |
 //! | [`maker`] | the bitmaps of bins, made by the CPU or a device |
-//! | [`reduce`] | unions of two bitmaps at a time, as other systems make them |
 
 pub mod exact;
 pub mod maker;
 pub mod plan;
-pub mod reduce;
 pub mod run;
 mod tile;

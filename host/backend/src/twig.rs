@@ -26,7 +26,7 @@
 //! | [`set`]; `layout`, `group`, `rows`, `values` | many twigs evaluated at once, with one bit for each node; the layout of the bits; the rows of bits that pass a test |
 //! | `resolve`, `matcher` | the effect of an event on the bits |
 //! | [`encode`], [`names`] | twigs and documents as arrays for a device |
-//! | [`seed`], [`yfilter`] | baselines from the literature: the seed on a device, YFilter on a CPU |
+//! | [`seed`] | a baseline from the literature: the kernel of the paper, on a device |
 //! | [`subscriptions`] | subscription files |
 //! | [`standing`] | subscriptions that streams are matched against, and that may change meanwhile |
 //! | [`xml`], [`json`] | the events of a document |
@@ -45,7 +45,6 @@ pub mod standing;
 pub mod subscriptions;
 mod values;
 pub mod xml;
-pub mod yfilter;
 
 pub use layout::TooLarge;
 pub use matcher::TwigMatcher;

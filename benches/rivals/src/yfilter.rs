@@ -1,5 +1,5 @@
-//! The CPU's rival: YFilter (Diao, Altinel, Franklin, Zhang and Fischer, "Path Sharing and Predicate Evaluation for High-Performance XML Filtering", ACM TODS 2003). Tests and benches
-//! compare [`set`](super::set) and kernels with it; nothing else uses it.
+//! YFilter, the rival of twigs on CPUs (Diao, Altinel, Franklin, Zhang and Fischer, "Path Sharing and Predicate Evaluation for High-Performance XML Filtering", ACM TODS 2003).
+//! Tests and benches compare [`warpath::twig`] with it.
 //!
 //! All paths from the root to a leaf of all twigs are one automaton, in which paths that begin alike share states. A state has a transition for each name, one for `*` and one for `@*`, and
 //! one without input to its *`//`-state*, which stays active for all that is below:
@@ -29,9 +29,8 @@ mod runner;
 use std::collections::HashMap;
 use std::mem::take;
 
-use super::Name;
-use warpath_lang::twig::value::ValueTest;
-use warpath_lang::twig::{Axis, NameTest, Twig};
+use warpath::twig::value::ValueTest;
+use warpath::twig::{Axis, Name, NameTest, Twig};
 
 pub use runner::Runner;
 

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::mem::{replace, take};
 use std::ops::ControlFlow;
 
+use warpath::twig::value::Value;
+use warpath::twig::{Events, Name};
+
 use super::{Climb, Column, Join, Joined, NONE, Path, PathIx, START, State, StateIx, Tag, YFilter, rows};
-use crate::twig::{Events, Name};
-use warpath_lang::twig::value::Value;
 
 /// Asks all twigs of a [`YFilter`] of one document after the other. A document has less than 2^32 nodes.
 #[derive(Clone, Debug)]

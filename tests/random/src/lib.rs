@@ -1,0 +1,64 @@
+//! The one random generator of Warpath's tests: a failure is repeated by its seed alone, on any machine and by any later version.
+//!
+//! The crate has no dependencies, so that the unit tests of every layer can use it. It is no crate of the registry because the streams must
+//! never change: recorded runs and cases are named by their seeds. `fastrand` has changed its streams between minor versions, and
+//! `rand_xoshiro`, which keeps them, leaves numbers below a bound to `rand`, which does not.
+
+/// A generator of random numbers: SplitMix64.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator of one seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number below `n`. Small numbers are more likely by less than `n` in 2⁶⁴.
+    ///
+    /// # Panics
+    /// If `n` is 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next_u64() % n as u64) as usize
+    }
+
+    /// One of several.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values of the reference implementation, <https://prng.di.unimi.it/splitmix64.c>, for the seed 1234567.
+    #[test]
+    fn numbers_are_those_of_the_reference() {
+        let mut rng = Rng::new(1_234_567);
+        let numbers: [u64; 5] = std::array::from_fn(|_| rng.next_u64());
+        assert_eq!(
+            numbers,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423,
+                4_593_380_528_125_082_431,
+                16_408_922_859_458_223_821,
+            ]
+        );
+    }
+}
