@@ -5,13 +5,13 @@ pub mod path;
 mod rows;
 pub mod text;
 
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
 use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{LineIx, PartOffset};
 
 use crate::columns::{ColumnBatch, OffsetWidth};
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
 
 pub use path::Paths;
 pub use text::TextForm;

@@ -4,7 +4,10 @@ pub mod together;
 
 use std::time::{Duration, Instant};
 
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
 use warpath_shared::units::{Level, LineIx, PartOffset};
+use warpath_store::packed::text::PackedText;
 
 use crate::answer::{Answer, LineFault, Want};
 use crate::bitmap::maker::BitmapMaker;
@@ -12,9 +15,6 @@ use crate::cpu::HostIndex;
 use crate::strict::Checked;
 use crate::twig::Documents;
 use crate::twig::standing::{CpuTwigs, TwigWorker};
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
-use warpath_store::packed::text::PackedText;
 
 pub use crate::buffer::Buffer;
 pub use together::Together;

@@ -10,15 +10,15 @@ mod scan;
 mod tape;
 mod valid;
 
-use warpath_shared::units::Level;
-
-use crate::answer::{Answer, Want};
-use crate::backend::{Backend, Kept, Stage, StructuralIndex, Worker};
 use index::{Builder, Structure};
 use query::Scratch;
 use warpath_core::error::Error;
 use warpath_core::pool::cores;
 use warpath_lang::program::Program;
+use warpath_shared::units::Level;
+
+use crate::answer::{Answer, Want};
+use crate::backend::{Backend, Kept, Stage, StructuralIndex, Worker};
 
 pub(crate) use kept::{HostIndex, finish};
 pub(crate) use tape::TapeMemory;

@@ -20,13 +20,13 @@
 
 mod record;
 
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
 use warpath_shared::check::{Fault, trim};
 use warpath_shared::units::{LineIx, PartOffset};
 
 use crate::answer::{Answer, LineFault, Piece, Want};
 use crate::cpu::{Valid, valid};
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
 
 pub use record::fault;
 

@@ -39,10 +39,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use args::{BitmapCommand, Cli, Command, IndexCommand, When};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
-
-use args::{BitmapCommand, Cli, Command, IndexCommand, When};
 use escape::escaped;
 use failure::Failure;
 use ui::Ui;

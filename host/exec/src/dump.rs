@@ -18,9 +18,8 @@
 
 use std::io::{self, Write};
 
-use warpath_shared::units::{ByteOffset, WORD_BYTES};
-
 use warpath_backend::backend::StructuralIndex;
+use warpath_shared::units::{ByteOffset, WORD_BYTES};
 
 /// Writes the index of one partition. In its input, the partition begins at byte `offset` and at line
 /// `first_line`.

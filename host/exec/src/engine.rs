@@ -4,13 +4,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use warpath_shared::units::MAX_PARTITION_BYTES;
-
-use crate::auto;
-use crate::auto::Choice;
-use crate::document::Format;
-use crate::input::{Buffers, MAX_LATENCY, Source};
-use crate::stream::Plan;
 use warpath_backend::backend::together::Together;
 use warpath_backend::backend::{Backend, Stage};
 use warpath_backend::bitmap::maker::BitmapMaker;
@@ -19,6 +12,13 @@ use warpath_backend::twig::standing::Documents;
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::pool::cores;
 use warpath_lang::program::Program;
+use warpath_shared::units::MAX_PARTITION_BYTES;
+
+use crate::auto;
+use crate::auto::Choice;
+use crate::document::Format;
+use crate::input::{Buffers, MAX_LATENCY, Source};
+use crate::stream::Plan;
 
 /// The choice of a backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

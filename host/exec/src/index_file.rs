@@ -19,19 +19,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use warpath_shared::units::Level;
-
-use crate::engine::{Chosen, Engine};
-use crate::input::{PlainFile, Source};
-use crate::stream::Store;
+use layout::{Entry, HEADER_BYTES, Header, Section};
+use store::FileStore;
 use warpath_backend::cpu::kept::HostIndex;
 use warpath_core::error::{Error, IndexError};
 use warpath_core::file::read_exact_at;
 use warpath_core::stamp::{Stamp, hash};
 use warpath_lang::program::Program;
+use warpath_shared::units::Level;
 
-use layout::{Entry, HEADER_BYTES, Header, Section};
-use store::FileStore;
+use crate::engine::{Chosen, Engine};
+use crate::input::{PlainFile, Source};
+use crate::stream::Store;
 
 pub use layout::VERSION;
 

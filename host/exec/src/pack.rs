@@ -7,17 +7,17 @@ use std::path::Path;
 
 use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
-use warpath_shared::units::MAX_PARTITION_BYTES;
-
-use crate::input::Source;
 use warpath_core::error::{Error, InputError};
 use warpath_core::stamp::hash;
 use warpath_core::temporary::{Temporary, is_special};
+use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::fsst::train;
 use warpath_store::fsst::train::Sample;
 use warpath_store::packed::group::group;
 use warpath_store::packed::layout;
 use warpath_store::packed::layout::{Entry, Trailer};
+
+use crate::input::Source;
 
 /// Bytes of text of a group by default: the amount that a device decodes and evaluates at once.
 pub const DEFAULT_GROUP_BYTES: usize = 16 << 20;

@@ -2,9 +2,9 @@
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
+use warpath_backend::columns::Schema;
 
 use crate::stream::Columns;
-use warpath_backend::columns::Schema;
 
 /// Typed columns of inputs as Arrow's record batches, in order, all of one schema. See
 /// [`Input::record_batches`](crate::operators::Input::record_batches).

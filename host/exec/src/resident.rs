@@ -3,17 +3,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use warpath_backend::answer::Want;
+use warpath_backend::backend::Kept;
+use warpath_backend::strict::Checked;
+use warpath_core::error::{DeviceError, Error, IndexError};
+use warpath_lang::program::{Program, Query};
 use warpath_shared::units::{ByteOffset, Level};
 
 use crate::engine::{Chosen, OnError};
 use crate::input::{Source, Text};
 use crate::request::Request;
 use crate::stream::{Answers, Hits, Origin, Store, Stored, each_part};
-use warpath_backend::answer::Want;
-use warpath_backend::backend::Kept;
-use warpath_backend::strict::Checked;
-use warpath_core::error::{DeviceError, Error, IndexError};
-use warpath_lang::program::{Program, Query};
 
 /// Inputs that were read and indexed, and stay in memory. The text is in the memory of the host, so that
 /// matches can be shown. The data that queries read is where the backend reads it best; on a device, that

@@ -42,14 +42,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use warpath_backend::answer::{Answer, Want};
+use warpath_core::error::{Error, InputError};
+use warpath_lang::program::Program;
+
 use crate::document::Format;
 use crate::engine::{Chosen, OnError};
 use crate::input::Extract;
 use crate::input::{Source, Text};
 use crate::request::Request;
-use warpath_backend::answer::{Answer, Want};
-use warpath_core::error::{Error, InputError};
-use warpath_lang::program::Program;
 
 pub use batch::Batch;
 pub use columns::Columns;

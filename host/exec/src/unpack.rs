@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 
 use rayon::prelude::*;
-
-use crate::input::Source;
 use warpath_core::error::{Error, InputError};
 use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::stream::Unpacker;
+
+use crate::input::Source;
 
 /// Writes the text of packed data, group by group. A file is decoded on all cores.
 ///

@@ -5,15 +5,15 @@ mod lower;
 
 use std::sync::Arc;
 
+use warpath_core::diagnostic::QueryError;
+use warpath_core::error::Error;
+use warpath_core::json;
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
 use crate::column_type::ColumnType;
 use crate::jsonpath::{Query as Ast, parse};
-use warpath_core::diagnostic::QueryError;
-use warpath_core::error::Error;
-use warpath_core::json;
 
 /// A JSONPath query, parsed and compiled.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,16 +1,15 @@
 //! Records as typed columns, made from the matches one column at a time.
 
+use warpath_core::error::Error;
+use warpath_core::float;
+use warpath_core::json::say;
+use warpath_lang::program;
+use warpath_lang::program::Program;
 use warpath_shared::column::{self, Float, Kind};
 use warpath_shared::units::PartOffset;
 
-use warpath_core::json::say;
-
 use super::Piece;
 use crate::columns::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Values};
-use warpath_core::error::Error;
-use warpath_core::float;
-use warpath_lang::program;
-use warpath_lang::program::Program;
 
 /// Makes the columns of a piece's records, from its records and matches. `text` is the text of the piece.
 pub(super) fn of_records(

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use memchr::{memchr, memchr_iter, memchr2, memrchr};
-use warpath_shared::index::class::is_whitespace;
-
 use warpath_core::json::{self, Malformed};
 use warpath_lang::jsonpath::ast::Quoted;
+use warpath_shared::index::class::is_whitespace;
 
 /// Finds the normalised paths of values in a text of lines. For matches of a batch use `Batch::paths`, which
 /// knows the position of the batch's text in its document.

@@ -1,10 +1,10 @@
 //! Records as rows of text: one line a record, one cell a path.
 
 use csv_core::{WriteResult, Writer};
+use warpath_lang::program::{Column, Program};
 
 use super::text::{self, TextForm};
 use super::{Piece, RowForm};
-use warpath_lang::program::{Column, Program};
 
 impl RowForm {
     /// The bytes before the first row: the line of names in CSV, and nothing in NDJSON.

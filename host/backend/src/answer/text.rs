@@ -1,9 +1,8 @@
 //! Matches as text: JSON unchanged, or strings decoded.
 
+use warpath_core::json::{self, Malformed};
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
-
-use warpath_core::json::{self, Malformed};
 
 /// The form in which a match is written as text. A newline follows each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

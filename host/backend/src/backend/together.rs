@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
 use super::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::bitmap::maker::BitmapMaker;
 use crate::twig::Documents;
 use crate::twig::standing::TwigWorker;
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
 
 /// Backends of one kind whose workers take partitions from the same queue.
 pub struct Together {

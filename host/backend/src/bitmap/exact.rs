@@ -18,13 +18,13 @@
 mod compare;
 mod leaf;
 
+use warpath_core::error::Error;
+use warpath_core::pool;
 use warpath_shared::bitmap::TILE_CHUNKS;
+use warpath_store::bitmap::index::BitmapIndex;
 
 use self::leaf::{Leaf, Read};
 use super::plan::formula::Formula;
-use warpath_core::error::Error;
-use warpath_core::pool;
-use warpath_store::bitmap::index::BitmapIndex;
 
 /// The number of tiles of a stretch.
 pub const STRETCH_TILES: usize = 8;

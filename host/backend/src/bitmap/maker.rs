@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::device::{Accelerator, BitmapStage};
 use warpath_core::error::Error;
 use warpath_core::wah::WahBuf;
 use warpath_store::bitmap::bitmaps;
 use warpath_store::bitmap::bitmaps::BinNumbers;
+
+use crate::device::{Accelerator, BitmapStage};
 
 /// The most bins of a column whose bitmaps a device makes.
 ///

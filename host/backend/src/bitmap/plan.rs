@@ -36,18 +36,18 @@ pub(crate) mod sets;
 
 use std::fmt::Write as _;
 
-use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
-
-use self::code::Code;
-use self::formula::Formula;
-use self::sets::Set;
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, QueryError};
 use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::wah::Bitmap;
 use warpath_lang::expr::{Expr, ExprKind, Test, parse};
+use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
 use warpath_store::bitmap::BitmapIndex;
 use warpath_store::bitmap::column::Column;
+
+use self::code::Code;
+use self::formula::Formula;
+use self::sets::Set;
 
 /// The facts about an index that planning needs.
 #[derive(Clone, Copy)]

@@ -3,14 +3,14 @@
 
 use std::ops::Range;
 
-use warpath_shared::bitmap::{Instr, MAX_OUTPUTS, OpCode, check, rows_of, tiles_for};
-use warpath_shared::wah::{CHUNK_ROWS, chunks_for, last_chunk};
-
-use super::tile::{self, Part, TILE};
 use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_core::wah::Bitmap;
+use warpath_shared::bitmap::{Instr, MAX_OUTPUTS, OpCode, check, rows_of, tiles_for};
+use warpath_shared::wah::{CHUNK_ROWS, chunks_for, last_chunk};
+
+use super::tile::{self, Part, TILE};
 
 /// The number of tiles that a thread takes at a time: half a million rows.
 const TILES_AT_ONCE: usize = 64;

@@ -1,9 +1,8 @@
 //! A tile of a compressed bitmap, decompressed by the CPU.
 
+use warpath_core::wah::Bitmap;
 use warpath_shared::bitmap::TILE_CHUNKS;
 use warpath_shared::wah::{ALL, MAX_FILL};
-
-use warpath_core::wah::Bitmap;
 
 /// The number of chunks of a tile.
 pub(super) const TILE: usize = TILE_CHUNKS as usize;

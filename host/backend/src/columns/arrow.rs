@@ -9,9 +9,9 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef};
+use warpath_lang::column_type::ColumnType;
 
 use super::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Schema, Values};
-use warpath_lang::column_type::ColumnType;
 
 impl Schema {
     /// The Arrow schema of all batches: a nullable field for each column, in order.

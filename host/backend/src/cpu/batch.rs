@@ -12,10 +12,9 @@
 //! therefore distinguished only where there are any. A processor that can transpose bits finds all classes at
 //! once.
 
-use warpath_shared::units::{WORD_BYTES, words_for};
-
 use warpath_core::simd::Simd;
 use warpath_core::simd::outline::{Outline, Planes, WORDS};
+use warpath_shared::units::{WORD_BYTES, words_for};
 
 /// The words of a batch. It begins at the start of a line, or at the end of the previous batch.
 #[derive(Default)]

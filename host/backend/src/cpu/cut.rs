@@ -14,11 +14,10 @@
 
 use std::fmt;
 
-use warpath_shared::index::class::is_whitespace;
-use warpath_shared::units::WORD_BYTES;
-
 use warpath_core::simd::outline::{Outline, Stretch, WORDS};
 use warpath_core::simd::{Isa, Simd, Work};
+use warpath_shared::index::class::is_whitespace;
+use warpath_shared::units::WORD_BYTES;
 
 /// The number of bytes that are outlined at once.
 pub const STRETCH_BYTES: usize = WORDS * WORD_BYTES;

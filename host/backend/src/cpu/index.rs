@@ -1,5 +1,6 @@
 //! The structural index of a piece of text, built word by word.
 
+use warpath_core::simd::{Isa, Simd, Work};
 use warpath_shared::check::diagnose;
 use warpath_shared::index::level::{KindState, walk};
 use warpath_shared::index::line::{LineState, index_word};
@@ -7,7 +8,6 @@ use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, LineIx, PartOffset, WORD_BYTES, words_for};
 
 use crate::answer::LineFault;
-use warpath_core::simd::{Isa, Simd, Work};
 
 /// A structural index, reused from piece to piece.
 #[derive(Default)]

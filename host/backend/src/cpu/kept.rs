@@ -1,5 +1,7 @@
 //! An index in host memory, for repeated evaluation.
 
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
 use warpath_shared::query::document::Document;
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
@@ -7,8 +9,6 @@ use super::index::{Builder, Piece, Structure};
 use super::query::{self, Lines, Scratch, answer_indexed};
 use crate::answer::{Answer, LineFault, Want};
 use crate::backend::{Kept, StructuralIndex};
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
 
 /// The part of a text's index that queries read: everything except the string bitmap.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,8 @@
 //! Evaluation of a program over a text. A regular record takes one pass; any other record gets an index of
 //! its own.
 
+use warpath_core::simd::{Isa, Simd, Work};
+use warpath_lang::program::Program;
 use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
 use warpath_shared::kernel::Match;
@@ -17,8 +19,6 @@ use super::plan::Plan;
 use super::scan::{Found, Scan};
 use super::tape::{Piece as TreePiece, TapeMemory};
 use crate::answer::{Answer, Limit, LineFault, Piece, Want};
-use warpath_core::simd::{Isa, Simd, Work};
-use warpath_lang::program::Program;
 
 /// The number of bytes that are indexed before they are queried. With three levels, they fit well within an
 /// L2 cache.

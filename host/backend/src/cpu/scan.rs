@@ -20,12 +20,13 @@
 //!                                       ↑ height mark: 2^depth ≤ stack < 2^(depth + 1)
 //! ```
 
-use super::batch::{Batch, Brackets};
-use super::plan::{Block, Plan};
 use warpath_core::simd::Simd;
 use warpath_shared::check::trim;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
+
+use super::batch::{Batch, Brackets};
+use super::plan::{Block, Plan};
 
 /// A value that was found, with the block for it.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,9 @@
 
 use std::iter;
 
+use warpath_core::simd::{Isa, Simd, Work};
+use warpath_lang::jsonpath::ast::PatternKind;
+use warpath_lang::pattern::holds;
 use warpath_shared::index::line::{LineState, index_word};
 use warpath_shared::query::document::Text;
 use warpath_shared::query::tree::Trees;
@@ -11,9 +14,6 @@ use warpath_shared::units::{LineIx, PartOffset, WORD_BYTES};
 
 use crate::answer::LineFault;
 use crate::tree::line_fault;
-use warpath_core::simd::{Isa, Simd, Work};
-use warpath_lang::jsonpath::ast::PatternKind;
-use warpath_lang::pattern::holds;
 
 /// The trees of some lines. The memory is reused from piece to piece.
 #[derive(Default)]

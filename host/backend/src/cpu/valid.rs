@@ -23,10 +23,9 @@
 //! innermost container and the token's first byte. The kinds of the open containers are pairs of bits in one
 //! word.
 
-use warpath_shared::units::WORD_BYTES;
-
 use warpath_core::simd::outline::escaped;
 use warpath_core::simd::{Isa, Simd, Work};
+use warpath_shared::units::WORD_BYTES;
 
 /// The numbers of lines and records of a valid text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

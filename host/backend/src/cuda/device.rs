@@ -15,6 +15,8 @@ use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
 use cust::{DriverError, driver_available};
+use warpath_core::error::{DeviceError, Error};
+use warpath_core::plain::{Plain, bytes, bytes_mut};
 use warpath_shared::kernel::Kernel;
 use warpath_shared::view::{View, ViewMut};
 
@@ -23,8 +25,6 @@ use super::modules::{LEAST_CAPABILITY, Loaded};
 use super::pages::{Allocated, Pages, lock};
 use crate::buffer::Buffer;
 use crate::device::Accelerator;
-use warpath_core::error::{DeviceError, Error};
-use warpath_core::plain::{Plain, bytes, bytes_mut};
 
 /// A short description of a CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use cust::context::{Context, CurrentContext};
 use cust::device::{Device, DeviceAttribute};
 use cust::stream::Stream;
 use cust::sys;
+use warpath_core::error::{DeviceError, Error};
 
 use super::device::{check, failed};
-use warpath_core::error::{DeviceError, Error};
 
 /// Device memory that is kept until its last array is dropped. Allocation needs no system call, and freeing
 /// does not wait, because both happen in the order of a stream.

@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 use cust::error::CudaError;
 use cust::function::Function;
 use cust::module::{Module, ModuleJitOption};
-use warpath_shared::kernel::KERNELS;
-
 use warpath_core::error::{DeviceError, Error};
+use warpath_shared::kernel::KERNELS;
 
 /// The least compute capability that the kernels' PTX needs, times 10.
 pub(super) const LEAST_CAPABILITY: i32 = 75;

@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cust::context::{Context, CurrentContext};
 use cust::sys;
 use memmap2::{MmapMut, MmapOptions};
+use warpath_core::error::{DeviceError, Error};
 
 use super::device::{check, failed};
-use warpath_core::error::{DeviceError, Error};
 
 /// Bytes of a huge page on most machines that have a CUDA device. On other machines the alignment has no
 /// effect.

@@ -3,6 +3,9 @@
 
 use std::ops::Range;
 
+use warpath_core::error::Error;
+use warpath_core::pool;
+use warpath_core::wah::{Bitmap, WahBuf};
 use warpath_shared::bitmap::{Instr, TILE_CHUNKS, TileStart, tiles_for};
 use warpath_shared::kernel::{
     BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs, Columns,
@@ -11,14 +14,11 @@ use warpath_shared::kernel::{
     HybridTilesArgs, MAX_THREADS, SCAN_ATOMS,
 };
 use warpath_shared::wah::{chunks_for, last_chunk};
+use warpath_store::bitmap::bitmaps::BinNumber;
 
 use super::upload::Uploads;
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
 use crate::bitmap::run::{Outputs, outputs};
-use warpath_core::error::Error;
-use warpath_core::pool;
-use warpath_core::wah::{Bitmap, WahBuf};
-use warpath_store::bitmap::bitmaps::BinNumber;
 
 /// Compressed bitmaps in device memory, in arrays that are kept between queries. They are copied through
 /// pinned memory.

@@ -12,6 +12,9 @@
 
 use std::ops::Range;
 
+use warpath_core::error::{DeviceError, Error};
+use warpath_core::float;
+use warpath_lang::program;
 use warpath_shared::column::Kind;
 use warpath_shared::kernel::{
     ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, CountScan, GATHER_TILE, Indexed,
@@ -24,9 +27,6 @@ use super::lines::Lines;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
 use crate::columns::{Column, Items, OffsetWidth, Offsets, Values};
-use warpath_core::error::{DeviceError, Error};
-use warpath_core::float;
-use warpath_lang::program;
 
 /// The most bytes of scratch for an item of a column: a row, a value, two offsets, and an unfinished number.
 const SCRATCH_PER_ITEM: usize = 44;

@@ -1,10 +1,10 @@
 //! The names and values that twigs test, on a device.
 
+use warpath_core::error::Error;
 use warpath_shared::twig::dictionary::{Dictionary, Entry, TagPlace, TestList, ValueTest};
 
 use super::{Accelerator, Slot};
 use crate::twig::names::Names;
-use warpath_core::error::Error;
 
 /// The arrays of [`Names`] on a device.
 pub(super) struct DictionaryStage<A: Accelerator> {

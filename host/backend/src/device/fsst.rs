@@ -1,5 +1,7 @@
 //! Strings decoded on a device from the codes of FSST: [`warpath_shared::fsst`].
 
+use warpath_core::error::Error;
+use warpath_core::plain::elements_mut;
 use warpath_shared::fsst::{SPLIT_CODES, TABLE_WORDS};
 use warpath_shared::kernel::{
     CountScan, FSST_ESCAPE, FSST_FAR, FSST_UNKNOWN, FsstBuffered, FsstBytes, FsstDecode, FsstDecodeArgs,
@@ -7,15 +9,12 @@ use warpath_shared::kernel::{
     FsstShared, FsstWords, ScanArgs, block_splits,
 };
 use warpath_shared::view::{View, ViewMut};
+use warpath_store::fsst::Codes;
+use warpath_store::packed::text::PackedText;
 
 use super::upload::Uploads;
 use super::{Accelerator, ScanScratch, Slot, launch};
-use warpath_store::fsst::Codes;
-
 use crate::buffer::Buffer;
-use warpath_core::error::Error;
-use warpath_core::plain::elements_mut;
-use warpath_store::packed::text::PackedText;
 
 /// The fault in codes that a device has decoded. The decoded bytes are then not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

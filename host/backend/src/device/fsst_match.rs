@@ -1,14 +1,14 @@
 //! Matching of compressed strings on a device, by an automaton over their codes:
 //! [`warpath_shared::fsst::automaton`].
 
+use warpath_core::error::Error;
 use warpath_shared::fsst::automaton::{NO_FAULT, Verdict, fault_of};
 use warpath_shared::kernel::{FsstMatch, FsstMatchArgs};
 use warpath_shared::view::{View, ViewMut};
+use warpath_store::fsst::automaton::CodeAutomaton;
 
 use super::fsst::DeviceCodes;
 use super::{Accelerator, Slot, launch};
-use warpath_core::error::Error;
-use warpath_store::fsst::automaton::CodeAutomaton;
 
 /// The most strings of a launch: less than 2³¹, and whole words of the result.
 const MOST_STRINGS: usize = (1 << 31) - 64;

@@ -1,6 +1,8 @@
 //! The index of one partition on a device: its text, the kernels that read it, and the buffers that they
 //! write.
 
+use warpath_core::error::Error;
+use warpath_core::plain::Plain;
 use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::index::Monoid;
 use warpath_shared::index::level::KindWrites;
@@ -14,17 +16,14 @@ use warpath_shared::kernel::{
 use warpath_shared::units::{
     Level, LineIx, MAX_PARTITION_BYTES, PartOffset, TILE_BYTES, WORD_BYTES, padded_for, tiles_for, words_for,
 };
-
 use warpath_shared::view::View;
+use warpath_store::packed::text::PackedText;
 
 use super::fsst::PackedStage;
 use super::lines::Lines;
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
 use crate::answer::LineFault;
 use crate::backend::StructuralIndex;
-use warpath_core::error::Error;
-use warpath_core::plain::Plain;
-use warpath_store::packed::text::PackedText;
 
 /// Bytes of text for each line in the initial room. If lines are shorter, the first such text is indexed
 /// twice.

@@ -11,6 +11,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
 use warpath_shared::check::diagnose;
 use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 
@@ -20,8 +22,6 @@ use super::lines::Lines;
 use super::pipeline::{Lane, Part, Task, Waits, answer_in_parts, is_within};
 use crate::answer::{Answer, LineFault, Want};
 use crate::backend::Kept;
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
 
 /// The number of queues that keep partitions. It is enough for one queue to launch kernels while another's
 /// results are copied back.

@@ -1,10 +1,10 @@
 //! Device memory that is kept from partition to partition.
 
+use warpath_core::error::Error;
+use warpath_core::plain::Plain;
 use warpath_shared::kernel::{LookBack, scan_tiles};
 
 use super::Accelerator;
-use warpath_core::error::Error;
-use warpath_core::plain::Plain;
 
 /// One named array that grows as partitions need it. It is not freed before the pipeline ends.
 pub struct Slot<A: Accelerator, T: Plain> {

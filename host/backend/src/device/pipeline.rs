@@ -3,6 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
 use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::kernel::{
     CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, NamesCount,
@@ -11,6 +13,7 @@ use warpath_shared::kernel::{
     TreeCount, TreeFill, TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
 };
 use warpath_shared::units::{Level, LineIx, PartOffset};
+use warpath_store::packed::text::PackedText;
 
 use super::Accelerator;
 use super::columns::{ColumnsStage, ItemStage, Source};
@@ -30,9 +33,6 @@ use crate::strict;
 use crate::tree::line_fault;
 use crate::twig::Documents;
 use crate::twig::standing::TwigWorker;
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
-use warpath_store::packed::text::PackedText;
 
 /// Runs partitions through a device. Each of several workers runs its partitions on its own queue.
 ///

@@ -1,5 +1,7 @@
 //! A program on a device: the kernels that run it over an indexed partition, and the buffers that they write.
 
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::kernel::{
     CountScan, FilterCount, FilterFill, Indexed, KEPT, MOST_KEPT, NamesCount, NamesCountArgs, NamesFill,
@@ -12,8 +14,6 @@ use warpath_shared::units::LineIx;
 use super::index::scan;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, ScanScratch, Slot, launch};
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
 
 /// A program on the device.
 struct Sent<A: Accelerator> {

@@ -1,5 +1,7 @@
 //! The results of a query, on the device and on the way back to the host.
 
+use warpath_core::error::{DeviceError, Error};
+use warpath_core::plain::Plain;
 use warpath_shared::kernel::{
     GATHER_TILE, Indexed, Match, RecordCompact, RecordCompactArgs, TextGather, TextGatherArgs, TextScan,
     bounds_for, compact_tiles,
@@ -11,8 +13,6 @@ use super::index::scan;
 use super::query::Find;
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
 use crate::answer::TextForm;
-use warpath_core::error::{DeviceError, Error};
-use warpath_core::plain::Plain;
 
 /// The matches of a partition on the device, path by path, and the text and lists made of them there.
 pub(super) struct ResultsStage<A: Accelerator> {

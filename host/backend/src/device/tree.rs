@@ -1,5 +1,6 @@
 //! The trees of one partition on a device: the nodes of all lines, in the order of the text.
 
+use warpath_core::error::Error;
 use warpath_shared::kernel::{
     ANY_FAULTY, FaultyLines, Indexed, STATUS_WORDS, TAPE_STATUS_WORDS, TapeBrackets, TapeLines,
     TapeLinesArgs, TapeMinima, TapeMinimaArgs, TapeNodes, TapeNodesArgs, TapeOutline, TapePieces,
@@ -15,7 +16,6 @@ use super::lines::Lines;
 use super::memory::Downloads;
 use super::{Accelerator, ScanScratch, Slot, launch};
 use crate::answer::LineFault;
-use warpath_core::error::Error;
 
 /// Bytes of text for each node in the initial room. The first text with more nodes is read twice.
 const BYTES_OF_A_NODE: usize = 12;

@@ -1,5 +1,6 @@
 //! Twigs evaluated on documents on a device: by bits, and by the paper's kernel.
 
+use warpath_core::error::Error;
 use warpath_shared::kernel::{TwigGroups, TwigMatch, TwigMatchArgs, TwigSeed, TwigSeedArgs};
 use warpath_shared::twig::seed::{BLOCK, Personality};
 use warpath_shared::twig::{FarBit, GROUP_WORDS, GroupPlace, Matched, Op, Task};
@@ -9,7 +10,6 @@ use super::memory::Downloads;
 use super::{Accelerator, Slot, launch};
 use crate::twig::encode::Compiled;
 use crate::twig::seed::SeedQueries;
-use warpath_core::error::Error;
 
 /// The initial room, in matches.
 const MATCHED: usize = 1 << 20;

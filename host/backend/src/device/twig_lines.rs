@@ -1,5 +1,6 @@
 //! Twigs evaluated on the records of a partition on a device. The host reads only unusual records.
 
+use warpath_core::error::Error;
 use warpath_shared::kernel::{TwigMatch, TwigOps, TwigOpsArgs};
 use warpath_shared::twig::{Matched, Op, Task};
 
@@ -13,7 +14,6 @@ use crate::answer::LineFault;
 use crate::tree::line_fault;
 use crate::twig::encode::Compiled;
 use crate::twig::names::Names;
-use warpath_core::error::Error;
 
 /// The initial room for operations for each node. A name and its value are two nodes, and most values pass
 /// one test or none.

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::Accelerator;
+use warpath_core::error::Error;
 use warpath_shared::twig::Matched;
 
+use super::Accelerator;
 use super::twig::{TwigStage, TwigTasks};
 use super::twig_lines::{LinesMatched, TwigLinesStage};
 use super::twig_xml::{TwigXmlStage, XmlMatched};
 use crate::buffer::Buffer;
 use crate::twig::encode::Encoder;
 use crate::twig::standing::{CpuTwigs, DocumentFault, Documents, Found, Snapshot, TwigWorker};
-use warpath_core::error::Error;
 
 /// Evaluates subscriptions on its own queue. Unusual documents are evaluated on the CPU.
 pub(super) struct DeviceTwigs<A: Accelerator> {

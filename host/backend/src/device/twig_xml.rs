@@ -1,5 +1,6 @@
 //! Twigs evaluated on XML documents on a device. The host reads only unusual documents.
 
+use warpath_core::error::Error;
 use warpath_shared::kernel::{
     TwigMatch, XmlBatch, XmlEvents, XmlEventsArgs, XmlNodes, XmlNodesArgs, XmlOps, XmlOpsArgs, XmlStates,
     XmlStatesArgs, fitness,
@@ -15,7 +16,6 @@ use super::twig::GroupStage;
 use super::{Accelerator, ScanScratch, Slot, launch};
 use crate::twig::encode::Compiled;
 use crate::twig::names::Names;
-use warpath_core::error::Error;
 
 /// Bytes of text for each event in the initial room. The first text with more events is read twice.
 const BYTES_OF_AN_EVENT: usize = 8;

@@ -16,11 +16,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
-use super::Accelerator;
-use crate::buffer::Buffer;
 use warpath_core::error::Error;
 use warpath_core::plain::{Plain, elements_mut};
 use warpath_core::pool::cores;
+
+use super::Accelerator;
+use crate::buffer::Buffer;
 
 /// Bytes of a piece. The caller waits for each copy. A copy of 4 MiB takes 0.1 ms at 40 GB/s, and its start
 /// and end take about a tenth of that.

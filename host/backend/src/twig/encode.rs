@@ -2,6 +2,7 @@
 
 use std::mem::take;
 
+use warpath_lang::twig::value::Value;
 use warpath_shared::twig::{
     FarBit, GROUP_WORDS, GroupPlace, KEY, MAX_LEVELS, Matched, Op, OpKind, Task, mask,
 };
@@ -11,7 +12,6 @@ use super::resolve::{Resolver, Rows};
 use super::rows::RowIx;
 use super::set::{TwigIx, TwigSet};
 use super::{Events, Name};
-use warpath_lang::twig::value::Value;
 
 /// The most operations of a document that stays whole. A longer program is cut.
 const WHOLE_OPS: usize = 2048;

@@ -1,7 +1,8 @@
 //! Words of bits that are evaluated together: the effect of a document node's end on them.
 
-use super::layout::{Bit, Layout, Run};
 use warpath_lang::twig::Twig;
+
+use super::layout::{Bit, Layout, Run};
 
 /// The number of words of a group: one for each lane of a warp, or four of the widest vectors.
 pub use warpath_shared::twig::GROUP_WORDS;

@@ -7,6 +7,8 @@
 //!
 //! The root's value is the document. A name may be repeated: then there are as many nodes.
 
+use warpath_lang::twig::value::Value;
+use warpath_lang::twig::value::decode;
 pub use warpath_shared::check::Fault;
 use warpath_shared::tree::NodeKind;
 use warpath_shared::tree::tape::TapeNode;
@@ -15,8 +17,6 @@ use warpath_shared::units::MAX_PARTITION_BYTES;
 use super::{Events, Name};
 use crate::cpu::TapeMemory;
 use crate::tree::{NONE, Rank, Tree, TreeFault};
-use warpath_lang::twig::value::Value;
-use warpath_lang::twig::value::decode;
 
 /// Tells of a JSON text: a record or a document.
 ///

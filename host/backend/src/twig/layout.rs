@@ -16,8 +16,9 @@
 //! The first child that has others below it has its guard right before its own report bit. So a path moves
 //! all of its bits by one. Other children move further, by the distance to their report bits.
 
-use crate::twig::group::GROUP_WORDS;
 use warpath_lang::twig::{Axis, Twig};
+
+use crate::twig::group::GROUP_WORDS;
 
 /// The reason why a twig cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

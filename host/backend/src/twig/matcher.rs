@@ -5,13 +5,14 @@
 
 use std::mem::take;
 
+use warpath_core::simd::{Isa, Simd, Work};
+use warpath_lang::twig::value::Value;
+
 use super::group::{Bits, GROUP_WORDS, Group, Words};
 use super::resolve::{Resolver, Rows};
 use super::rows::{Places, RowIx, RowSet};
 use super::set::{TagIx, TwigIx, TwigSet};
 use super::{Events, Name};
-use warpath_core::simd::{Isa, Simd, Work};
-use warpath_lang::twig::value::Value;
 
 /// Evaluates all twigs of a set, one document after the other.
 #[derive(Clone, Debug)]

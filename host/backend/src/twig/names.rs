@@ -1,5 +1,6 @@
 //! Names and values that twigs ask for, in the arrays of a device's [`Dictionary`](warpath_shared::twig::dictionary::Dictionary).
 
+use warpath_lang::twig::value::{Literal, Operator, ValueTest};
 use warpath_shared::ir::relation;
 use warpath_shared::twig::NONE;
 use warpath_shared::twig::dictionary::{
@@ -9,7 +10,6 @@ use warpath_shared::twig::dictionary::{
 use super::rows::RowIx;
 use super::set::TwigSet;
 use super::values::Values;
-use warpath_lang::twig::value::{Literal, Operator, ValueTest};
 
 /// The arrays of a set.
 #[derive(Clone, Debug, Default)]

@@ -1,10 +1,11 @@
 //! Events as rows: the rows that each node of a document passes, and whether it has others below it.
 
+use warpath_lang::twig::value::Value;
+
 use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx};
 use super::set::{Tag, TagIx, TwigSet};
 use super::values::Scratch;
 use super::{Events, Name};
-use warpath_lang::twig::value::Value;
 
 /// Receives the events of a document as rows.
 pub trait Rows {

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
+use warpath_lang::twig::value::Value;
+use warpath_lang::twig::{Axis, NameTest, Twig};
 use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, TAGS};
 
 use super::{Events, Name};
-use warpath_lang::twig::value::Value;
-use warpath_lang::twig::{Axis, NameTest, Twig};
 
 /// Twigs as query nodes, one for each thread, in blocks.
 #[derive(Clone, Debug, Default)]

@@ -31,6 +31,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use foldhash::fast::FixedState;
+use warpath_lang::twig::value::{Operator, ValueTest};
+use warpath_lang::twig::{NameTest, Twig, TwigNode};
 
 use super::Name;
 use super::group::{Group, Taken};
@@ -38,8 +40,6 @@ use super::layout::{Layout, TooLarge};
 use super::matcher::TwigMatcher;
 use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx, RowSet};
 use super::values::Values;
-use warpath_lang::twig::value::{Operator, ValueTest};
-use warpath_lang::twig::{NameTest, Twig, TwigNode};
 
 /// The number of a twig in a set. The number of a removed twig is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

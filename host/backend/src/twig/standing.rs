@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+use warpath_core::error::{Error, InputError};
 use warpath_shared::twig::Matched;
 
 use super::encode::Compiled;
@@ -11,7 +12,6 @@ use super::names::Names;
 use super::xml::{self, XmlError};
 use super::{Events, Matcher, Subscriptions};
 use crate::answer::LineFault;
-use warpath_core::error::{Error, InputError};
 
 /// Bytes of lines that the CPU reads at a time, so that their events stay in its caches.
 const LINES_BYTES: usize = 256 << 10;

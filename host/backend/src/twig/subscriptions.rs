@@ -11,13 +11,13 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
+use warpath_lang::twig::Twig;
+use warpath_lang::twig::value::Value;
+use warpath_lang::twig::xpath::column;
 
 use super::layout::TooLarge;
 use super::set::{TwigIx, TwigSet};
 use super::{Events, Name, TwigMatcher};
-use warpath_lang::twig::Twig;
-use warpath_lang::twig::value::Value;
-use warpath_lang::twig::xpath::column;
 
 /// Subscriptions, in the order in which they were added.
 #[derive(Clone, Debug, Default)]

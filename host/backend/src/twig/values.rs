@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-
-use super::rows::RowIx;
 use warpath_lang::twig::value::{Literal, Operator, Value, ValueTest};
 use warpath_lang::twig::value::{decode, number_key};
+
+use super::rows::RowIx;
 
 type ByKey = HashMap<Box<[u8]>, RowIx, FixedState>;
 

@@ -12,9 +12,9 @@ use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
+use warpath_lang::twig::value::Value;
 
 use super::{Events, Name};
-use warpath_lang::twig::value::Value;
 
 /// The reason why a text is not an XML document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

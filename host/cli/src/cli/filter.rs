@@ -9,10 +9,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use answers::Answers;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::build::build_matches;
 use warpath::twig::{Documents, Standing, SubscriptionError, Subscriptions};
 use warpath::{Engine, Error, Filtering, InputError, OutputMode, Plan, Setup, Source, Stats};
+use watch::Watch;
 
 use super::args::{DocumentsArg, FilterArgs, IdsFormatArg};
 use super::failure::Failure;
@@ -21,8 +23,6 @@ use super::out::{self, Out};
 use super::progress::Progress;
 use super::run::{builder, excerpt, table};
 use super::ui::Ui;
-use answers::Answers;
-use watch::Watch;
 
 /// The exit code where a subscription is wrong.
 const WRONG: u8 = 3;

@@ -25,11 +25,6 @@ mod resident;
 use std::num::NonZero;
 use std::thread;
 
-use warpath_shared::bitmap::tiles_for;
-use warpath_shared::wah::chunks_for;
-
-use self::resident::Resident;
-use crate::engine::DeviceChoice;
 use warpath_backend::bitmap::exact::{Checker, STRETCH, STRETCH_TILES};
 use warpath_backend::bitmap::plan::Plan;
 use warpath_backend::bitmap::run;
@@ -39,7 +34,12 @@ use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::simd::Isa;
 use warpath_core::wah::Bitmap;
+use warpath_shared::bitmap::tiles_for;
+use warpath_shared::wah::chunks_for;
 use warpath_store::bitmap::index::BitmapIndex;
+
+use self::resident::Resident;
+use crate::engine::DeviceChoice;
 
 /// The result of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -31,8 +31,6 @@ mod values;
 use std::fs::File;
 use std::path::Path;
 
-use crate::engine::Engine;
-use crate::input::PlainFile;
 use warpath_core::error::{Error, IndexError, InputError, RecordError};
 use warpath_core::pool;
 use warpath_core::stamp::Stamp;
@@ -46,6 +44,9 @@ use warpath_store::bitmap::built::{Built, BuiltColumn};
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind};
 use warpath_store::bitmap::value::raw::{Raw, finish};
 use warpath_store::bitmap::value::{ColumnValues, Data};
+
+use crate::engine::Engine;
+use crate::input::PlainFile;
 
 pub use matches::{DocumentsLeftOut, build_matches};
 pub use ndjson::{build_ndjson, build_ndjson_by};

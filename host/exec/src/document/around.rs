@@ -3,11 +3,6 @@
 
 use std::sync::Arc;
 
-use warpath_shared::check::diagnose;
-use warpath_shared::kernel::Match;
-
-use super::whole::Whole;
-use crate::input::PlainFile;
 use warpath_backend::answer::Want;
 use warpath_backend::backend::Backend;
 use warpath_backend::cpu::Cpu;
@@ -16,6 +11,11 @@ use warpath_backend::tree::line_fault;
 use warpath_core::error::Error;
 use warpath_core::json::{Malformed, decode};
 use warpath_lang::elements::{Split, Step};
+use warpath_shared::check::diagnose;
+use warpath_shared::kernel::Match;
+
+use super::whole::Whole;
+use crate::input::PlainFile;
 
 /// The longest head, and the longest tail. A document with a longer one is evaluated as one record.
 const MOST_BYTES: u64 = 4 << 20;

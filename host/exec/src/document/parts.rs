@@ -17,15 +17,15 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use warpath_backend::cpu::cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary};
+use warpath_core::error::Error;
+use warpath_lang::elements::Split;
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
 
 use super::Head;
 use super::note::Note;
 use crate::input::Extract;
 use crate::input::{Buffers, Cut, PlainFile, Stretch, Text};
-use warpath_backend::cpu::cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary};
-use warpath_core::error::Error;
-use warpath_lang::elements::Split;
 
 /// Bytes that are read first of an element that continues after its part. Each further read is twice as long.
 const TAIL_BYTES: usize = STRETCH_BYTES;

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use warpath_shared::check::{Fault, diagnose};
-
 use warpath_backend::cpu::cut::flatten;
+use warpath_shared::check::{Fault, diagnose};
 
 /// The original form of a document that became one line.
 #[derive(Debug)]

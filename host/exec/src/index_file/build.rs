@@ -4,16 +4,16 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
+use warpath_backend::cpu::kept::HostIndex;
+use warpath_core::error::{Error, IndexError, InputError};
+use warpath_core::stamp::{Stamp, hash};
+use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_shared::units::Level;
 
 use super::layout::{self, Entry, HEADER_BYTES, Header};
 use crate::engine::Engine;
 use crate::input::{PlainFile, Source, Text};
 use crate::stream::{Origin, each_part};
-use warpath_backend::cpu::kept::HostIndex;
-use warpath_core::error::{Error, IndexError, InputError};
-use warpath_core::stamp::{Stamp, hash};
-use warpath_core::temporary::{OutputMode, Temporary};
 
 /// Opens a regular file.
 fn open(input: &Path) -> Result<File, Error> {

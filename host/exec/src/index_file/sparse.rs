@@ -8,13 +8,13 @@
 
 use std::cell::{Cell, RefCell};
 
+use warpath_backend::answer::Answer;
+use warpath_core::error::Error;
 use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, PartOffset, words_for};
 
 use super::layout::Entry;
 use crate::input::PlainFile;
-use warpath_backend::answer::Answer;
-use warpath_core::error::Error;
 
 /// Bytes that are read at once when one of them is needed: a page.
 const PAGE_BYTES: usize = 4 << 10;

@@ -6,12 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::layout::Entry;
-use super::sparse::{self, Sparse};
-use super::{CheckedIndex, IndexFile};
-use crate::engine::Chosen;
-use crate::input::{Buffers, PlainFile, Text};
-use crate::stream::{Origin, Store, Stored};
 use warpath_backend::answer::Want;
 use warpath_backend::backend::{Backend, Kept};
 use warpath_backend::cpu::Cpu;
@@ -21,6 +15,13 @@ use warpath_core::error::{Error, InputError};
 use warpath_core::pool::cores;
 use warpath_core::stamp::hash;
 use warpath_lang::program::Program;
+
+use super::layout::Entry;
+use super::sparse::{self, Sparse};
+use super::{CheckedIndex, IndexFile};
+use crate::engine::Chosen;
+use crate::input::{Buffers, PlainFile, Text};
+use crate::stream::{Origin, Store, Stored};
 
 /// An index file with its input.
 pub(super) struct FileStore {

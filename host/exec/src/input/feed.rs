@@ -11,8 +11,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::source::Decoded;
 use warpath_core::error::InputError;
+
+use super::source::Decoded;
 
 /// The time without new bytes after which an input counts as slow.
 const QUIET: Duration = Duration::from_millis(2);

@@ -20,15 +20,15 @@ use std::io;
 use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
+use warpath_core::error::{Error, InputError};
+use warpath_core::file::{fill_by, read_at};
 use warpath_shared::units::MAX_PARTITION_BYTES;
+use warpath_store::packed::file::PackedFile;
+use warpath_store::packed::text::PackedText;
 
 use super::buffers::{Buffers, Lent};
 use super::text::{BYTE_ORDER_MARK, Text};
 use crate::document::Note;
-use warpath_core::error::{Error, InputError};
-use warpath_core::file::{fill_by, read_at};
-use warpath_store::packed::file::PackedFile;
-use warpath_store::packed::text::PackedText;
 
 /// Bytes that are read first of a line that continues after its part. Each further read is twice as long.
 const TAIL_BYTES: usize = 4 << 10;

@@ -22,17 +22,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::memchr;
+use warpath_core::error::{Error, IndexError, InputError};
 use warpath_shared::units::ByteOffset;
 use warpath_shared::wah::{ALL, CHUNK_ROWS, chunks_for};
+use warpath_store::bitmap::index::BitmapIndex;
+use warpath_store::bitmap::layout::BLOCK_LINES;
 
 use super::buffers::{Buffers, Lent};
 use super::plain::{Cut, PlainFile};
 use super::selection::{Run, Selected};
 use super::source::Source;
 use super::text::{Extract, Text};
-use warpath_core::error::{Error, IndexError, InputError};
-use warpath_store::bitmap::index::BitmapIndex;
-use warpath_store::bitmap::layout::BLOCK_LINES;
 
 /// The most bytes that are read at once: a few blocks, which stay in a cache while their lines are found.
 const MOST_STEP: usize = 256 << 10;

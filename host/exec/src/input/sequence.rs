@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use memchr::memrchr;
+use warpath_core::error::{Error, InputError};
 use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
 
 use super::buffers::Buffers;
 use super::feed::{Feed, Filled};
 use super::text::{BYTE_ORDER_MARK, Text};
-use warpath_core::error::{Error, InputError};
 
 /// Reads one input, partition by partition.
 pub(crate) struct Sequence {

@@ -4,16 +4,16 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
+use warpath_core::error::InputError;
+use warpath_core::temporary::OutputMode;
 use warpath_shared::units::MAX_PARTITION_BYTES;
+use warpath_store::packed::file::PackedFile;
+use warpath_store::packed::layout::is_packed;
+use warpath_store::packed::stream::Unpacker;
 
 use super::feed::Feed;
 use super::plain::{PlainFile, shorter};
 use super::sequence::Sequence;
-use warpath_core::error::InputError;
-use warpath_core::temporary::OutputMode;
-use warpath_store::packed::file::PackedFile;
-use warpath_store::packed::layout::is_packed;
-use warpath_store::packed::stream::Unpacker;
 
 /// An input that has not been opened yet.
 pub enum Source {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Store, Stored};
-use crate::input::Extract;
-use crate::input::{Buffers, Text};
 use warpath_backend::answer::{Answer, Want};
 use warpath_backend::backend::{Backend, Worker};
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
+
+use super::{Store, Stored};
+use crate::input::Extract;
+use crate::input::{Buffers, Text};
 
 /// A task that is evaluated on all texts of some inputs.
 pub(super) trait Ask: Send + Sync + 'static {

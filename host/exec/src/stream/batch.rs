@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use warpath_backend::answer::path::Paths;
+use warpath_backend::answer::{Answer, LineFault, Piece};
+use warpath_backend::columns::ColumnBatch;
+use warpath_core::error::RecordError;
 use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
 use crate::input::Extract;
 use crate::input::Text;
-use warpath_backend::answer::path::Paths;
-use warpath_backend::answer::{Answer, LineFault, Piece};
-use warpath_backend::columns::ColumnBatch;
-use warpath_core::error::RecordError;
 
 /// The result for one partition.
 pub struct Batch {

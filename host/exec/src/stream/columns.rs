@@ -2,9 +2,10 @@
 
 use std::vec;
 
-use super::{Answers, Plan, Stats};
 use warpath_backend::columns::ColumnBatch;
 use warpath_core::error::Error;
+
+use super::{Answers, Plan, Stats};
 
 /// The records of inputs as typed columns, in order. See
 /// [`Input::columns`](crate::operators::Input::columns).

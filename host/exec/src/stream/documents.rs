@@ -18,16 +18,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use warpath_backend::answer::{Answer, Limit, Piece, Want};
+use warpath_core::error::{Error, InputError};
+use warpath_lang::elements::Split;
+use warpath_lang::program::Program;
+
 use super::ask::ProgramTask;
 use super::jobs::{Document, Documents, Feed, Form, Origin};
 use super::workers::{Done, Workers};
 use crate::document::{Around, Head, Parts};
 use crate::engine::Chosen;
 use crate::input::{Opened, Source, Text};
-use warpath_backend::answer::{Answer, Limit, Piece, Want};
-use warpath_core::error::{Error, InputError};
-use warpath_lang::elements::Split;
-use warpath_lang::program::Program;
 
 /// The most results that are held, in partitions' worth and in bytes.
 const HELD_PARTITIONS: usize = 16;

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use warpath_core::error::Error;
+
 use super::LineCounter;
 use super::jobs::{Jobs, Origin};
 use crate::engine::Chosen;
 use crate::input::{Buffers, Source, Text};
-use warpath_core::error::Error;
 
 /// Makes a value from a partition. The first argument is the partition's number; numbers grow, with gaps.
 pub(crate) type Make<'a, T> = &'a (dyn Fn(usize, &Origin, &Text) -> Result<T, Error> + Sync);

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use warpath_core::error::Error;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::ByteOffset;
 
 use super::{Answers, Batch, Plan, Setup, Stats};
-use warpath_core::error::Error;
 
 /// The matches of one query, one at a time. See [`Input::query`](crate::operators::Input::query).
 pub struct Hits {

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use warpath_backend::backend::{Backend, StructuralIndex};
+use warpath_backend::strict;
+use warpath_core::error::{Error, RecordError};
 use warpath_shared::units::{ByteOffset, Level};
 
 use super::LineCounter;
@@ -11,9 +14,6 @@ use super::batch::record_error;
 use super::jobs::{Jobs, Origin};
 use crate::input::{Buffers, Text};
 use crate::request::Request;
-use warpath_backend::backend::{Backend, StructuralIndex};
-use warpath_backend::strict;
-use warpath_core::error::{Error, RecordError};
 
 /// The structural indexes of inputs, one partition at a time. See
 /// [`Input::indexes`](crate::operators::Input::indexes).

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use warpath_core::error::Error;
 use warpath_shared::units::MAX_PARTITION_BYTES;
+use warpath_store::packed::file::PackedFile;
 
 use super::Store;
 use crate::document::{Parts, Whole};
 use crate::input::Extract;
 use crate::input::{BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, Opened, PlainFile, Selection, Source, Text};
-use warpath_core::error::Error;
-use warpath_store::packed::file::PackedFile;
 
 /// The input that a part belongs to.
 #[derive(Clone, Default)]

@@ -6,6 +6,13 @@ mod arrow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use warpath_backend::answer::LineFault;
+use warpath_backend::backend::Backend;
+use warpath_backend::strict;
+use warpath_backend::twig::standing::{
+    DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
+};
+use warpath_core::error::{Error, InputError};
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
@@ -17,13 +24,6 @@ use crate::engine::OnError;
 use crate::input::Extract;
 use crate::input::{Buffers, Text};
 use crate::request::Request;
-use warpath_backend::answer::LineFault;
-use warpath_backend::backend::Backend;
-use warpath_backend::strict;
-use warpath_backend::twig::standing::{
-    DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
-};
-use warpath_core::error::{Error, InputError};
 
 /// Subscriptions that are matched against all texts of some inputs.
 struct TwigTask {

@@ -22,12 +22,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use warpath_core::error::Error;
+
 use super::Stored;
 use super::ask::Ask;
 use super::jobs::{self, Feed, GROWTH, Job, Origin};
 use crate::document::Note;
 use crate::input::Text;
-use warpath_core::error::Error;
 
 /// Parts for each worker that may be at work or wait for the caller.
 const AHEAD: usize = 2;

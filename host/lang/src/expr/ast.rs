@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::parse::is_bare;
 use warpath_core::diagnostic::Span;
 use warpath_core::json::encode;
+
+use super::parse::is_bare;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! Hints for common mistakes: habits from SQL, JSONPath, Python or C.
 
-use super::parse::{is_word_char, reserved};
-use crate::jsonpath::hint::{quotable, quote};
 use warpath_core::diagnostic::DiagnosticKind;
 use warpath_core::diagnostic::Span;
+
+use super::parse::{is_word_char, reserved};
+use crate::jsonpath::hint::{quotable, quote};
 
 /// The position in the grammar where something unexpected was found.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,11 +5,12 @@
 
 use std::str::FromStr;
 
+use warpath_core::diagnostic::Span;
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
+
 use super::ast::{ColumnName, CompareOp, Expr, ExprKind, Literal, LiteralKind, State, Test, TestKind};
 use super::hint::{self, Place};
 use crate::jsonpath::lexer::{Lexer, is_blank, is_name_char, is_name_first};
-use warpath_core::diagnostic::Span;
-use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 
 /// The maximum nesting of `not` and parentheses, counted together. It bounds the stack of the parser and of
 /// every other walk over an expression.

@@ -4,10 +4,11 @@
 //! position in the grammar and the text around it. A complete query in a hint has been parsed first, so a
 //! hint never leads to the next error.
 
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span, is_invisible};
+
 use super::ast::Quoted;
 use super::lexer::{Lexer, is_blank, is_name_char, is_name_first};
 use super::parse::attempt;
-use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span, is_invisible};
 
 /// The position in the grammar where the parser found something unexpected.
 #[derive(Clone, Copy)]

@@ -5,10 +5,11 @@
 //! operator, but forbidden after a dot. So the parser, which knows the position, requests each token by its
 //! kind.
 
-use super::ast::ComparisonOp;
-use super::hint;
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use warpath_core::json::Escape;
+
+use super::ast::ComparisonOp;
+use super::hint;
 
 /// The largest magnitude of an index and of the parts of a slice: 2^53 - 1, the largest integer that I-JSON
 /// exchanges exactly (RFC 9535, section 2.1; RFC 7493, section 2.2).

@@ -6,6 +6,8 @@
 
 use std::str::FromStr;
 
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
+
 use super::ast::{
     Comparable, ComparableKind, Comparison, FilterQuery, FunctionCall, FunctionKind, Literal, LiteralKind,
     LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query, QueryRoot, Segment, SegmentKind, Selector,
@@ -13,7 +15,6 @@ use super::ast::{
 };
 use super::hint::{self, Place};
 use super::lexer::{Lexer, is_blank, is_name_first};
-use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 
 /// The maximum nesting of filters, parentheses and function calls, all counted together. It bounds the stack
 /// of the parser and of every other walk over the tree.

@@ -3,11 +3,12 @@
 //! Each function reads one rule of the grammar and has the rule's name. Groups are on an explicit stack,
 //! because a pattern may come from any source, and must not exhaust the thread's stack.
 
-use super::limits::MAX_GROUPS;
 use std::cmp::Ordering;
 use std::mem::take;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, Repetition};
+
+use super::limits::MAX_GROUPS;
 
 /// A parsed pattern.
 pub(super) struct Pattern {

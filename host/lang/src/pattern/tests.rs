@@ -1,9 +1,9 @@
+use PatternKind::{Match, Search};
 use warpath_shared::query::automaton;
 use warpath_shared::view::View;
 
 use super::determinise::Automaton;
 use super::*;
-use PatternKind::{Match, Search};
 
 #[path = "../../../../tests/src/oracle/regexp.rs"]
 mod oracle;

@@ -11,17 +11,16 @@ mod literals;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use literals::Literals;
+use warpath_core::diagnostic::QueryError;
+use warpath_core::diagnostic::{Diagnostic, Span};
+use warpath_core::error::Error;
 use warpath_shared::ir::{ABSENT, FAIL, Instr, MAX_FRAMES, MAX_PATHS, Op, PASS, Test, TestKind, relation};
 use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Column, Program, Query};
 use crate::column_type::ColumnType;
 use crate::jsonpath::{Segment, SegmentKind, Selector, SelectorKind};
-use warpath_core::diagnostic::QueryError;
-use warpath_core::diagnostic::{Diagnostic, Span};
-use warpath_core::error::Error;
-
-use literals::Literals;
 
 /// The maximum number of leveled bitmaps that a program may read. A program that looks deeper reads the
 /// records' trees.

@@ -1,14 +1,14 @@
 //! Subscriptions as JSONPath, which become the same twigs.
 
+use warpath_core::diagnostic::Span;
+
+use super::value::{Literal, Operator, ValueTest};
+use super::{Axis, NameTest, Twig, TwigError};
 use crate::jsonpath;
 use crate::jsonpath::ast::{
     Comparable, ComparableKind, Comparison, ComparisonOp, LiteralKind, LogicalExpr, LogicalExprKind,
     QueryRoot, Segment, SegmentKind, SelectorKind, SingularStepKind,
 };
-use warpath_core::diagnostic::Span;
-
-use super::value::{Literal, Operator, ValueTest};
-use super::{Axis, NameTest, Twig, TwigError};
 
 /// Parses a query.
 pub(super) fn parse(text: &str) -> Result<Twig, TwigError> {

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
-
 use warpath_core::pool;
 use warpath_core::wah::{Builder, WahBuf};
+use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
 
 /// Bin numbers, row by row, in the narrowest type that holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! The result of a build: columns with their bitmaps and values, in memory.
 
-use super::column::{Column, Holds};
-use super::layout::Form;
 use warpath_core::stamp::Stamp;
 use warpath_core::wah::WahBuf;
+
+use super::column::{Column, Holds};
+use super::layout::Form;
 
 /// A built bitmap index that is not stored yet ([`BitmapIndex::from_built`](super::BitmapIndex::from_built)
 /// stores it).

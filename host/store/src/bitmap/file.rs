@@ -6,12 +6,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use memmap2::Mmap;
-
-use super::layout::{self, HEADER_BYTES, VERSION};
 use warpath_core::error::IndexError;
 use warpath_core::file::read_exact_at;
 use warpath_core::plain::{self, Plain};
 use warpath_core::temporary::{OutputMode, Temporary};
+
+use super::layout::{self, HEADER_BYTES, VERSION};
 
 // Numbers are read in place.
 #[cfg(target_endian = "big")]

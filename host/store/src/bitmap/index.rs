@@ -14,6 +14,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use warpath_core::error::{Error, IndexError, InputError};
+use warpath_core::stamp::{Stamp, hash};
+use warpath_core::temporary::OutputMode;
+use warpath_core::wah::Bitmap;
 use warpath_shared::bitmap::TileStart;
 use warpath_shared::wah::Wah;
 
@@ -23,10 +27,6 @@ use super::file::Image;
 use super::layout::{BLOCK_ROWS, BinPlace, BitmapPlace, ColumnPlace, Contents, Form, Section, blocks_for};
 use super::values::{Texts, Values};
 use super::{check, store};
-use warpath_core::error::{Error, IndexError, InputError};
-use warpath_core::stamp::{Stamp, hash};
-use warpath_core::temporary::OutputMode;
-use warpath_core::wah::Bitmap;
 
 /// A bitmap index. Clones are cheap, and several threads may read it at once.
 ///

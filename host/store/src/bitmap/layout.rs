@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use warpath_core::stamp::{Stamp, hash};
 use warpath_shared::bitmap::tiles_for;
 use warpath_shared::wah::chunks_for;
 
 use super::column::{Bin, Column, Holds, Kind, Scalar};
-use warpath_core::stamp::{Stamp, hash};
 
 /// The version of the format that this crate writes and reads.
 pub const VERSION: u32 = 2;

@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::column::{Bin, Holds, Scalar};
 use warpath_core::json::encode;
+
+use super::column::{Bin, Holds, Scalar};
 
 impl Display for Scalar {
     /// Writes the value as in an expression: numbers in digits, texts in quotes, and instants by RFC 3339 in

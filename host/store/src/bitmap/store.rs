@@ -3,15 +3,16 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use warpath_core::plain::{self, Plain};
+use warpath_core::stamp::hash;
+use warpath_core::wah::{WahBuf, tile_starts};
+
 use super::built::{Built, BuiltColumn, StoredValues};
 use super::column::{Bin, Column};
 use super::layout::{
     self, AllPlaces, AllSizes, BLOCK_LINES, BLOCK_ROWS, BinPlace, BinSizes, BitmapPlace, Contents, Form,
     MAX_ROWS, Section,
 };
-use warpath_core::plain::{self, Plain};
-use warpath_core::stamp::hash;
-use warpath_core::wah::{WahBuf, tile_starts};
 
 /// The words of an index's file, under construction.
 struct Image(Vec<u64>);

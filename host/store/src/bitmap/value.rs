@@ -24,8 +24,9 @@ mod time;
 use std::fmt;
 use std::str::FromStr;
 
-use super::column::Kind;
 use warpath_core::error::Error;
+
+use super::column::Kind;
 
 pub use number::ceiling;
 pub use number::{Number, number};

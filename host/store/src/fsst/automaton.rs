@@ -13,15 +13,14 @@
 //! than its bytes. `_` adds about one per character. Each `_` after a `%` and a literal may double the
 //! number, as in `%a____`.
 
+use warpath_lang::like::Pattern;
+use warpath_lang::pattern as bytewise;
 use warpath_shared::fsst::automaton::{
     ALWAYS, Automaton, LIVE, MAX_LIVE, MAX_ROWS, Marks, NEVER, ROW, UNKNOWN, Verdict, is_decided, place,
 };
 use warpath_shared::fsst::{CodeFault, ESCAPE, Table};
 use warpath_shared::query::automaton::{EVERYTHING, NOTHING, START};
 use warpath_shared::view::View;
-
-use warpath_lang::like::Pattern;
-use warpath_lang::pattern as bytewise;
 
 /// Rows for every 8-bit number, so that no look-up needs a bounds check.
 pub(super) type Rows = [u8; ROW * 256];

@@ -47,13 +47,13 @@ use std::ops::Range;
 
 use memmap2::Mmap;
 use rayon::prelude::*;
+use warpath_core::error::{ColumnError, Error};
+use warpath_core::rows::RowSet;
+use warpath_lang::like::Pattern;
 use warpath_shared::fsst::{CodeFault, MAX_SYMBOL_BYTES, SPLIT_CODES, Split, Table};
 
 use super::codes::Codes;
 use super::{Decoder, MatchError, Matcher};
-use warpath_core::error::{ColumnError, Error};
-use warpath_core::rows::RowSet;
-use warpath_lang::like::Pattern;
 
 pub use file::{EXTENSION, VERSION};
 

@@ -34,10 +34,10 @@ use std::hint::select_unpredictable;
 use std::mem::take;
 
 use rayon::prelude::*;
+use warpath_core::simd::{Isa, Simd, Work};
 use warpath_shared::fsst::{ESCAPE, Table};
 
 use super::{low_bytes, word_at};
-use warpath_core::simd::{Isa, Simd, Work};
 
 /// Size of the segments of a long text; the last may be shorter. Each segment is compressed as a string of
 /// its own, and no symbol spans two. This costs about one code in thousands. The size is not a multiple of a

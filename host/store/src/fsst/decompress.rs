@@ -26,9 +26,8 @@
 //! this to the compiler, and no offset needs a check of its own. Near the end, strings are decoded to the
 //! stack and then moved, so that no byte past a string's end is written.
 
-use warpath_shared::fsst::{CodeFault, ESCAPE, Table, begins};
-
 use warpath_core::simd::{EXPANDED, Isa, Simd, Work};
+use warpath_shared::fsst::{CodeFault, ESCAPE, Table, begins};
 
 /// Number of codes that are decoded together.
 const GROUP: usize = 8;

@@ -26,11 +26,11 @@
 //! string at a time.
 
 use rayon::prelude::*;
+use warpath_lang::like::Pattern;
 use warpath_shared::fsst::automaton::{NO_FAULT, fault_of, fault_word, is_decided, place};
 use warpath_shared::fsst::{CodeFault, Table};
 
 use super::automaton::{AutomatonError, CodeAutomaton};
-use warpath_lang::like::Pattern;
 
 /// The reason why strings cannot be matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,8 @@
 //! Codes against slow ways to write and read them, and against another implementation's.
 
-use super::*;
 use warpath_core::simd::Isa;
+
+use super::*;
 
 /// A pseudo-random sequence of numbers.
 struct Numbers(u64);

@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 use rayon::prelude::*;
+use warpath_core::error::{Error, InputError};
+use warpath_core::stamp::hash;
 
 use super::group::{Group, body_bytes};
 use super::layout::{self, Damage, Entry, GROUP_BYTES, GroupHeader, HEADER_BYTES, TRAILER_BYTES, Trailer};
 use crate::fsst::Decoder;
-use warpath_core::error::{Error, InputError};
-use warpath_core::stamp::hash;
 
 /// An open packed file. Opening it checks the table of groups. The first read of a group checks the group, by
 /// its checksum and its codes. Clones are cheap.

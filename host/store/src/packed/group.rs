@@ -7,11 +7,11 @@
 use std::ops::Range;
 
 use memchr::memchr_iter;
+use warpath_core::stamp::hash;
 use warpath_shared::fsst::{MAX_SYMBOLS, SPLIT_CODES, Split, Table};
 
 use super::layout::{Damage, GROUP_BYTES, GroupHeader, u32_at, u64_at};
 use crate::fsst::{Compressor, Decoder, splits};
-use warpath_core::stamp::hash;
 
 /// The maximum text bytes of a split's codes: 8 each, and one of an escape that ends in the split.
 const MOST_SPLIT_BYTES: usize = 8 * SPLIT_CODES + 1;

@@ -2,12 +2,13 @@
 
 use std::io::{self, Read};
 
+use warpath_core::error::InputError;
+use warpath_core::stamp::hash;
+
 use super::group::{Group, body_bytes};
 use super::layout::{
     self, Entry, GROUP, GROUP_BYTES, GroupHeader, HEADER_BYTES, TABLE, TRAILER_BYTES, Trailer,
 };
-use warpath_core::error::InputError;
-use warpath_core::stamp::hash;
 
 /// Bytes per read of a group, which may be shorter than its header states.
 const STEP: usize = 1 << 20;

@@ -2,10 +2,10 @@
 
 use std::cell::OnceCell;
 
+use warpath_core::error::{Error, InputError};
 use warpath_shared::fsst::TABLE_WORDS;
 
 use super::group::Group;
-use warpath_core::error::{Error, InputError};
 
 /// Whole lines, of which the last may lack its newline, as codes.
 #[derive(Debug)]

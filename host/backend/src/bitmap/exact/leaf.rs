@@ -12,7 +12,14 @@
 
 use std::cell::OnceCell;
 
+use warpath_core::error::Error;
+use warpath_core::pool;
+use warpath_core::simd::{Isa, Simd, Work};
+use warpath_core::wah::Bitmap;
 use warpath_shared::wah::chunks_for;
+use warpath_store::bitmap::column::{Bin, Column, Holds};
+use warpath_store::bitmap::index::BitmapIndex;
+use warpath_store::bitmap::values::{Texts, Values};
 
 use super::STRETCH;
 use super::compare::Compare;
@@ -21,13 +28,6 @@ use crate::bitmap::plan::ranges::{Key, Ranges};
 use crate::bitmap::plan::sets::Bins;
 use crate::bitmap::tile;
 use crate::bitmap::tile::TILE;
-use warpath_core::error::Error;
-use warpath_core::pool;
-use warpath_core::simd::{Isa, Simd, Work};
-use warpath_core::wah::Bitmap;
-use warpath_store::bitmap::column::{Bin, Column, Holds};
-use warpath_store::bitmap::index::BitmapIndex;
-use warpath_store::bitmap::values::{Texts, Values};
 
 /// The chunks of a stretch.
 type Chunks = Box<[u64; STRETCH]>;

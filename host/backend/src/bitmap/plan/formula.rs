@@ -6,13 +6,14 @@
 
 use std::ops::Range;
 
-use super::literal::places;
-use super::ranges::{Key, Place, Ranges, Share};
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 use warpath_lang::expr::ast::State;
 use warpath_lang::expr::ast::{ColumnName, CompareOp, Expr, ExprKind, Test, TestKind};
 use warpath_lang::jsonpath::hint::{distance, quotable};
 use warpath_store::bitmap::column::{Bin, Column, Holds};
+
+use super::literal::places;
+use super::ranges::{Key, Place, Ranges, Share};
 
 /// The condition on a column: the set of values and states for which a test is true.
 #[derive(Clone, Debug, PartialEq, Eq)]

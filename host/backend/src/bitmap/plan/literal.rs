@@ -5,12 +5,13 @@
 
 use std::cmp::Ordering;
 
-use super::ranges::{Place, Point, Side, double};
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 use warpath_lang::expr::ast::{Literal, LiteralKind};
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value;
 use warpath_store::bitmap::value::number::Number;
+
+use super::ranges::{Place, Point, Side, double};
 
 /// The places immediately before and after a literal, among the values of a kind.
 pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Place), Diagnostic> {

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use warpath_store::bitmap::column::Column;
+
 use super::Facts;
 use super::formula::{Choice, Formula};
-use warpath_store::bitmap::column::Column;
 
 /// A set of rows that consists of bins. No operand of an `And` is an `And`, and no operand of an `Or` is an
 /// `Or`.

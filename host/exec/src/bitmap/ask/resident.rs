@@ -12,16 +12,16 @@
 
 use std::collections::HashMap;
 
-use warpath_shared::bitmap::{Instr, OpCode};
-
-use super::Device;
 use warpath_backend::bitmap::plan::{Operand, Plan};
 use warpath_backend::bitmap::run::Outputs;
 use warpath_backend::device::Accelerator;
 use warpath_backend::device::bitmap::{BitmapStage, DeviceBitmaps};
 use warpath_core::error::Error;
 use warpath_core::wah::Bitmap;
+use warpath_shared::bitmap::{Instr, OpCode};
 use warpath_store::bitmap::index::BitmapIndex;
+
+use super::Device;
 
 /// Default of the bytes of device memory for bitmaps that stay: enough for about 250 dense bitmaps of 32
 /// million rows.

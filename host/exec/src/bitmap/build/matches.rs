@@ -1,16 +1,17 @@
 //! Columns of matches: one column for each subscription, with the documents that it matches.
 
-use super::Opened;
-use super::ndjson::LINES;
-use crate::engine::Engine;
-use crate::input::Source;
-use crate::stream::Filtered;
 use warpath_backend::twig::standing::{Documents, Standing};
 use warpath_backend::twig::subscriptions::Subscriptions;
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::wah::{OnesBuilder, WahBuf};
 use warpath_store::bitmap::built::{Built, BuiltColumn, StoredValues};
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
+
+use super::Opened;
+use super::ndjson::LINES;
+use crate::engine::Engine;
+use crate::input::Source;
+use crate::stream::Filtered;
 
 /// The malformed documents that were skipped.
 #[derive(Debug, Default)]

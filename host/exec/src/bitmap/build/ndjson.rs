@@ -2,9 +2,6 @@
 
 use std::path::Path;
 
-use super::{ColumnSpec, LeftOut, Opened, build_parts, check_names, records_of};
-use crate::engine::Engine;
-use crate::stream::{Answers, Batch};
 use warpath_backend::answer::Want;
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_core::error::{Error, IndexError, RecordError};
@@ -13,6 +10,10 @@ use warpath_lang::program::{Program, Query};
 use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::raw::Raw;
+
+use super::{ColumnSpec, LeftOut, Opened, build_parts, check_names, records_of};
+use crate::engine::Engine;
+use crate::stream::{Answers, Batch};
 
 /// The number of lines from one stored line offset to the next.
 pub(super) const LINES: u64 = 64;

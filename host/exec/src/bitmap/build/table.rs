@@ -8,8 +8,6 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
-
-use super::{ColumnSpec, build_parts, check_names};
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_core::error::{Error, InputError};
 use warpath_core::pool;
@@ -17,6 +15,8 @@ use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::Cell;
 use warpath_store::bitmap::value::raw::Raw;
+
+use super::{ColumnSpec, build_parts, check_names};
 
 /// Builds columns of an Arrow table. All rows are records. A null is
 /// [`Holds::Null`](warpath_store::bitmap::column::Holds::Null), and no row is missing. Messages name the

@@ -2,8 +2,8 @@
 //!
 //! An expression is converted from its end: the tests that follow a test exist before that test.
 
+use warpath_core::diagnostic::Diagnostic;
 use warpath_shared::ir::{FAIL, Instr, Op, PASS, Test, TestKind, relation};
-
 use warpath_shared::units::MAX_DEPTH;
 
 use super::literals::gaps_of;
@@ -13,7 +13,6 @@ use crate::jsonpath::{
     LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector, SelectorKind,
     SingularQuery, SingularStep, SingularStepKind,
 };
-use warpath_core::diagnostic::Diagnostic;
 
 /// A comparison of a singular path with a literal, the path on the left.
 struct WithLiteral<'a> {

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
+use warpath_core::decimal::Decimal;
 use warpath_shared::ir::{Instr, LiteralKind, Op, Test};
 use warpath_shared::query::document::MAX_GAP;
-
-use warpath_core::decimal::Decimal;
 
 use crate::jsonpath::{Literal, LiteralKind as AstLiteral, PatternKind, PatternTest};
 use crate::pattern::{Compiled, TooLarge, compile};

@@ -1,8 +1,9 @@
 //! The distinct values of a column, in order, with their counts.
 
-use super::super::column::{Kind, Scalar};
 use warpath_core::pool;
 use warpath_lang::expr::ast::State;
+
+use super::super::column::{Kind, Scalar};
 
 /// The sign bit.
 const SIGN: u64 = 1 << 63;

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::sorted::Runs;
 use warpath_core::pool;
 use warpath_lang::expr::ast::State;
+
+use super::sorted::Runs;
 
 /// The number of a row without a text.
 const NONE: u32 = u32::MAX;

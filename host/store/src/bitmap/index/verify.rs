@@ -1,13 +1,13 @@
 //! The check of a whole index.
 
+use warpath_core::error::Error;
+use warpath_core::wah::Bitmap;
 use warpath_shared::wah::chunks_for;
 
 use super::BitmapIndex;
 use crate::bitmap::column::{Bin, Column, Holds};
 use crate::bitmap::layout::{BinPlace, BitmapPlace, ColumnPlace, Contents, HEADER_BYTES};
 use crate::bitmap::values::Values;
-use warpath_core::error::Error;
-use warpath_core::wah::Bitmap;
 
 impl BitmapIndex {
     /// Reads the whole index and checks every byte. Also checks that each row is in one bin of each column,

@@ -2,11 +2,10 @@
 
 use std::cmp::Ordering;
 
-use warpath_shared::column::{self, Float};
-use warpath_shared::units::PartOffset;
-
 use warpath_core::decimal::Decimal;
 use warpath_core::float;
+use warpath_shared::column::{self, Float};
+use warpath_shared::units::PartOffset;
 
 /// A number of JSON (RFC 8259, section 6).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,13 +1,13 @@
 //! Cells as read, for one part of the rows, before the kind of their column is known.
 
+use warpath_core::json;
+use warpath_core::pool;
+use warpath_lang::expr::ast::State;
 use warpath_shared::column;
 use warpath_shared::units::PartOffset;
 
 use super::super::column::Kind;
 use super::{Cell, ColumnValues, Data, Number, float, instant, number};
-use warpath_core::json;
-use warpath_core::pool;
-use warpath_lang::expr::ast::State;
 
 /// The content of a cell.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use arrow_array::{
 };
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
+use warpath_core::error::{ColumnError, Error};
 
 use super::super::Offset;
 use super::{StringColumn, StringKind, Strings};
-use warpath_core::error::{ColumnError, Error};
 
 /// Converts Arrow's validity; a slice may begin anywhere in a byte.
 fn validity(array: &dyn Array) -> Option<Vec<u64>> {

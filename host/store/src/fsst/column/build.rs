@@ -15,11 +15,11 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use warpath_core::error::{ColumnError, Error};
 use warpath_shared::fsst::{CodeFault, SPLIT_CODES, Split, Table};
 
 use super::super::{Compressor, Offset, SEGMENT_BYTES, Sample, splits, train};
 use super::{Image, Parts, StringColumn, StringKind, is_valid};
-use warpath_core::error::{ColumnError, Error};
 
 /// Approximate size of a piece: whole segments, so that a long string is cut at a segment's end.
 const PIECE_BYTES: usize = 128 * SEGMENT_BYTES;

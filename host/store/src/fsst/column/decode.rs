@@ -8,13 +8,13 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use warpath_core::error::{ColumnError, Error};
+use warpath_core::rows::RowSet;
 use warpath_shared::fsst::{ESCAPE, MAX_SYMBOL_BYTES, SPLIT_CODES, Split, Table};
 
 use super::super::decompress::has_escape;
 use super::build::not_utf8;
 use super::{StringColumn, StringKind, Strings, is_valid};
-use warpath_core::error::{ColumnError, Error};
-use warpath_core::rows::RowSet;
 
 /// Number of splits of a piece: its codes and their text stay in a second-level cache.
 const PIECE_SPLITS: usize = 32;

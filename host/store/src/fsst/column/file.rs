@@ -7,13 +7,13 @@ use std::path::Path;
 
 use memmap2::Mmap;
 use rayon::prelude::*;
-use warpath_shared::fsst::{MAX_SYMBOLS, SPLIT_CODES, Split, Table};
-
-use super::{Image, PIECE_NUMBERS, Parts, StringColumn, StringKind};
 use warpath_core::error::{ColumnError, Error};
 use warpath_core::file::read_exact_at;
 use warpath_core::stamp::hash;
 use warpath_core::temporary::{OutputMode, Temporary};
+use warpath_shared::fsst::{MAX_SYMBOLS, SPLIT_CODES, Split, Table};
+
+use super::{Image, PIECE_NUMBERS, Parts, StringColumn, StringKind};
 
 /// The version of the format that this crate writes and reads.
 pub const VERSION: u32 = 1;
