@@ -33,6 +33,7 @@ use warpath::{DeviceChoice, Engine, Error, OnError};
 use warpath_tests::bitmaps::stored;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::oracle::json::Number;
+use warpath_tests::random::Rng;
 
 // --- what is held to what -------------------------------------------------------------------------------------------
 
@@ -203,14 +204,11 @@ proptest! {
 fn bitmaps_of_many_rows_are_put_together() {
     // Parts of the rows are done by several threads.
     for rows in [16_384, 100_000, 63 * 4_000, 63 * 4_000 + 1] {
-        let mut state = 88_172_645_463_325_252_u64;
+        let mut rng = Rng::new(1);
         let numbers: Vec<u32> = (0..rows)
             .map(|row| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
                 // Long fills that go through the seams, and chunks of everything.
-                if row / 30_000 % 2 == 0 { 3 } else { (state % 200) as u32 }
+                if row / 30_000 % 2 == 0 { 3 } else { rng.below(200) as u32 }
             })
             .collect();
         check_bitmaps(&numbers, 201);
@@ -533,11 +531,10 @@ proptest! {
 #[test]
 fn lloyd_of_many_values_is_k_means() {
     // More distinct values than sums are kept for, and some of them often.
-    let mut state = 1_u64;
+    let mut rng = Rng::new(1);
     let values: Vec<i64> = (0..6000)
         .map(|row| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let uniform = (state >> 40) as i64 % 1000;
+            let uniform = rng.below(1000) as i64;
             if row % 3 == 0 { uniform * uniform } else { uniform % 40 * 700 }
         })
         .collect();

@@ -369,6 +369,7 @@ fn scatter_each(mut bits: u64, mut mask: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::Rng;
     use warpath_shared::index::escape;
 
     use super::*;
@@ -466,11 +467,8 @@ mod tests {
 
     #[test]
     fn outlines_equal_the_rule() {
-        let mut seed = 5u64;
-        let mut next = || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            seed >> 24
-        };
+        let mut rng = Rng::new(5);
+        let mut next = || rng.next_u64();
         for round in 0..400 {
             let mut stretches = vec![[[0u8; WORD_BYTES]; WORDS]; 3];
             let mut left = 0;
@@ -504,19 +502,14 @@ mod tests {
 
     #[test]
     fn words_match_where_their_masks_say_so() {
-        let mut seed = 3u64;
-        let mut next = || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            seed >> 32
-        };
+        let mut rng = Rng::new(3);
+        let mut next = || rng.next_u64();
         for _ in 0..4096 {
-            let word = next() << 32 | next();
+            let word = next();
             let hidden = [0, u64::MAX << (next() % 64)][next() as usize % 2];
             let masks = [0; 4].map(|_| u64::MAX >> (next() % 64));
-            // Words that are equal under the mask and differ outside it; or that differ in one bit under the
-            // mask too.
-            let words =
-                masks.map(|mask| (word ^ next() << 31 & !mask) ^ (next() & 1) << (next() % 64) & mask);
+            // Equal under the mask, and beyond it not; or else a bit of it differs, too.
+            let words = masks.map(|mask| (word ^ next() & !mask) ^ (next() & 1) << (next() % 64) & mask);
             let want = (0..4).fold(0, |found, at| {
                 let equal = (0..64).all(|bit| {
                     let of = |word: u64| word >> bit & 1;
@@ -532,11 +525,8 @@ mod tests {
 
     #[test]
     fn every_instruction_set_equals_the_rule() {
-        let mut seed = 9u64;
-        let mut next = || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            seed >> 24
-        };
+        let mut rng = Rng::new(9);
+        let mut next = || rng.next_u64();
         for round in 0..4096 {
             let mut word = [0u8; WORD_BYTES];
             for (i, byte) in word.iter_mut().enumerate() {
@@ -547,7 +537,7 @@ mod tests {
                     b"\"\\\n{}[]:, ;[{|~\x1b\xdb*"[next() as usize % 18]
                 };
             }
-            let bits = next() ^ next() << 32;
+            let bits = next();
             for isa in Isa::all() {
                 let got = isa.run(Check(word, bits));
                 assert_eq!(got, naive(&word, bits), "{} {}", isa.name(), word.escape_ascii());

@@ -61,19 +61,17 @@ const ONES: u64 = 3 << 62;
 
 #[cfg(test)]
 mod tests {
+    use warpath_core::wah::{WahBuf, chunks, tile_starts};
+    use warpath_random::Rng;
     use warpath_shared::wah::chunks_for;
 
     use super::*;
-    use warpath_core::wah::{WahBuf, chunks, tile_starts};
 
     /// Tests runs of chunks of all kinds and lengths, single chunks among them.
     #[test]
     fn tiles_are_the_chunks_of_a_bitmap() {
-        let mut seed = 3_u64;
-        let mut next = |below: u64| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) % below
-        };
+        let mut rng = Rng::new(3);
+        let mut next = |below: u64| rng.next_u64() % below;
         for rows in [1, 63, 64, 63 * 128, 63 * 128 + 1, 63 * 1000 + 5, 63 * 128 * 9] {
             for longest in [1, 2, 9, 300, 2000] {
                 for kinds in 1..=4 {

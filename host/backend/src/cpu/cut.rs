@@ -362,23 +362,21 @@ impl Work for Flatten<'_> {
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::Rng;
+
     use super::*;
 
     /// Random bytes, dense in structure.
-    fn text(seed: &mut u64, len: usize) -> Vec<u8> {
-        let mut next = || {
-            *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            *seed >> 33
-        };
+    fn text(rng: &mut Rng, len: usize) -> Vec<u8> {
         let (mut out, mut quiet) = (Vec::new(), 0);
         while out.len() < len {
-            // Stretches without brackets, and stretches dense in brackets.
-            if quiet == 0 && next() % 40 == 0 {
-                quiet = next() % 300;
+            // Stretches without brackets, and dense ones.
+            if quiet == 0 && rng.below(40) == 0 {
+                quiet = rng.below(300);
             }
-            quiet = u64::saturating_sub(quiet, 1);
+            quiet = usize::saturating_sub(quiet, 1);
             let from: &[u8] = if quiet > 0 { b"ab, :x\"\"" } else { b"{}[]{}[],,,\"\"\\\n a" };
-            out.push(from[next() as usize % from.len()]);
+            out.push(rng.pick(from));
         }
         out
     }
@@ -401,9 +399,9 @@ mod tests {
 
     #[test]
     fn summaries_are_those_of_the_bytes() {
-        let mut seed = 1;
+        let mut rng = Rng::new(1);
         for round in 0..3000 {
-            let text = text(&mut seed, [0, 1, 63, 64, 65, 4095, 4096, 4097, 9000][round % 9]);
+            let text = text(&mut rng, [0, 1, 63, 64, 65, 4095, 4096, 4097, 9000][round % 9]);
             for isa in Isa::all() {
                 let summary = isa.run(Summarise(&text));
                 for left in [Nesting { string: false, depth: 3 }, Nesting { string: true, depth: -1 }] {
@@ -433,11 +431,11 @@ mod tests {
 
     #[test]
     fn cuts_are_those_of_the_bytes() {
-        let mut seed = 2;
+        let mut rng = Rng::new(2);
         let (mut closed, mut regular) = (0, 0);
         for round in 0..2000 {
-            let mut text = text(&mut seed, [10, 63, 64, 65, 200, 700][round % 6]);
-            // Commas without an element between them are tested elsewhere.
+            let mut text = text(&mut rng, [10, 63, 64, 65, 200, 700][round % 6]);
+            // Commas without an element between them are another matter.
             for at in 1..text.len() {
                 if text[at] == b',' {
                     text[at - 1] = b'7';

@@ -409,23 +409,10 @@ impl Sink for Collector {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpath_lang::program::Query as Path;
+    use warpath_random::Rng;
 
-    struct Rng(u64);
-
-    impl Rng {
-        fn below(&mut self, n: usize) -> usize {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ z >> 31) % n as u64) as usize
-        }
-
-        fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-            from[self.below(from.len())]
-        }
-    }
+    use super::*;
 
     /// Names as texts spell them: plain, escaped, long, and with equal ends.
     const NAMES: [&str; 16] = [
@@ -573,7 +560,7 @@ mod tests {
     /// Streaming gives the results of interpreting, in every instruction set.
     #[test]
     fn streaming_is_interpreting() {
-        let rng = &mut Rng(1);
+        let rng = &mut Rng::new(1);
         let mut scratch = Scratch::default();
         let (mut streamed, mut matches) = (0, 0);
         for round in 0..40_000 {

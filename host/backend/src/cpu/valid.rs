@@ -330,6 +330,8 @@ fn digits(text: &[u8], begin: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::Rng;
+
     use super::*;
     use crate::strict;
 
@@ -414,20 +416,16 @@ mod tests {
     /// text is too deep.
     #[test]
     fn no_more_is_valid_than_the_rule_says() {
-        let mut seed = 3u64;
-        let mut below = |n: usize| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as usize % n
-        };
+        let mut rng = Rng::new(3);
         const PARTS: [&str; 24] = [
             "{", "}", "[", "]", ":", ",", "\"a\"", "\"", "\\", "1", "0", "-", ".", "e", "true", "null", " ",
             "\"a\":1", "[1]", "{}", "\\u00e9", "\t", "\"\\n\"", ",\"b\":",
         ];
         let (mut good, mut bad) = (0, 0);
         for _ in 0..200_000 {
-            let mut text = " ".repeat(below(70));
-            for _ in 0..1 + below(7) {
-                text.push_str(PARTS[below(PARTS.len())]);
+            let mut text = " ".repeat(rng.below(70));
+            for _ in 0..1 + rng.below(7) {
+                text.push_str(rng.pick(&PARTS));
             }
             let blank = text.trim().is_empty();
             let want = blank || strict::fault(text.as_bytes()).is_none();

@@ -162,18 +162,19 @@ pub fn escaped(backslash: u64, pending: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpath_random::Rng;
     use warpath_shared::index::escape;
 
     #[test]
     fn escaped_bytes_are_those_of_the_rule() {
-        let mut seed = 11u64;
+        let mut rng = Rng::new(11);
         for round in 0..100_000 {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let bits = rng.next_u64();
             // Few backslashes, many, and runs of every length.
             let backslash = match round % 3 {
-                0 => seed & seed.rotate_left(17),
-                1 => seed | seed.rotate_left(23),
-                _ => u64::MAX.checked_shr((seed >> 40) as u32 % 65).unwrap_or(0) << ((seed >> 50) % 64),
+                0 => bits & bits.rotate_left(17),
+                1 => bits | bits.rotate_left(23),
+                _ => u64::MAX.checked_shr((bits >> 40) as u32 % 65).unwrap_or(0) << ((bits >> 50) % 64),
             };
             for pending in [0, 1] {
                 let (mut got, mut want) = (pending, pending == 1);

@@ -3,6 +3,7 @@
 //! ```
 //! use warpath::bitmap::ask::BitmapEngine;
 //! use warpath::bitmap::build::build_column;
+//! use warpath::bitmap::plan::Plan;
 //! use warpath::bitmap::value::ColumnValues;
 //! use warpath::bitmap::{BitmapIndex, Built};
 //!

@@ -357,18 +357,20 @@ pub(super) fn decode_level(bytes: &[u8], entry: &Entry, to: &mut Vec<u64>) -> Re
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::Rng;
+
     use super::*;
 
     #[test]
     fn bitmaps_come_back() {
-        let mut seed = 7u64;
+        let mut rng = Rng::new(7);
         for len in [1, 63, 64, 65, 4096, 4097, 100_000] {
             for sparse in 0..4 {
                 let words = words_for(len);
                 let mut bits: Vec<u64> = (0..words)
                     .map(|_| {
-                        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                        if (seed >> 60) % 4 < sparse { seed.rotate_left(20) } else { 0 }
+                        let word = rng.next_u64();
+                        if (word >> 60) % 4 < sparse { word.rotate_left(20) } else { 0 }
                     })
                     .collect();
                 if len % 64 != 0 {

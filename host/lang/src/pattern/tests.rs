@@ -1,3 +1,5 @@
+use warpath_random::Rng;
+
 use PatternKind::{Match, Search};
 use warpath_shared::query::automaton;
 use warpath_shared::view::View;
@@ -274,45 +276,33 @@ fn categories_are_unicodes() {
     }
 }
 
-/// SplitMix64.
-struct Rng(u64);
+/// Random patterns and subjects.
+struct Cases(Rng);
 
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) % n as u64) as usize
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-
+impl Cases {
     fn pattern(&mut self, depth: usize) -> String {
         let mut pattern = String::new();
-        for branch in 0..1 + self.below(5) / 3 {
+        for branch in 0..1 + self.0.below(5) / 3 {
             pattern.push_str(if branch > 0 { "|" } else { "" });
-            for _ in 0..self.below(4) {
-                match self.below(12) {
+            for _ in 0..self.0.below(4) {
+                match self.0.below(12) {
                     0..=2 if depth > 0 => pattern.push_str(&format!("({})", self.pattern(depth - 1))),
-                    3 => pattern.push_str(self.pick(&["^", "$"])),
+                    3 => pattern.push_str(self.0.pick(&["^", "$"])),
                     4 => pattern.push('.'),
-                    5 => pattern.push_str(self.pick(&[r"\p{L}", r"\P{Lu}", r"\p{Nd}", r"\p{Zl}"])),
+                    5 => pattern.push_str(self.0.pick(&[r"\p{L}", r"\P{Lu}", r"\p{Nd}", r"\p{Zl}"])),
                     6 | 7 => {
                         let inside =
                             ["a", "b-é", "é-€", r"\p{Lu}", r"\P{L}", r"\n", r"\]", "^", "€-𐄁", r"\--a"];
-                        let inside: String = (0..1 + self.below(3)).map(|_| self.pick(&inside)).collect();
+                        let inside: String = (0..1 + self.0.below(3)).map(|_| self.0.pick(&inside)).collect();
                         let [not, first, last] =
-                            ["^", "-", "-"].map(|c| if self.below(3) == 0 { c } else { "" });
+                            ["^", "-", "-"].map(|c| if self.0.below(3) == 0 { c } else { "" });
                         pattern.push_str(&format!("[{not}{first}{inside}{last}]"));
                     }
-                    _ => pattern.push_str(self.pick(&["a", "b", "ab", "é", "€", "𐄁", r"\.", r"\n", "A"])),
+                    _ => pattern.push_str(self.0.pick(&["a", "b", "ab", "é", "€", "𐄁", r"\.", r"\n", "A"])),
                 }
                 let quantifiers = ["", "", "", "*", "+", "?", "{2}", "{0,2}", "{1,}", "{0}", "{3,1}", "**"];
-                let good = if self.below(20) == 0 { 12 } else { 10 };
-                pattern.push_str(self.pick(&quantifiers[..good]));
+                let good = if self.0.below(20) == 0 { 12 } else { 10 };
+                pattern.push_str(self.0.pick(&quantifiers[..good]));
             }
         }
         pattern
@@ -339,8 +329,8 @@ impl Rng {
             b"\xc3",
             b"\x82\xac",
         ];
-        let parts = if self.below(2) == 0 { &parts[..8] } else { &parts[..] };
-        (0..self.below(8)).flat_map(|_| self.pick(parts)).copied().collect()
+        let parts = if self.0.below(2) == 0 { &parts[..8] } else { &parts[..] };
+        (0..self.0.below(8)).flat_map(|_| self.0.pick(parts)).copied().collect()
     }
 }
 
@@ -349,24 +339,24 @@ const PATTERNS: usize = 600;
 
 #[test]
 fn random_patterns_do_as_the_oracle_says() {
-    let mut rng = Rng(9485);
+    let mut cases = Cases(Rng::new(9485));
     let (mut refused, mut too_large, mut answers) = (0, 0, [0; 2]);
     for _ in 0..PATTERNS {
-        let mut pattern = rng.pattern(2);
-        if rng.below(8) == 0 {
-            // Rarely still an I-Regexp.
+        let mut pattern = cases.pattern(2);
+        if cases.0.below(8) == 0 {
+            // Rarely an I-Regexp any more.
             let at = pattern
                 .char_indices()
                 .map(|(at, _)| at)
-                .nth(rng.below(pattern.len() + 1))
+                .nth(cases.0.below(pattern.len() + 1))
                 .unwrap_or(pattern.len());
-            pattern.insert_str(at, rng.pick(&["(", ")", "[", "]", "{", "}", r"\", "*", "-", "|"]));
+            pattern.insert_str(at, cases.0.pick(&["(", ")", "[", "]", "{", "}", r"\", "*", "-", "|"]));
         }
         assert_eq!(is_regexp(&pattern), oracle::translate(pattern.as_bytes()).is_some(), "{pattern}");
         refused += usize::from(!is_regexp(&pattern));
         let compiled = [Match, Search].map(|kind| (kind, compile(&pattern, kind)));
         for _ in 0..12 {
-            let subject = rng.subject();
+            let subject = cases.subject();
             for (kind, compiled) in &compiled {
                 let said = match kind {
                     Match => oracle::matches(pattern.as_bytes(), &subject),
@@ -516,14 +506,14 @@ fn patterns_of_documents_may_be_larger_and_are_kept() {
 
 #[test]
 fn states_are_one_if_and_only_if_no_string_tells_them_apart() {
-    let mut rng = Rng(1971);
+    let mut cases = Cases(Rng::new(1971));
     for _ in 0..300 {
-        let (states, classes) = (3 + rng.below(14), 1 + rng.below(3));
-        let mut next: Vec<u32> = (0..states * classes).map(|_| rng.below(states) as u32).collect();
+        let (states, classes) = (3 + cases.0.below(14), 1 + cases.0.below(3));
+        let mut next: Vec<u32> = (0..states * classes).map(|_| cases.0.below(states) as u32).collect();
         next[..classes].fill(0);
         next[classes..2 * classes].fill(1);
         let accepts: Vec<bool> =
-            (0..states).map(|state| state == 1 || state > 1 && rng.below(3) == 0).collect();
+            (0..states).map(|state| state == 1 || state > 1 && cases.0.below(3) == 0).collect();
         let automaton = Automaton { class_of: [0; 256], classes, next, accepts };
 
         // By the definition: states differ if one accepts and the other does not, or if a byte leads to

@@ -118,21 +118,17 @@ fn is_bitmap(atoms: &[u64], tiles: &[TileStart], rows: u64) -> bool {
 mod tests {
     use super::*;
     use warpath_core::wah::{WahBuf, tile_starts};
+    use warpath_random::Rng;
     use warpath_shared::wah::ALL;
 
-    fn next(seed: &mut u64) -> u64 {
-        *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        *seed >> 33
-    }
-
-    /// Returns chunks in runs. Of 8 kinds of runs, `literals` kinds are literals.
-    fn chunks(seed: &mut u64, rows: u64, literals: u64) -> Vec<u64> {
+    /// Chunks in runs, of which so many of 8 are literals.
+    fn chunks(rng: &mut Rng, rows: u64, literals: u64) -> Vec<u64> {
         let mut chunks = Vec::new();
         while (chunks.len() as u64) < chunks_for(rows) {
-            let kind = next(seed) % 8;
-            let run = next(seed) % 300;
+            let kind = rng.next_u64() % 8;
+            let run = rng.next_u64() % 300;
             for _ in 0..run {
-                let literal = 1 + (next(seed) << 31 ^ next(seed)) % (ALL - 1);
+                let literal = 1 + rng.next_u64() % (ALL - 1);
                 chunks.push(if kind < literals { literal } else { [0, ALL][(kind % 2) as usize] });
             }
         }
@@ -141,10 +137,10 @@ mod tests {
 
     #[test]
     fn bitmaps_are_what_they_say() {
-        let mut seed = 5;
+        let mut rng = Rng::new(5);
         for rows in [0, 1, 62, 63, 64, 63 * 128, 63 * 128 + 1, 63 * 1000 + 5, 63 * 128 * 9] {
             for literals in [0, 4, 7, 8] {
-                let bitmap = WahBuf::from_chunks(chunks(&mut seed, rows, literals), rows);
+                let bitmap = WahBuf::from_chunks(chunks(&mut rng, rows, literals), rows);
                 let tiles = tile_starts(bitmap.as_wah());
                 assert_eq!(super::bitmap(bitmap.words(), &tiles, rows), Ok(()), "{rows} rows");
             }
@@ -155,10 +151,10 @@ mod tests {
     /// gives. Where [`Wah::new`] finds no fault, the tiles are at other positions.
     #[test]
     fn what_is_altered_is_refused() {
-        let mut seed = 9;
+        let mut rng = Rng::new(9);
         for rows in [1, 63 * 128 + 1, 63 * 700 + 5] {
             for literals in [1, 4, 8] {
-                let bitmap = WahBuf::from_chunks(chunks(&mut seed, rows, literals), rows);
+                let bitmap = WahBuf::from_chunks(chunks(&mut rng, rows, literals), rows);
                 let tiles = tile_starts(bitmap.as_wah());
                 for at in 0..bitmap.words().len() {
                     let word = bitmap.words()[at];

@@ -1,35 +1,22 @@
 //! Codes against slow ways to write and read them, and against another implementation's.
 
 use warpath_core::simd::Isa;
+use warpath_random::Rng;
 
 use super::*;
 
-/// A pseudo-random sequence of numbers.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize
+/// A byte of an alphabet: two bytes, four with 0 and 255 among them, letters, or all.
+fn byte(rng: &mut Rng, alphabet: usize) -> u8 {
+    match alphabet {
+        0 => rng.pick(b"ab"),
+        1 => rng.pick(&[0, 255, b'a', 1]),
+        2 => rng.pick(b"etaoin shrdlu.:/"),
+        _ => rng.next_u64() as u8,
     }
+}
 
-    fn below(&mut self, bound: usize) -> usize {
-        self.next() % bound
-    }
-
-    /// Returns a byte of an alphabet: two bytes, four with 0 and 255 among them, letters, or all.
-    fn byte(&mut self, alphabet: usize) -> u8 {
-        match alphabet {
-            0 => b"ab"[self.below(2)],
-            1 => [0, 255, b'a', 1][self.below(4)],
-            2 => b"etaoin shrdlu.:/"[self.below(16)],
-            _ => self.next() as u8,
-        }
-    }
-
-    fn bytes(&mut self, alphabet: usize, len: usize) -> Vec<u8> {
-        (0..len).map(|_| self.byte(alphabet)).collect()
-    }
+fn bytes(rng: &mut Rng, alphabet: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|_| byte(rng, alphabet)).collect()
 }
 
 fn table(symbols: &[Vec<u8>]) -> Table {
@@ -38,12 +25,12 @@ fn table(symbols: &[Vec<u8>]) -> Table {
     Table::new(&words, &lens).unwrap()
 }
 
-/// Tables of few and of many symbols, some of them equal.
-fn tables(numbers: &mut Numbers, alphabet: usize) -> Vec<Table> {
+/// Tables of few and of many symbols, equal ones among them.
+fn tables(rng: &mut Rng, alphabet: usize) -> Vec<Table> {
     let mut symbols = |count: usize, prefix: &[u8]| -> Vec<Vec<u8>> {
         let one = |_| {
-            let len = 1 + numbers.below(8);
-            let mut symbol = [prefix, &numbers.bytes(alphabet, 8)].concat();
+            let len = 1 + rng.below(8);
+            let mut symbol = [prefix, &bytes(rng, alphabet, 8)].concat();
             symbol.truncate(len);
             symbol
         };
@@ -179,11 +166,11 @@ fn check_decoding_with(decoder: &Decoder, table: &Table, codes: &[u8]) {
 
 #[test]
 fn texts_become_the_codes_of_the_longest_symbols() {
-    let mut numbers = Numbers(1);
+    let mut rng = Rng::new(1);
     for alphabet in 0..4 {
-        for table in tables(&mut numbers, alphabet) {
+        for table in tables(&mut rng, alphabet) {
             for len in [0, 1, 2, 7, 8, 9, 500, SEGMENT_BYTES - 1, SEGMENT_BYTES + 3, 3 * SEGMENT_BYTES] {
-                let text = numbers.bytes(alphabet, len);
+                let text = bytes(&mut rng, alphabet, len);
                 check_text(&table, &text);
             }
         }
@@ -192,24 +179,24 @@ fn texts_become_the_codes_of_the_longest_symbols() {
 
 #[test]
 fn long_texts_are_cut_alike_whatever_the_threads() {
-    let mut numbers = Numbers(2);
-    let text = numbers.bytes(2, (2 << 20) + 12_345);
+    let mut rng = Rng::new(2);
+    let text = bytes(&mut rng, 2, (2 << 20) + 12_345);
     let table = train(&Sample::of_text(&text));
     check_text(&table, &text);
 }
 
 #[test]
 fn strings_are_compressed_each_on_its_own() {
-    let mut numbers = Numbers(3);
+    let mut rng = Rng::new(3);
     for alphabet in 0..4 {
-        for table in tables(&mut numbers, alphabet) {
+        for table in tables(&mut rng, alphabet) {
             for (count, longest) in [(0, 1), (1, 1), (7, 4), (300, 1), (300, 12), (100, 90), (3, 20_000)] {
-                let mut offsets = vec![numbers.below(5) as i32];
+                let mut offsets = vec![rng.below(5) as i32];
                 for _ in 0..count {
-                    offsets.push(offsets[offsets.len() - 1] + numbers.below(longest + 1) as i32);
+                    offsets.push(offsets[offsets.len() - 1] + rng.below(longest + 1) as i32);
                 }
-                // Bytes follow the last string, and could be mistaken for its own.
-                let values = numbers.bytes(alphabet, offsets[count] as usize + 9);
+                // There are bytes behind the last string, which could be taken for its own.
+                let values = bytes(&mut rng, alphabet, offsets[count] as usize + 9);
                 check_strings(&table, &values, &offsets);
             }
         }
@@ -256,19 +243,19 @@ fn tables_of_others_are_as_good() {
 
 #[test]
 fn garbage_is_decoded_as_the_rule_says() {
-    let mut numbers = Numbers(4);
+    let mut rng = Rng::new(4);
     for alphabet in 0..4 {
-        for table in tables(&mut numbers, alphabet) {
+        for table in tables(&mut rng, alphabet) {
             let known = table.len().max(1);
             for round in 0..12 {
-                let len = numbers.below([160, 160, 700][round % 3]);
-                // All codes, the table's codes, and codes with many escapes or few.
+                let len = rng.below([160, 160, 700][round % 3]);
+                // All codes, those of the table, and those with many escapes or few.
                 let mut code = |kind: usize| match kind {
-                    0 => numbers.next() as u8,
-                    1 => numbers.below(known) as u8,
-                    2 if numbers.below(2) == 0 => ESCAPE,
-                    3 if numbers.below(12) == 0 => ESCAPE,
-                    _ => numbers.below(known) as u8,
+                    0 => rng.next_u64() as u8,
+                    1 => rng.below(known) as u8,
+                    2 if rng.below(2) == 0 => ESCAPE,
+                    3 if rng.below(12) == 0 => ESCAPE,
+                    _ => rng.below(known) as u8,
                 };
                 let codes: Vec<u8> = (0..len).map(|_| code(round % 4)).collect();
                 check_decoding(&table, &codes);
@@ -280,13 +267,12 @@ fn garbage_is_decoded_as_the_rule_says() {
 
 #[test]
 fn splits_are_where_the_steps_are() {
-    let mut numbers = Numbers(5);
+    let mut rng = Rng::new(5);
     let table = table(&[b"a".to_vec(), b"12345678".to_vec(), b"xyz".to_vec()]);
     for len in [0, 1, SPLIT_CODES - 1, SPLIT_CODES, SPLIT_CODES + 1, 3 * SPLIT_CODES, 5 * SPLIT_CODES + 77] {
         for escapes in [1000, 10, 2, 1] {
-            let mut codes: Vec<u8> = (0..len)
-                .map(|_| if numbers.below(escapes) == 0 { ESCAPE } else { numbers.below(3) as u8 })
-                .collect();
+            let mut codes: Vec<u8> =
+                (0..len).map(|_| if rng.below(escapes) == 0 { ESCAPE } else { rng.below(3) as u8 }).collect();
             check_splits(&table, &codes);
             codes.push(0);
             check_splits(&table, &codes);
@@ -315,12 +301,12 @@ fn tables_suit_what_they_were_trained_on() {
     // 0 and 255 are ordinary bytes.
     let text = [0, 0, 255, 255, 0, 7, 0, 0].repeat(9000);
     assert!(ratio(&train(&Sample::of_text(&text)), &text) > 7.9);
-    // Text that cannot be compressed grows little: one byte of 256 has no symbol.
-    let random = Numbers(6).bytes(3, 200_000);
+    // What cannot be compressed is not made much longer: one byte of 256 has no symbol.
+    let random = bytes(&mut Rng::new(6), 3, 200_000);
     assert!(ratio(&train(&Sample::of_text(&random)), &random) > 0.95);
     let words = ["http://", "www.", "example", ".com/", "page=", "&id=", "12", "345", "6"];
-    let mut numbers = Numbers(7);
-    let text: String = (0..40_000).map(|_| words[numbers.below(words.len())]).collect();
+    let mut rng = Rng::new(7);
+    let text: String = (0..40_000).map(|_| rng.pick(&words)).collect();
     let table = train(&Sample::of_text(text.as_bytes()));
     let (ours, others) =
         (ratio(&table, text.as_bytes()), ratio(&table_by_other(text.as_bytes()), text.as_bytes()));

@@ -123,8 +123,10 @@ fn word_of<S: Simd, T: Number>(simd: S, values: &[T; 64], ranges: &[(u64, u64)])
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpath_core::simd::Isa;
+    use warpath_random::Rng;
+
+    use super::*;
 
     fn check(values: Values<'_>, ranges: &[(u64, u64)], chunks: &[u64]) {
         let mut naive = Vec::new();
@@ -148,11 +150,8 @@ mod tests {
 
     #[test]
     fn hits_are_the_rows_with_such_numbers() {
-        let mut seed = 11_u64;
-        let mut next = || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            seed >> 16
-        };
+        let mut rng = Rng::new(11);
+        let mut next = || rng.next_u64();
         for len in [0, 1, 2, 5, 100] {
             for density in 0..4 {
                 let chunk = |random: u64, other: u64| match density {
@@ -161,7 +160,7 @@ mod tests {
                     2 => random & other & 0xff00_ff00,
                     _ => 1 << (random % 63),
                 };
-                let chunks: Vec<u64> = (0..len).map(|_| chunk(next() << 17 ^ next(), next())).collect();
+                let chunks: Vec<u64> = (0..len).map(|_| chunk(next(), next())).collect();
                 let rows: usize = chunks.iter().map(|chunk| chunk.count_ones() as usize).sum();
                 let numbers: Vec<u64> = (0..rows).map(|_| next() % 250).collect();
                 for ranges in [0, 1, 2, 8, 9, 40] {

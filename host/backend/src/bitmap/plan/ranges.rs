@@ -265,6 +265,8 @@ impl Ranges {
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::Rng;
+
     use super::*;
 
     fn number(from: i64, to: i64) -> (Place, Place) {
@@ -340,12 +342,9 @@ mod tests {
     fn shares_of_many_are_those_of_each() {
         let bins = [(-3, -3), (-1, 2), (3, 3), (4, 9), (12, 12), (13, 20)];
         let bounds = |at: usize| (Key::Number(bins[at].0), Key::Number(bins[at].1));
-        let mut seed = 1_u64;
+        let mut rng = Rng::new(1);
         for _ in 0..2000 {
-            let mut next = || {
-                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (seed >> 33) as i64 % 27 - 5
-            };
+            let mut next = || rng.below(27) as i64 - 5;
             let ranges = (0..1 + next().rem_euclid(4)).map(|_| {
                 let from = next();
                 number(from, from + next().rem_euclid(8))

@@ -1,3 +1,5 @@
+use warpath_random::Rng;
+
 use super::*;
 
 /// Returns the parsed expression in canonical form.
@@ -289,14 +291,13 @@ fn any_text_is_parsed_or_refused() {
         "a", "and", "or", "not", "in", "between", "is", "null", "value", "(", ")", ",", "=", "<", ">=", "!",
         "1", "-", ".", "\"x\"", "'", "`", "\\", "é", " ", "\n", "\u{202e}", "true",
     ];
-    let mut state = 1_u64;
+    let mut rng = Rng::new(1);
     let mut parsed = 0;
     for _ in 0..20_000 {
         let mut text = String::new();
-        for _ in 0..1 + state % 9 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            text.push_str(parts[(state >> 33) as usize % parts.len()]);
-            if state >> 62 != 0 {
+        for _ in 0..1 + rng.below(9) {
+            text.push_str(rng.pick(&parts));
+            if rng.below(4) != 0 {
                 text.push(' ');
             }
         }

@@ -1,21 +1,12 @@
+use warpath_random::Rng;
+
 use super::*;
 use crate::fsst::{MatchError, Matcher};
 
-struct Rng(u64);
+/// Random strings, tables, codes and patterns.
+struct Cases(Rng);
 
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) % n as u64) as usize
-    }
-
-    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
-        from[self.below(from.len())]
-    }
-
+impl Cases {
     fn string(&mut self, most: usize) -> Vec<u8> {
         let pieces: [&[u8]; 12] = [
             b"a",
@@ -32,21 +23,23 @@ impl Rng {
             b"%_",
         ];
         let odd: [&[u8]; 4] = [b"\x80", b"\xc3", b"\xed\xa0\x80", b"\xa9"];
-        let len = self.below(most + 1);
-        let odd_too = self.below(4) == 0;
+        let len = self.0.below(most + 1);
+        let odd_too = self.0.below(4) == 0;
         (0..len)
-            .flat_map(|_| if odd_too && self.below(6) == 0 { self.pick(&odd) } else { self.pick(&pieces) })
+            .flat_map(
+                |_| if odd_too && self.0.below(6) == 0 { self.0.pick(&odd) } else { self.0.pick(&pieces) },
+            )
             .copied()
             .collect()
     }
 
     fn table(&mut self) -> Table {
-        let count = self.pick(&[&0, &1, &3, &20, &254, &255]);
-        let symbols: Vec<Vec<u8>> = (0..*count)
+        let count = self.0.pick(&[0, 1, 3, 20, 254, 255]);
+        let symbols: Vec<Vec<u8>> = (0..count)
             .map(|_| {
                 let mut symbol = self.string(8);
                 symbol.push(b'a');
-                symbol.truncate(1 + self.below(8));
+                symbol.truncate(1 + self.0.below(8));
                 symbol
             })
             .collect();
@@ -62,11 +55,11 @@ impl Rng {
                 len > 0 && string.starts_with(&table.symbols()[usize::from(*code)].to_le_bytes()[..len])
             };
             let fitting: Vec<u8> = (0..ESCAPE).filter(fits).collect();
-            let len = if fitting.is_empty() || self.below(6) == 0 {
+            let len = if fitting.is_empty() || self.0.below(6) == 0 {
                 codes.extend([ESCAPE, *first]);
                 1
             } else {
-                codes.push(fitting[self.below(fitting.len())]);
+                codes.push(fitting[self.0.below(fitting.len())]);
                 usize::from(table.lens()[usize::from(codes[codes.len() - 1])])
             };
             string = &string[len..];
@@ -76,37 +69,37 @@ impl Rng {
 
     /// Returns a pattern, mostly made of a piece of `of`.
     fn pattern(&mut self, of: &[u8]) -> Pattern {
-        let from = self.below(of.len() + 1);
-        let to = from + self.below((of.len() - from).min(12) + 1);
-        let mut bytes = match self.below(4) {
+        let from = self.0.below(of.len() + 1);
+        let to = from + self.0.below((of.len() - from).min(12) + 1);
+        let mut bytes = match self.0.below(4) {
             0 => self.string(4),
             1 => of[from..].to_vec(),
             2 => of[..to].to_vec(),
             _ => of[from..to].to_vec(),
         };
         bytes.truncate(40);
-        match self.below(8) {
-            0 => Pattern::Equals(if self.below(2) == 0 { of.to_vec() } else { bytes }),
+        match self.0.below(8) {
+            0 => Pattern::Equals(if self.0.below(2) == 0 { of.to_vec() } else { bytes }),
             1 => Pattern::StartsWith(bytes),
             2 => Pattern::EndsWith(bytes),
             3 => Pattern::Contains(bytes),
             _ => {
                 let mut like = String::new();
                 let mut chars: Vec<char> = String::from_utf8_lossy(&bytes).chars().take(10).collect();
-                if self.below(3) == 0 {
-                    chars = chars.iter().map(|_| ['a', 'b', 'é'][self.below(3)]).collect();
+                if self.0.below(3) == 0 {
+                    chars = chars.iter().map(|_| ['a', 'b', 'é'][self.0.below(3)]).collect();
                 }
                 for char in chars {
-                    let wild = self.pick(&["", "", "", "", "", "%", "_", "%%", "_%_"]);
+                    let wild = self.0.pick(&["", "", "", "", "", "%", "_", "%%", "_%_"]);
                     like.push_str(wild);
-                    match self.below(6) {
+                    match self.0.below(6) {
                         0 => like.push('_'),
                         1 => {}
                         _ if matches!(char, '%' | '_' | '!') => like.extend(['!', char]),
                         _ => like.push(char),
                     }
                 }
-                like.push_str(self.pick(&["", "", "%", "_"]));
+                like.push_str(self.0.pick(&["", "", "%", "_"]));
                 Pattern::like(&like, Some('!')).unwrap()
             }
         }
@@ -161,17 +154,18 @@ fn decoded(table: &Table, codes: &[u8]) -> Result<Vec<u8>, CodeFault> {
 
 #[test]
 fn codes_match_as_what_they_are_decoded_to() {
-    let rng = &mut Rng(1);
+    let cases = &mut Cases(Rng::new(1));
     let (mut yes, mut no, mut large, mut asked) = (0, 0, 0, 0);
     for _ in 0..40 {
-        let table = rng.table();
-        let most = *rng.pick(&[&3, &12, &60]);
+        let table = cases.table();
+        let most = cases.0.pick(&[3, 12, 60]);
         let strings: Vec<Vec<u8>> =
-            (0..*rng.pick(&[&0, &1, &7, &8, &63, &64, &65, &500])).map(|_| rng.string(most)).collect();
-        let column = Column::of(&strings.iter().map(|string| rng.codes(&table, string)).collect::<Vec<_>>());
+            (0..cases.0.pick(&[0, 1, 7, 8, 63, 64, 65, 500])).map(|_| cases.string(most)).collect();
+        let column =
+            Column::of(&strings.iter().map(|string| cases.codes(&table, string)).collect::<Vec<_>>());
         for _ in 0..12 {
-            let of = strings.get(rng.below(strings.len().max(1))).map_or(&b"ab"[..], Vec::as_slice);
-            let pattern = rng.pattern(of);
+            let of = strings.get(cases.0.below(strings.len().max(1))).map_or(&b"ab"[..], Vec::as_slice);
+            let pattern = cases.pattern(of);
             let matcher = Matcher::new(&pattern, &table);
             asked += 1;
             large += usize::from(matches!(matcher, Matcher::Decoded { .. }));
@@ -196,15 +190,15 @@ fn codes_match_as_what_they_are_decoded_to() {
 /// For arbitrary codes, faults are those of decoding, unless earlier codes decide.
 #[test]
 fn faults_are_found_before_the_answer_is_decided() {
-    let rng = &mut Rng(2);
+    let cases = &mut Cases(Rng::new(2));
     let (mut faulty, mut decided) = (0, 0);
     for _ in 0..30 {
         let table = table(&[b"a", b"ab", b"b", b"aab", b"\xff", b"%"]);
-        let pattern = rng.pattern(b"aabab");
+        let pattern = cases.pattern(b"aabab");
         let automaton = CodeAutomaton::new(&pattern, &table).unwrap();
         for _ in 0..400 {
-            let codes: Vec<u8> = (0..rng.below(12))
-                .map(|_| *rng.pick(&[&0, &1, &2, &3, &4, &5, &5, &1, &255, &255, &6, &200]))
+            let codes: Vec<u8> = (0..cases.0.below(12))
+                .map(|_| cases.0.pick(&[0, 1, 2, 3, 4, 5, 5, 1, 255, 255, 6, 200]))
                 .collect();
             let got = automaton.matches_one(&codes);
             match decoded(&table, &codes) {
@@ -345,10 +339,10 @@ fn states_are_as_few_as_can_be() {
 /// The properties on which a kernel relies, because it checks no state.
 #[test]
 fn rows_lead_to_rows() {
-    let rng = &mut Rng(3);
+    let cases = &mut Cases(Rng::new(3));
     for _ in 0..200 {
-        let (table, of) = (rng.table(), rng.string(12));
-        let Ok(automaton) = CodeAutomaton::new(&rng.pattern(&of), &table) else { continue };
+        let (table, of) = (cases.table(), cases.string(12));
+        let Ok(automaton) = CodeAutomaton::new(&cases.pattern(&of), &table) else { continue };
         let (rows, marks) = (automaton.rows(), automaton.marks());
         let count = rows.len() / ROW;
         assert_eq!((rows.len() % ROW, count), (0, 3 + 2 * automaton.live()));
