@@ -496,7 +496,8 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
         check_columns(backend, text.as_bytes(), &["$", "$.a"]).with_context(|| format!("{text:?}"))?;
         check_columns(backend, text.as_bytes(), &["$[*]", "$[0]"]).with_context(|| format!("{text:?}"))?;
     }
-    // Around the sizes of a word of bits, a block and a block's tile; every other line has a value, or an escape.
+    // Numbers of lines around the sizes of a word of bits, a block and a block's tile. Lines have numbers,
+    // escapes or no value in turn.
     for lines in [31, 32, 33, 255, 256, 257, 1023, 1025] {
         let line = |i: usize| match i % 4 {
             0 => format!("{{\"a\":{i}.5}}\n"),
@@ -508,7 +509,7 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
         check_columns(backend, text.as_bytes(), &["$.a", "$.a[*]"])
             .with_context(|| format!("{lines} lines"))?;
     }
-    // Strings of every length, with and without an escape, from every place of a vector.
+    // Strings of every length, with and without an escape, at all offsets in a vector.
     let mut every = String::new();
     for len in 0..40 {
         for pad in 0..17 {
@@ -522,11 +523,11 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
         }
     }
     check_columns(backend, every.as_bytes(), &["$.a", "$.b"])?;
-    // Thousands in a record, and one that is larger than many tiles, with escapes and without.
+    // Thousands of values in a record, and values larger than many tiles, with escapes and without.
     check_columns(backend, format!("[{}]", vec!["7"; 9000].join(",")).as_bytes(), &["$[*]"])?;
     let huge = format!("[\"{}\",\"{}\",1]\n", "long ".repeat(20_000), "l\\u00f6ng ".repeat(10_000));
     check_columns(backend, [&huge[..], "[3,4]\n", &huge].concat().as_bytes(), &["$[0]", "$[1]", "$[*]"])?;
-    // Exponents, and digits that make them good or nearly do.
+    // Large exponents that long runs of digits balance, or nearly balance.
     let zeros = "0".repeat(2_000_000);
     let mut long = String::new();
     for exponent in ["2000000", "1999980", "20000000", "20000000000000000000"] {
@@ -542,11 +543,11 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
     Ok(())
 }
 
-/// Columns of the files of `tests/data`, one after the other, through an engine: in partitions of several sizes, with the
-/// first fault as the end and with faults left out.
+/// Checks the columns of the files of `tests/data`, one after the other, through an engine. The partitions
+/// have several sizes. The stream ends at the first fault, or skips faults.
 ///
 /// # Errors
-/// Where a backend and the standard library differ.
+/// A difference between a backend and the standard library, or an error of the backend.
 pub fn streamed_columns(backend: &Arc<dyn Backend>, sizes: &[usize]) -> Result<()> {
     let asked = every_type(&["$", "$.a", "$.*"])?;
     let texts = FILES.map(|(_, text)| text);

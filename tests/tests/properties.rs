@@ -18,7 +18,7 @@ use warpath::{Cpu, Engine, Error, InputError, OnError, Program, Query, Stats};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::{oracle, suite};
 
-// --- texts and paths ------------------------------------------------------------------------------------------------
+// --- texts and paths ---------------------------------------------------------------------------------------
 
 fn space() -> impl Strategy<Value = String> {
     prop_oneof![8 => Just(String::new()), 1 => "[ \t\r]{1,3}"]
@@ -162,7 +162,7 @@ fn path() -> impl Strategy<Value = String> {
     vec(segment, 0..5).prop_map(|segments| format!("${}", segments.concat()))
 }
 
-// --- how to ask -----------------------------------------------------------------------------------------------------
+// --- how to ask --------------------------------------------------------------------------------------------
 
 fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
@@ -223,7 +223,7 @@ fn cpu() -> Engine {
     engine(Arc::new(Cpu), None, OnError::Skip)
 }
 
-// --- backends -------------------------------------------------------------------------------------------------------
+// --- backends ----------------------------------------------------------------------------------------------
 
 proptest! {
     #![proptest_config(config(5000))]
@@ -261,7 +261,7 @@ proptest! {
     }
 }
 
-// --- numbers --------------------------------------------------------------------------------------------------------
+// --- numbers -----------------------------------------------------------------------------------------------
 
 /// `digits` × 10^`exponent`, spelt with the point `shift` digits from their end, and zeros that change nothing.
 fn spelt(digits: u64, exponent: i32, shift: i32, zeros: usize) -> String {
@@ -315,7 +315,7 @@ proptest! {
     }
 }
 
-// --- partitions and readers -----------------------------------------------------------------------------------------
+// --- partitions and readers --------------------------------------------------------------------------------
 
 fn partitions_agree(backend: &Arc<dyn Backend>, text: &[u8], path: &str, sizes: &[Index]) -> TestCaseResult {
     let query = Query::compile(path).map_err(fails)?;

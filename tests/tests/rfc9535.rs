@@ -303,7 +303,7 @@ fn hits_have_normalised_paths() -> Result<()> {
     Ok(())
 }
 
-// --- the oracle, of the whole grammar ----------------------------------------------------------------------------------
+// --- the oracle, of the whole grammar ----------------------------------------------------------------------
 
 /// The normalised paths of what `serde_json_path` selects of a record.
 fn others_paths(record: &Value, path: &str) -> Result<Vec<String>> {

@@ -29,7 +29,7 @@ fn emulated() -> Arc<dyn Backend> {
     Arc::new(Pipeline::new(Emulated::default()).unwrap())
 }
 
-// --- indexes --------------------------------------------------------------------------------------------------------
+// --- indexes -----------------------------------------------------------------------------------------------
 
 fn dumped(backend: &dyn Backend, text: &[u8], levels: u32) -> Result<String> {
     let mut out = Vec::new();
@@ -141,7 +141,7 @@ fn index_in_partitions() -> Result<()> {
     Ok(())
 }
 
-// --- trees ----------------------------------------------------------------------------------------------------------
+// --- trees -------------------------------------------------------------------------------------------------
 
 /// The dumps of the trees of lines; what is wrong with a line where it is none.
 fn trees(
@@ -215,7 +215,7 @@ fn tree_of_test_data() -> Result<()> {
     trees("people", &lines("people.ndjson", 1, 3), false, Tree::of_json)
 }
 
-// --- programs -------------------------------------------------------------------------------------------------------
+// --- programs ----------------------------------------------------------------------------------------------
 
 /// The supported queries of `queries.txt`, each once.
 fn supported() -> Result<Vec<Query>> {
@@ -271,7 +271,7 @@ fn programs_of_several_paths() -> Result<()> {
     Ok(())
 }
 
-// --- answers --------------------------------------------------------------------------------------------------------
+// --- answers -----------------------------------------------------------------------------------------------
 
 /// Matches that are shown of each path, and characters of each match.
 const SHOWN: (usize, usize) = (4, 70);
@@ -360,7 +360,7 @@ fn programs_of_the_whole_grammar() -> Result<()> {
     Ok(())
 }
 
-// --- refusals -------------------------------------------------------------------------------------------------------
+// --- refusals ----------------------------------------------------------------------------------------------
 
 /// Limits of programs: the last that is taken, and the first that is refused.
 #[test]

@@ -37,7 +37,7 @@ fn is_blank(line: &[u8]) -> bool {
     trim(0, line.len() as u32, |at| line[at as usize]).is_none()
 }
 
-// --- one record --------------------------------------------------------------------------------------------------------
+// --- one record --------------------------------------------------------------------------------------------
 
 /// The texts of the suite may have newlines in them, and mode strict is about one record a line: so each is taken whole, as one
 /// record, by the rule for records.
@@ -272,7 +272,7 @@ fn the_test_data_is_json() {
     }
 }
 
-// --- what is checked in which mode -------------------------------------------------------------------------------------
+// --- what is checked in which mode -------------------------------------------------------------------------
 
 /// A row of the table of docs/queries.md: the row itself up to its verdicts, the record, and what is said of it by default, and in
 /// strict mode.
@@ -494,7 +494,7 @@ fn a_byte_order_mark_at_the_start_is_no_part_of_the_text() -> Result<()> {
     Ok(())
 }
 
-// --- every way of asking -----------------------------------------------------------------------------------------------
+// --- every way of asking -----------------------------------------------------------------------------------
 
 /// A text with good, blank and faulty lines in a random order, and the same without what is behind and at the first faulty one; and
 /// with nothing in place of the faulty ones.

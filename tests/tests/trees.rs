@@ -17,7 +17,7 @@ use warpath_tests::data::FILES;
 use warpath_tests::oracle::tree as oracle;
 use warpath_tests::random::{self, Rng};
 
-// --- the worked example ---------------------------------------------------------------------------------------------
+// --- the worked example ------------------------------------------------------------------------------------
 
 const EXAMPLE: &[u8] = b"[[][[][][[]]][][]]";
 const DEPTH: [i32; 9] = [0, 1, 1, 2, 2, 2, 3, 1, 1];
@@ -118,7 +118,7 @@ fn all_steps_of_the_example() -> Result<()> {
     Ok(())
 }
 
-// --- the operators --------------------------------------------------------------------------------------------------
+// --- the operators -----------------------------------------------------------------------------------------
 
 fn is_monoid<M: Monoid + PartialEq + std::fmt::Debug>(a: M, b: M, c: M) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.combine(b).combine(c), a.combine(b.combine(c)));
@@ -180,7 +180,7 @@ proptest! {
     }
 }
 
-// --- random trees beside the oracle ---------------------------------------------------------------------------------
+// --- random trees beside the oracle ------------------------------------------------------------------------
 
 fn judge_brackets(text: &[u8]) -> Result<Result<Tree, TreeFault>> {
     let (tree, want) = (Tree::of_brackets(text), oracle::brackets(text));
@@ -366,7 +366,7 @@ fn trees_of_the_test_data() -> Result<()> {
     Ok(())
 }
 
-// --- documents by hand ----------------------------------------------------------------------------------------------
+// --- documents by hand -------------------------------------------------------------------------------------
 
 #[test]
 fn nothing_is_a_tree_without_a_node() -> Result<()> {

@@ -211,7 +211,7 @@ fn whole_suite(backend: &dyn Backend) -> Result<()> {
     step("200 MiB in one partition", || suite::many_tiles(backend, effort.large))
 }
 
-/// The whole grammar: the compliance test suite if it is there, and random queries.
+/// Checks the whole grammar: by the compliance test suite if its folder is given, and by random queries.
 fn rfc_9535(backend: &dyn Backend, folder: Option<&Path>) -> Result<()> {
     if let Some(folder) = folder {
         step("JSONPath compliance test suite", || {
@@ -227,7 +227,7 @@ fn rfc_9535(backend: &dyn Backend, folder: Option<&Path>) -> Result<()> {
     step("the same of what is no JSON", || conformance::as_the_cpu(backend, 0..1500))
 }
 
-/// Partitions that stay where they are, asked again and again.
+/// Checks queries over partitions that a backend keeps between queries.
 fn kept(backend: Arc<dyn Backend>) -> Result<()> {
     let resident = Resident::new(backend);
     println!("{}", resident.name());
@@ -237,7 +237,8 @@ fn kept(backend: Arc<dyn Backend>) -> Result<()> {
     step("64 MiB in one partition", || suite::many_tiles(&resident, 64 << 20))
 }
 
-/// Asks the field's queries of a file, in partitions of every size, and holds the answers to the oracle.
+/// Evaluates the published queries over a file, in partitions of every size, and compares the results with
+/// the oracle's.
 fn field_queries(device: &DeviceChoice, shape: &str, path: &str) -> Result<()> {
     let text = std::fs::read(path).with_context(|| path.to_owned())?;
     for (_, paths) in FIELD_QUERIES.iter().filter(|(of, _)| *of == shape) {

@@ -63,7 +63,7 @@ pub fn nodes(text: &[u8], path: &str) -> Vec<(Range<usize>, String)> {
     nodes.into_iter().map(|node| (node.start..node.end, path::normalised(&root, node))).collect()
 }
 
-/// The nodes that segments select, beginning at `start`, in a record whose root is `root` (section 2.1.2).
+/// The nodes that segments select from `start`, in a record whose root is `root` (section 2.1.2).
 pub fn select<'a>(segments: &[Segment], root: &'a Value, start: &'a Value) -> Vec<&'a Value> {
     let mut nodes = vec![start];
     for segment in segments {
@@ -79,14 +79,15 @@ pub fn select<'a>(segments: &[Segment], root: &'a Value, start: &'a Value) -> Ve
     nodes
 }
 
-/// Section 2.5.1.2: what the first selector selects, then what the second does, and so on.
+/// Section 2.5.1.2: the nodes of the first selector, then those of the second, and so on.
 fn child_segment<'a>(selectors: &[Selector], root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
     for selector in selectors {
         apply(selector, root, node, out);
     }
 }
 
-/// Section 2.5.2.2: the child segment, applied to the node itself and then to all below it, parents before children.
+/// Section 2.5.2.2: the child segment, applied to the node and then to all its descendants, parents before
+/// children.
 fn descendant_segment<'a>(
     selectors: &[Selector],
     root: &'a Value,
@@ -99,7 +100,7 @@ fn descendant_segment<'a>(
     }
 }
 
-/// Section 2.3.
+/// Applies one selector (section 2.3).
 fn apply<'a>(selector: &Selector, root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
     match selector {
         Selector::Name(name) => out.extend(node.member(name.as_bytes())),

@@ -80,7 +80,8 @@ pub enum Operator {
     Greater,
 }
 
-/// A value or `Nothing`: an operand of a comparison, or an argument of the declared type `ValueType` (section 2.4.1).
+/// A value or `Nothing`: an operand of a comparison, or an argument of the declared type `ValueType` (section
+/// 2.4.1).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparable {
     /// A number, as it is written.
