@@ -75,8 +75,8 @@ fn program(paths: &[&str]) -> Program {
 /// A match: its line, bytes in the input, and text.
 type Found = (u64, u64, u64, Vec<u8>);
 
-/// All results for an input. Their offsets are in the whole text, because an index and a stream cut pieces at
-/// different offsets.
+/// All results for an input, with those of its pieces joined. An index and a stream cut pieces at different
+/// offsets.
 #[derive(Debug, Default, PartialEq)]
 struct All {
     matches: Vec<Vec<Found>>,

@@ -1,6 +1,6 @@
 //! Properties of every input: any JSON, any bytes, any path, any partition size, any way of reading.
 //!
-//! `PROPTEST_CASES=25600` runs a hundred times as many cases as without it.
+//! `PROPTEST_CASES=25600` runs a hundred times the default number of cases.
 
 use std::io::{Cursor, Read, Write};
 use std::sync::{Arc, OnceLock};
@@ -235,7 +235,7 @@ proptest! {
         suite::check_queries(&Cpu, &text, &paths).map_err(fails)?;
     }
 
-    /// What was made as JSON has no fault, and the oracle can read it: the property above is not an empty one.
+    /// Generated JSON has no fault, and the oracle can read it. So the property above is not empty.
     #[test]
     fn json_has_no_fault(text in lines(6), path in path()) {
         prop_assert_eq!(oracle::index::index(&text, 0).faults, []);
@@ -263,7 +263,8 @@ proptest! {
 
 // --- numbers -----------------------------------------------------------------------------------------------
 
-/// `digits` × 10^`exponent`, spelt with the point `shift` digits from their end, and zeros that change nothing.
+/// `digits` × 10^`exponent`, spelt with the point `shift` digits from their end, and with zeros that do not
+/// change the value.
 fn spelt(digits: u64, exponent: i32, shift: i32, zeros: usize) -> String {
     let mut text = digits.to_string();
     if shift <= 0 {
@@ -481,7 +482,7 @@ proptest! {
             ("gzip", 2, gzip(&text, Compression::new(level))),
             ("zstd", 4, zstd::encode_all(text.as_slice(), level as i32).unwrap()),
         ] {
-            // Not shorter than what tells the format, and not whole.
+            // The cut file keeps the bytes that identify the format, and is not whole.
             let keep = magic + keep.index(packed.len() - magic);
             let asked = plain(&engine, &packed[..keep], &query)?;
             match asked.error {
@@ -495,7 +496,8 @@ proptest! {
     }
 }
 
-/// How much came before is known where the text is stored and not compressed: all lines but those of the last block.
+/// If the text is stored without compression, the results before the cut are known: all lines except those of
+/// the last block.
 #[test]
 fn a_truncated_file_gives_nearly_all_that_it_holds() {
     let text: Vec<u8> = (0..200_000).flat_map(|i| format!("{i}\n").into_bytes()).collect();

@@ -1,6 +1,6 @@
-//! Snapshots: indexes, trees, programs, answers and refusals as text. One snapshot holds for every backend.
+//! Snapshots: indexes, trees, programs, results and refusals as text. One snapshot holds for every backend.
 //!
-//! `INSTA_UPDATE=always cargo test -p warpath-tests --test snapshots` writes them anew; read the difference.
+//! `INSTA_UPDATE=always cargo test -p warpath-tests --test snapshots` writes them again; read the difference.
 
 use std::fmt::Write;
 use std::io::Cursor;
@@ -276,7 +276,7 @@ fn programs_of_several_paths() -> Result<()> {
 /// Matches that are shown of each path, and characters of each match.
 const SHOWN: (usize, usize) = (4, 70);
 
-/// Counts and first matches of a file's paths, all asked in one program.
+/// Counts and first matches of a file's paths, all evaluated in one program.
 fn answers(backend: &dyn Backend, text: &[u8], queries: &[Query]) -> Result<String> {
     let program = Program::new(queries)?;
     let answer = backend.answer(text, &program, Want { matches: true, ..Want::default() })?;
@@ -321,7 +321,7 @@ fn answers_of_queries() -> Result<()> {
     Ok(())
 }
 
-/// Programs that ask trees, and programs with filters of several tests.
+/// Programs that need trees, and programs with filters of several tests.
 #[test]
 fn programs_of_the_whole_grammar() -> Result<()> {
     let paths = [
