@@ -45,7 +45,7 @@ fn by_kernels(text: &[u8], lines: usize) -> Vec<bool> {
     let scans = scan_tiles(tiles);
     let (mut scan_status, mut aggregate, mut inclusive) =
         (filled::<u32>(device, scans + 1), filled::<u64>(device, scans), filled::<u64>(device, scans));
-    // SAFETY: the views are of memory of this process, which is this device's, and live as long as the launches.
+    // SAFETY: the views are of buffers of this emulated device, which live as long as the launches.
     unsafe {
         let args = LineStatesArgs {
             text: device.view(&bytes, padded),

@@ -496,7 +496,8 @@ proptest! {
     }
 }
 
-/// If the text is stored without compression, the results before the cut are known: all lines except those of
+/// The results before the cut are known if the text is stored without compression: all lines except those of
+/// the last block.
 /// the last block.
 #[test]
 fn a_truncated_file_gives_nearly_all_that_it_holds() {
