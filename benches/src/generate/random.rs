@@ -38,9 +38,11 @@ impl Random {
         choices[self.below(choices.len() as u32) as usize]
     }
 
-    /// One of some choices, the first the most often: as Zipf has it, about so often as the reciprocal of its place.
+    /// One of some choices, the first the most often: about proportional to the reciprocal of its position,
+    /// as in Zipf's law.
     pub(crate) fn skewed<T: Copy>(&mut self, choices: &[T]) -> T {
-        // Places 0, 1 and 2, 3 to 6, and so on are as likely together: in integers, so that it is the same everywhere.
+        // Positions 0, then 1 and 2, then 3 to 6, and so on have the same total probability. The arithmetic
+        // is in integers, so that it is the same everywhere.
         let digits = usize::BITS - choices.len().leading_zeros();
         loop {
             let length = self.below(digits);
@@ -58,7 +60,8 @@ impl Random {
     }
 }
 
-/// A bijection of 64-bit words in which every bit of the answer depends on every bit of `word` (SplitMix64's).
+/// A bijection of 64-bit words in which every bit of the result depends on every bit of `word`
+/// (SplitMix64's).
 fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
