@@ -34,7 +34,7 @@ struct Args {
     strict: bool,
 }
 
-/// Calls a function so many times, and says how fast it was: the fastest, and the median.
+/// Calls a function `rounds` times, and returns its rates as text: the fastest, and the median.
 fn rates(rounds: usize, bytes: usize, mut run: impl FnMut() -> Result<()>) -> Result<String> {
     let mut times = Vec::new();
     for _ in 0..rounds {

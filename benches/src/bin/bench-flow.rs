@@ -128,7 +128,7 @@ impl ColumnSet {
     }
 }
 
-/// What is held to the CPU's.
+/// The sums that are compared with the CPU's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     rows: usize,
@@ -160,7 +160,7 @@ impl Tally {
     }
 }
 
-/// What the CPU makes of a text.
+/// The CPU's sums of a text.
 fn tally(text: &[u8], set: &ColumnSet) -> Result<Tally> {
     let mut tally = Tally::default();
     for piece in Cpu.answer(text, set.schema.program(), set.want())?.pieces {
@@ -253,7 +253,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// From page-locked memory: with all kernels, and the copies alone, by as many threads.
+/// Times pinned memory: with all kernels, and the copies alone, with the same number of threads.
 fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[ColumnSet]) -> Result<()> {
     let mut queues = Vec::new();
     let mut devices: Vec<Arc<dyn Backend>> = Vec::new();
@@ -376,7 +376,7 @@ impl Packed {
     }
 }
 
-/// From packed text in page-locked memory: with all kernels, and the copies alone. Rates are of unpacked text.
+/// Times packed text in pinned memory: with all kernels, and the copies alone. Rates are of unpacked text.
 fn packed_pinned(args: &Args, packed: &Packed, program: &Program, (want, bytes): (u64, f64)) -> Result<()> {
     let (mut queues, mut devices): (Vec<_>, Vec<Arc<dyn Backend>>) = Default::default();
     for number in args.numbers()? {

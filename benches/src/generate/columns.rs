@@ -114,7 +114,7 @@ pub fn random(count: u64, seed: u64) -> Strings {
     })
 }
 
-/// The same string of 20 bytes for every seed.
+/// A string of 20 bytes, equal for every seed.
 #[must_use]
 pub fn equal(count: u64, _seed: u64) -> Strings {
     Strings::made(count, 0, 0, |_, out| out.put("the same every time."))

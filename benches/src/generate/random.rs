@@ -3,7 +3,8 @@
 use gpu_rand::xoroshiro::Xoroshiro128StarStar;
 use rand_core::{RngCore, SeedableRng};
 
-/// A stream of random choices. The generator is named, not `gpu_rand`'s default, which may change with a release.
+/// A stream of random choices. The generator is named, because `gpu_rand`'s default may change with a
+/// release.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(Xoroshiro128StarStar);
 
@@ -53,7 +54,8 @@ impl Random {
         }
     }
 
-    /// A number below `2^digits`, each binary length about as likely as any other: counts of followers and the like.
+    /// A number below `2^digits`, each binary length about as likely as any other, for counts of followers
+    /// and the like.
     pub(crate) fn count(&mut self, digits: u32) -> u64 {
         let length = self.below(digits + 1);
         self.bits() & ((1 << length) - 1)

@@ -132,7 +132,8 @@ impl Moment {
     pub(super) fn from_unix(seconds: u64) -> Self {
         let days = seconds / 86_400;
         // Years that begin in March have their leap day last; an era is 400 of them (Howard Hinnant,
-        // "chrono-Compatible Low-Level Date Algorithms", civil_from_days). 719,468 days separate 0000-03-01 and 1970.
+        // "chrono-Compatible Low-Level Date Algorithms", civil_from_days). 719,468 days separate 0000-03-01
+        // and 1970.
         let since_era_0 = days + 719_468;
         let era = since_era_0 / 146_097;
         let day_of_era = since_era_0 % 146_097;

@@ -81,7 +81,7 @@ pub fn load_module(ptx: &str) -> Result<sys::CUmodule> {
     unsafe { load(text.as_bytes_with_nul()) }
 }
 
-/// As [`load_module`], a cubin.
+/// Loads a cubin, like [`load_module`].
 pub fn load_cubin(image: &[u8]) -> Result<sys::CUmodule> {
     ensure!(image.starts_with(b"\x7fELF"), "this is no cubin");
     // SAFETY: the file is of this format, and whoever runs this bench has had it made.
@@ -216,7 +216,7 @@ impl Mapping {
     }
 }
 
-/// Runs something so many times at once, each in a thread of its own that has the context.
+/// Runs `work` in `threads` threads at once, each with the context.
 pub fn at_once(context: Context, threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
     std::thread::scope(|scope| {
         let work = &work;

@@ -1,4 +1,4 @@
-//! Page-locked memory of the host, in each way and size.
+//! Pinned (page-locked) memory of the host, in each way and size.
 
 use std::sync::Mutex;
 
