@@ -1,5 +1,5 @@
-//! Times the CPU backend on text in memory, on one thread: `bench-cpu FILE PROGRAM...`, where the paths of one program are
-//! separated by spaces. With `--strict` the check of records by all of RFC 8259 is timed, too.
+//! Times the CPU backend on text in memory, on one thread: `bench-cpu FILE PROGRAM...`, where spaces separate
+//! the paths of one program. With `--strict` the check of records by all of RFC 8259 is timed, too.
 
 use std::fs::File;
 use std::io::Read;

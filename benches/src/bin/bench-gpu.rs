@@ -1,4 +1,4 @@
-//! Times every kernel by events, over text that is resident on the device, beside a copy kernel in the same run.
+//! Times every kernel by events, over text that is resident on the device, and a copy kernel in the same run.
 //!
 //! ```text
 //! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] [--no-results] FILE PATH...
@@ -6,11 +6,13 @@
 //! bench-gpu [--device N] [--runs N] [--registers N] --trees [--longest BYTES] [--piece BYTES] [--brackets N] [FILE...]
 //! ```
 //!
-//! With `--no-results`, what makes text and columns of matches is left out. With `--trees`, trees are timed in place of queries: of files, and
-//! of one line of so many brackets; lines longer than so many bytes are cut into pieces of so many. With `--strict`,
-//! what checks all of RFC 8259 and UTF-8 is timed: index, trees and strict checks.
-//! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a second; a copy
-//! is 2 bytes moved for each that is copied. Medians of all runs but the first three.
+//! With `--no-results`, the kernels that make text and columns of matches are left out. With `--trees`, trees
+//! are timed in place of queries: of files, and of one line of `--brackets` brackets. Lines longer than
+//! `--longest` bytes are cut into pieces of `--piece` bytes. With `--strict`, the checks of all of RFC 8259
+//! and UTF-8 are timed: index, trees and strict checks.
+//!
+//! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a
+//! second; a copy moves 2 bytes for each that is copied. Medians of all runs but the first three.
 
 use std::time::Instant;
 

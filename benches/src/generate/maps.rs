@@ -1,4 +1,5 @@
-//! Answers of a directions service: routes of legs of steps. Large and deep records of short strings and numbers.
+//! The answers of a directions service: routes of legs of steps. Large and deep records of short strings and
+//! numbers.
 
 use super::random::Random;
 use super::text::Put;

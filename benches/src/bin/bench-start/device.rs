@@ -109,7 +109,8 @@ fn launch(copy: sys::CUfunction, memory: sys::CUdeviceptr, stream: sys::CUstream
     let mut args = Copy16Args { from, to };
     Copy16::check(&args)?;
     let mut parameters = [(&raw mut args).cast()];
-    // SAFETY: the kernel takes these arguments by value, which have been checked; the driver copies them during the call.
+    // SAFETY: the kernel takes these arguments by value, and `check` has passed them. The driver copies them
+    // during the call.
     call::check(Copy16::NAME, unsafe {
         sys::cuLaunchKernel(
             copy,
