@@ -37,8 +37,8 @@ pub const MAX_BINS: usize = 128;
 /// A data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
 pub enum DataSet {
-    /// Network traffic, like that of the KDD Cup of 1999: continuous attributes cut by Lloyd's algorithm.
-    /// Compresses best.
+    /// Network traffic, as of the KDD Cup of 1999: continuous attributes cut by Lloyd's algorithm. Compresses
+    /// best.
     Kdd,
     /// Pairs of records of a cancer registry, and how much alike they are.
     Linkage,
