@@ -157,7 +157,7 @@ fn an_engine_of_a_device_builds_with_it() {
     assert_eq!(groups(&device), 0);
 }
 
-// --- asked of a device -------------------------------------------------------------------------------------
+// --- evaluated on a device ---------------------------------------------------------------------------------
 
 /// Bytes of a bitmap on a device.
 fn bytes(bitmap: &Bitmap<'_>) -> u64 {

@@ -162,7 +162,7 @@ fn path() -> impl Strategy<Value = String> {
     vec(segment, 0..5).prop_map(|segments| format!("${}", segments.concat()))
 }
 
-// --- how to ask --------------------------------------------------------------------------------------------
+// --- ways to evaluate --------------------------------------------------------------------------------------
 
 fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();

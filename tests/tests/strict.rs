@@ -495,7 +495,7 @@ fn a_byte_order_mark_at_the_start_is_no_part_of_the_text() -> Result<()> {
     Ok(())
 }
 
-// --- every way of asking -----------------------------------------------------------------------------------
+// --- every way to evaluate ---------------------------------------------------------------------------------
 
 /// A text with good, blank and faulty lines in a random order. `before` is its part before the first faulty
 /// line. `blanked` has blank lines in place of the faulty ones.
