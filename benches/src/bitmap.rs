@@ -1,16 +1,16 @@
-//! Range queries over bitmap indexes, by every method: the workloads of Nelson et al. (2019), "GPU Acceleration of Range Queries over
-//! Large Data Sets". The `bench-bitmap` program is its command line.
+//! Range queries over bitmap indexes, by every method: the workloads of Nelson et al. (2019), "GPU
+//! Acceleration of Range Queries over Large Data Sets". The `bench-bitmap` program is its command line.
 //!
-//! | module | question |
+//! | module | contents |
 //! |---|---|
-//! | [`data`] | which rows are asked about? |
-//! | [`workload`] | which columns of them are united, and what is the answer? |
-//! | [`method`] | what is a method, and how is it checked and timed? |
-//! | [`cpu`] | which methods are there on a processor? |
-//! | [`gpu`] | which are there on a device? |
-//! | [`scan`] | what if there were no index? |
-//! | [`record`] | what does a result file hold? |
-//! | [`plot`] | what do plots and tables show of it? |
+//! | [`data`] | the data sets and their bitmap indexes |
+//! | [`workload`] | range queries: the columns of a union, and the expected result |
+//! | [`method`] | the interface of a method, its check and its timing |
+//! | [`cpu`] | methods on a processor |
+//! | [`gpu`] | methods on a device |
+//! | [`scan`] | a scan without an index |
+//! | [`record`] | result files |
+//! | [`plot`] | plots and tables of results |
 
 pub mod cpu;
 pub mod data;

@@ -1,11 +1,11 @@
-//! Data of the shapes that the field measures with, made from a seed.
+//! Data of the shapes that published measurements use, made from a seed.
 //!
-//! The files that JSONPath papers use (tweets, Walmart and Best Buy products, map directions) may not be passed on.
-//! What a query's speed depends on is their shape: record size, depth, the order of the keys, the share of bytes
-//! inside strings, how often escapes and non-ASCII text occur, and how selective a filter is. This module makes
-//! records of the same shape; nothing in them was ever said, sold or driven.
+//! The files of JSONPath papers (tweets, Walmart and Best Buy products, map directions) cannot be
+//! distributed. The speed of a query depends on their shape. This is the record size, the depth, the order of
+//! the keys, and the share of bytes inside strings. It is also the frequency of escapes and non-ASCII text,
+//! and the selectivity of a filter. This module makes records of the same shape, with invented content.
 //!
-//! | shape | a record | mean size | queries asked of it |
+//! | shape | a record | mean size | queries over it |
 //! |---|---|---|---|
 //! | [`Shape::Twitter`] | a tweet as the v1.1 streaming API sent it, 30 % with a whole retweeted tweet inside | 4.7 kB | `$.user.lang`, `$.lang`, `$.user.lang[?(@ == 'nl')]` (0.5 %), `'en'` (40 %) |
 //! | [`Shape::Walmart`] | a product; 30 % have `bestMarketplacePrice` | 1.2 kB | `$.bestMarketplacePrice.price`, `$.name` |
@@ -13,18 +13,20 @@
 //! | [`Shape::Maps`] | an answer with directions: routes of legs of steps | 34 kB (10 to 60) | `$.routes[*].legs[*].steps[*].distance.text` |
 //! | [`Shape::Urls`] | a URL, for measuring how strings are compressed: no JSON | 62 B | |
 //! | [`Shape::Events`] | an event in an envelope: what happened, to whom, where and how; 48 members | 900 B | the subscriptions of [`event_twigs`] |
-//! | [`Shape::Sized`] | lists of small objects around a user | as asked for, exactly | `$.user.name`, `$.user[?@ == "mythic"]` (0.1 %), `"rare"` (1 %), `"scarce"` (10 %), `"common"` (88.9 %) |
+//! | [`Shape::Sized`] | lists of small objects around a user | exactly the given size | `$.user.name`, `$.user[?@ == "mythic"]` (0.1 %), `"rare"` (1 %), `"scarce"` (10 %), `"common"` (88.9 %) |
 //!
-//! 85 % of the bytes of the tweets are in strings as a string bitmap counts them, from the opening quote up to but not
-//! including the closing one, and 88 % with the closing quotes; 87 % is what others report of theirs. Four tweets of
-//! five are all ASCII, with the rest as `\uXXXX`, as the API sent them; the fifth has UTF-8 in sixteen languages.
+//! 85 % of the bytes of the tweets are in strings as a string bitmap counts them, from the opening quote up
+//! to but not including the closing one. With the closing quotes it is 88 %; others report 87 % of theirs.
+//! Four tweets of five are all ASCII, with other characters as `\uXXXX`, as the API sent them. The fifth has
+//! UTF-8 in sixteen languages.
 //!
 //! # The same bytes everywhere
 //!
-//! The endless sequence of records for a shape and seed is made in *blocks*: block *b* starts a generator from
-//! (shape, seed, *b*) and holds whole lines, up to and including the one that brings it to 1 MiB. A file is the blocks
-//! in order, cut after the line that reaches the size asked for. So threads can make blocks independently, the
-//! number of threads cannot change a byte, and a smaller file is a prefix of a larger one with the same seed.
+//! The endless sequence of records for a shape and seed is made in *blocks*. Block *b* starts a generator
+//! from (shape, seed, *b*) and holds whole lines, up to and including the one that brings it to 1 MiB. A file
+//! is the blocks in order, cut after the line that reaches the requested size. So threads can make blocks
+//! independently, and the number of threads cannot change a byte. A smaller file is a prefix of a larger one
+//! with the same seed.
 
 mod array;
 mod bestbuy;
@@ -51,19 +53,20 @@ use std::thread;
 pub use array::ArrayWriter;
 use random::Random;
 
-/// A block ends with the line that brings it to this many bytes. Part of the data's definition: other blocks, other
-/// bytes.
+/// The size at which a block ends: with the line that reaches it. Part of the data's definition: another size
+/// gives other bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// No record of a shape that has no length of its own is longer; a block's buffer is made so large that it never grows.
+/// The length of the longest record, of shapes without a length of their own. A block's buffer has room for
+/// it, so that the buffer never grows.
 const LONGEST_RECORD_BYTES: usize = 96 << 10;
 
 /// The lengths that records of [`Shape::Sized`] can have, with the newline, in bytes.
 pub const SIZED_BYTES: RangeInclusive<u32> = 100..=64 << 20;
 
-/// What the records look like.
+/// The shape of the records.
 ///
-/// As text it is `twitter`, `walmart`, `bestbuy`, `maps`, `urls`, `events`, or `sized:BYTES`.
+/// Its text is `twitter`, `walmart`, `bestbuy`, `maps`, `urls`, `events`, or `sized:BYTES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Tweets, some with a whole tweet inside.
@@ -102,7 +105,7 @@ impl Shape {
         }
     }
 
-    /// What tells its random numbers from those of other shapes. Part of the data's definition.
+    /// The key that separates its random numbers from those of other shapes. Part of the data's definition.
     fn key(self) -> u64 {
         match self {
             Shape::Twitter => 0,
@@ -143,7 +146,7 @@ impl FromStr for Shape {
     }
 }
 
-/// How much was written.
+/// The amount of written data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Lines, each of them one record.
@@ -154,8 +157,8 @@ pub struct Stats {
 
 /// Makes records one at a time.
 ///
-/// The records are those with which [`write_ndjson`] begins for the same shape and seed, for as long as its first
-/// block lasts (1 MiB); after that both go on, with different records.
+/// The records are those at the beginning of [`write_ndjson`]'s output for the same shape and seed, up to the
+/// end of its first block (1 MiB). After that both continue with different records.
 #[derive(Clone, Debug)]
 pub struct Generator {
     random: Random,
@@ -252,13 +255,13 @@ pub fn write_ndjson_with_threads(
     threads: NonZeroUsize,
     out: &mut impl Write,
 ) -> io::Result<Stats> {
-    // A block has at least BLOCK_BYTES, so no more than these are needed; the last of them may be left unused.
+    // A block has at least BLOCK_BYTES, so this number is enough; the last block may be unused.
     let blocks = target_bytes.div_ceil(BLOCK_BYTES as u64);
     let threads = (threads.get() as u64).min(blocks);
 
     thread::scope(|scope| {
-        // Thread t makes the blocks t, t + threads, t + 2 threads, …; the writer takes from the threads in turn, and
-        // gives the buffers back.
+        // Thread t makes the blocks t, t + threads, t + 2 threads, …. The writer takes from the threads in
+        // turn, and gives the buffers back.
         let makers: Vec<_> = (0..threads)
             .map(|first| {
                 let (full, from_maker) = mpsc::sync_channel(1);

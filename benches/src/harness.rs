@@ -1,21 +1,21 @@
-//! Measures programs side by side, checks every answer, and draws what it found. `benches/README.md` says why its
-//! numbers can be believed; the `bench` program is its command line.
+//! Measures programs side by side, checks every result, and draws plots of the measurements.
+//! `benches/README.md` says why its numbers can be believed; the `bench` program is its command line.
 //!
-//! | module | question |
+//! | module | contents |
 //! |---|---|
-//! | [`plan`] | which charts are there, of which cases, with which tools? |
-//! | [`ask`] | how is one query put to each tool? |
-//! | [`tool`] | where is a tool, and what is its command? |
-//! | [`data`] | which files are queried? |
-//! | [`values`] | which values should come out, whatever their spelling? |
-//! | [`process`] | what did one run of one program cost? |
-//! | [`session`] | in which order do tools run, how often, and what is kept? |
-//! | [`components`] | what did `bench-gpu` see inside a device? |
-//! | [`record`] | what does a result file hold? |
-//! | [`report`], [`chart`] | what do tables and plots show of it? |
+//! | [`plan`] | the charts, their cases and tools |
+//! | [`ask`] | one query in the form of each tool |
+//! | [`tool`] | the location of each tool, and its command |
+//! | [`data`] | the files that are queried |
+//! | [`values`] | the expected values, independent of their spelling |
+//! | [`process`] | the cost of one run of one program |
+//! | [`session`] | the order and number of runs, and the kept measurements |
+//! | [`components`] | the times that `bench-gpu` measures inside a device |
+//! | [`record`] | result files |
+//! | [`report`], [`chart`] | tables and plots of results |
 //!
-//! The harness itself stays small: the peak memory that Linux reports of a program includes what its parent held when it
-//! started it. So whatever needs memory (data, reference answers) runs in a process of its own.
+//! The harness itself stays small: the peak memory that Linux reports of a program includes that of its
+//! parent at the start. So work that needs memory (data, reference results) runs in a process of its own.
 
 pub mod ask;
 pub mod chart;

@@ -1,5 +1,5 @@
-//! What the benches share: data to run on, the harness that measures Warpath beside its peers, and
-//! what is measured of bitmap indexes and of standing queries.
+//! The shared parts of the benches: generated data, the harness that measures Warpath beside its peers, and
+//! the measurements of bitmap indexes and of standing queries.
 
 pub mod bitmap;
 pub mod generate;

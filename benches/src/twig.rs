@@ -1,9 +1,9 @@
-//! What `bench-twig` measured of standing queries, as tables and plots.
+//! Tables and plots of the measurements of standing queries by `bench-twig`.
 //!
-//! | module | question |
+//! | module | contents |
 //! |---|---|
-//! | [`record`] | what does a result file hold? |
-//! | [`plot`] | what do plots and tables show of it? |
+//! | [`record`] | result files |
+//! | [`plot`] | plots and tables of results |
 
 pub mod plot;
 pub mod record;

@@ -1,4 +1,4 @@
-//! What is wrong with an input: found, reported with its place, and contained.
+//! Faults of an input: found, reported with their position, and contained.
 
 use std::io::Write;
 

@@ -256,7 +256,7 @@ fn what_is_read_is_not_written_over() {
         (&["select", "a=$.id", "--index=p.wpi", "--", only[0]], "p.wpi", "an index"),
         (&["bitmap", "build", "people.ndjson", "--column=a=$.id"], "same.ndjson", "an input"),
     ] {
-        // Options stand before `--`.
+        // Insert the option before `--`.
         let at = args.iter().position(|arg| *arg == "--").unwrap_or(args.len());
         let ran = folder.run(&[&args[..at], &["-o", output], &args[at..]].concat());
         assert_eq!((ran.code, ran.text()), (2, ""), "{args:?} {ran}");
@@ -290,7 +290,7 @@ fn expressions_may_begin_with_a_negative_number() {
     assert_eq!(query.ok(), "-7\n");
     let select = folder.run(&["select", "n=$.n", "--where", "-6 > n", "--bitmap=n.wpb", "--", "n"]);
     assert_eq!(select.ok(), "{\"n\":-7}\n");
-    // A slip in an option's name is told as one.
+    // A misspelt option is reported as one.
     let help = "an expression begins with `-` only where a number does";
     for args in [&["n.wpb", "--cuont", "n < 3"][..], &["n.wpb", "-n3", "n < 3"]] {
         let ran = range(&folder, args);

@@ -1,4 +1,4 @@
-//! `warpath select` in binary formats: what was written is read again, and held to the rows of text.
+//! `warpath select` in binary formats: the output is read again, and compared with the rows of text.
 
 use std::io::Cursor;
 
@@ -71,7 +71,7 @@ fn ndjson(batch: &RecordBatch) -> String {
     rows
 }
 
-/// What is written in all formats is what NDJSON says, whatever the partitions and the limit.
+/// The output of every format has the content of NDJSON, for all partitions and limits.
 #[test]
 fn columns_are_the_rows() {
     let folder = Folder::new(&[]);
@@ -159,7 +159,7 @@ fn types_are_as_asked_for() {
     assert_eq!(lists, [vec![Some(1), None, None], vec![], vec![Some(-3)]]);
 }
 
-/// What was written before a fault can be read, and so can nothing at all.
+/// The output before a fault can be read, and so can an empty output.
 #[test]
 fn what_is_written_is_whole() {
     let folder = Folder::new(&[("good", b"{\"a\":1}\n{\"a\":2}\n{\"a\":3\n{\"a\":4}\n"), ("old", b"old")]);

@@ -1,4 +1,4 @@
-//! Which files are read, how they are packed, and where answers go.
+//! The input files, their compression, and the destinations of results.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -81,7 +81,7 @@ fn compression_is_recognised_by_content() {
     assert_eq!(folder.run(&["query", "--offsets", "$.a", "zstd-frames"]).ok(), "5\t6\t1\n13\t14\t2\n");
 }
 
-/// Standard input that is a file is read in parts, from where it stands.
+/// Standard input that is a file is read in parts, from its current offset.
 #[test]
 fn standard_input_may_be_a_file() {
     use std::io::{Seek, SeekFrom};
@@ -128,7 +128,7 @@ fn the_length_of_a_file_may_not_be_what_the_system_says() {
     }
 }
 
-/// Who has enough does not wait for an input that nobody opens.
+/// A run that has reached its limit does not wait for an input that nobody opens.
 #[cfg(unix)]
 #[test]
 fn a_pipe_that_nobody_opens_is_not_waited_for() {

@@ -45,7 +45,7 @@ fn documents_of_all_kinds() {
     let lines = "{\"file\":\"lines\",\"line\":1,\"ids\":[\"dutch\"]}\n{\"file\":\"lines\",\"line\":4,\"ids\":[\"dutch\"]}\n";
     assert_eq!(ran.text(), format!("{{\"file\":\"new.xml\",\"ids\":[\"theses\"]}}\n{lines}"));
     assert_eq!((ran.code, ran.stderr.lines().count()), (0, 1), "{ran}");
-    // What is malformed ends the run behind what was before it.
+    // A malformed line ends the run after the results before it.
     run(&["lines"]).failed(
         4,
         "lines:1\tdutch\n",
@@ -71,7 +71,7 @@ fn documents_of_all_kinds() {
     assert_eq!(folder.read("out"), b"new.xml\ttheses\n");
 }
 
-/// What is wrong with subscriptions is told, and the others are asked.
+/// Invalid subscriptions are reported, and the others are evaluated.
 #[test]
 fn subscriptions_that_are_wrong() {
     let folder = folder();
@@ -125,7 +125,7 @@ fn explained() {
     );
 }
 
-/// What could not be read overwrites nothing; what was answered before is there.
+/// An input that cannot be read does not overwrite the output. The results before it are written.
 #[test]
 fn what_is_there_is_not_overwritten_by_nothing() {
     let folder = folder();
@@ -214,7 +214,7 @@ fn answers_as_arrow() {
     assert_eq!(StreamReader::try_new(&none.stdout[..], None).unwrap().count(), 0);
 }
 
-/// A history of matches is asked as any bitmap index, and tells which lines to read.
+/// A history of matches is queried like any bitmap index, and selects lines to read.
 #[test]
 fn a_history_of_matches() {
     let folder = folder();
@@ -310,7 +310,8 @@ fn a_history_of_many_lines() {
     }
 }
 
-/// Lines that come one by one are answered soon, and new subscriptions are asked of what comes then.
+/// Lines that come one by one are evaluated soon, and new subscriptions apply to the lines that come after
+/// them.
 #[test]
 fn a_stream_whose_subscriptions_change() {
     let folder = folder();
@@ -344,7 +345,8 @@ fn a_stream_whose_subscriptions_change() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Documents of 100 MB, of XML and of JSON, and a line of as many bytes; and 10,000 levels. What is behind them is found, and what is behind a fault is not.
+/// Documents of 100 MB, of XML and of JSON, a line of that size, and 10,000 levels. The text after them is
+/// evaluated, and the text after a fault is not.
 #[test]
 fn large_and_deep_documents() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! `warpath index build` and `info`, and what is answered by an index file.
+//! `warpath index build` and `info`, and the results with an index file.
 
 use std::fs::File;
 use std::time::{Duration, SystemTime};
@@ -90,7 +90,7 @@ fn explain_says_what_an_index_changes() {
     folder.run(&["explain", "--index=text.wpi", "$.a.b.c"]).failed(2, "", "error: the index has 2 levels");
 }
 
-/// What is said where an index cannot be used, and by which exit codes.
+/// The messages and exit codes for an index that cannot be used.
 #[test]
 fn an_index_that_does_not_fit() {
     let folder = folder(TEXT);

@@ -1,4 +1,4 @@
-//! The program, run as its users run it: arguments, files and pipes in; output, messages and exit codes out.
+//! Runs the program as its users do: arguments, files and pipes in; output, messages and exit codes out.
 
 mod bad_input;
 mod bitmap;
@@ -28,7 +28,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_warpath");
 /// A folder with files, in which the program is run, so that messages name files as they are given.
 struct Folder(TempDir);
 
-/// What a run left.
+/// The output and exit code of a run.
 #[derive(PartialEq, Eq)]
 struct Ran {
     code: i32,

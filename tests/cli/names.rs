@@ -6,7 +6,7 @@ use crate::Folder;
 
 /// A name that is two rows of `filter` and of `query --offsets`, and clears the screen.
 const ODD: &str = "a:1\tall\n\u{1b}[2Jb\t1\t2\u{9b}2J\u{7f}\u{2028}\u{202e}";
-/// The same as it is printed.
+/// The name in its printed form.
 const SHOWN: &str = r"a:1\tall\n\x1b[2Jb\t1\t2\x9b2J\x7f\u{2028}\u{202e}";
 
 fn folder() -> Folder {
@@ -99,7 +99,7 @@ fn messages_escape_names() {
     assert!(ran.code == 0 && ran.stderr.contains(r"p\x1b\n.wpi"), "{ran}");
 }
 
-/// So does what is said of arguments.
+/// Messages about arguments escape control characters, too.
 #[test]
 fn messages_escape_arguments() {
     let folder = folder();

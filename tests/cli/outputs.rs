@@ -1,4 +1,4 @@
-//! How outputs come to be: under which names, with which permissions, and what is left of them after a signal.
+//! The creation of outputs: their names, their permissions, and the files that are left after a signal.
 
 #![cfg(unix)]
 
@@ -156,7 +156,7 @@ fn an_output_is_as_closed_as_its_input() {
     }
 }
 
-/// Of several inputs all count, and so do indexes and subscriptions.
+/// The permissions of all inputs count, and those of indexes and subscriptions.
 #[test]
 fn an_output_is_as_closed_as_all_that_it_is_made_from() {
     let folder = folder();
@@ -225,8 +225,8 @@ fn an_output_that_is_written_again_stays_closed() {
     assert_eq!(folder.mode("out"), 0o600);
 }
 
-/// Starts `pack` on standard input, and returns when its temporary file is there: a pipe takes no more than 64 KiB of
-/// a line, so that what is written has been read in part, and before it reads `pack` opens its output.
+/// Starts `pack` on standard input, and returns once its temporary file exists. A pipe holds at most 64 KiB
+/// of a line, so `pack` has read a part of the input by then. It opens its output before it reads.
 fn packing(folder: &Folder, script: &str) -> Child {
     let mut child = folder.shell(script, &["pack", "-", "-o", "out"]).stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.as_mut().unwrap().write_all(&[b'\n'; 1 << 20]).unwrap();
@@ -234,7 +234,8 @@ fn packing(folder: &Folder, script: &str) -> Child {
 }
 
 fn send(signal: libc::c_int, process: u32) {
-    // SAFETY: the process is a child, or one of a child's, and has not been waited for: the number is still its own.
+    // SAFETY: the process is a child of this test, or of such a child. Nobody has waited for it, so its
+    // number is still its own.
     assert_eq!(unsafe { libc::kill(process.try_into().unwrap(), signal) }, 0);
 }
 
@@ -245,19 +246,20 @@ fn a_signal_leaves_no_temporary_file() {
         let mut child = packing(&folder, "exec \"$0\" \"$@\"");
         assert_eq!(folder.names().len(), 2, "{:?}", folder.names());
         send(signal, child.id());
-        // It ends by the signal, which a shell tells as 128 and its number.
+        // It ends by the signal, which a shell reports as 128 plus its number.
         let status = child.wait().unwrap();
         assert_eq!(status.signal(), Some(signal), "{status}");
         assert_eq!((folder.names(), folder.read("out")), (vec!["out".to_owned()], b"precious".to_vec()));
     }
 }
 
-/// What a shell says of it.
+/// The exit status that a shell reports.
 #[test]
 fn a_signal_gives_the_status_that_shells_know() {
     for ((_, signal), status) in SIGNALS.into_iter().zip(["129\n", "130\n", "143\n"]) {
         let folder = Folder::new(&[]);
-        // A second shell says who it is, and becomes the program. What a shell starts in the background would ignore SIGINT.
+        // A second shell prints its process number, and becomes the program. A background process of a shell
+        // would ignore SIGINT.
         let script = "sh -c 'echo $$; exec \"$0\" \"$@\" <pipe' \"$0\" \"$@\"; echo $?";
         assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
         let mut shell =
@@ -275,7 +277,7 @@ fn a_signal_gives_the_status_that_shells_know() {
     }
 }
 
-/// As under `nohup`.
+/// Signals that are ignored at the start, like SIGHUP under `nohup`.
 #[test]
 fn a_signal_that_is_ignored_stays_ignored() {
     for (name, signal) in SIGNALS {

@@ -32,7 +32,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// What a run over the packed file has to leave: that of the plain one, which it calls by its own name.
+/// Runs the program over the packed file. The result must be that for the plain one, but for the file's name.
 #[track_caller]
 fn same(folder: &Folder, args: &[&str]) -> Ran {
     let of = |name: &str| {
@@ -64,7 +64,8 @@ fn what_was_packed_comes_back() {
     assert!(stats.code == 0 && stats.stderr.contains(" to 1; 699 newlines, 1 groups; "), "{stats}");
 }
 
-/// The program writes what it packs to a pipe that nobody reads on from while the file is cut, so that it has not yet read all of it.
+/// The program writes the packed bytes to a pipe that nobody reads while the file is cut. So it has not yet
+/// read the whole file.
 #[test]
 fn a_file_that_becomes_shorter_is_not_packed() {
     let line = |number: u64| format!("{{\"n\":{}}}\n", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -236,7 +237,7 @@ fn a_bitmap_index_of_a_packed_file() {
         .failed(4, "", said);
 }
 
-/// What is said of files that cannot be packed or unpacked, and by which exit codes.
+/// The messages and exit codes for files that cannot be packed or unpacked.
 #[test]
 fn what_cannot_be_packed_or_unpacked() {
     let folder = folder();

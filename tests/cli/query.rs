@@ -96,7 +96,7 @@ fn limit_stops_early() {
     assert_eq!(folder.run(&["query", "--limit", "1", "$", "a", "missing"]).ok(), "1\n");
 }
 
-/// A fault behind the last match that is wanted is not told, one before it is; wherever partitions end.
+/// A fault after the last wanted match is not reported, and a fault before it is, for all partition sizes.
 #[test]
 fn a_limit_ends_at_a_match() {
     let mut text = "{\"a\":[1,2]}\n".repeat(100) + "{\"a\":\n";

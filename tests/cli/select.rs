@@ -45,7 +45,8 @@ fn a_limit_changes_no_row() {
     }
 }
 
-/// A limit cuts between rows, also where a field has newlines and quotes; and counts what is skipped before the last row.
+/// A limit cuts between rows, even if a field has newlines and quotes. Faults before the last row are
+/// counted.
 #[test]
 fn a_limit_cuts_between_rows() {
     let records = b"{\"a\":\"x\\ny\"}\n{]\n\n{\"a\":\"\\\"\\n\\\"\"}\n{\"a\":\"\\\"\"}\n{]\n{\"a\":null}\n{\"a\":[\"\"]}\n";
@@ -82,7 +83,7 @@ fn a_row_for_each_record_as_csv() {
         pipe(&args, RECORDS).ok(),
         "id,full name,tags\n1,\"a,\"\"b\"\"\",\"[\"\"x\"\",{\"\"y\"\" : 2}]\"\n2,,[]\n,\"é\n\u{fffd}\",[]\n,,[]\n"
     );
-    // An empty row of one column is told from a blank line.
+    // An empty row of one column is distinguished from a blank line.
     assert_eq!(pipe(&["select", "--format", "csv", "id=$.id"], b"[]\n").ok(), "id\n\"\"\n");
     assert_eq!(pipe(&args, b"").ok(), "id,full name,tags\n");
 }

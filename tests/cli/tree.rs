@@ -74,7 +74,7 @@ fn trees_of_the_test_data() {
     }
 }
 
-/// What docs/trees.md shows is what is printed.
+/// The examples of docs/trees.md are the program's output.
 #[test]
 fn the_documents_examples_are_so() {
     let document = include_str!("../../docs/trees.md");

@@ -1,4 +1,4 @@
-//! Holds bitmaps, on the CPU and on a device, to an oracle that has a `bool` a row.
+//! Checks bitmaps, on the CPU and on a device, against an oracle that has one `bool` per row.
 
 pub mod index;
 
@@ -13,9 +13,10 @@ use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
 
 use crate::random::Rng;
 
-/// What is stored of the values of rows, of each the number of its bin and its value, if it has one: by the words of docs/bitmap-file.md.
+/// The values that docs/bitmap-file.md says are stored for each bin. Each row is the number of its bin and
+/// its value, if it has one.
 pub fn stored(bins: &[Bin], rows: &[(usize, Option<Scalar>)]) -> Vec<StoredValues> {
-    // Doubles by their bits: those below 0 the other way round, and -0 is one of them.
+    // Doubles are ordered by their bits. The order of those below 0 is reversed, and -0 is one of them.
     let float = |value: f64| {
         let size = i128::from(value.abs().to_bits());
         if value < 0.0 { -size - 1 } else { size }
@@ -54,7 +55,7 @@ pub fn stored(bins: &[Bin], rows: &[(usize, Option<Scalar>)]) -> Vec<StoredValue
     bins.iter().enumerate().map(of_bin).collect()
 }
 
-/// Rows of a column, with runs of all lengths, of a density of its own.
+/// Random rows of one column: runs of all lengths, and a random density.
 pub fn rows(rng: &mut Rng, count: usize) -> Vec<bool> {
     let mut rows = Vec::with_capacity(count);
     let (runs, density) = (rng.below(3), rng.below(101));
@@ -68,7 +69,7 @@ pub fn rows(rng: &mut Rng, count: usize) -> Vec<bool> {
     rows
 }
 
-/// A bitmap of rows, made bit by bit.
+/// Compresses rows to a bitmap, bit by bit.
 pub fn compressed(rows: &[bool]) -> WahBuf {
     let mut ones = OnesBuilder::default();
     for (row, _) in rows.iter().enumerate().filter(|(_, one)| **one) {
@@ -77,13 +78,13 @@ pub fn compressed(rows: &[bool]) -> WahBuf {
     ones.finish(rows.len() as u64)
 }
 
-/// Chunks of rows, made bit by bit.
+/// Packs rows into chunks, bit by bit.
 pub fn chunks(rows: &[bool]) -> Vec<u64> {
     let chunk = |rows: &[bool]| rows.iter().rev().fold(0, |chunk, one| chunk << 1 | u64::from(*one));
     rows.chunks(CHUNK_ROWS as usize).map(chunk).collect()
 }
 
-/// A number of rows that is at, or near, some boundary.
+/// A number of rows that is at a boundary, or near one, or random.
 pub fn row_count(rng: &mut Rng, most: usize) -> usize {
     let near = [1, 62, 63, 64, 125, 126, 127, 63 * 127, 63 * 128, 63 * 128 + 1, 63 * 129, 63 * 256, 63 * 300]
         [rng.below(13)];
@@ -91,7 +92,7 @@ pub fn row_count(rng: &mut Rng, most: usize) -> usize {
     count.clamp(1, most)
 }
 
-/// A program over so many columns that stores one result, or two.
+/// A random program over `columns` columns that stores one or two results.
 pub fn program(rng: &mut Rng, columns: usize) -> Vec<Instr> {
     fn operand(rng: &mut Rng, columns: usize, depth: usize, most: usize, to: &mut Vec<Instr>) {
         let any = |rng: &mut Rng| {
@@ -105,7 +106,7 @@ pub fn program(rng: &mut Rng, columns: usize) -> Vec<Instr> {
                 to.push(Instr::new(OpCode::Not, 0, 0));
             }
             3 => {
-                // More columns added to what there is.
+                // Add more columns to the operand.
                 operand(rng, columns, depth, most, to);
                 to.push(any(rng));
             }
@@ -119,7 +120,7 @@ pub fn program(rng: &mut Rng, columns: usize) -> Vec<Instr> {
                 to.push(Instr::new(OpCode::Push, 0, 0));
                 operand(rng, columns, depth + 1, most, to);
                 let op = match skip {
-                    // What has no row stays so, and what has all.
+                    // These operations leave an operand without rows empty.
                     Some(OpCode::SkipNone) => [OpCode::And, OpCode::AndNot][rng.below(2)],
                     Some(_) => OpCode::Or,
                     None => [OpCode::And, OpCode::Or, OpCode::AndNot][rng.below(3)],
@@ -141,7 +142,7 @@ pub fn program(rng: &mut Rng, columns: usize) -> Vec<Instr> {
     program
 }
 
-/// What a program stores, row by row.
+/// Evaluates a program row by row and returns its results.
 pub fn wanted(program: &[Instr], columns: &[Vec<bool>]) -> Vec<Vec<bool>> {
     let rows = columns[0].len();
     let mut results = vec![vec![false; rows]; 2];
@@ -161,7 +162,7 @@ pub fn wanted(program: &[Instr], columns: &[Vec<bool>]) -> Vec<Vec<bool>> {
                     results[first][row] = one;
                     stored = stored.max(first + 1);
                 }
-                // They only save time.
+                // The skips only save time.
                 OpCode::SkipNone | OpCode::SkipAll => {}
             }
         }
@@ -177,9 +178,9 @@ fn outputs(results: &[Vec<bool>]) -> Outputs {
     }
 }
 
-/// Columns with all that is made of them.
+/// Columns, their bitmaps and the tile starts of the bitmaps.
 pub struct Case {
-    /// Each column's rows.
+    /// The rows of each column.
     pub columns: Vec<Vec<bool>>,
     bitmaps: Vec<WahBuf>,
     tiles: Vec<Vec<TileStart>>,
@@ -191,23 +192,23 @@ impl Case {
         Self::of((0..columns).map(|_| rows(rng, count)).collect())
     }
 
-    /// Some columns.
+    /// Makes a case of the given columns.
     pub fn of(columns: Vec<Vec<bool>>) -> Self {
         let bitmaps: Vec<WahBuf> = columns.iter().map(|rows| compressed(rows)).collect();
         let tiles = bitmaps.iter().map(|bitmap| tile_starts(bitmap.as_wah())).collect();
         Self { columns, bitmaps, tiles }
     }
 
-    /// Their bitmaps.
+    /// The bitmaps of the columns.
     pub fn bitmaps(&self) -> Vec<Bitmap<'_>> {
         let bitmaps = self.bitmaps.iter().zip(&self.tiles);
         bitmaps.map(|(bitmap, tiles)| Bitmap { wah: bitmap.as_wah(), tiles }).collect()
     }
 
-    /// Holds the CPU to the oracle.
+    /// Checks the CPU against the oracle.
     ///
     /// # Errors
-    /// Where they differ.
+    /// A difference between their results.
     pub fn check_cpu(&self, program: &[Instr]) -> Result<()> {
         let want = outputs(&wanted(program, &self.columns));
         let count = self.columns[0].len() as u64;
@@ -220,10 +221,10 @@ impl Case {
         Ok(())
     }
 
-    /// Holds a device's programs to the oracle.
+    /// Checks a device's programs against the oracle.
     ///
     /// # Errors
-    /// Where they differ.
+    /// A difference between their results, or an error of the device.
     pub fn check_program<A: Accelerator>(&self, stage: &mut BitmapStage<A>, program: &[Instr]) -> Result<()> {
         check(program, self.columns.len())?;
         let want = outputs(&wanted(program, &self.columns));
@@ -239,10 +240,10 @@ impl Case {
         Ok(())
     }
 
-    /// Holds a device's decompression and the methods of the paper to the oracle.
+    /// Checks a device's decompression, and the methods of the paper, against the oracle.
     ///
     /// # Errors
-    /// Where they differ.
+    /// A difference between their results, or an error of the device.
     pub fn check_methods<A: Accelerator>(&self, stage: &mut BitmapStage<A>, shape: (u32, u32)) -> Result<()> {
         let rows = self.columns[0].len();
         let chunks_of = chunks_for(rows as u64);
@@ -277,10 +278,10 @@ impl Case {
     }
 }
 
-/// Holds a device's binning to the oracle.
+/// Checks a device's binning against the oracle.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference between their results, or an error of the device.
 pub fn check_bins<A: Accelerator>(
     stage: &mut BitmapStage<A>,
     rng: &mut Rng,
@@ -303,10 +304,10 @@ pub fn check_bins<A: Accelerator>(
     Ok(())
 }
 
-/// Everything that a device does with bitmaps, over random columns.
+/// Checks all bitmap operations of a device over random columns.
 ///
 /// # Errors
-/// Where it differs from the oracle.
+/// A difference from the oracle, or an error of the device.
 pub fn suite<A: Accelerator>(
     stage: &mut BitmapStage<A>,
     seed: u64,

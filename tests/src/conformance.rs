@@ -1,4 +1,5 @@
-//! A backend held to RFC 9535: by the JSONPath compliance test suite, and by the oracle over random queries of the whole grammar.
+//! Checks a backend against RFC 9535: by the JSONPath compliance test suite, and by the oracle over random
+//! queries of the whole grammar.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,13 +14,13 @@ use warpath::{Cpu, Error, Program, Query};
 use crate::oracle::{json, query};
 use crate::random::{self, Rng};
 
-/// Where the matches of one path stand in a text, in order.
+/// The byte ranges of one path's matches in a text, in order.
 type Places = Vec<Range<usize>>;
 
-/// Where the matches of each path of a program stand in a text that has no faulty line.
+/// Returns the byte ranges of the matches of each path of a program. The text must have no faulty line.
 ///
 /// # Errors
-/// What the backend says, and a faulty line.
+/// An error of the backend, or a faulty line.
 pub fn places(backend: &dyn Backend, text: &[u8], program: &Program) -> Result<Vec<Places>> {
     let answer = backend.answer(text, program, Want { matches: true, ..Want::default() })?;
     let mut all = vec![Vec::new(); program.paths()];
@@ -33,19 +34,19 @@ pub fn places(backend: &dyn Backend, text: &[u8], program: &Program) -> Result<V
     Ok(all)
 }
 
-/// What a compliance test asks.
+/// A test of the compliance suite.
 pub struct Test {
     name: String,
     selector: String,
-    /// The document on one line, as it is written, and each list of values and normalised paths that is right; `None` if the
-    /// selector is invalid.
+    /// The document, and each right pair of a list of values and a list of normalised paths. The document is
+    /// on one line; nothing else in its spelling changes. `None` if the selector is invalid.
     valid: Option<(String, Vec<(Value, Value)>)>,
 }
 
-/// The tests of the suite that stands in a file.
+/// Reads the tests of a suite from a file.
 ///
 /// # Errors
-/// If it cannot be read, or is not such a suite.
+/// A file that cannot be read, or that is not a compliance suite.
 pub fn tests(path: impl AsRef<Path>) -> Result<Vec<Test>> {
     let path = path.as_ref();
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
@@ -60,7 +61,7 @@ pub fn tests(path: impl AsRef<Path>) -> Result<Vec<Test>> {
         if test["invalid_selector"] == true {
             return Ok(Test { name, selector, valid: None });
         }
-        // Other readers would change the way in which numbers are written.
+        // The document is copied from the text: another parser would change the spelling of numbers.
         let document = written.member(b"document").context("a test without a document")?;
         let document = text[document.start..document.end].replace('\n', " ");
         let wanted = match test["results"].as_array() {
@@ -76,11 +77,11 @@ pub fn tests(path: impl AsRef<Path>) -> Result<Vec<Test>> {
     tests.iter().zip(written).map(test).collect()
 }
 
-/// Asks a backend all tests, and says how many it answers right: values, their order, and their normalised paths; and of invalid
-/// selectors, that they are refused.
+/// Runs all tests on a backend and returns their number. A test compares the values, their order and their
+/// normalised paths. An invalid selector must be refused.
 ///
 /// # Errors
-/// The tests that it does not, and what the backend says.
+/// The tests that fail, or an error of the backend.
 pub fn compliance(backend: &dyn Backend, tests: &[Test]) -> Result<usize> {
     let mut wrong = Vec::new();
     for Test { name, selector, valid } in tests {
@@ -113,21 +114,21 @@ pub fn compliance(backend: &dyn Backend, tests: &[Test]) -> Result<usize> {
     Ok(tests.len())
 }
 
-/// What was compared with the oracle.
+/// Counts of the comparisons with the oracle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compared {
     /// Pairs of a record and a query.
     pub pairs: usize,
-    /// Nodes that they select.
+    /// Nodes that the queries select in these records.
     pub nodes: usize,
-    /// Queries that were not asked, since a pattern is too large.
+    /// Queries that were skipped, because a pattern is too large.
     pub too_large: usize,
 }
 
-/// Asks a backend random queries of the whole grammar, of random records, and holds it to the oracle.
+/// Evaluates random queries of the whole grammar over random records, and compares a backend with the oracle.
 ///
 /// # Errors
-/// The first difference, and what the backend says.
+/// The first difference, or an error of the backend.
 pub fn random_pairs(backend: &dyn Backend, seeds: Range<u64>) -> Result<Compared> {
     let mut compared = Compared::default();
     for seed in seeds {
@@ -142,7 +143,7 @@ pub fn random_pairs(backend: &dyn Backend, seeds: Range<u64>) -> Result<Compared
             let query = random::query(rng);
             match Query::compile(&query) {
                 Ok(compiled) => queries.push(compiled),
-                // Some patterns are.
+                // Some patterns are too large.
                 Err(Error::Unsupported(error)) if error.diagnostic().kind == DiagnosticKind::TooLarge => {
                     compared.too_large += 1;
                     continue;
@@ -151,8 +152,8 @@ pub fn random_pairs(backend: &dyn Backend, seeds: Range<u64>) -> Result<Compared
             }
             asked.push(query);
         }
-        // One by one on some, and all in one program on others.
-        // Paths that are all like this are answered in a way of their own.
+        // Some seeds evaluate the queries one by one, the others in one program. A program whose paths are
+        // all like the following ones is evaluated in its own way.
         for path in ["$..a", "$..lang", "$..a"].into_iter().filter(|_| seed % 3 == 0) {
             asked.push(path.into());
         }
@@ -187,10 +188,11 @@ pub fn random_pairs(backend: &dyn Backend, seeds: Range<u64>) -> Result<Compared
     Ok(compared)
 }
 
-/// Asks a backend random queries of random texts, most of whose lines are no JSON, and holds it to the CPU: matches and faults.
+/// Evaluates random queries over random texts, and compares a backend's matches and faults with the CPU's.
+/// Most lines of these texts are not JSON.
 ///
 /// # Errors
-/// The first difference, and what the backend says.
+/// The first difference, or an error of the backend.
 pub fn as_the_cpu(backend: &dyn Backend, seeds: Range<u64>) -> Result<()> {
     for seed in seeds {
         let rng = &mut Rng::new(10 << 32 | seed);
@@ -202,7 +204,7 @@ pub fn as_the_cpu(backend: &dyn Backend, seeds: Range<u64>) -> Result<()> {
             text
         };
         let Ok(query) = Query::compile(&random::query(rng)) else { continue };
-        // A descendant segment wants trees, which find more faults than bitmaps.
+        // A descendant segment needs trees, which find more faults than bitmaps.
         let program = Program::new(&[query, Query::compile("$..[0, 'a']")?])?;
         let want = Want { matches: true, records: true, ..Want::default() };
         let (got, cpu) = (backend.answer(&text, &program, want)?, Cpu.answer(&text, &program, want)?);

@@ -1,6 +1,7 @@
-//! Case files, and the lines that are slid across every boundary.
+//! Case files, and the lines that tests move across every boundary.
 
-/// The files of `tests/data`, by name. Compiled in, so that the check program needs no files beside it.
+/// The files of `tests/data`, by name. They are compiled in, so that the check program needs no files beside
+/// it.
 pub const FILES: [(&str, &[u8]); 9] = [
     ("tweets.ndjson", include_bytes!("../data/tweets.ndjson")),
     ("products.ndjson", include_bytes!("../data/products.ndjson")),
@@ -13,10 +14,10 @@ pub const FILES: [(&str, &[u8]); 9] = [
     ("bad.ndjson", include_bytes!("../data/bad.ndjson")),
 ];
 
-/// One file of [`FILES`].
+/// Returns one file of [`FILES`].
 ///
 /// # Panics
-/// If there is none of the name.
+/// If no file has the name.
 pub fn file(name: &str) -> &'static [u8] {
     FILES.iter().find(|(have, _)| *have == name).map(|(_, text)| *text).expect("a file of tests/data")
 }
@@ -30,12 +31,12 @@ pub fn queries() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// The paths of [`queries`] that are asked of one file.
+/// The paths of [`queries`] for one file.
 pub fn paths_of(name: &str) -> Vec<&'static str> {
     queries().into_iter().filter(|(file, _)| *file == name).map(|(_, path)| path).collect()
 }
 
-/// Lines whose reading depends on what stands a byte away. Each ends where a boundary may fall.
+/// Lines whose interpretation depends on adjacent bytes. A boundary may fall at the end of each.
 pub const BOUNDARY_LINES: [&str; 30] = [
     r#"{"a":1}"#,
     r#"{"a":"x\"y","b":[1,2,{"c":"d"}]}"#,

@@ -1,4 +1,4 @@
-//! A device that is the emulator: every kernel runs, on a machine without a GPU.
+//! The emulator as a device: every kernel runs on a machine without a GPU.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -13,29 +13,29 @@ use warpath_shared::for_each_kernel;
 use warpath_shared::kernel::{self, Kernel};
 use warpath_shared::view::{View, ViewMut};
 
-/// Runs kernels in the emulator, each launch in another order of blocks and threads. Queues run at the same time, each in
-/// the thread that asks it, and what is asked of them has been done when they return.
+/// Runs kernels in the emulator, each launch in another order of blocks and threads. Queues run at the same
+/// time, each in its caller's thread. Each operation of a queue has finished when its function returns.
 #[derive(Clone, Debug, Default)]
 pub struct Emulated(Arc<Device>);
 
-/// What all queues share.
+/// The state that all queues share.
 #[derive(Debug)]
 struct Device {
     launches: AtomicU64,
-    /// How many queues have been made of another.
+    /// The number of queues that have been made from another queue.
     queues: AtomicU64,
-    /// How often each kernel has been launched.
+    /// The number of launches of each kernel.
     kernels: Mutex<BTreeMap<&'static str, u64>>,
-    /// Bytes of the largest array that has been copied to the device.
+    /// The size in bytes of the largest array that has been copied to the device.
     largest_upload: AtomicU64,
-    /// Bytes of all that has been copied to the device.
+    /// The bytes that have been copied to the device.
     uploaded: AtomicU64,
-    /// How many more copies to the device there may be.
+    /// The number of copies to the device that will still succeed.
     uploads_left: AtomicU64,
-    /// How often a queue has been waited for.
+    /// The number of waits for a queue.
     waits: AtomicU64,
     memory: u64,
-    /// Bytes of arrays.
+    /// The bytes of all live arrays.
     used: AtomicU64,
 }
 
@@ -56,14 +56,14 @@ impl Default for Device {
 }
 
 impl Emulated {
-    /// A device with so many bytes of memory.
+    /// A device with `memory` bytes of memory.
     #[must_use]
     pub fn with_memory(memory: u64) -> Self {
         Self(Arc::new(Device { memory, ..Device::default() }))
     }
 
-    /// How often each kernel has been launched since this was asked last, and the bytes of the largest array that has been copied to
-    /// the device.
+    /// Returns the number of launches of each kernel, and the size in bytes of the largest array that has
+    /// been copied to the device. Both count from the previous call.
     ///
     /// # Panics
     /// If a launch has panicked.
@@ -72,30 +72,31 @@ impl Emulated {
         (kernels, self.0.largest_upload.swap(0, Ordering::Relaxed))
     }
 
-    /// Bytes of all that has been copied to the device since this was asked last.
+    /// Returns the bytes that have been copied to the device since the previous call.
     #[must_use]
     pub fn take_uploaded(&self) -> u64 {
         self.0.uploaded.swap(0, Ordering::Relaxed)
     }
 
-    /// Lets so many copies to the device be, and each after these fail.
+    /// Lets the next `uploads` copies to the device succeed. Each copy after them fails.
     pub fn fail_uploads_after(&self, uploads: u64) {
         self.0.uploads_left.store(uploads, Ordering::Relaxed);
     }
 
-    /// How often a queue would have been waited for since this was asked last: downloads together are one wait.
+    /// Returns the number of waits for a queue since the previous call. Downloads that are made together are
+    /// one wait.
     #[must_use]
     pub fn take_waits(&self) -> u64 {
         self.0.waits.swap(0, Ordering::Relaxed)
     }
 
-    /// Bytes of all arrays that there are.
+    /// The bytes of all live arrays.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// How many queues there have been beside this one.
+    /// The number of queues beside the first.
     #[must_use]
     pub fn queues(&self) -> u64 {
         self.0.queues.load(Ordering::Relaxed)
@@ -112,13 +113,13 @@ impl Emulated {
     }
 }
 
-/// Elements of such an array, and where they are to go: bytes of any type's.
+/// Elements of a [`HostBuffer`] and their destination, as bytes of any element type.
 pub struct HostDownload<'a> {
     from: &'a [u8],
     to: &'a mut [u8],
 }
 
-/// An array that stands for one in device memory: 16-byte aligned, poisoned before its first use.
+/// An array in place of one in device memory: 16-byte aligned, poisoned before its first use.
 #[derive(Debug)]
 pub struct HostBuffer<T> {
     storage: Vec<u128>,
@@ -135,13 +136,13 @@ impl<T> Drop for HostBuffer<T> {
 
 impl<T: Plain> HostBuffer<T> {
     fn slice(&self) -> &[T] {
-        // SAFETY: the storage holds `len` elements, initialised, and 16 bytes align every `Plain` type; every bit
-        // pattern is a value of such a type.
+        // SAFETY: `alloc`, the only constructor, sizes and initialises the storage for `len` elements. 16
+        // bytes align every `Plain` type, and every bit pattern is a value of such a type.
         unsafe { std::slice::from_raw_parts(self.storage.as_ptr().cast(), self.len) }
     }
 
     fn slice_mut(&mut self) -> &mut [T] {
-        // SAFETY: as for `slice`, and the buffer is borrowed alone.
+        // SAFETY: as for `slice`; `&mut self` makes the borrow exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.storage.as_mut_ptr().cast(), self.len) }
     }
 }
@@ -156,7 +157,7 @@ impl Accelerator for Emulated {
     }
 
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
-        // What a buffer held is not defined.
+        // The contents of a new buffer are undefined, so they are poisoned here.
         Ok(Buffer::from(vec![0xa5; len]))
     }
 
@@ -182,7 +183,7 @@ impl Accelerator for Emulated {
     }
 
     fn zero<T: Plain>(&self, buffer: &mut HostBuffer<T>, from: usize, to: usize) -> Result<(), Error> {
-        // `Default` of every `Plain` type is not all zeros (`LineSummary`), so bytes it is.
+        // The `Default` of some `Plain` types is not all zeros (`LineSummary`), so bytes are written.
         let start = buffer.slice_mut()[from..to].as_mut_ptr();
         // SAFETY: the slice above has `to - from` elements, and zeros are a value of every `Plain` type.
         unsafe { start.write_bytes(0, to - from) };
@@ -221,8 +222,8 @@ impl Accelerator for Emulated {
         to: &'a mut [T],
     ) -> Result<HostDownload<'a>, Error> {
         let (from, len) = (&buffer.slice()[at..at + to.len()], size_of_val(to));
-        // SAFETY: both slices have so many bytes, and are borrowed as long as these; `Plain` types have no padding, and every
-        // bit pattern is a value of one.
+        // SAFETY: both slices have `len` bytes and are borrowed for `'a`. `Plain` types have no padding, and
+        // every bit pattern is a value of one.
         let (from, to) = unsafe {
             let from = std::slice::from_raw_parts(from.as_ptr().cast(), len);
             (from, std::slice::from_raw_parts_mut(to.as_mut_ptr().cast(), len))
@@ -243,7 +244,7 @@ impl Accelerator for Emulated {
 
     fn view_mut<'a, T: Plain>(&self, buffer: &'a mut HostBuffer<T>, len: usize) -> ViewMut<'a, T> {
         let slice = &mut buffer.slice_mut()[..len];
-        // SAFETY: the slice is borrowed alone for the view's lifetime.
+        // SAFETY: `&mut buffer` borrows the slice exclusively for the view's lifetime.
         unsafe { ViewMut::from_raw(slice.as_mut_ptr(), slice.len()) }
     }
 
@@ -261,7 +262,8 @@ impl Accelerator for Emulated {
                     // SAFETY: names are unique, so `K` is this kernel and its arguments have this type.
                     let args = unsafe { args.cast::<<kernel::$kernel as Kernel>::Args<'_>>().read() };
                     ran = true;
-                    // SAFETY: the sizes were checked; the emulator launches as the kernel's shape says.
+                    // SAFETY: `K::check` above checked the sizes; the emulator launches with the kernel's own
+                    // shape.
                     let body = || unsafe { warpath_gpu::kernel::$function(args) };
                     emulator::launch(&launch, K::NAME, &body)
                         .map_err(|fault| Error::Internal(fault.to_string()))?;

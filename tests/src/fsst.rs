@@ -1,4 +1,4 @@
-//! Strings as codes of FSST, and how a device decodes them: held to the rule, string by string.
+//! Strings as FSST codes: checks a device's decoding against the rule, string by string.
 
 use warpath::device::{Accelerator, CodesFault, Decoding, DeviceCodes, FsstStage, Step};
 use warpath::fsst::Codes;
@@ -6,22 +6,22 @@ use warpath_shared::fsst::{ESCAPE, SPLIT_CODES, Split, Table};
 
 use crate::random::Rng;
 
-/// Strings as codes, with what they are.
+/// Strings as codes, and the strings that they decode to.
 #[derive(Debug)]
 pub struct Case {
-    /// What the codes stand for.
+    /// The symbols of the codes.
     pub table: Table,
     /// The codes of all strings.
     pub codes: Vec<u8>,
-    /// Where each begins, and the end.
+    /// The offset of each string's first code, and the end of the last.
     pub code_offsets: Vec<u64>,
-    /// The strings.
+    /// The bytes of all strings.
     pub text: Vec<u8>,
-    /// Where each begins, and the end.
+    /// The offset of each string in `text`, and the end of the last.
     pub offsets: Vec<u64>,
-    /// Where the output of each split begins, and the end.
+    /// The output offset of each split, and the end of the last.
     pub splits: Vec<Split>,
-    /// The first string that begins in each, or behind it.
+    /// For each split, the first string that begins in it or after it.
     pub first_strings: Vec<u64>,
 }
 
@@ -37,17 +37,17 @@ pub fn table(rng: &mut Rng, symbols: usize, longest: usize) -> Table {
     Table::new(&words, &lens).unwrap()
 }
 
-/// The first string that begins in each split of so many codes, or behind it.
+/// Returns, for each split of `codes` codes, the first string that begins in it or after it.
 fn firsts(offsets: &[u64], codes: usize) -> Vec<u64> {
     let begins = (0..codes.div_ceil(SPLIT_CODES)).map(|split| (split * SPLIT_CODES) as u64);
     begins.map(|begin| offsets.partition_point(|offset| *offset < begin) as u64).collect()
 }
 
 impl Case {
-    /// What strings of codes stand for, by the rule.
+    /// Decodes strings of codes by the rule, and makes a case of the result.
     ///
     /// # Panics
-    /// If they stand for nothing.
+    /// If the codes are invalid.
     #[must_use]
     pub fn new(table: Table, strings: &[Vec<u8>]) -> Self {
         let mut case = Self {
@@ -65,7 +65,7 @@ impl Case {
                 let (bytes, len, taken) = case.table.step(codes, at).unwrap();
                 for code in 0..taken {
                     if (case.codes.len() + code).is_multiple_of(SPLIT_CODES) {
-                        // Where the second code of a step begins a split, the step is of the split before.
+                        // A step whose second code begins a split belongs to the split before.
                         let offset = case.text.len() + if code == 0 { 0 } else { usize::from(len) };
                         case.splits.push(Split::new(offset as u64, code > 0));
                     }
@@ -82,7 +82,7 @@ impl Case {
         case
     }
 
-    /// Strings of random codes: `escapes` of a thousand steps are escapes, of any byte or, often, of 255.
+    /// A case of random codes. `escapes` of 1000 steps are escapes, of any byte or, often, of 255.
     #[must_use]
     pub fn random(rng: &mut Rng, table: Table, strings: usize, longest: usize, escapes: usize) -> Self {
         let symbols = table.len();
@@ -103,7 +103,7 @@ impl Case {
         Self::new(table, &strings)
     }
 
-    /// As a device takes it.
+    /// The codes in the form that a device takes.
     #[must_use]
     pub fn codes(&self) -> Codes<'_> {
         Codes {
@@ -116,7 +116,8 @@ impl Case {
         }
     }
 
-    /// Stretches of about so many codes, none of which begins behind an escape: where they begin, and where their output does.
+    /// Returns the code offsets and the output offsets of stretches of about `of` codes. No stretch begins
+    /// right after an escape.
     #[must_use]
     pub fn stretches(&self, of: usize) -> (Vec<u64>, Vec<u64>) {
         let (mut begins, mut outputs) = (Vec::new(), Vec::new());
@@ -147,13 +148,13 @@ pub const WAYS: [Decoding; 7] = [
     Decoding::Ladder(Step::Stretches),
 ];
 
-/// Decodes a case in every way, and holds each to it.
+/// Decodes a case in every way, and compares each output with the case.
 ///
 /// # Errors
-/// Of the device.
+/// An error of the device.
 ///
 /// # Panics
-/// If one differs.
+/// If an output differs.
 pub fn check<A: Accelerator>(
     stage: &mut FsstStage<A>,
     on_device: &mut DeviceCodes<A>,
@@ -163,7 +164,7 @@ pub fn check<A: Accelerator>(
     on_device.load(stage.device(), &case.codes())?;
     let (begins, outputs) = case.stretches(64);
     on_device.set_stretches(stage.device(), &begins, &outputs)?;
-    // However many splits a block decodes.
+    // Vary the number of splits that a block decodes.
     stage.set_block_splits(1 + case.codes.len() as u64 % 4);
     for way in WAYS {
         if case.codes.is_empty() && way == Decoding::Ladder(Step::Stretches) {
@@ -178,7 +179,7 @@ pub fn check<A: Accelerator>(
             assert_eq!(offsets, case.offsets, "{name}, {way:?}: offsets");
         }
     }
-    // And as one text.
+    // Decode the codes again as one text.
     stage.set_block_splits(1 + case.text.len() as u64 % 4);
     on_device.load(stage.device(), &Codes { offsets: &[], first_strings: &[], ..case.codes() })?;
     stage.decode(on_device, Decoding::Splits)?;
@@ -187,13 +188,14 @@ pub fn check<A: Accelerator>(
     Ok(())
 }
 
-/// What is wrong with codes is told, whatever it is, and where a split is at fault nothing is written beyond it.
+/// Checks that every fault in the codes is reported. If a split is at fault, nothing is written beyond its
+/// output.
 ///
 /// # Errors
-/// Of the device.
+/// An error of the device.
 ///
 /// # Panics
-/// If something is not told.
+/// If a fault is not reported.
 pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> anyhow::Result<()> {
     let mut on_device = DeviceCodes::default();
     let table = table(rng, 200, 8);
@@ -210,7 +212,7 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
         (&case.codes[..], &case.splits[..], &case.code_offsets[..], case.text.len() as u64);
     for way in [Decoding::Splits, Decoding::Measured] {
         assert_eq!(tell(codes, splits, offsets, len, way)?, None);
-        // A code of no symbol, at the first place, some place, and the last.
+        // A code of no symbol, at the first symbol, in the middle, and at the last.
         let is_symbol = |at: &usize| codes[*at] != ESCAPE && case.table.decoded_len(&codes[..*at]).is_ok();
         let symbols: Vec<usize> = (0..codes.len()).filter(is_symbol).collect();
         for at in [symbols[0], symbols[symbols.len() / 2], symbols[symbols.len() - 1]] {
@@ -223,7 +225,7 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
                 codes.len()
             );
         }
-        // An escape as the last code of all, and of a string.
+        // An escape as the last code of all, and as the last code of a string.
         let mut altered = codes.to_vec();
         let last = altered.len() - 1;
         if case.table.decoded_len(&codes[..last]).is_ok() {
@@ -237,7 +239,7 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
         moved[string] = escape.unwrap() as u64 + 1;
         moved[..string].iter_mut().for_each(|offset| *offset = (*offset).min(escape.unwrap() as u64 + 1));
         assert_eq!(tell(codes, splits, &moved, len, way)?, Some(CodesFault::Escape));
-        // A length that is not the real one.
+        // A wrong length.
         if way == Decoding::Measured {
             assert_eq!(tell(codes, &[], offsets, len - 1, way)?, Some(CodesFault::Splits));
         }
@@ -250,7 +252,8 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
             for offsets in [offsets, &[]] {
                 if altered != bits {
                     let told = tell(codes, &splits, offsets, len, Decoding::Splits)?;
-                    // What is read as a byte may be a symbol, and the other way round.
+                    // With a wrong split, an escaped byte may be read as a symbol, and a symbol as an escaped
+                    // byte.
                     assert!(
                         told.is_some_and(|fault| fault != CodesFault::Far),
                         "split {at}: {altered:x}: {told:?}"
@@ -259,7 +262,7 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
             }
         }
     }
-    // Nothing but 255s: whether one is an escape is too far to be seen without splits.
+    // Only 255s: without splits, the decoder would have to look too far back to know if one is an escape.
     let strings = [vec![ESCAPE; 40 << 11]];
     let many = Case::new(case.table, &strings);
     let told =
@@ -270,10 +273,10 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
     Ok(())
 }
 
-/// Random strings of all sorts, in every way.
+/// Decodes random strings of several shapes in every way.
 ///
 /// # Errors
-/// Of the device.
+/// An error of the device.
 ///
 /// # Panics
 /// If a way differs from the rule.
@@ -296,7 +299,8 @@ pub fn suite<A: Accelerator>(stage: &mut FsstStage<A>, seed: u64, rounds: usize)
         );
         check(stage, &mut on_device, &case, &name)?;
     }
-    // Lengths around what a lane, a warp and a block take, of codes that are short and long, and of nothing but escapes.
+    // Lengths around the codes of a lane, a warp and a block: of short codes, of long codes, and of escapes
+    // only.
     let symbols = Table::new(&[u64::from_le_bytes(*b"abcdefgh"), u64::from(b'x')], &[8, 1])?;
     for codes in
         [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 511, 512, 513, 2047, 2048, 2049, 4095, 4096, 4097, 6145]

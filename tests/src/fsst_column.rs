@@ -1,4 +1,4 @@
-//! Columns of compressed strings, held to the rule string by string, whatever the bytes of their files are.
+//! Checks columns of compressed strings against the rule, string by string, for files of any bytes.
 
 use warpath::bitmap::rows::RowSet;
 use warpath::fsst::{Pattern, StringColumn, Strings, splits};
@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::random::Rng;
 
-/// Strings, or nulls, in Arrow's layout; a null has bytes of its own if `garbage`.
+/// Lays out strings and nulls in Arrow's layout. If `garbage`, nulls have bytes too.
 #[must_use]
 pub fn layout(strings: &[Option<Vec<u8>>], garbage: bool) -> Strings {
     let mut all = Strings { offsets: vec![0], ..Strings::default() };
@@ -53,7 +53,7 @@ pub fn url(rng: &mut Rng) -> String {
     url
 }
 
-/// What each string is, by the rule.
+/// Decodes each string by the rule.
 #[must_use]
 pub fn by_rule(column: &StringColumn) -> Vec<Result<Option<Vec<u8>>, CodeFault>> {
     let codes = column.codes();
@@ -67,10 +67,10 @@ pub fn by_rule(column: &StringColumn) -> Vec<Result<Option<Vec<u8>>, CodeFault>>
     codes.offsets.windows(2).enumerate().map(string).collect()
 }
 
-/// Asks a column everything, and holds what it says to the rule.
+/// Calls every reading function of a column, and compares each result with the rule.
 ///
 /// # Panics
-/// If anything differs.
+/// If a result differs.
 pub fn ask(column: &StringColumn) {
     let want = by_rule(column);
     let codes = column.codes();
@@ -96,7 +96,8 @@ pub fn ask(column: &StringColumn) {
             (Ok(want), Ok(found)) => assert_eq!(*want, found),
             (want, found) => assert!(want.is_err() && found.is_err()),
         }
-        // Wrong splits lead to wrong parts, or to errors: of good ones more is asked.
+        // Wrong splits lead to wrong parts, or to errors. The results are compared only if the splits are
+        // right.
         let Ok(len) = column.string_len(row) else {
             assert!(!are_splits);
             continue;
@@ -122,7 +123,7 @@ pub fn ask(column: &StringColumn) {
             (strings, found) => assert!(strings.is_none() || found.is_ok()),
         }
     }
-    // What is written of it comes back.
+    // A copy that is written and read again is equal.
     let again = StringColumn::from_bytes("again", column.to_bytes().unwrap()).unwrap();
     assert_eq!((again.len(), again.nulls(), again.bytes()), (column.len(), column.nulls(), column.bytes()));
     assert_eq!(again.codes().offsets, codes.offsets);
@@ -132,8 +133,8 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// A file with the checksums that are right for it, as docs/fsst-file.md has them, so that what is behind checksums is reached. `None` if its sizes are
-/// such that there are none.
+/// Returns a copy of a file with its length and checksums corrected (docs/fsst-file.md), so that the code
+/// after the checksum test is reached. `None` if the file has no whole header, or its sizes overflow.
 #[must_use]
 pub fn repaired(file: &[u8]) -> Option<Vec<u8>> {
     let mut file = file.to_vec();
@@ -170,10 +171,11 @@ pub fn repaired(file: &[u8]) -> Option<Vec<u8>> {
     Some(file)
 }
 
-/// The body of the fuzz target `fsst_column`: a file as it is, and with checksums that are right. Says how many of the two were opened.
+/// The body of the fuzz target `fsst_column`. It opens a file as it is, and with corrected checksums, and
+/// returns how many of the two were opened.
 ///
 /// # Panics
-/// If a file that is opened says other than the rule.
+/// If an opened file differs from the rule.
 pub fn fuzz_one(file: &[u8]) -> usize {
     let mut opened = 0;
     for file in [Some(file.to_vec()), repaired(file)].into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Holds the kernel that asks compressed strings whether they match to the CPU, and to what the strings are decoded to.
+//! Checks the kernel that matches compressed strings against the CPU, and against the decoded strings.
 
 use anyhow::{Context, Result, ensure};
 use warpath::device::Accelerator;
@@ -9,19 +9,19 @@ use warpath_shared::kernel::{FsstMatch, FsstMatchArgs};
 
 use crate::random::Rng;
 
-/// Strings as codes, one behind the other.
+/// Strings as codes, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
     /// All codes.
     pub codes: Vec<u8>,
-    /// Where each string begins, and the last one ends.
+    /// The offset of each string, and the end of the last.
     pub offsets: Vec<u64>,
 }
 
-/// A table of symbols.
+/// Makes a table of symbols.
 ///
 /// # Panics
-/// If they are none.
+/// If a symbol does not have 1 to 8 bytes, or there are too many symbols.
 pub fn table(symbols: &[Vec<u8>]) -> Table {
     let word = |symbol: &Vec<u8>| symbol.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
     let words: Vec<u64> = symbols.iter().map(word).collect();
@@ -29,17 +29,17 @@ pub fn table(symbols: &[Vec<u8>]) -> Table {
     Table::new(&words, &lens).expect("symbols of 1 to 8 bytes")
 }
 
-/// What a launch says of strings: the words of the answer, and the fault word.
+/// Launches the kernel, and returns the words of the matches and the fault word.
 ///
 /// # Errors
-/// The device's.
+/// An error of the device.
 pub fn launch<A: Accelerator>(
     device: &A,
     automaton: &CodeAutomaton,
     codes: &[u8],
     offsets: &[u64],
 ) -> Result<(Vec<u64>, u64)> {
-    // What is behind the last code is anything.
+    // The bytes after the last code are arbitrary.
     let mut padded = codes.to_vec();
     padded.resize(codes.len().next_multiple_of(8), 0xa5);
     let words: Vec<u64> = padded.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
@@ -63,7 +63,8 @@ pub fn launch<A: Accelerator>(
         fault: device.view_mut(&mut fault, 1),
         codes_len: codes.len() as u64,
     };
-    // SAFETY: all views are this device's, and what is read has been written.
+    // SAFETY: all views are of this device's buffers, which are live, and every element that the kernel reads
+    // has been uploaded above.
     unsafe { device.launch::<FsstMatch>(&args) }?;
     let (mut answer, mut fault_word) = (vec![0; match_words], [0]);
     device.download(&matches, 0, &mut answer)?;
@@ -71,10 +72,10 @@ pub fn launch<A: Accelerator>(
     Ok((answer, fault_word[0]))
 }
 
-/// Holds a launch to what each string is decoded to, and to the CPU's answer.
+/// Compares the results of a launch with the decoded strings and with the CPU.
 ///
 /// # Errors
-/// What differs.
+/// The first difference, or an error of the device.
 pub fn check<A: Accelerator>(device: &A, table: &Table, pattern: &Pattern, column: &Column) -> Result<()> {
     let automaton = CodeAutomaton::new(pattern, table)?;
     let (words, fault) = launch(device, &automaton, &column.codes, &column.offsets)?;
@@ -86,7 +87,7 @@ pub fn check<A: Accelerator>(device: &A, table: &Table, pattern: &Pattern, colum
         match (table.decode(codes, &mut room), is) {
             (Ok(len), is) => ensure!(is == Ok(pattern.matches(&room[..len])), "{pattern:?}: string {string}"),
             (Err(fault), Err(found)) => ensure!(fault == found, "{pattern:?}: string {string}"),
-            // The answer was decided before the fault.
+            // The match was decided before the fault.
             (Err(_), Ok(_)) => {}
         }
         match is {
@@ -111,10 +112,10 @@ pub fn check<A: Accelerator>(device: &A, table: &Table, pattern: &Pattern, colum
     Ok(())
 }
 
-/// Random columns of up to so many strings, and random patterns.
+/// Checks random columns of up to `most` strings with random patterns.
 ///
 /// # Errors
-/// What differs.
+/// The first difference, or an error of the device.
 pub fn suite<A: Accelerator>(device: &A, seed: u64, rounds: usize, most: usize) -> Result<()> {
     let rng = &mut Rng::new(seed);
     let bytes = |rng: &mut Rng, most: usize| -> Vec<u8> {

@@ -1,5 +1,5 @@
-//! What Warpath's tests share: naive oracles, the emulated device, case data, and the comparisons that hold every
-//! backend to the oracles, under `cargo test` and on a GPU (`check`).
+//! The shared parts of Warpath's tests: naive oracles, the emulated device, case data, and comparisons. The
+//! comparisons check every backend against the oracles, under `cargo test` and on a GPU (`check`).
 
 pub mod bitmaps;
 pub mod conformance;

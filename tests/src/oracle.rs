@@ -1,8 +1,8 @@
-//! Naive oracles: other algorithms than Warpath's, a byte at a time, with nothing clever in them.
+//! Naive oracles. Their algorithms differ from Warpath's: they are simple and read one byte at a time.
 //!
-//! RFC 9535 is [`grammar`], which parses a query into the tree of [`syntax`], and [`query`], which evaluates the tree with
-//! [`filter`], [`compare`], [`functions`] and [`regexp`]. [`path`] names the nodes that were found. None of them uses Warpath's
-//! parser or its tree. [`tree`] is of documents as trees.
+//! RFC 9535 is [`grammar`] and [`query`]. [`grammar`] parses a query into the tree of [`syntax`]. [`query`]
+//! evaluates the tree with [`filter`], [`compare`], [`functions`] and [`regexp`]. [`path`] names the nodes
+//! that were found. None of them uses Warpath's parser or its tree. [`tree`] builds trees of documents.
 
 pub mod compare;
 pub mod filter;

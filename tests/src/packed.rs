@@ -1,4 +1,5 @@
-//! Packed files that nobody vouches for: whatever their bytes are, they are refused, or read for the same text in every way.
+//! Packed files from untrusted sources. A file of any bytes is refused, or every way of reading it gives the
+//! same text.
 
 use std::io::Cursor;
 
@@ -6,7 +7,7 @@ use warpath::packed::{PackedFile, unpack};
 use warpath::{Error, InputError, Source};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of the header, and of a group's (docs/packed-file.md).
+/// The lengths in bytes of the file header and of a group header (docs/packed-file.md).
 const HEADER: usize = 24;
 const GROUP: usize = 64;
 
@@ -18,7 +19,7 @@ fn put(bytes: &mut [u8], at: usize, number: u64) {
     bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
 }
 
-/// Bytes of a group behind its header, if that is less than there are.
+/// The length in bytes of a group after its header. `None` if it is more than `there`.
 fn body_len(header: &[u8], there: usize) -> Option<usize> {
     let (codes, symbols) = (u64_at(header, 16), u64_at(header, 32));
     if codes > there as u64 || symbols > there as u64 {
@@ -31,8 +32,8 @@ fn body_len(header: &[u8], there: usize) -> Option<usize> {
     (len <= there).then_some(len)
 }
 
-/// The groups that bytes begin with, behind a header, in a file whose markers, checksums and table are right: so that whoever reads it comes to
-/// the checks behind those.
+/// Makes a file of the groups after the header in `bytes`. Its markers, checksums and table are right, so
+/// that a reader reaches the checks after those.
 #[must_use]
 pub fn repaired(bytes: &[u8]) -> Vec<u8> {
     let mut file = b"\x89WPK\r\n\x1a\n\x01\0\0\0\0\0\0\0".to_vec();
@@ -68,17 +69,18 @@ pub fn repaired(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A check of all of a packed file, and its text.
+/// Checks a whole packed file and returns its text.
 ///
 /// # Errors
-/// Those of [`PackedFile::from_bytes`] and [`PackedFile::check`].
+/// The errors of [`PackedFile::from_bytes`] and [`PackedFile::check`].
 ///
 /// # Panics
-/// If a file that passes the check has another text where it is read in another way, or an error is none of a packed file's.
+/// If a file passes the check but another way of reading it gives another text. Also if an error is not of
+/// the kinds that a packed file has.
 pub fn read_all(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let file = PackedFile::from_bytes(bytes.to_vec(), "test").map_err(Error::from).map_err(of_packed)?;
     let checked = file.check();
-    // What has not passed the check is read, too, and is an error or some text of the length that was asked for.
+    // A file that fails the check is read, too. The result is an error, or some text of the requested length.
     let (len, all) = (file.info().text_bytes, file.text(0..u64::MAX).map_err(of_packed));
     let piped = from_pipe(bytes).map_err(of_packed);
     let ranges =
@@ -123,7 +125,7 @@ fn from_pipe(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(all)
 }
 
-/// An error that a packed file may give.
+/// Returns the error, and panics if it is not one that a packed file may cause.
 fn of_packed(error: Error) -> Error {
     let Error::Input(
         InputError::NotPacked { .. } | InputError::PackedVersion { .. } | InputError::Packed { .. },
@@ -134,13 +136,13 @@ fn of_packed(error: Error) -> Error {
     error
 }
 
-/// Reads any bytes as a packed file, as they are and with checksums that hold.
+/// Reads any bytes as a packed file: as they are, and with right checksums.
 ///
 /// # Panics
-/// As [`read_all`]: where that is the fault of what reads.
+/// In the cases of [`read_all`], which are faults of the reader.
 pub fn fuzz_one(bytes: &[u8]) {
     for bytes in [bytes.to_vec(), repaired(bytes)] {
-        // What is wrong with bytes is no fault of who reads them.
+        // An error is right for malformed bytes, so the result is ignored.
         let _ = read_all(&bytes);
     }
 }

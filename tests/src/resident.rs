@@ -1,4 +1,5 @@
-//! A backend that answers by what another one keeps, so that the suite holds kept partitions to the oracles, too.
+//! A backend that evaluates over partitions that another backend keeps. With it the suite compares kept
+//! partitions with the oracles, too.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +8,7 @@ use warpath::answer::{Answer, Want};
 use warpath::backend::{Backend, Kept, Stage, StructuralIndex, Worker};
 use warpath::{Error, Program};
 
-/// Keeps the text that was asked last, and asks it again as long as the text is the same.
+/// Keeps the text of the last query, and reuses it as long as the text is the same.
 pub struct Resident {
     backend: Arc<dyn Backend>,
     /// The number of the next partition.
@@ -24,7 +25,7 @@ struct Last {
 struct ResidentWorker<'a>(&'a Resident);
 
 impl Resident {
-    /// Partitions that a backend keeps.
+    /// Wraps a backend that keeps partitions.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Self { backend, next: AtomicUsize::new(0), last: Mutex::default() }
@@ -57,7 +58,7 @@ impl Worker for ResidentWorker<'_> {
         let mut last = self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |last: &Last| last.text == text && last.levels >= program.levels();
         if !last.as_ref().is_some_and(same) {
-            // More levels than are read, most of the time.
+            // Usually more levels than the program reads.
             let levels = program.levels().max(4);
             let number = self.0.next.fetch_add(1, Ordering::Relaxed);
             let kept = self.0.backend.keep(number, text, levels)?;

@@ -1,4 +1,4 @@
-//! Text of matches and typed columns, held to what the CPU finds and the oracles read.
+//! Checks the text of matches and typed columns against the matches of the CPU and the values of the oracles.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::oracle;
 use crate::random::{self, Rng};
 use crate::suite::compile;
 
-/// What is expected of one path: the text of its matches, and of those before the first faulty line.
+/// The expected text of one path: of all matches, and of those before the first faulty line.
 struct Expected {
     all: Vec<u8>,
     before_fault: Option<Vec<u8>>,
@@ -45,10 +45,10 @@ fn expected(text: &[u8], program: &Program, form: TextForm) -> Result<Vec<Expect
     Ok((0..program.paths()).map(one).collect())
 }
 
-/// Holds the text of all matches, and of those before the first fault, to the CPU's.
+/// Compares a backend's text of all matches, and of those before the first fault, with the CPU's.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the backend.
 pub fn check_text(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Result<()> {
     for form in [TextForm::Json, TextForm::Raw] {
         check_form(backend, text, paths, form).with_context(|| format!("{form:?}"))?;
@@ -86,10 +86,10 @@ fn check_form(backend: &dyn Backend, text: &[u8], paths: &[&str], form: TextForm
     Ok(())
 }
 
-/// The text of matches of every length and place, few and many, before and after faults.
+/// Compares texts of matches of every length and offset, few and many, before and after faults.
 ///
 /// # Errors
-/// Where a device and the CPU differ.
+/// A difference between the backend and the CPU, or an error of the backend.
 pub fn text(backend: &dyn Backend) -> Result<()> {
     for (name, text) in FILES {
         for path in paths_of(name) {
@@ -99,12 +99,12 @@ pub fn text(backend: &dyn Backend) -> Result<()> {
         check_text(backend, text, &singular).with_context(|| name.to_owned())?;
         check_text(backend, text, &["$[*]", "$.a", "$[*][*]"]).with_context(|| name.to_owned())?;
     }
-    // No line, no record, no match, nothing but faults.
+    // No line, no record, no match, or only faults.
     for text in ["", "\n", " \n\t\n\n", "{}\n[]\n", "{\n]\n\"\n", "{", "{\n{}\n", "7", "7\n"] {
         check_text(backend, text.as_bytes(), &["$", "$.a"])?;
         check_text(backend, text.as_bytes(), &["$[*]", "$"])?;
     }
-    // Matches of all lengths around those of chunks, from all places of a vector.
+    // Matches of all lengths around the length of a chunk, at all offsets in a vector.
     let mut every = String::new();
     for len in 0..70 {
         for pad in 0..17 {
@@ -114,7 +114,8 @@ pub fn text(backend: &dyn Backend) -> Result<()> {
     }
     check_text(backend, every.as_bytes(), &["$.a"])?;
     check_text(backend, every.as_bytes(), &["$[*]", "$"])?;
-    // Thousands of one byte, in one line and in a line each, around the sizes of a block's tile.
+    // Thousands of matches of one byte, on one line and on a line each. Their numbers are around the sizes of
+    // a block's tile.
     check_text(backend, format!("[{}]", vec!["7"; 9000].join(",")).as_bytes(), &["$[*]", "$[1]"])?;
     for lines in [31, 32, 33, 255, 256, 257, 2047, 2048, 2049, 4095, 4097] {
         check_text(backend, "7\n".repeat(lines).as_bytes(), &["$"])
@@ -125,11 +126,11 @@ pub fn text(backend: &dyn Backend) -> Result<()> {
         check_text(backend, sparse.as_bytes(), &["$[1:]", "$[*]"])
             .with_context(|| format!("{lines} lines"))?;
     }
-    // One that is larger than many tiles, between small ones.
+    // A match that is larger than many tiles, between small ones.
     let huge = format!("[1,\"{}\",2]\n", "long ".repeat(30_000));
     check_text(backend, [&huge[..], "[3,4]\n[5]\n", &huge].concat().as_bytes(), &["$[1]", "$[0]"])?;
     check_text(backend, [&huge[..], "[3,4]\n[5]\n", &huge].concat().as_bytes(), &["$[*]", "$"])?;
-    // The fault at every place among the lines.
+    // The fault on each line in turn.
     let lines: Vec<&str> = BOUNDARY_LINES.iter().copied().filter(|line| !line.is_empty()).collect();
     for turn in 0..lines.len() {
         let turned: Vec<&str> = lines.iter().copied().cycle().skip(turn).take(lines.len()).collect();
@@ -151,7 +152,7 @@ pub fn text(backend: &dyn Backend) -> Result<()> {
 enum Value {
     Boolean(bool),
     Int64(i64),
-    /// By its bits: there are two zeros.
+    /// The bits of a double, which distinguish the two zeros.
     Float64(u64),
     Utf8(Vec<u8>),
 }
@@ -170,7 +171,7 @@ fn value(kind: ColumnType, text: &[u8]) -> Option<Value> {
     }
 }
 
-/// Places of an offset array.
+/// An offset of an offset array.
 fn place(offsets: &Offsets, at: usize) -> usize {
     match offsets {
         Offsets::Small(offsets) => offsets[at] as usize,
@@ -178,7 +179,7 @@ fn place(offsets: &Offsets, at: usize) -> usize {
     }
 }
 
-/// The rows of a column; checks what Arrow asks of one.
+/// Returns the rows of a column, and checks the column against Arrow's rules.
 fn rows(column: &Column, count: usize) -> Result<Vec<Vec<Option<Value>>>> {
     let items = &column.items;
     let bit = |bits: &[u32], at: usize| bits[at / 32] >> (at % 32) & 1 == 1;
@@ -226,22 +227,23 @@ fn rows(column: &Column, count: usize) -> Result<Vec<Vec<Option<Value>>>> {
     (0..count).map(|row| (place(lists, row)..place(lists, row + 1)).map(item).collect()).collect()
 }
 
-/// Every type that a column can have.
+/// Every type of column.
 pub const TYPES: [ColumnType; 5] =
     [ColumnType::Boolean, ColumnType::Int64, ColumnType::Float64, ColumnType::Utf8, ColumnType::Json];
 
-/// What a column of a query should hold, row by row: of all records, or of those before the first faulty one.
+/// The expected rows of a column: of all records, or of those before the first faulty one.
 pub struct WantedColumn {
     rows: Vec<Vec<Option<Value>>>,
-    /// How many of them are before the first fault, if there is one.
+    /// The number of rows before the first fault, if there is a fault.
     before_fault: Option<usize>,
 }
 
 impl WantedColumn {
-    /// The columns of several texts, one after the other; up to the first fault, if it ends them.
+    /// Returns the columns of several texts, one after the other. If `fault_ends`, they end at the first
+    /// fault.
     ///
     /// # Errors
-    /// As for [`wanted_columns`].
+    /// The errors of [`wanted_columns`].
     pub fn of_texts(texts: &[&[u8]], asked: &[(Query, ColumnType)], fault_ends: bool) -> Result<Vec<Self>> {
         let mut all: Vec<Self> =
             asked.iter().map(|_| Self { rows: Vec::new(), before_fault: None }).collect();
@@ -261,29 +263,30 @@ impl WantedColumn {
         Ok(all)
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no row.
+    /// Returns true if there is no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
 
-/// Every query as every type.
+/// Combines every query with every type.
 ///
 /// # Errors
-/// For paths that are none.
+/// An invalid path.
 pub fn every_type(paths: &[&str]) -> Result<Vec<(Query, ColumnType)>> {
     Ok(compile(paths)?.into_iter().flat_map(|query| TYPES.map(|kind| (query.clone(), kind))).collect())
 }
 
-/// The columns of a text, by values cut out of it where the CPU finds them, and read by the standard library.
+/// Returns the columns of a text. The values are cut out of the text at the CPU's matches, and parsed by the
+/// standard library.
 ///
 /// # Errors
-/// For queries that cannot be run together.
+/// Queries that cannot run together, or an error of the CPU backend.
 pub fn wanted_columns(text: &[u8], asked: &[(Query, ColumnType)]) -> Result<Vec<WantedColumn>> {
     let queries: Vec<Query> = asked.iter().map(|(query, _)| query.clone()).collect();
     let want = Want { matches: true, records: true, ..Want::default() };
@@ -309,10 +312,10 @@ pub fn wanted_columns(text: &[u8], asked: &[(Query, ColumnType)]) -> Result<Vec<
     Ok(asked.iter().enumerate().map(column).collect())
 }
 
-/// Holds batches to what their columns should hold: all rows, or those before the first fault.
+/// Compares batches with the expected columns: all rows, or those before the first fault.
 ///
 /// # Errors
-/// Where they differ, or are no columns as Arrow has them.
+/// A difference, or a column that breaks Arrow's rules.
 pub fn compare_columns(
     batches: &[ColumnBatch],
     asked: &[(Query, ColumnType)],
@@ -351,11 +354,11 @@ pub fn compare_columns(
     Ok(())
 }
 
-/// Holds columns of every type to values cut out of the text and read by the standard library, all of them and those before
-/// the first fault.
+/// Compares columns of every type with the expected ones: all rows, and those before the first fault. The
+/// expected values are cut out of the text and parsed by the standard library.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the backend.
 pub fn check_columns(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Result<()> {
     let asked = every_type(paths)?;
     if asked.is_empty() {
@@ -385,7 +388,7 @@ pub fn check_columns(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
     Ok(())
 }
 
-/// Numbers, words and strings that are hard to read, or none. Each is a value of its own.
+/// Numbers, words and strings that are hard to parse, or invalid. Each is one value.
 const VALUES: [&[u8]; 76] = [
     b"0",
     b"-0",
@@ -465,10 +468,10 @@ const VALUES: [&[u8]; 76] = [
     b"\"1\"",
 ];
 
-/// Columns of every type, of values that are hard to read, of every length, many and none.
+/// Checks columns of every type, of values that are hard to parse, with rows of many lengths.
 ///
 /// # Errors
-/// Where a backend and the standard library differ.
+/// A difference between a backend and the standard library, or an error of the backend.
 pub fn columns(backend: &dyn Backend) -> Result<()> {
     // Each value as a record, as a member and as an element; some records are faulty, some lines blank.
     let mut text = Vec::new();
@@ -493,7 +496,8 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
         check_columns(backend, text.as_bytes(), &["$", "$.a"]).with_context(|| format!("{text:?}"))?;
         check_columns(backend, text.as_bytes(), &["$[*]", "$[0]"]).with_context(|| format!("{text:?}"))?;
     }
-    // Around the sizes of a word of bits, a block and a block's tile; every other line has a value, or an escape.
+    // Numbers of lines around the sizes of a word of bits, a block and a block's tile. Lines have numbers,
+    // escapes or no value in turn.
     for lines in [31, 32, 33, 255, 256, 257, 1023, 1025] {
         let line = |i: usize| match i % 4 {
             0 => format!("{{\"a\":{i}.5}}\n"),
@@ -505,7 +509,7 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
         check_columns(backend, text.as_bytes(), &["$.a", "$.a[*]"])
             .with_context(|| format!("{lines} lines"))?;
     }
-    // Strings of every length, with and without an escape, from every place of a vector.
+    // Strings of every length, with and without an escape, at all offsets in a vector.
     let mut every = String::new();
     for len in 0..40 {
         for pad in 0..17 {
@@ -519,11 +523,11 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
         }
     }
     check_columns(backend, every.as_bytes(), &["$.a", "$.b"])?;
-    // Thousands in a record, and one that is larger than many tiles, with escapes and without.
+    // Thousands of values in a record, and values larger than many tiles, with escapes and without.
     check_columns(backend, format!("[{}]", vec!["7"; 9000].join(",")).as_bytes(), &["$[*]"])?;
     let huge = format!("[\"{}\",\"{}\",1]\n", "long ".repeat(20_000), "l\\u00f6ng ".repeat(10_000));
     check_columns(backend, [&huge[..], "[3,4]\n", &huge].concat().as_bytes(), &["$[0]", "$[1]", "$[*]"])?;
-    // Exponents, and digits that make them good or nearly do.
+    // Large exponents that long runs of digits balance, or nearly balance.
     let zeros = "0".repeat(2_000_000);
     let mut long = String::new();
     for exponent in ["2000000", "1999980", "20000000", "20000000000000000000"] {
@@ -539,11 +543,11 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
     Ok(())
 }
 
-/// Columns of the files of `tests/data`, one after the other, through an engine: in partitions of several sizes, with the
-/// first fault as the end and with faults left out.
+/// Checks the columns of the files of `tests/data`, one after the other, through an engine. The partitions
+/// have several sizes. The stream ends at the first fault, or skips faults.
 ///
 /// # Errors
-/// Where a backend and the standard library differ.
+/// A difference between a backend and the standard library, or an error of the backend.
 pub fn streamed_columns(backend: &Arc<dyn Backend>, sizes: &[usize]) -> Result<()> {
     let asked = every_type(&["$", "$.a", "$.*"])?;
     let texts = FILES.map(|(_, text)| text);

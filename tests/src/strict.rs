@@ -1,5 +1,5 @@
-//! The comparisons that hold a device's strict checks to those of the host ([`warpath::strict::faults`]), which are held to other
-//! parsers (`tests/tests/strict.rs`).
+//! Compares a device's strict checks with those of the host ([`warpath::strict::faults`]).
+//! `tests/tests/strict.rs` compares the host's with other parsers.
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::data::{BOUNDARY_LINES, FILES};
 use crate::random::{self, Rng};
 use crate::trees::brackets;
 
-/// Holds the faults of a text to the host's; how many there are.
+/// Compares the faults of a text with the host's, and returns their number.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn check<A: Accelerator>(pipeline: &Pipeline<A>, text: &[u8]) -> Result<usize> {
     let want = strict::faults(text);
     let got = pipeline.strict_faults(text)?;
@@ -33,7 +33,8 @@ pub fn check<A: Accelerator>(pipeline: &Pipeline<A>, text: &[u8]) -> Result<usiz
     anyhow::bail!("fault {at} of {} bytes is {got:?}, not {want:?}: {shown}", text.len())
 }
 
-/// A value of each sort that is right, and of each that is wrong, and is so for its own bytes.
+/// One value of each valid form, and of each invalid form. The bytes of the value alone make it valid or
+/// invalid.
 const VALUES: [&[u8]; 78] = [
     b"0",
     b"-0",
@@ -115,7 +116,8 @@ const VALUES: [&[u8]; 78] = [
     b"\"\xff\"",
 ];
 
-/// Each value on a line of its own, in an array and in an object, and what is cut off by a newline, behind so many bytes.
+/// A text of each value after `shift` bytes: on a line of its own, in an array, in an object, and cut off by
+/// a newline.
 fn values(shift: usize) -> Vec<u8> {
     let mut text = " ".repeat(shift).into_bytes();
     for value in VALUES {
@@ -133,10 +135,10 @@ fn values(shift: usize) -> Vec<u8> {
     text
 }
 
-/// The files of `tests/data`.
+/// Checks the files of `tests/data`.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn files<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
     for (name, text) in FILES {
         check(pipeline, text).with_context(|| name.to_owned())?;
@@ -144,10 +146,10 @@ pub fn files<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
     Ok(())
 }
 
-/// Values of all sorts, slid across every offset of a word, in steps.
+/// Moves all forms of values across the offsets of a word, in steps.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn slide<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> {
     for shift in (0..WORD_BYTES).step_by(step) {
         let found = check(pipeline, &values(shift)).with_context(|| format!("shift {shift}"))?;
@@ -156,17 +158,18 @@ pub fn slide<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> 
     Ok(())
 }
 
-/// Each of some values, slid across the boundaries of a word, a stretch and a tile: behind white space, a string or a good line.
+/// Moves every `step`th value across the boundaries of a word, a stretch and a tile. White space, a string or
+/// a good line comes before the value.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn boundaries<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> {
     for boundary in [WORD_BYTES, STRETCH_BYTES, TILE_BYTES] {
         let mut texts = vec![Vec::new(); 3];
         for (i, value) in VALUES.into_iter().enumerate().step_by(step) {
             for back in 0..=value.len() {
                 for (way, text) in texts.iter_mut().enumerate() {
-                    // All values in one text, each at the next boundary.
+                    // One text holds all values, each at the next boundary.
                     let at = (text.len() + 8 + value.len()).next_multiple_of(boundary) - back;
                     let fill = |len: usize| [" ", "x", "1"][(i + len) % 3].repeat(len).into_bytes();
                     let room = at - text.len();
@@ -195,10 +198,10 @@ pub fn boundaries<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result
     Ok(())
 }
 
-/// Each byte in each kind of place, with that place at every offset of a word, in steps.
+/// Checks each byte in each context, with the context at the offsets of a word, in steps.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn bytes<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> {
     let places: [(&[u8], &[u8]); 14] = [
         (b"", b""),
@@ -228,10 +231,10 @@ pub fn bytes<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> 
     Ok(())
 }
 
-/// Random JSON, the same with bytes changed, and random bytes.
+/// Checks random JSON, the same with bytes changed, and random bytes.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn random<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, bytes: usize, seed: u64) -> Result<()> {
     for round in 0..rounds {
         let rng = &mut Rng::new(seed + round as u64);
@@ -244,7 +247,7 @@ pub fn random<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, bytes: usiz
             0 => {}
             1 => random::mutate(rng, &mut text, 1 + bytes / 300),
             _ => {
-                // Values in place of others, and of anything else.
+                // Put values in place of other values, and of any other bytes.
                 for _ in 0..=bytes / 200 {
                     let at = rng.below(text.len() + 1);
                     let to = text.len().min(at + rng.below(4));
@@ -257,10 +260,11 @@ pub fn random<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, bytes: usiz
     Ok(())
 }
 
-/// What words cannot tell one another: long runs of digits and of backslashes, good and bad; and long lines, of several tiles.
+/// Checks texts whose words depend on words far away: long runs of digits and of backslashes, good and bad,
+/// and lines of several tiles.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn long<A: Accelerator>(pipeline: &Pipeline<A>, bytes: usize) -> Result<()> {
     let mut text = Vec::new();
     for len in (1..300).chain([5_000]) {
@@ -294,10 +298,10 @@ pub fn long<A: Accelerator>(pipeline: &Pipeline<A>, bytes: usize) -> Result<()> 
     Ok(())
 }
 
-/// Texts without records, and such as end early.
+/// Checks texts without records, and texts that end early.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn small<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
     let ends: [&[u8]; 16] = [
         b"",
@@ -319,7 +323,7 @@ pub fn small<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
     ];
     for text in ends {
         for pad in (0..2 * WORD_BYTES).chain(TILE_BYTES - 4..TILE_BYTES) {
-            // A text that fills its tiles has one more behind it, for the newline.
+            // A text that fills its tiles has one more tile after it, for the newline.
             let text = [" ".repeat(pad).as_bytes(), text].concat();
             check(pipeline, &text).with_context(|| text.escape_ascii().to_string())?;
         }
@@ -327,11 +331,13 @@ pub fn small<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
     Ok(())
 }
 
-/// The texts of JSONTestSuite in a folder that have no newline within, each a line: how many are accepted and refused of those that must
-/// be, and of the others; and of these the rest, in which newlines are made spaces, since that does not change what is JSON.
+/// Checks the texts of JSONTestSuite in a folder, each as one line. Newlines become spaces, which changes the
+/// verdict only inside strings. Returns the numbers of texts that must be accepted, that must be refused, and
+/// that may be either.
 ///
 /// # Errors
-/// If one that must be accepted is not, or one that must be refused is not, or the host's verdict on any is another.
+/// A text whose verdict is wrong or is not the host's, a folder or file that cannot be read, or an error of
+/// the device.
 pub fn json_test_suite<A: Accelerator>(
     pipeline: &Pipeline<A>,
     folder: &Path,
@@ -354,7 +360,8 @@ pub fn json_test_suite<A: Accelerator>(
                 accepted += 1;
             }
             Some("n") => {
-                // No record at all is no fault of a line; a newline in a string is a fault of two.
+                // A text without a record is no fault of a line. A newline in a string is a fault of two
+                // lines.
                 let good = found.is_empty() && !blank;
                 let by_lines = || pipeline.strict_faults(&record).map(|found| !found.is_empty());
                 ensure!(!good || record.contains(&b'\n') && by_lines()?, "{name} is taken for JSON");
@@ -372,10 +379,10 @@ pub fn json_test_suite<A: Accelerator>(
     Ok((accepted, refused, either))
 }
 
-/// Everything above but the suite of others, as far as a device that is not emulated is asked.
+/// Runs all checks above except [`json_test_suite`], at the sizes for a real device.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn all<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, bytes_of_long: usize) -> Result<()> {
     files(pipeline).context("files")?;
     small(pipeline).context("ends")?;

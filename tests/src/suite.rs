@@ -1,4 +1,4 @@
-//! The comparisons that hold a backend to the oracles. The same functions run under `cargo test`, on the CPU and in the
+//! Compares a backend with the oracles. The same functions run under `cargo test`, on the CPU and in the
 //! emulator, and in `check` on a GPU.
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,7 +12,7 @@ use crate::oracle;
 use crate::oracle::query::Found;
 use crate::random::{self, Rng};
 
-/// Paths asked of every text that is not of `tests/data`.
+/// Paths to evaluate over every text outside `tests/data`.
 pub const PATHS: [&str; 12] = [
     "$",
     "$.a",
@@ -28,14 +28,15 @@ pub const PATHS: [&str; 12] = [
     "$[?@.a == 'x']",
 ];
 
-/// How much to run: the emulator is a thousand times slower than a card.
+/// Amounts of work. The emulator is a thousand times slower than a card.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Random texts, and their size in bytes.
+    /// The number of random texts, and their size in bytes.
     pub random: (usize, usize),
-    /// Lines are slid across a tile's edge byte by byte; at every `slide_step`th offset, more paths are asked.
+    /// Lines move across a tile's edge byte by byte. At every `slide_step`th offset, more paths are
+    /// evaluated.
     pub slide_step: usize,
-    /// Bytes of a text of many tiles.
+    /// The size in bytes of a text of many tiles.
     pub large: usize,
 }
 
@@ -44,10 +45,10 @@ fn show(text: &[u8]) -> String {
     format!("{} bytes: {}", text.len(), cut.escape_ascii())
 }
 
-/// Holds the index of a text to the oracle.
+/// Compares the index of a text with the oracle's.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the backend.
 pub fn check_index(backend: &dyn Backend, text: &[u8], levels: u32) -> Result<()> {
     let got = backend.index(text, levels).with_context(|| show(text))?;
     let want = oracle::index::index(text, levels);
@@ -67,7 +68,8 @@ pub fn check_index(backend: &dyn Backend, text: &[u8], levels: u32) -> Result<()
     Ok(())
 }
 
-/// What holds of every match, whatever the record is: it has bytes, on one line, without white space around them.
+/// Checks the properties of every match, for any record: it has bytes, is on one line, and has no white space
+/// around it.
 fn within_reason(text: &[u8], (_, start, end): Found) -> Result<()> {
     let value = &text[start as usize..end as usize];
     let (Some(first), Some(last)) = (value.first(), value.last()) else {
@@ -79,7 +81,7 @@ fn within_reason(text: &[u8], (_, start, end): Found) -> Result<()> {
     Ok(())
 }
 
-/// The matches of an answer, path by path, as lines and bytes of the whole text.
+/// The matches of each path, with lines and offsets in the whole text.
 fn flatten(answer: &Answer, paths: usize) -> Vec<Vec<Found>> {
     let mut all = vec![Vec::new(); paths];
     let mut first_line = 0;
@@ -96,7 +98,7 @@ fn flatten(answer: &Answer, paths: usize) -> Vec<Vec<Found>> {
 }
 
 pub(crate) fn compile(paths: &[&str]) -> Result<Vec<Query>> {
-    // Those that no backend runs yet are asked by nobody.
+    // Paths that no backend supports are skipped.
     let mut queries = Vec::new();
     for path in paths {
         match Query::compile(path) {
@@ -108,11 +110,11 @@ pub(crate) fn compile(paths: &[&str]) -> Result<Vec<Query>> {
     Ok(queries)
 }
 
-/// Holds the answers to some paths, asked one by one and all together, to the oracle; or, where a record is not JSON in a
-/// way that is not checked, to the CPU.
+/// Compares the results of paths, evaluated one by one and all together, with the oracle's. A record may fail
+/// to be JSON in a way that is not checked. There the results are compared with the CPU's.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the backend.
 pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Result<()> {
     let queries = compile(paths)?;
     if queries.is_empty() {
@@ -132,7 +134,8 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
         let program = Program::new(std::slice::from_ref(query))?;
         let (alone, answer) = ask(backend, &program)?;
         ensure!(alone[0] == *found, "{path} alone and with others differs on {}", show(text));
-        // On lines that are JSON, as the oracle says; on others, as the CPU does, and at least within reason.
+        // Lines that are JSON must match the oracle. Other lines must match the CPU, and must be within
+        // reason.
         let want = oracle::query::query(text, &faults, path);
         let known = |found: &&Found| want.not_json.binary_search(&found.0).is_err();
         let got: Vec<Found> = found.iter().filter(known).copied().collect();
@@ -151,7 +154,7 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
                 within_reason(text, *place).with_context(|| format!("{path} on {}", show(text)))?;
             }
         }
-        // Counting alone gives the same number, and stops at the same fault.
+        // Counting without matches gives the same number, and the same number before the first fault.
         let counted = backend.answer(text, &program, Want::default())?;
         let count = |answer: &Answer| answer.pieces.iter().map(|piece| piece.counts[0]).sum::<u64>();
         ensure!(count(&counted) == found.len() as u64, "{path}: count on {}", show(text));
@@ -171,7 +174,8 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
     Ok(())
 }
 
-/// Holds rows to the records and the matches, and their part before the first fault to those before it.
+/// Compares rows with the records and matches, and the rows before the first fault with the records before
+/// it.
 fn check_rows(
     backend: &dyn Backend,
     text: &[u8],
@@ -261,7 +265,8 @@ fn csv_row<'a>(cells: impl Iterator<Item = (&'a Query, Vec<&'a [u8]>)>) -> Resul
     Ok(row.into_inner()?)
 }
 
-/// Holds the text of a path's matches to the matches, and its part before the first fault to those before it.
+/// Compares the text of a path's matches with the matches, and the text before the first fault with those
+/// before it.
 fn check_texts(
     backend: &dyn Backend,
     text: &[u8],
@@ -298,10 +303,10 @@ fn check(backend: &dyn Backend, text: &[u8], levels: u32, paths: &[&str]) -> Res
     check_queries(backend, text, paths)
 }
 
-/// The files of `tests/data` with the paths of `queries.txt`, at several numbers of levels.
+/// Checks the files of `tests/data` with the paths of `queries.txt`, at several numbers of levels.
 ///
 /// # Errors
-/// Where the backend and an oracle differ.
+/// A difference between the backend and an oracle, or an error of the backend.
 pub fn files(backend: &dyn Backend) -> Result<()> {
     for (name, text) in FILES {
         for levels in [0, 1, 3, 8, 11] {
@@ -314,10 +319,10 @@ pub fn files(backend: &dyn Backend) -> Result<()> {
     Ok(())
 }
 
-/// All hand-written lines in one text, slid across every offset of a word.
+/// Moves a text of all hand-written lines across the offsets of a word, in steps.
 ///
 /// # Errors
-/// Where the backend and an oracle differ.
+/// A difference between the backend and an oracle, or an error of the backend.
 pub fn slide_across_words(backend: &dyn Backend, step: usize) -> Result<()> {
     for shift in (0..64).step_by(step) {
         let text = format!("{}{}", " ".repeat(shift), BOUNDARY_LINES.join("\n"));
@@ -326,17 +331,17 @@ pub fn slide_across_words(backend: &dyn Backend, step: usize) -> Result<()> {
     Ok(())
 }
 
-/// Each hand-written line across the edge between two tiles, at every offset: line *i* begins `shift` bytes before the
-/// end of tile *i*. One path is asked at every offset, and more at every `step`th.
+/// Moves each hand-written line across the edge between two tiles, at every offset: line *i* begins `shift`
+/// bytes before the end of tile *i*. One path is evaluated at every offset, and more at every `step`th.
 ///
 /// # Errors
-/// Where the backend and an oracle differ.
+/// A difference between the backend and an oracle, or an error of the backend.
 pub fn slide_across_tiles(backend: &dyn Backend, step: usize) -> Result<()> {
     for shift in 0..100 {
         let mut text = Vec::new();
         for (i, line) in BOUNDARY_LINES.iter().enumerate() {
             let edge = (i + 1) * TILE_BYTES;
-            // A long record before it, so that its state is at work, too; it ends right before the line.
+            // A long record comes before the line and ends right before it, so that its state is in use, too.
             let room = edge - shift - text.len() - br#"{"f":""}"#.len() - 1;
             text.extend_from_slice(br#"{"f":""#);
             text.extend(std::iter::repeat_n(b"x{\\\\,"[i % 3], room / 2 * 2));
@@ -352,10 +357,10 @@ pub fn slide_across_tiles(backend: &dyn Backend, step: usize) -> Result<()> {
     Ok(())
 }
 
-/// Texts of sizes around those of words, halves of words and tiles, with the last line ended and not.
+/// Checks texts of sizes around those of words, halves of words and tiles, with and without a final newline.
 ///
 /// # Errors
-/// Where the backend and an oracle differ.
+/// A difference between the backend and an oracle, or an error of the backend.
 pub fn sizes(backend: &dyn Backend) -> Result<()> {
     let around = |size: usize| [size - 1, size, size + 1];
     let sizes = [[0, 1, 2], around(32), around(64), around(128), around(TILE_BYTES), around(2 * TILE_BYTES)];
@@ -368,7 +373,7 @@ pub fn sizes(backend: &dyn Backend) -> Result<()> {
             }
             check(backend, &text, 2, &["$.a[1]", "$.a[*]"]).with_context(|| format!("size {size}"))?;
         }
-        // One byte all along: the worst runs there are.
+        // One byte repeated: the worst runs possible.
         for byte in *b"\\\"\n{[]},: " {
             let text = vec![byte; *size];
             check(backend, &text, 1, &["$", "$[*]"]).with_context(|| format!("size {size}"))?;
@@ -377,10 +382,10 @@ pub fn sizes(backend: &dyn Backend) -> Result<()> {
     Ok(())
 }
 
-/// Random JSON, the same with bytes changed, and random bytes, with random paths.
+/// Checks random JSON, the same with bytes changed, and random bytes, with random paths.
 ///
 /// # Errors
-/// Where the backend and an oracle differ.
+/// A difference between the backend and an oracle, or an error of the backend.
 pub fn random(backend: &dyn Backend, rounds: usize, bytes: usize, seed: u64) -> Result<()> {
     for round in 0..rounds {
         let rng = &mut Rng::new(seed + round as u64);
@@ -402,11 +407,11 @@ pub fn random(backend: &dyn Backend, rounds: usize, bytes: usize, seed: u64) -> 
     Ok(())
 }
 
-/// A text of many tiles, so that scans of tiles take several blocks: tweets, a fault, a record that is larger than a
-/// tile, and more tweets.
+/// Checks a text of many tiles, so that scans of tiles take several blocks. The text has tweets, a fault, a
+/// record that is larger than a tile, and more tweets.
 ///
 /// # Errors
-/// Where the backend and an oracle differ.
+/// A difference between the backend and an oracle, or an error of the backend.
 pub fn many_tiles(backend: &dyn Backend, bytes: usize) -> Result<()> {
     let tweets = FILES[0].1;
     let mut text = Vec::with_capacity(bytes + tweets.len());
@@ -422,10 +427,11 @@ pub fn many_tiles(backend: &dyn Backend, bytes: usize) -> Result<()> {
     check(backend, &text, 3, &["$.user.lang", "$.entities.urls[*].url", "$.user[1].lang"])
 }
 
-/// Records of 100 bytes to 64 KB: longer than words, stretches and tiles, with names at all their edges.
+/// Checks records of 100 bytes to 64 KB. They are longer than words, stretches and tiles, with names at all
+/// their edges.
 ///
 /// # Errors
-/// Where the backend and an oracle differ.
+/// A difference between the backend and an oracle, or an error of the backend.
 pub fn long_records(backend: &dyn Backend, rounds: usize) -> Result<()> {
     const PATHS: [&str; 14] = [
         "$.a",
@@ -458,10 +464,10 @@ pub fn long_records(backend: &dyn Backend, rounds: usize) -> Result<()> {
     Ok(())
 }
 
-/// Everything above.
+/// Runs all checks above.
 ///
 /// # Errors
-/// Where the backend and an oracle differ.
+/// A difference between the backend and an oracle, or an error of the backend.
 pub fn all(backend: &dyn Backend, effort: Effort) -> Result<()> {
     files(backend).context("files")?;
     sizes(backend).context("sizes")?;

@@ -1,4 +1,4 @@
-//! The comparisons that hold a device's trees to the sequential builder, and to the tree that is made by sorting.
+//! Compares a device's trees with those of the sequential builder, and with the tree that is made by sorting.
 
 use anyhow::{Context, Result, ensure};
 use warpath::device::{Accelerator, Pipeline, TreeCut, Trees};
@@ -10,7 +10,7 @@ use crate::data::{BOUNDARY_LINES, FILES};
 use crate::oracle;
 use crate::random::{self, Rng};
 
-/// As lines are cut where nobody asks for anything else; all lines, in words; and longer ones.
+/// Ways to cut lines: the default; all lines, in words; and long pieces.
 pub const CUTS: [TreeCut; 3] = [
     TreeCut { longest: 16 << 10, piece: 2 << 10 },
     TreeCut { longest: 0, piece: 64 },
@@ -21,10 +21,10 @@ fn show(text: &[u8]) -> String {
     format!("{} bytes: {}", text.len(), text[..text.len().min(400)].escape_ascii())
 }
 
-/// Holds the trees of a text to the oracle's.
+/// Compares the trees of a text with the oracle's.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn check<A: Accelerator>(pipeline: &Pipeline<A>, text: &[u8], cuts: &[TreeCut]) -> Result<()> {
     let want = oracle::tape::trees(text);
     for cut in cuts {
@@ -34,10 +34,10 @@ pub fn check<A: Accelerator>(pipeline: &Pipeline<A>, text: &[u8], cuts: &[TreeCu
     Ok(())
 }
 
-/// Holds trees to the oracle's, and those of lines that are good to the trees that are made by sorting.
+/// Compares trees with the oracle's, and those of good lines also with the trees that are made by sorting.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference.
 pub fn compare(text: &[u8], got: &Trees, want: &oracle::tape::Trees) -> Result<()> {
     ensure!(got.roots == want.roots, "roots {:?}, not {:?}", got.roots, want.roots);
     ensure!(got.nodes.len() == want.nodes.len(), "{} nodes, not {}", got.nodes.len(), want.nodes.len());
@@ -62,9 +62,9 @@ pub fn compare(text: &[u8], got: &Trees, want: &oracle::tape::Trees) -> Result<(
     Ok(())
 }
 
-/// Holds the nodes of a line, of which the first is `first`, to the tree of the line.
+/// Compares the nodes of a line with the tree of the line. The first node has number `first`.
 fn by_sorting(line: &[u8], start: usize, (nodes, first): (&[TapeNode], usize)) -> Result<()> {
-    // What is no value at all it refuses, and the tape does not ask.
+    // `Tree` refuses tokens that are not JSON values; the tape does not check them.
     let Ok(tree) = Tree::of_json(line) else { return Ok(()) };
     ensure!(tree.len() == nodes.len(), "{} nodes, not {}", nodes.len(), tree.len());
     let ranks = tree.in_text_order();
@@ -82,7 +82,8 @@ fn by_sorting(line: &[u8], start: usize, (nodes, first): (&[TapeNode], usize)) -
         let kind = want.kind();
         let want = (kind == NodeKind::Object, kind == NodeKind::Array, kind == NodeKind::Name);
         ensure!(kinds == want, "node {at}: {node:?} is {kind:?}");
-        // What is behind it and all that is in it: the next sibling, or what is behind what it is in.
+        // The node after this one and its descendants: its next sibling, or the next sibling of the nearest
+        // ancestor that has one.
         let mut up = *rank;
         while up != NONE && tree.next_siblings()[up as usize] == NONE {
             up = tree.parents()[up as usize];
@@ -94,10 +95,10 @@ fn by_sorting(line: &[u8], start: usize, (nodes, first): (&[TapeNode], usize)) -
     Ok(())
 }
 
-/// The files of `tests/data`.
+/// Checks the files of `tests/data`.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn files<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
     for (name, text) in FILES {
         check(pipeline, text, &CUTS).with_context(|| name.to_owned())?;
@@ -105,10 +106,11 @@ pub fn files<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
     Ok(())
 }
 
-/// All hand-written lines in one text, and tokens far from each other, slid across every offset of a word.
+/// Moves a text across the offsets of a word, in steps. The text has all hand-written lines, and tokens far
+/// from each other.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn slide<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> {
     for shift in (0..64).step_by(step) {
         let mut text = format!("{}{}\r\n\r\n", " ".repeat(shift), BOUNDARY_LINES.join("\n"));
@@ -131,17 +133,17 @@ pub fn slide<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> 
                 text.push('\n');
             }
         }
-        // The last line is not ended.
+        // The last line has no newline.
         text.push_str("{\"last\":[1,2]}");
         check(pipeline, text.as_bytes(), &CUTS).with_context(|| format!("shift {shift}"))?;
     }
     Ok(())
 }
 
-/// Random JSON, the same with bytes changed, and random bytes.
+/// Checks random JSON, the same with bytes changed, and random bytes.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn random<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, bytes: usize, seed: u64) -> Result<()> {
     for round in 0..rounds {
         let rng = &mut Rng::new(seed + round as u64);
@@ -160,13 +162,13 @@ pub fn random<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, bytes: usiz
     Ok(())
 }
 
-/// A JSON text of random arrays in each other, of `brackets` opening ones, never more than [`MAX_DEPTH`] deep.
+/// A JSON text of nested random arrays, with `brackets` opening brackets and at most [`MAX_DEPTH`] deep.
 pub fn brackets(rng: &mut Rng, brackets: usize) -> Vec<u8> {
     let (mut text, mut depth, mut left, mut bits) = (vec![b'['], 1, brackets - 1, 0);
     let mut after_open = true;
     while depth > 0 {
         bits = if bits > 1 { bits >> 1 } else { rng.next_u64() | 1 << 63 };
-        // What is open is closed at the end, and the root not before.
+        // All open brackets are closed at the end. The root is not closed before.
         if left > 0 && (depth == 1 || bits & 1 == 1 && depth < MAX_DEPTH) {
             if !after_open {
                 text.push(b',');
@@ -181,10 +183,10 @@ pub fn brackets(rng: &mut Rng, brackets: usize) -> Vec<u8> {
     text
 }
 
-/// Long lines: brackets, and containers that begin far before their ends, with the depth at its limit.
+/// Checks long lines: brackets, and containers that begin far before their ends, with the depth at its limit.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn long_lines<A: Accelerator>(pipeline: &Pipeline<A>, bytes: usize) -> Result<()> {
     let rng = &mut Rng::new(17);
     let mut text = b"{\"a\":1}\n".to_vec();
@@ -204,15 +206,16 @@ pub fn long_lines<A: Accelerator>(pipeline: &Pipeline<A>, bytes: usize) -> Resul
     text.extend(std::iter::repeat_n(b'.', bytes));
     text.extend_from_slice(b"\"]}]]}\n[2]");
     check(pipeline, &text, &CUTS[..1])?;
-    // Without the object's end.
+    // The same without the object's end.
     text.truncate(text.len() - 5);
     check(pipeline, &text, &[TreeCut { longest: 1000, piece: 512 }])
 }
 
-/// Every line of so many tokens at most, beside all others: whatever a line leaves open is not open in the next.
+/// Checks all lines of at most `tokens` tokens, in one text. A container that a line leaves open must not be
+/// open in the next line.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn short_lines<A: Accelerator>(pipeline: &Pipeline<A>, tokens: u32) -> Result<()> {
     const TOKENS: [&str; 8] = ["{", "}", "[", "]", ":", ",", "\"a\"", "1"];
     let mut text = String::new();
@@ -220,7 +223,7 @@ pub fn short_lines<A: Accelerator>(pipeline: &Pipeline<A>, tokens: u32) -> Resul
         for mut line in 0..TOKENS.len().pow(len) {
             for _ in 0..len {
                 text.push_str(TOKENS[line % TOKENS.len()]);
-                // Without it two numbers were one.
+                // The space separates two numbers.
                 text.push(' ');
                 line /= TOKENS.len();
             }
@@ -230,10 +233,10 @@ pub fn short_lines<A: Accelerator>(pipeline: &Pipeline<A>, tokens: u32) -> Resul
     check(pipeline, text.as_bytes(), &CUTS)
 }
 
-/// Tokens whose neighbours, and whose ends, are stretches away.
+/// Checks tokens whose neighbours, and whose ends, are stretches away.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn far_tokens<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> {
     let mut gaps: Vec<usize> = (1900..2100).step_by(step).collect();
     gaps.extend([4096, 33 * 2048, 70_000]);
@@ -244,7 +247,7 @@ pub fn far_tokens<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result
             format!("{{\"a\"{space}:{space}[1{space}]{space},{space}\"b\"{space}:\"{long}\"}}"),
             format!("{{\"{long}\":{space}{{\"{long}\"{space}:{space}2}}}}"),
             format!("[\"{long}\",\"a\"{space}]{space}"),
-            // What is behind the newline is no colon of this line's.
+            // The colon after the newline is not part of this line.
             format!("\"a\"{space}"),
             format!("{space}:1"),
             format!("{space}\"{long}\""),
@@ -256,17 +259,17 @@ pub fn far_tokens<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result
             text.push_str(&line);
             text.push('\n');
         }
-        // A string that is not closed, up to the end of the text.
+        // A string without an end, up to the end of the text.
         text.push_str(&format!("{space}\"{long}"));
         check(pipeline, text.as_bytes(), &CUTS[..2]).with_context(|| format!("gaps of {gap}"))?;
     }
     Ok(())
 }
 
-/// More nodes than there is room for at first, then fewer, in the same buffers.
+/// Checks more nodes than the buffers first have room for, then fewer nodes in the same buffers.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn room<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
     for bytes in [100_000, 70_000, 200] {
         check(pipeline, format!("[{}1]\n", "1,".repeat(bytes / 2)).as_bytes(), &CUTS[..1])?;
@@ -275,10 +278,10 @@ pub fn room<A: Accelerator>(pipeline: &Pipeline<A>) -> Result<()> {
     Ok(())
 }
 
-/// Everything above, as far as a device that is not emulated is asked.
+/// Runs all checks above, at the sizes for a real device.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference, or an error of the device.
 pub fn all<A: Accelerator>(pipeline: &Pipeline<A>, rounds: usize, long: usize) -> Result<()> {
     files(pipeline).context("files")?;
     slide(pipeline, 1).context("words")?;

@@ -1,4 +1,4 @@
-//! Subscriptions asked of streams by an engine, held to what each document is asked by itself.
+//! Compares the results of an engine for streams of documents with the results for each document by itself.
 
 use std::sync::Arc;
 
@@ -10,25 +10,26 @@ use warpath::{Engine, Error, OnError, Source};
 use crate::random::Rng;
 use crate::twigs::{Doc, Node};
 
-/// What an engine tells: documents with their line and the ids that they match, and what is malformed.
+/// The results of an engine: each document with its line and the ids that match it, and the reported faults.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Told {
     documents: Vec<(String, Option<u64>, Vec<String>)>,
     faults: Vec<String>,
 }
 
-/// Some inputs, and what is to be told of them.
+/// Some inputs, and the results expected for them.
 struct Case {
     inputs: Vec<(String, Vec<u8>)>,
     documents: Documents,
     want: Told,
 }
 
-/// Holds a backend to what each document is asked by itself: in each round some subscriptions, of which some ask the same, over lines and whole documents of JSON and XML by chance, blank, malformed and very deep ones among them, in
-/// partitions of several sizes.
+/// Compares a backend with the results for each document by itself. Each round has random subscriptions, some
+/// of them with the same query. They filter lines and whole documents of random JSON and XML, in partitions
+/// of several sizes. Some documents are blank, malformed or very deep.
 ///
 /// # Errors
-/// The first difference, or what fails.
+/// The first difference, or an error of the backend.
 pub fn streams(backend: &Arc<dyn Backend>, seed: u64, rounds: usize) -> anyhow::Result<()> {
     let mut rng = Rng::new(seed);
     for _ in 0..rounds {
@@ -73,14 +74,14 @@ fn subscriptions(rng: &mut Rng, is_json: bool) -> anyhow::Result<Subscriptions> 
         subscriptions.add(&format!("s{number}"), &query)?;
         queries.push(query);
     }
-    // What was removed is told of no more, and the others keep their order.
+    // Removed subscriptions no longer match, and the others keep their order.
     for number in [7, 31, 59] {
         ensure!(subscriptions.remove(&format!("s{number}")));
     }
     Ok(subscriptions)
 }
 
-/// The ids that a document matches, or what is wrong with it.
+/// Returns the ids that match a document, or its fault.
 fn ids(subscriptions: &Subscriptions, text: &str, documents: Documents) -> Result<Vec<String>, String> {
     let mut matcher = subscriptions.matcher();
     match documents {
@@ -97,7 +98,7 @@ fn ids(subscriptions: &Subscriptions, text: &str, documents: Documents) -> Resul
     Ok(matcher.matches().map(str::to_owned).collect())
 }
 
-/// Documents as lines, of two inputs.
+/// Makes two inputs with one document per line.
 fn lines(rng: &mut Rng, subscriptions: &Subscriptions) -> anyhow::Result<Case> {
     let deep = format!("{}3{}", "{\"a\":[".repeat(20), "]}".repeat(20));
     let (mut inputs, mut want) = (Vec::new(), Told::default());
@@ -130,7 +131,7 @@ fn lines(rng: &mut Rng, subscriptions: &Subscriptions) -> anyhow::Result<Case> {
     Ok(Case { inputs, documents: Documents::Ndjson, want })
 }
 
-/// Documents that are inputs.
+/// Makes inputs of one document each.
 fn wholes(rng: &mut Rng, subscriptions: &Subscriptions, documents: Documents) -> anyhow::Result<Case> {
     let is_xml = documents == Documents::Xml;
     let (mut inputs, mut want) = (Vec::new(), Told::default());

@@ -1,4 +1,5 @@
-//! Documents and twigs by chance, written as XML, JSON and XPath, and which twigs a document matches by trying everything.
+//! Random documents and twigs, written as XML, JSON and XPath. Finds the twigs that match a document by
+//! exhaustive search.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use warpath::twig::{Events, Twig, TwigIx, TwigSet, json, xml};
 
 use crate::random::Rng;
 
-/// What a node is called.
+/// The name of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Called {
     /// An element or a member.
@@ -25,27 +26,27 @@ pub enum Called {
 /// A node of a document.
 #[derive(Clone, Debug)]
 pub struct Doc {
-    /// What it is called.
+    /// The name.
     pub called: Called,
-    /// Its value, if it has nothing below it: a number, or a string.
+    /// The value of a node without elements or members: a number or a string.
     pub value: Option<Held>,
-    /// What is below it.
+    /// The children.
     pub below: Vec<Doc>,
 }
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Held {
-    /// A number with one digit behind its point.
+    /// A number with one digit after its point, in tenths.
     Number(i32),
     /// A word.
     Word(&'static str),
 }
 
-/// What a node of a document has to be called.
+/// The name that a twig node requires.
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    /// This.
+    /// Exactly the given name.
     Called(Called),
     /// Anything but an attribute.
     Any,
@@ -56,13 +57,13 @@ pub enum Wanted {
 /// A node of a twig.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Whether it may be anywhere below, and not only a child.
+    /// True if any descendant may match, and not only a child.
     pub is_descendant: bool,
-    /// What it has to be called.
+    /// The required name.
     pub wanted: Wanted,
-    /// How its value has to compare, by a sign, and with what.
+    /// The value test: an operator and an operand.
     pub test: Option<(&'static str, Held)>,
-    /// What has to be below it.
+    /// The twig nodes that must match below it.
     pub below: Vec<Node>,
 }
 
@@ -74,7 +75,7 @@ fn held(rng: &mut Rng) -> Held {
 }
 
 impl Doc {
-    /// A document of XML: what is below it are its elements, of which there is one.
+    /// A random XML document. Its one child is the root element.
     pub fn xml(rng: &mut Rng) -> Self {
         let root = Self::element(rng, 0);
         Self { called: Called::Item, value: None, below: vec![root] }
@@ -95,7 +96,7 @@ impl Doc {
         Self { called, value: None, below }
     }
 
-    /// A document of JSON.
+    /// A random JSON document.
     pub fn json(rng: &mut Rng) -> Self {
         Self::member(rng, Called::Item, 0)
     }
@@ -193,7 +194,7 @@ fn escaped(text: &str) -> String {
 }
 
 impl Node {
-    /// A twig of about so many nodes, without attributes if `json`.
+    /// A random twig of about `size` nodes, without attributes if `json`.
     pub fn random(rng: &mut Rng, size: usize, json: bool) -> Self {
         let mut left = size;
         Self::below(rng, &mut left, json, true)
@@ -222,7 +223,7 @@ impl Node {
         Self { is_descendant, wanted, test, below }
     }
 
-    /// Takes all tests of values from it.
+    /// Removes all value tests.
     pub fn forget_values(&mut self) {
         self.test = None;
         self.below.iter_mut().for_each(Self::forget_values);
@@ -243,7 +244,7 @@ impl Node {
             Wanted::AnyAttribute => write!(text, "{axis}@*"),
             _ => write!(text, "{axis}*"),
         };
-        // The last may go on the path, if nothing is said of the value here.
+        // The last child may continue the path if this node has no value test.
         let goes_on = self.test.is_none() && !self.below.is_empty() && rng.below(2) == 0;
         let (last, bracketed) = match self.below.split_last() {
             Some((last, others)) if goes_on => (Some(last), others),
@@ -258,7 +259,7 @@ impl Node {
                 (false, _) => "",
             };
             text.push_str(if rng.below(4) == 0 { "[ " } else { "[" });
-            // A test may stand in the bracket that asks for the node.
+            // A value test may be in the bracket of its node.
             match &node.test {
                 Some((operator, value)) if rng.below(2) == 0 => {
                     Self { test: None, ..node.clone() }.write(rng, text, axis);
@@ -276,7 +277,7 @@ impl Node {
         }
     }
 
-    /// Whether a document matches: whether any node of it does, where this one may be.
+    /// Returns true if this twig matches any node of the document that its axis allows.
     #[must_use]
     pub fn matches(&self, document: &Doc, json: bool) -> bool {
         document
@@ -297,7 +298,7 @@ impl Node {
 
     fn passes(&self, node: &Doc, json: bool) -> bool {
         let Some((operator, wanted)) = &self.test else { return true };
-        // What has elements in it has no text of its own here, which is a word of no letters in XML.
+        // A node with elements has no text of its own here; in XML its value is the empty string.
         let value = match &node.value {
             Some(value) => value,
             None if json => return false,
@@ -332,10 +333,11 @@ fn literal(value: &Held) -> String {
     }
 }
 
-/// Holds the kernels to the CPU and to what trying everything says: in each round so many documents and twigs by chance, on XML and JSON in turn, cut into tasks of several sizes.
+/// Compares the kernels with the CPU, and the CPU with the exhaustive search. Each round has `twigs` random
+/// twigs and `documents` random documents, XML and JSON in turn, cut into tasks of several sizes.
 ///
 /// # Errors
-/// The first difference, or what fails.
+/// The first difference, or an error of the device.
 pub fn suite<A: Accelerator>(
     device: &A,
     seed: u64,
@@ -345,7 +347,7 @@ pub fn suite<A: Accelerator>(
     let mut rng = Rng::new(seed);
     for round in 0..rounds {
         let is_json = round % 2 == 1;
-        // The paper's language is structure alone: in every other pair of rounds.
+        // The paper's language has structure only. It runs in every other pair of rounds.
         let is_seed = round % 4 >= 2;
         let (mut set, mut seed_queries) = (TwigSet::default(), SeedQueries::default());
         let (mut asked, mut drawn, mut all) = (Vec::new(), Vec::new(), Vec::new());
@@ -363,7 +365,7 @@ pub fn suite<A: Accelerator>(
             drawn.push((path, node));
             all.push(twig);
         }
-        // One by one, and all at once.
+        // Add the twigs one by one, or all at once.
         let numbers: Vec<_> =
             if round % 4 == 0 { all.iter().map(|twig| set.add(twig)).collect() } else { set.add_all(&all) };
         for ((path, node), number) in drawn.into_iter().zip(numbers) {
@@ -444,7 +446,7 @@ pub fn suite<A: Accelerator>(
     Ok(())
 }
 
-/// Documents as lines, between others that are blank, malformed, or too deep for a device.
+/// Checks documents as lines, between lines that are blank, malformed, or too deep for a device.
 fn lines<A: Accelerator>(
     device: &A,
     set: &TwigSet,
@@ -486,7 +488,7 @@ fn lines<A: Accelerator>(
             found.faults.iter().map(|fault| fault.line as i32).eq(faulty.iter().copied()),
             "other faults"
         );
-        // Beside those that are too deep there may be some that pass very many tests.
+        // Besides the lines that are too deep, lines that pass very many tests may be unfit.
         ensure!(unfit.iter().all(|line| found.unfit.contains(&(*line as u32))), "what is too deep fits");
         ensure!(2 * (found.unfit.len() - unfit.len()) <= texts.len(), "half of the records do not fit");
         let mut answers = set.answers(&found.matched);
@@ -503,7 +505,7 @@ fn lines<A: Accelerator>(
     Ok(())
 }
 
-/// Tells of a document.
+/// Reads a document and sends its events to `events`.
 fn tell(text: &str, is_json: bool, events: &mut impl Events) -> anyhow::Result<()> {
     if is_json {
         json::read(text.as_bytes(), events).map_err(|fault| anyhow::anyhow!("{text}: {fault}"))

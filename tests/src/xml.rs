@@ -1,4 +1,5 @@
-//! Documents of XML by chance, well-formed and not, and a device's answers held to those of the reader and the matcher on the CPU.
+//! Random XML documents, well-formed and not. Compares a device's results with those of the reader and the
+//! matcher on the CPU.
 
 use std::collections::BTreeSet;
 
@@ -11,23 +12,23 @@ use warpath::twig::{Twig, TwigIx, TwigSet, xml};
 use crate::random::Rng;
 use crate::twigs::{Doc, Node};
 
-/// What a device made of documents.
+/// Counts of a device's results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Documents.
     pub documents: usize,
-    /// Those that the reader takes.
+    /// Documents that the reader accepts.
     pub good: usize,
-    /// Those that the device answered for.
+    /// Documents that the device evaluated.
     pub fit: usize,
-    /// Pairs of these and twigs that match.
+    /// Pairs of an evaluated document and a twig that matches it.
     pub matches: usize,
 }
 
-/// A set of twigs.
+/// Makes a set of twigs.
 ///
 /// # Errors
-/// What is none.
+/// An invalid twig.
 pub fn set<S: AsRef<str>>(queries: impl IntoIterator<Item = S>) -> Result<TwigSet> {
     let mut set = TwigSet::default();
     for query in queries {
@@ -37,7 +38,7 @@ pub fn set<S: AsRef<str>>(queries: impl IntoIterator<Item = S>) -> Result<TwigSe
     Ok(set)
 }
 
-/// What the CPU says of a document: the twigs that match, or nothing of what is no document.
+/// The twigs that match a document on the CPU. `None` if the document is malformed.
 #[must_use]
 pub fn of_cpu(set: &TwigSet, text: &[u8]) -> Option<BTreeSet<TwigIx>> {
     let text = std::str::from_utf8(text).ok()?;
@@ -46,10 +47,12 @@ pub fn of_cpu(set: &TwigSet, text: &[u8]) -> Option<BTreeSet<TwigIx>> {
     Some(matcher.matches().collect())
 }
 
-/// Asks twigs of documents, twice, and holds the device to the CPU: what it answers for is a document, and is answered right; of what it leaves to the host it says nothing. Which are left.
+/// Evaluates twigs over documents, twice, and compares the device with the CPU. Each document that the device
+/// evaluates must be well-formed, and its matches must be right. A document that is left to the host must
+/// have no match. Returns the numbers of the documents that are left to the host.
 ///
 /// # Errors
-/// The first difference, or what fails.
+/// The first difference, or an error of the device.
 pub fn check<A: Accelerator, D: AsRef<[u8]>>(
     stage: &mut TwigXmlStage<A>,
     set: &TwigSet,
@@ -96,10 +99,11 @@ pub fn check<A: Accelerator, D: AsRef<[u8]>>(
     Ok((tally, first.unfit))
 }
 
-/// Holds the device to the CPU: in each round so many twigs and documents by chance, half of them not as they were written.
+/// Compares the device with the CPU. Each round has `twigs` random twigs and `documents` random documents,
+/// half of which are mutated.
 ///
 /// # Errors
-/// The first difference, or what fails.
+/// The first difference, or an error of the device.
 pub fn suite<A: Accelerator>(
     device: &A,
     seed: u64,
@@ -113,7 +117,7 @@ pub fn suite<A: Accelerator>(
             .map(|_| {
                 let size = [1, 2, 3, 5, 8][rng.below(5)];
                 let mut node = Node::random(&mut rng, size, false);
-                // Tests of what may be anything leave much to the host.
+                // Tests of values leave many documents to the host.
                 if round % 3 != 0 {
                     node.forget_values();
                 }
@@ -167,7 +171,7 @@ const TEXTS: [&str; 14] = [
 ];
 const VALUES: [&str; 9] = ["x", "0.1", "", "a > b", "a\nb", "&lt;", "é", "/>", " -0.1 "];
 
-/// A document with all that XML has, by chance.
+/// A random document with every feature of XML.
 #[must_use]
 pub fn document(rng: &mut Rng) -> String {
     let mut text = String::new();
@@ -202,7 +206,7 @@ fn element(rng: &mut Rng, text: &mut String, depth: usize) {
     let first = rng.below(NAMES.len());
     for attribute in 0..[0, 0, 0, 1, 2, 4][rng.below(6)] {
         text.push_str(SPACES[rng.below(6)]);
-        // Now and then one that is there.
+        // Sometimes a repeated attribute.
         let attribute = if rng.below(60) == 0 { 0 } else { attribute };
         text.push_str(NAMES[(first + attribute) % NAMES.len()]);
         let space = |rng: &mut Rng| if rng.below(5) == 0 { SPACES[rng.below(6)] } else { "" };
@@ -255,7 +259,7 @@ pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
         if text.is_empty() {
             return;
         }
-        // Where there is markup, more often than not.
+        // Prefer an offset with markup.
         let mut at = rng.below(text.len());
         if rng.below(3) > 0 {
             let ahead = text[at..].iter().position(|byte| b"<>\"'/=&!?-[]".contains(byte));
@@ -308,7 +312,7 @@ pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
     }
 }
 
-/// Records of a bibliography, as DBLP has them: nothing out of the ordinary.
+/// Records of a bibliography like DBLP's, without unusual markup.
 #[must_use]
 pub fn bibliography(rng: &mut Rng, records: usize) -> String {
     use std::fmt::Write as _;
@@ -332,7 +336,7 @@ pub fn bibliography(rng: &mut Rng, records: usize) -> String {
     text
 }
 
-/// Twigs of bibliographies, with tests of values that stand alone.
+/// Twigs of bibliographies, whose value tests involve one value each.
 pub const BIBLIOGRAPHY: [&str; 8] = [
     "/dblp/article[author][year >= 2010]/title",
     "//phdthesis[year = 1999]",

@@ -1,4 +1,4 @@
-//! Every backend that needs no GPU, held to the oracles.
+//! Compares every backend that needs no GPU with the oracles.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ on_both! {
     many_tiles: |backend, cpu| suite::many_tiles(backend, if cpu { 20 << 20 } else { 5 << 20 });
 }
 
-/// What a backend keeps, asked again and again.
+/// Repeated queries over partitions that a backend keeps.
 mod kept {
     use super::*;
 
@@ -58,7 +58,7 @@ mod kept {
         Resident::new(Arc::new(Together::new(vec![device(), device()]).unwrap()))
     }
 
-    /// Where cells are few, partitions that are kept are answered in parts.
+    /// A backend with few cells, which evaluates kept partitions in parts.
     fn of_few_cells() -> Resident {
         Resident::new(Arc::new(emulated().most_cells(40)))
     }

@@ -1,5 +1,5 @@
-//! Bad input: each sort has a defined result, on the CPU and on the emulated device; nothing already answered is lost,
-//! and nothing panics.
+//! Bad input: each kind of fault has a defined result, on the CPU and on the emulated device. No earlier
+//! result is lost, and nothing panics.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -41,7 +41,7 @@ fn ask(engine: &Engine, text: &[u8], path: &str) -> (Vec<Found>, Option<Error>) 
     (found, failed)
 }
 
-/// What was skipped, and the lines that are records.
+/// Returns the skipped faults, and the lines that are records.
 fn survey(engine: &Engine, text: &[u8]) -> Result<(Vec<RecordError>, Vec<u64>)> {
     let program = Program::new(&[Query::compile("$")?])?;
     let want = Want { records: true, ..Want::default() };
@@ -119,7 +119,7 @@ fn answers_stop_at_the_first_fault() -> Result<()> {
         let name = backend.name();
         let mut begin = 0;
         for (line, (class, at)) in &faults {
-            // From the line behind the fault before: what is good comes first, then this fault, then nothing.
+            // Start after the previous fault. First come the good records, then this fault, then nothing.
             let rest = &text[starts[begin as usize]..];
             let (found, failed) = ask(&engine(&backend, OnError::Fail), rest, "$");
             let failed = failed.with_context(|| format!("{name}: line {line} is taken for good"))?;
@@ -220,8 +220,8 @@ fn names_of_any_length_and_spelling_are_found() {
     }
 }
 
-/// A value that begins and ends with braces that do not belong together: what stands between quotes and a colon in it is a member
-/// on every backend, whatever is before.
+/// A value that begins and ends with braces that are not a pair. A string before a colon in it is a member on
+/// every backend, whatever comes before.
 #[test]
 fn a_member_stands_behind_any_separator_or_bracket() {
     let lines: [(&str, &[&str]); 5] = [
@@ -241,7 +241,7 @@ fn a_member_stands_behind_any_separator_or_bracket() {
     }
 }
 
-/// A name or a string with an escape that stands for no character equals nothing, and is passed on as it is.
+/// A name or a string with an invalid escape equals nothing, and is returned unchanged.
 #[test]
 fn a_broken_escape_equals_nothing() -> Result<()> {
     // The last would be U+11841 if a low surrogate were not looked for.
@@ -374,7 +374,7 @@ fn depth_is_unlimited_up_to_the_limit() -> Result<()> {
 /// Brackets that open in one tile and close in a later one: of the same kind, and not.
 #[test]
 fn brackets_match_across_tiles() -> Result<()> {
-    // What stands between them: no bracket; brackets one level deeper; a string of them.
+    // The text between the brackets: no bracket, brackets one level deeper, or a string of brackets.
     let fill = |sort: usize, bytes: usize| match sort {
         0 => "1,".repeat(bytes / 2),
         1 => "{\"a\":[]},[],".repeat(bytes / 13),
@@ -461,7 +461,7 @@ fn what_is_no_file_is_said_so() {
     }
 }
 
-/// Of several inputs, the answers of those before a bad one are given.
+/// The results of all inputs before a bad one are returned.
 #[test]
 fn a_missing_second_file_loses_nothing_of_the_first() {
     let folder = tempfile::tempdir().unwrap();

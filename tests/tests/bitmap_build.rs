@@ -1,4 +1,4 @@
-//! Building bitmap indexes: what is in which bin, whatever the values, their kind, how they are cut, and who reads them.
+//! Building bitmap indexes: the content of each bin, for all values, kinds, ways to cut bins, and backends.
 
 use std::cmp::Ordering;
 use std::io::Write;
@@ -35,9 +35,9 @@ use warpath_tests::emulated::Emulated;
 use warpath_tests::oracle::json::Number;
 use warpath_tests::random::Rng;
 
-// --- what is held to what -------------------------------------------------------------------------------------------
+// --- what is held to what ----------------------------------------------------------------------------------
 
-/// What a row has, by the oracle.
+/// The content of a row, by the oracle.
 #[derive(Clone, Debug, PartialEq)]
 enum Row {
     Value(Scalar),
@@ -51,8 +51,8 @@ fn is_value(bin: &Bin) -> bool {
     matches!(bin.holds, Holds::Values { .. })
 }
 
-/// Holds a column to the rows that it was built of: each row is in one bin, the right one; bins are in order, say what is in them, and
-/// are not empty; what is stored is what there was.
+/// Checks a column against its rows. Each row is in one bin, the right one. The bins are in order, describe
+/// their values, and are not empty. The stored values are those of the rows.
 fn check(built: &BuiltColumn, rows: &[Row]) {
     let BuiltColumn { column, bitmaps, values } = built;
     assert_eq!(bitmaps.len(), column.bins.len());
@@ -177,7 +177,7 @@ fn float_bounds(built: &BuiltColumn) -> Vec<(f64, f64)> {
     bounds(built).into_iter().map(|(least, greatest)| (float(least), float(greatest))).collect()
 }
 
-// --- bitmaps of bins ------------------------------------------------------------------------------------------------
+// --- bitmaps of bins ---------------------------------------------------------------------------------------
 
 fn check_bitmaps(numbers: &[u32], bins: usize) {
     let bitmaps = bitmaps_of(numbers, bins);
@@ -217,7 +217,7 @@ fn bitmaps_of_many_rows_are_put_together() {
     assert_eq!(bitmaps_of::<u8>(&[], 0), []);
 }
 
-// --- cutting --------------------------------------------------------------------------------------------------------
+// --- cutting -----------------------------------------------------------------------------------------------
 
 #[test]
 fn distinct_values_have_a_bin_each() {
@@ -356,7 +356,7 @@ fn edges_that_are_none_are_told() {
     }
 }
 
-/// Which of some equal ranges a number is in.
+/// The number of the equal-width range that has a value.
 fn width_bin(value: i64, (least, greatest): (i64, i64), bins: i64) -> i64 {
     let (value, width) = (i128::from(value) - i128::from(least), i128::from(greatest) - i128::from(least));
     let bins = i128::from(bins);
@@ -422,7 +422,8 @@ proptest! {
     }
 }
 
-/// How many rows each quantile has, of distinct values that are there so often: the rule, value by value.
+/// The number of rows in each quantile, by the rule, value by value. `counts` has the number of rows of each
+/// distinct value.
 fn naive_quantiles(counts: &[u64], bins: usize) -> Vec<u64> {
     let bins = bins.min(counts.len());
     let mut rest = counts;
@@ -458,7 +459,7 @@ fn a_value_of_most_rows_has_a_quantile_for_itself() {
     assert_eq!(sizes(&built_ints(&skewed, "quantiles:2")), [40, 60]);
 }
 
-// --- Lloyd's algorithm ----------------------------------------------------------------------------------------------
+// --- Lloyd's algorithm -------------------------------------------------------------------------------------
 
 /// k-means row by row, from some clusters on: the values of each cluster in the end.
 fn naive_lloyd(values: &[f64], first: &[u64]) -> Vec<(f64, f64)> {
@@ -633,7 +634,7 @@ fn booleans_have_a_bin_each() {
     }
 }
 
-// --- lines ----------------------------------------------------------------------------------------------------------
+// --- lines -------------------------------------------------------------------------------------------------
 
 struct Files(TempDir);
 
@@ -1052,7 +1053,7 @@ fn what_cannot_be_built_of_lines_is_told() {
         said(build_ndjson(&documents, &path, &column("$.n"))),
         "a bitmap index is of lines, and the input is a document"
     );
-    // What is cut off is told, and so is what comes before a fault.
+    // A truncated file is reported, and so is a fault before the end.
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all("{\"n\":1}\n".repeat(100_000).as_bytes()).unwrap();
     let bytes = gzip.finish().unwrap();
@@ -1060,7 +1061,7 @@ fn what_cannot_be_built_of_lines_is_told() {
     assert!(said(build_ndjson(&skip, &path, &column("$.n"))).contains("gzip data is damaged or ends early"));
 }
 
-// --- tables ---------------------------------------------------------------------------------------------------------
+// --- tables ------------------------------------------------------------------------------------------------
 
 fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))

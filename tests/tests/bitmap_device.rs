@@ -1,4 +1,5 @@
-//! Bitmap indexes with a device: made by it, and asked of it with what it keeps, in the emulator and held to the CPU.
+//! Bitmap indexes on an emulated device: it builds them, and evaluates over the bitmaps that it keeps. All
+//! results are compared with the CPU's.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,19 +21,19 @@ use warpath_tests::bitmaps::index::{check_answer, check_maker, check_makers, che
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 
-/// How often bins were made bitmaps since it was asked last.
+/// Returns the number of launches that made bitmaps from bins, since the previous call.
 fn groups(device: &Emulated) -> u64 {
     device.take_work().0.get("bin_words").copied().unwrap_or_default()
 }
 
-// --- made by a device -----------------------------------------------------------------------------------------------
+// --- made by a device --------------------------------------------------------------------------------------
 
 #[test]
 fn bitmaps_of_a_device_are_those_of_the_cpu() {
     check_makers(&Emulated::default(), &mut Rng::new(1), 30_000).unwrap();
 }
 
-/// Which columns a device makes: those of some rows, and not of very many bins.
+/// A device makes the columns that have rows and not too many bins.
 #[test]
 fn a_device_makes_what_it_is_asked_for() {
     let device = Emulated::default();
@@ -48,13 +49,13 @@ fn a_device_makes_what_it_is_asked_for() {
     build_column_by(&mut maker, "n", "n", ColumnValues::ints(rows), &specs).unwrap();
     let made = maker.made();
     assert_eq!((made.by_device - before.by_device, made.by_cpu - before.by_cpu), (100, 0));
-    // That was asked before: a column of 4,097 bins, and one of no rows, which has no bin.
+    // Counted above: a column of 4,097 bins, and one of no rows, which has no bin.
     assert_eq!(before.by_cpu, 4097);
     assert_eq!(maker.name(), "emulated");
     assert_eq!(BitmapMaker::cpu().name(), "cpu");
 }
 
-/// As many at a time as memory holds, whatever the width of numbers.
+/// A device makes as many bitmaps at a time as its memory holds, for every width of numbers.
 #[test]
 fn bins_are_made_in_groups() {
     let rng = &mut Rng::new(3);
@@ -75,7 +76,7 @@ fn bins_are_made_in_groups() {
     }
 }
 
-/// Numbers of several pieces of page-locked memory.
+/// Bin numbers that fill several pieces of pinned memory.
 #[test]
 fn many_rows_are_copied_in_pieces() {
     let rng = &mut Rng::new(4);
@@ -94,7 +95,7 @@ fn a_device_without_room_is_an_error() {
     assert!(matches!(error.downcast_ref(), Some(Error::Device(_))), "{error}");
 }
 
-/// A failed copy ends the threads that fill pieces, and what is asked next is right.
+/// A failed copy ends the threads that fill pieces, and the next result is right.
 #[test]
 fn a_copy_that_fails_is_an_error_and_no_more() {
     let rng = &mut Rng::new(6);
@@ -120,7 +121,7 @@ fn ndjson(folder: &Path) -> std::path::PathBuf {
     path
 }
 
-/// Who answers the queries of an engine makes the bitmaps.
+/// The backend that evaluates an engine's queries also makes the bitmaps.
 #[test]
 fn an_engine_of_a_device_builds_with_it() {
     let folder = TempDir::new().unwrap();
@@ -156,7 +157,7 @@ fn an_engine_of_a_device_builds_with_it() {
     assert_eq!(groups(&device), 0);
 }
 
-// --- asked of a device ----------------------------------------------------------------------------------------------
+// --- evaluated on a device ---------------------------------------------------------------------------------
 
 /// Bytes of a bitmap on a device.
 fn bytes(bitmap: &Bitmap<'_>) -> u64 {
@@ -195,7 +196,8 @@ fn bitmaps_that_are_on_a_device_are_not_copied_again() {
     for same in ["n in (3, 5, 7)", "n in (7, 3)", "n = 5", "n = 3 or n = 7", "not n = 5"] {
         assert_eq!(uploaded(&mut engine, &device, &index.clone(), same), 0, "{same}");
     }
-    // Only what is new; its slots come behind the others, so that the program has other runs than the plan.
+    // Only new bitmaps are copied. Their slots come after the others, so the program has other runs than the
+    // plan.
     let more = uploaded(&mut engine, &device, &index, "n in (2, 3, 4, 5, 6, 7)");
     assert!(more.abs_diff(bytes_of(&index, [2, 4, 6])) <= 12 * 8, "{more}");
     assert_eq!(uploaded(&mut engine, &device, &index, "n between 3 and 5"), 0);
@@ -269,7 +271,7 @@ fn an_index_that_is_let_go_is_loaded_again() {
     BitmapEngine::cpu().forget();
 }
 
-/// A question that fails leaves nothing behind that another takes for a bitmap.
+/// An expression that fails leaves no slot that a later one takes for a bitmap.
 #[test]
 fn questions_that_fail_are_forgotten() {
     let (device, index) = (Emulated::default(), of_distinct(20_000, 1));

@@ -1,4 +1,4 @@
-//! Files of bitmap indexes: what was built comes back, and what is not as it was written is told, in any byte.
+//! Files of bitmap indexes: a file gives back the index that was built, and a change of any byte is reported.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -208,7 +208,8 @@ fn open(path: &Path, bytes: &[u8]) -> Result<BitmapIndex, Error> {
     BitmapIndex::open(path)
 }
 
-/// Whether an error says that an index is not as it should be, and names it.
+/// Returns true if an error says that an index is damaged, has another version or is not an index, and names
+/// it.
 fn is_refusal(error: &Error) -> bool {
     let clear = matches!(
         error,
@@ -217,7 +218,8 @@ fn is_refusal(error: &Error) -> bool {
     clear && error.to_string().contains("altered.wpb: ")
 }
 
-/// Any byte is altered: either that is an error, or nothing that is read of it differs. All of it is found by who reads all.
+/// Alters each byte. Either that is an error, or nothing that is read differs. A reader of the whole file
+/// finds every change.
 #[test]
 fn every_byte_that_is_altered_is_found() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -309,7 +311,8 @@ fn an_index_is_of_one_input() -> Result<()> {
     ensure!(error.ends_with("other as it is: it has 402 bytes in place of 400"), "{error}");
     ensure!(matches!(index.check(folder.path()), Err(Error::Input(_))));
     ensure!(matches!(index.check(folder.path().join("none")), Err(Error::Input(_))));
-    // Lines that reach behind the input: that is seen where its length is known, which may be packed.
+    // Lines that extend beyond the input. The error comes once the length is known, because the input may be
+    // packed.
     let lines = vec![0, 128, 256, 384, 401];
     let beyond = BitmapIndex::from_built(Built { stamp: Some(stamp), lines, ..small() })?;
     let input_of = || Engine::builder().device(DeviceChoice::Cpu).build()?.open(&input);
@@ -331,7 +334,7 @@ fn an_index_is_of_one_input() -> Result<()> {
     Ok(())
 }
 
-/// What does not belong together is refused before it is written.
+/// Inconsistent parts are refused before they are written.
 #[test]
 fn what_is_no_index_is_not_stored() -> Result<()> {
     let refused = |change: &dyn Fn(&mut Built), what: &str| {

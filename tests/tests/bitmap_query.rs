@@ -1,4 +1,4 @@
-//! Expressions over bitmap indexes, held to an oracle that looks at the values of each row.
+//! Compares expressions over bitmap indexes with an oracle that reads the values of each row.
 
 use std::cmp::Ordering;
 
@@ -17,9 +17,9 @@ use warpath_tests::bitmaps::{chunks, compressed, stored};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 
-// --- tables ---------------------------------------------------------------------------------------------------------
+// --- tables ------------------------------------------------------------------------------------------------
 
-/// What a row has in a column.
+/// The content of a row in a column.
 #[derive(Clone, Debug, PartialEq)]
 enum Cell {
     Missing,
@@ -30,7 +30,7 @@ enum Cell {
 }
 
 struct Table {
-    /// Which rows are records; others have nothing in any column.
+    /// True for the rows that are records. Other rows have no value in any column.
     records: Vec<bool>,
     columns: Vec<(Column, Vec<Cell>)>,
     index: BitmapIndex,
@@ -119,7 +119,7 @@ fn built(name: &str, kind: Kind, cells: &[Cell], rng: &mut Rng) -> BuiltColumn {
     BuiltColumn { column, bitmaps, values }
 }
 
-/// A column with such cells, cut as it may be asked for.
+/// Builds a column of the given cells, with a random way to cut bins that its kind allows.
 fn built_as_asked(name: &str, kind: Kind, cells: &[Cell], rng: &mut Rng) -> BuiltColumn {
     let any = ["auto", "distinct", "quantiles:1", "quantiles:3", "quantiles:8"];
     let of_numbers = ["width:1", "width:4", "lloyd:1", "lloyd:3"];
@@ -183,7 +183,7 @@ fn table(rows: usize, rng: &mut Rng) -> Table {
     }
 }
 
-// --- expressions ----------------------------------------------------------------------------------------------------
+// --- expressions -------------------------------------------------------------------------------------------
 
 /// An instant as RFC 3339 has it, a year at a time.
 fn rfc3339(nanoseconds: i128, east: i128, finer: &str) -> String {
@@ -320,7 +320,7 @@ fn expression(table: &Table, depth: usize, rng: &mut Rng) -> String {
     }
 }
 
-// --- the oracle -----------------------------------------------------------------------------------------------------
+// --- the oracle --------------------------------------------------------------------------------------------
 
 fn oracle(expr: &Expr, table: &Table, row: usize) -> bool {
     match &expr.kind {
@@ -368,7 +368,7 @@ fn passes(test: &Test, table: &Table, row: usize) -> bool {
 fn compared(value: &Scalar, literal: &Literal) -> Ordering {
     match (value, &literal.kind) {
         (Scalar::Int(value), LiteralKind::Number(text)) => {
-            // Both times so many powers of ten that the literal is an integer.
+            // Multiply both by the power of ten that makes the literal an integer.
             let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
             let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
             let digits: i128 = format!("{whole}{fraction}").parse().unwrap();
@@ -387,9 +387,9 @@ fn compared(value: &Scalar, literal: &Literal) -> Ordering {
     }
 }
 
-// --- programs, row by row -------------------------------------------------------------------------------------------
+// --- programs, row by row ----------------------------------------------------------------------------------
 
-/// What a program stores of one tile of rows: a `bool` a row.
+/// Interprets a program over one tile of rows: a `bool` per row.
 fn interpreted(program: &[Instr], bitmaps: &[Vec<bool>], rows: std::ops::Range<usize>) -> [Vec<bool>; 2] {
     let mut outputs = [vec![], vec![]];
     let (mut stack, mut part, mut at) = (Vec::new(), vec![false; rows.len()], 0);
@@ -423,7 +423,7 @@ fn interpreted(program: &[Instr], bitmaps: &[Vec<bool>], rows: std::ops::Range<u
     outputs
 }
 
-/// The same of all rows, a tile of so many after the other.
+/// Interprets a program over all rows, one tile of `tile` rows after the other.
 fn interpreted_by(program: &[Instr], bitmaps: &[Vec<bool>], rows: usize, tile: usize) -> [Vec<bool>; 2] {
     let mut all = [vec![], vec![]];
     for first in (0..rows).step_by(tile) {
@@ -464,7 +464,7 @@ fn operands(table: &Table, plan: &Plan) -> Vec<Vec<bool>> {
     plan.bitmaps.iter().map(of).collect()
 }
 
-/// What a number of expressions came to, so that it is seen that all ways were gone.
+/// Counts of the ways that expressions took, which show that the test covers all of them.
 #[derive(Default, Debug)]
 struct Seen {
     exact: usize,
@@ -620,7 +620,8 @@ fn stretches_are_checked_side_by_side() {
         let text = expression(&table, 2, rng);
         hold_to_oracle(&table, &text, rng, &mut seen);
     }
-    // Columns of which one bin has all values, so that none is decided; some without one here and there, or for many rows.
+    // In these columns one bin has all values, so that the bin decides no row. Some lack values in single
+    // rows, or in many.
     let value = |row: usize| Cell::Value(Scalar::Int((row * 7919 % 1000) as i64));
     let cells = |is_null: &dyn Fn(usize) -> bool| {
         (0..rows).map(|row| if is_null(row) { Cell::Null } else { value(row) }).collect::<Vec<Cell>>()
@@ -690,7 +691,7 @@ fn undecided(columns: Vec<(&str, Kind, Vec<Cell>)>) -> Table {
 #[test]
 fn floats_at_the_ends_of_their_order_are_told_apart() {
     let values = [f64::NEG_INFINITY, f64::MIN, -1.0, -5e-324, 0.0, 5e-324, 1.0, f64::MAX, f64::INFINITY];
-    // Few rows of a chunk are asked one by one, and many together.
+    // A chunk with few rows to check is checked row by row, one with many all together.
     for repeated in [1, 7] {
         let mut cells: Vec<Cell> =
             (0..repeated).flat_map(|_| values).map(|value| Cell::Value(Scalar::Float(value))).collect();
@@ -715,7 +716,7 @@ fn floats_at_the_ends_of_their_order_are_told_apart() {
     }
 }
 
-// --- plans ----------------------------------------------------------------------------------------------------------
+// --- plans -------------------------------------------------------------------------------------------------
 
 /// Columns by their bins: `ints` of ranges, `langs` of texts, both with missing ones.
 fn small() -> Vec<Column> {

@@ -1,4 +1,4 @@
-//! Selected lines: what is answered of them is what all answers are, without those of other lines.
+//! Selected lines: their results are the results of all lines, without those of the other lines.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -84,7 +84,7 @@ fn program(paths: &[&str]) -> Program {
 /// A match: its path's number, its line, its bytes in the input, its normalised path, and its text.
 type Found = (usize, u64, u64, u64, String, Vec<u8>);
 
-/// What is told of an input, line by line.
+/// All results for an input, line by line.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct All {
     matches: Vec<Found>,
@@ -135,7 +135,7 @@ fn ask(input: Input, program: &Program) -> All {
     all
 }
 
-/// All that is told of some lines, from what is told of all.
+/// The results for the selected lines, from the results for all lines.
 fn filtered(all: &All, selected: &[bool]) -> All {
     let is = |line: &u64| selected[*line as usize];
     All {
@@ -147,7 +147,7 @@ fn filtered(all: &All, selected: &[bool]) -> All {
     }
 }
 
-/// What is told with errors, from what is told without: nothing behind the first malformed line.
+/// The results up to the first error, from those that skip faults: nothing after the first malformed line.
 fn failed(skipped: &All) -> All {
     let Some((line, error, text)) = skipped.skipped.first().cloned() else { return skipped.clone() };
     let before = |found: &u64| *found < line;
@@ -193,7 +193,7 @@ fn text(rng: &mut Rng, lines: usize, long: usize) -> Vec<u8> {
     text
 }
 
-/// Which lines: few, many, all, none, a run, one of each 64.
+/// A random selection of lines: few, many, all, none, a run, or one of each 64.
 fn selection(rng: &mut Rng, lines: usize) -> Vec<bool> {
     let kind = rng.below(8);
     let (from, to) = (rng.below(lines + 1), rng.below(lines + 1));
@@ -237,10 +237,10 @@ fn compare(case: &Case, backend: &Arc<dyn Backend>, size: usize, selected: &[boo
 /// Path by path, texts; rows; and path by path, how many matches.
 type Written = (Vec<Vec<u8>>, Vec<u8>, Vec<u64>);
 
-/// What a match says of itself: its line, its bytes in the input, its path and its text.
+/// A match: its line, its byte range in the input, its path and its text.
 type Told = (u64, (u64, u64), String, String);
 
-/// What is written by a worker: texts, rows, columns.
+/// Compares the output that workers write: texts, rows, columns.
 fn compare_written(case: &Case, backend: &Arc<dyn Backend>, size: usize, selected: &[bool]) -> Result<()> {
     let engine = engine(backend, size).on_error(OnError::Skip).build()?;
     // The same lines, in a file of their own.
@@ -360,7 +360,7 @@ fn what_is_selected_is_told() -> Result<()> {
     Ok(())
 }
 
-/// What the file is not, it is not answered by.
+/// An input for which the index was not made is refused.
 #[test]
 fn other_inputs_are_refused() -> Result<()> {
     let text = "{\"a\":1}\n".repeat(200);
@@ -394,7 +394,7 @@ fn other_inputs_are_refused() -> Result<()> {
     let other = case.folder.path().join("other");
     fs::write(&other, &text[8..])?;
     ensure!(said(engine.open(&other)?.only(&case.index, vec![0; 4])).contains("is not of "));
-    // Bits behind the last line select nothing.
+    // Bits after the last line select nothing.
     let answers = open()?.only(&case.index, vec![0, 0, 0, !0 << 11])?;
     ensure!(answers.count(&Query::compile("$.a")?)? == 0);
     Ok(())
@@ -452,7 +452,7 @@ fn a_file_that_becomes_shorter_is_an_error_behind_whole_lines() -> Result<()> {
     let error = error.context("no error")?;
     ensure!(error.ends_with("the file became shorter while it was read"), "{error}");
     ensure!(found == 250, "{found}");
-    // Longer is as it was: what is behind the lines of the index is not looked at.
+    // A longer input is accepted: the text after the lines of the index is not read.
     let case = Case::new("{\"a\":1}\n".repeat(640).as_bytes());
     let input = case.input(&engine, &[true; 640])?;
     File::options().append(true).open(&case.input)?.write_all(b"{\"a\":2}\n")?;

@@ -1,4 +1,5 @@
-//! Bitmaps: set algebra on compressed ones, and programs, on the CPU and in the emulator, held to a `bool` a row.
+//! Bitmaps: set algebra on compressed bitmaps, and programs, on the CPU and in the emulator. The oracle has
+//! one `bool` per row.
 
 use proptest::prelude::*;
 use warpath::bitmap::run::ones;

@@ -1,4 +1,5 @@
-//! Columns that a device makes: as the CPU does, whatever the partitions before let it expect, and with few waits.
+//! Columns that a device makes are those of the CPU. Earlier partitions change only the expected sizes, and
+//! waits are few.
 
 use std::fmt::Write;
 
@@ -25,7 +26,8 @@ fn schema(columns: &[(&str, ColumnType)], width: OffsetWidth) -> Schema {
     Schema::new(&columns.iter().map(column).collect::<Vec<_>>()).unwrap().with_offsets(width)
 }
 
-/// Records with a string of so many escapes and so many other letters, and with numbers that the host has to finish.
+/// Records with a string of `escapes` escapes and `letters` other letters, and with numbers that the host
+/// finishes.
 fn text(records: usize, escapes: usize, letters: usize) -> String {
     let (string, mut text) = ("\\u00e9".repeat(escapes) + &"x".repeat(letters), String::new());
     for i in 0..records {
@@ -44,13 +46,14 @@ fn answer(backend: &dyn Backend, text: &str, program: &Program, want: Want) -> P
     answer.pieces.remove(0)
 }
 
-/// There is room for what was found before. Where more is found, it is found to be more.
+/// A device allocates room for the sizes found before. If a text needs more, the device notices.
 #[test]
 fn what_was_expected_changes_nothing() {
     let texts = [
         text(3, 1, 0),
         text(4, 9000, 40_000),
-        // The sixth string begins in what was expected, 9/8 of the bytes before, and ends beyond the room, 5/4 of them.
+        // The expected size is 9/8 of the bytes before; the room is 5/4 of them. The sixth string begins
+        // within the expected size and ends beyond the room.
         text(8, 9000, 32_000),
         text(200, 300, 3000),
         text(400, 0, 1),
@@ -104,8 +107,8 @@ fn all_columns_are_one_wait() {
                 answer(&pipeline, &text, schema.program(), want);
                 pipeline.device().take_waits()
             };
-            // How much there is of the first partition's is not known: of matches, of bytes, which may be as many as the text has, of
-            // unfinished numbers.
+            // For the first partition some sizes are unknown: the number of matches, of bytes (at most the
+            // text's), and of unfinished numbers.
             assert!(waits() <= 4 + 2 * count as u64, "{count} columns");
             assert_eq!((waits(), waits()), (4, 4), "{count} columns");
         }

@@ -1,5 +1,5 @@
-//! How values of a text compare with each other and with literals, by the rules that kernels and the CPU share: held to the oracle of JSON
-//! without an engine around them, at every bound that they have.
+//! Comparisons of a text's values with each other and with literals, by the rules that kernels and the CPU
+//! share. The rules are compared with the JSON oracle, without an engine, at each of their bounds.
 
 use warpath_shared::ir::{LiteralKind, Test, relation};
 use warpath_shared::query::compare::{Decimal, Decoder, Reader, relate_numbers, relate_strings};
@@ -33,7 +33,7 @@ impl Value {
         Self { kind, ..Self::malformed((before, after), value) }
     }
 
-    /// What is no value of JSON.
+    /// A malformed value.
     fn malformed((before, after): (&str, &str), value: &str) -> Self {
         let (start, end) = (before.len() as u32, (before.len() + value.len()) as u32);
         let text = Bytes([before, value, after].concat().into_bytes());
@@ -48,7 +48,7 @@ impl Value {
         Decimal::read(self.reader(), self.node.start, self.node.end)
     }
 
-    /// What the string says.
+    /// Decodes the string.
     fn string(&self) -> Decoder<'_, Bytes> {
         self.reader().decode(self.node.start + 1, self.node.end - 1)
     }
@@ -81,7 +81,7 @@ fn literal(kind: &Kind, before: &[u8], after: &[u8]) -> (Test, Vec<u8>) {
     (test, [before, bytes, after].concat())
 }
 
-/// How two values compare, by the oracle.
+/// The relation between two values, by the oracle.
 fn relation_of(left: &Kind, right: &Kind) -> u32 {
     let ordering = match (left, right) {
         (Kind::Number(left), Kind::Number(right)) => left.cmp(right),
@@ -111,9 +111,10 @@ fn check_literal(value: &Value, (mut test, literals): (Test, Vec<u8>), want: u32
     }
 }
 
-// --- numbers --------------------------------------------------------------------------------------------------------
+// --- numbers -----------------------------------------------------------------------------------------------
 
-/// Numbers that are equal, or nearly, in many spellings; the last have the exponents at which no further digit is taken in.
+/// Numbers that are equal, or nearly, in many spellings. The last have the exponents at which no further
+/// digit is read.
 const NUMBERS: &str = "
     0 -0 0.0 -0.000 0e5 0E-5 0.00e99999999999999999999 1 1.0 1.00 10e-1 0.1e1 0.01E+2 100e-2 1e0
     1E-0 1e+00 -1 -1.00 -0.1E1 0.05 0.5 5 50 0.005 0.050 5e-2 50e-3 0.55 5.5 55 -0.05 -0.5 -5 -0.005
@@ -130,7 +131,7 @@ const NUMBERS: &str = "
     1e-99999999999999999999 0.1e-99999999999999999999 10e-99999999999999999999
 ";
 
-/// What may stand around a number and would change it.
+/// Texts around a number that would change it.
 const AROUND_NUMBERS: [(&str, &str); 4] = [("", ""), ("-", "5"), ("1", ".5"), ("5e-", "e9")];
 
 fn check_numbers(left: &Value, right: &Value, what: &str) {
@@ -193,7 +194,7 @@ fn random_numbers_compare_by_their_exact_values() {
     assert!(equal > 500, "only {equal} were equal");
 }
 
-/// What `length` and `count` give is a number like others.
+/// The results of `length` and `count` compare like other numbers.
 #[test]
 fn counts_compare_as_numbers() {
     let text = Bytes(Vec::new());
@@ -253,13 +254,14 @@ fn what_is_no_number_compares_with_none() {
     }
 }
 
-// --- strings --------------------------------------------------------------------------------------------------------
+// --- strings -----------------------------------------------------------------------------------------------
 
-/// What may stand around a string and would go on with an escape at its end.
+/// Texts around a string that would continue an escape at its ends.
 const AROUND_STRINGS: [(&str, &str); 5] =
     [("", ""), ("\\", "\\udc00"), ("\\ud83d", "0041"), ("\"", "n"), ("\\", "u0041\\ude00")];
 
-/// Strings by their escapes: each surrogate that bounds a range, alone and before any other; each digit; each length in UTF-8.
+/// Strings by their escapes: each surrogate that bounds a range, alone and before any other; each digit; each
+/// length in UTF-8.
 fn strings() -> Vec<String> {
     let mut all: Vec<String> = [
         "",
@@ -360,7 +362,7 @@ fn strings_compare_by_their_code_points() {
             if std::str::from_utf8(bytes).is_err() {
                 continue;
             }
-            // Behind it stands how the other one goes on.
+            // The bytes after the literal are the rest of the other string.
             let rest = said.strip_prefix(&bytes[..]).unwrap_or(b"a");
             check_literal(left, literal(&right.kind, b"ab", rest), want, &format!("{a} and {b}"));
         }
@@ -404,7 +406,7 @@ fn what_is_no_escape_stays() {
             }
         }
     }
-    // A surrogate before what is no escape stands alone.
+    // A surrogate before an invalid escape is alone.
     for (rest, said) in [
         (r"\", r"\"),
         (r"\u", r"\u"),
@@ -423,7 +425,7 @@ fn what_is_no_escape_stays() {
     }
 }
 
-// --- other values ---------------------------------------------------------------------------------------------------
+// --- other values ------------------------------------------------------------------------------------------
 
 #[test]
 fn values_of_several_kinds_compare_with_literals() {
@@ -440,7 +442,7 @@ fn values_of_several_kinds_compare_with_literals() {
             }
         }
     }
-    // Words that are longer or shorter by what stands beside them, and quotes without a partner.
+    // Words that adjacent bytes make longer or shorter, and quotes without a partner.
     for (around, text) in [
         (("", "l"), "nul"),
         (("", "l"), "nulll"),

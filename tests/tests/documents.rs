@@ -1,4 +1,5 @@
-//! Documents: answered in tiny parts, as one record, on the CPU and on an emulated device, all alike, and as the oracle says.
+//! Documents in tiny parts and as one record, on the CPU and on an emulated device. All results are the same,
+//! and are the oracle's.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,7 @@ fn ask(engine: &Engine, sources: Vec<Source>, query: &Query) -> (Vec<Found>, Opt
     (found, failed)
 }
 
-/// Whether answers by the elements were taken to the end.
+/// Returns the notes of an input, which say if the elements were evaluated to the end.
 fn notes(engine: &Engine, path: &Path, query: &Query) -> Vec<String> {
     let program = Program::new(std::slice::from_ref(query)).unwrap();
     let mut answers = engine.open(path).unwrap().answers(program, Want::default());
@@ -83,7 +84,7 @@ fn on_one_line(text: &[u8]) -> Vec<u8> {
     line
 }
 
-/// What the oracle finds, of a document without a fault.
+/// The oracle's matches in a document without a fault.
 fn wanted(text: &[u8], path: &str) -> Vec<Found> {
     let line = on_one_line(text);
     let found = |(range, path): (std::ops::Range<usize>, String)| {
@@ -214,7 +215,7 @@ fn malformed_documents_on_a_device() {
     assert!(malformed_documents(&emulated(), 36, 60, 4) > 5);
 }
 
-/// What may stand at a boundary, at every boundary.
+/// Every kind of text that can be at a boundary is at every boundary.
 #[test]
 fn every_boundary_is_hit() {
     let text = "\u{feff} [ {\"a\" : \"],\\\"[,\"},\n{\"a\":\"\\\\\\\\\\\\\"\r\n,\"b\":[1,\n2]},[],\n\n {}, 7 ,\"x,\\\\\",[[\n],{\"a\":1}] ]\n ";
@@ -236,7 +237,8 @@ fn every_boundary_is_hit() {
     }
 }
 
-/// Faults, each in a document of some parts: all give no answer, and say where they stand, as the one record does.
+/// Faults, each in a document of several parts. No way of evaluation gives a result, and all report the
+/// offset that one record has.
 #[test]
 fn faults_are_found_wherever_they_stand() {
     let file = OneFile::new();
@@ -281,7 +283,7 @@ fn faults_are_found_wherever_they_stand() {
     }
 }
 
-/// What trees find around the array, and where it takes the whole path to need them.
+/// Faults around the array that only trees find, and the paths that need trees.
 #[test]
 fn trees_find_faults_around_an_array() {
     let file = OneFile::new();
@@ -467,7 +469,7 @@ fn what_is_of_lines_refuses_documents() {
     assert_eq!(program.over_elements().unwrap_err(), AsOne::OtherArray(1));
 }
 
-/// A file that is gone, and one that ends early, are errors behind the documents before them.
+/// A missing file, and a file that ends early, are errors after the documents before them.
 #[test]
 fn what_cannot_be_read_is_an_error() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What stands between kernels and mistakes: every kernel runs in the emulator, sizes are checked before a launch, and
-//! an access out of bounds is found and placed.
+//! Safety checks for kernels: every kernel runs in the emulator, sizes are checked before a launch, and an
+//! access out of bounds is found and located.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -426,8 +426,8 @@ fn lines_beyond_their_arrays_are_counted_and_not_written() {
     assert_eq!(status[MOST_LINES_OF_A_TILE], LINES as u32);
 }
 
-/// Scans `input` with as many blocks in flight as a look-back window has tiles, and more, so that tiles find only sums
-/// of single tiles in the nearest window and look further.
+/// Scans `input` with as many blocks in flight as a look-back window has tiles, and more. So tiles find only
+/// sums of single tiles in the nearest window and look further.
 fn check_count_scan(input: &[u64], schedule: Schedule) {
     let name = "count_scan";
     let tiles = scan_tiles(input.len());

@@ -1,4 +1,4 @@
-//! Columns of compressed strings: in memory, in files, in Arrow and on a device; and what is none.
+//! Columns of compressed strings, valid and invalid: in memory, in files, in Arrow and on a device.
 
 use std::fs;
 use std::sync::Arc;
@@ -114,7 +114,8 @@ fn columns_of_nothing_are_columns() -> Result<()> {
     Ok(())
 }
 
-/// Splits that are made with the codes are those that are found in them, in long strings, too, whose parts are compressed each on their own; and nothing depends on threads.
+/// Splits that are made with the codes equal those that are found in the codes. This holds for long strings,
+/// too, whose parts are compressed separately. The number of threads changes nothing.
 #[test]
 fn splits_are_right_and_the_same_for_any_number_of_threads() -> Result<()> {
     let mut rng = Rng::new(3);
@@ -147,7 +148,7 @@ fn splits_are_right_and_the_same_for_any_number_of_threads() -> Result<()> {
     Ok(())
 }
 
-/// One string of many codes, each of which stands for eight bytes: parts are had without the rest.
+/// One string of many codes of eight bytes each: a part is read without the rest.
 fn one_long_string(codes: usize) -> Result<()> {
     let table = table(&[b"01234567".to_vec(), b"abcdefgh".to_vec()]);
     let mut all = vec![0; codes];
@@ -422,7 +423,7 @@ fn forged_files_are_refused_for_what_is_wrong() -> Result<()> {
     ensure!(matches!(longer, Error::Column(ColumnError::Length { row: 199, .. })), "{longer}");
     let escape = fault(&|bytes| bytes[splits + 8 + 7] ^= 0x80);
     ensure!(escape.to_string().contains("says that an escape is before it, or that none is"), "{escape}");
-    // Not text, though it says so. The first `s` of an `https` is a byte that stands for itself.
+    // The file is marked as text but is not UTF-8. The first `s` of an `https` is an escaped byte.
     let at = bytes[begin..].windows(2).position(|pair| pair == [255, b's']).unwrap();
     let column = forged(&|bytes| bytes[begin + at + 1] = 0xc0)?;
     column.decode()?;
@@ -431,7 +432,7 @@ fn forged_files_are_refused_for_what_is_wrong() -> Result<()> {
     Ok(())
 }
 
-/// What the fuzz target does, for files that are altered here and there: more than 10⁵ of them.
+/// Runs the fuzz target's body on files with random changes: more than 10⁵ of them.
 #[test]
 fn altered_files_say_what_the_rule_says_or_nothing() -> Result<()> {
     let mut files = vec![small(12, true).0.to_bytes()?, small(250, true).0.to_bytes()?];
@@ -470,7 +471,7 @@ fn altered_files_say_what_the_rule_says_or_nothing() -> Result<()> {
             cases += 2;
         }
     }
-    // Enough of them get behind the checks at the door.
+    // Enough files pass the first checks.
     ensure!(cases > 100_000 && opened > cases / 20, "{opened} of {cases}");
     Ok(())
 }

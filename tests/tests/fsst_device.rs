@@ -1,4 +1,4 @@
-//! Strings from codes of FSST by the kernels, in the emulator: every way, on every boundary, and what is wrong.
+//! Decoding of FSST codes by the kernels, in the emulator: every way, every boundary, and every fault.
 
 use warpath::device::FsstStage;
 use warpath_tests::emulated::Emulated;

@@ -1,4 +1,5 @@
-//! Patterns asked of compressed strings by the kernel, in the emulator: held to the CPU and to what strings are decoded to.
+//! Patterns over compressed strings by the kernel, in the emulator. The results are compared with the CPU's
+//! and with the decoded strings.
 
 use anyhow::Result;
 use warpath::device::Accelerator;
@@ -113,7 +114,7 @@ fn sizes_that_do_not_agree_are_refused() -> Result<()> {
     assert_eq!(refusal(rows(View::from_slice(&[0; 129 * 256]))), "128 ≥ rows");
     assert_eq!(refusal(rows(View::from_slice(&[0; 1000]))), "rows = whole rows");
     assert_eq!(refusal(rows(View::from_slice(&[0; 768]))), "rows > start");
-    // The device asks before it launches.
+    // The device checks the arguments before it launches.
     let device = Emulated::default();
     // SAFETY: it is refused.
     let refused = unsafe { device.launch::<FsstMatch>(&FsstMatchArgs { codes_len: 0, ..good }) };

@@ -1,5 +1,5 @@
-//! A CUDA device held to the oracles. Ignored where there is none; `tests/gpu.sh` does the same, and more, on a machine
-//! without Rust.
+//! Compares a CUDA device with the oracles. Ignored on machines without one. `tests/gpu.sh` does the same,
+//! and more, on a machine without Rust.
 
 use warpath::cuda::Cuda;
 use warpath::device::Pipeline;

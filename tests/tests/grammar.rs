@@ -1,4 +1,4 @@
-//! Warpath's parser and the oracle's, which share no code, accept the same texts and read them alike.
+//! Warpath's parser and the oracle's share no code. They accept the same texts and read them alike.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -8,11 +8,11 @@ use warpath_tests::data;
 use warpath_tests::oracle::grammar;
 use warpath_tests::random::{self, Rng};
 
-/// Whether both parsers accept a text. The canonical form of Warpath's tree, read by the oracle, is the tree that the oracle reads
-/// from the text, so both trees say the same.
+/// Returns true if both parsers accept a text. The oracle also parses the canonical form of Warpath's tree.
+/// The result must be the tree that it parses from the text, so both trees mean the same.
 ///
 /// # Errors
-/// Where the parsers differ.
+/// A difference between the parsers.
 fn accepted(text: &str) -> Result<bool> {
     match (jsonpath::parse(text), grammar::parse(text)) {
         (Ok(query), Some(tree)) => {
@@ -223,8 +223,8 @@ fn mutated(rng: &mut Rng, text: &str, tokens: &[&str]) -> String {
 
 /// Random queries of the whole grammar, and mutations of them.
 ///
-/// An oracle over Warpath's own tree follows a fault of Warpath's parser, so no comparison of answers shows the fault. This test
-/// fails with each of these mutants of `host/lang/src/jsonpath`:
+/// An oracle over Warpath's own tree would repeat a fault of Warpath's parser, so a comparison of results
+/// would not show the fault. This test fails with each of these mutants of `host/lang/src/jsonpath`:
 ///
 /// * `||` binds tighter than `&&`;
 /// * the end of a slice is read as its step, and the step as its end;

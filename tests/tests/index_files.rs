@@ -1,4 +1,4 @@
-//! Index files: what is answered by one is what is answered without, and one that is not as it should be answers nothing.
+//! Index files: results with an index are those without one, and an invalid index gives none.
 
 use std::fs::{self, File};
 use std::io::{Cursor, Write};
@@ -75,7 +75,8 @@ fn program(paths: &[&str]) -> Program {
 /// A match: its line, bytes in the input, and text.
 type Found = (u64, u64, u64, Vec<u8>);
 
-/// What an input answers, as one text: pieces of an index and of a stream are cut at different places.
+/// All results for an input, with those of its pieces joined. An index and a stream cut pieces at different
+/// offsets.
 #[derive(Debug, Default, PartialEq)]
 struct All {
     matches: Vec<Vec<Found>>,
@@ -188,7 +189,8 @@ fn lines_that_are_hard_to_cut() -> Result<()> {
     Ok(())
 }
 
-/// Of long records only what is looked at is read, and of short ones, or where the text is wanted, everything.
+/// Only the needed parts of long records are read. Short records are read whole, and so are long ones whose
+/// text is wanted.
 #[test]
 fn long_records() -> Result<()> {
     for round in 0..6 {
@@ -210,7 +212,8 @@ fn long_records() -> Result<()> {
     Ok(())
 }
 
-/// Whoever makes it, with however many threads, an index is the same; and a device that is asked answers the same.
+/// An index is the same from every backend and for every number of threads, and a device gives the same
+/// results with it.
 #[test]
 fn backends_agree() -> Result<()> {
     let text = [file("people.ndjson"), file("bad.ndjson"), file("edge.ndjson")].concat();
@@ -250,7 +253,7 @@ fn backends_agree() -> Result<()> {
     Ok(())
 }
 
-/// What is answered by an index file, or why nothing is.
+/// The results with an index file, or the error.
 fn try_index(case: &Case, path: &Path, program: &Program) -> Result<All, Error> {
     let index = IndexFile::open(path)?;
     let engine = engine(&cpu(), 1 << 20);
@@ -264,7 +267,8 @@ fn try_index(case: &Case, path: &Path, program: &Program) -> Result<All, Error> 
     Ok(all)
 }
 
-/// Each byte of an index, altered, and the same index cut anywhere: an error; or, of what a query does not read, the same answer.
+/// Alters each byte of an index, and cuts the index anywhere. The result is an error, or is unchanged if the
+/// query does not read that byte.
 #[test]
 fn an_altered_index_answers_nothing_else() -> Result<()> {
     let text = b"{\"a\":{\"b\":[1,{\"c\":\"x\"}]}}\n{\"a\":1\n\n{\"a\":{\"b\":2}}\n[{\"a\":7}]\n";
@@ -305,7 +309,7 @@ fn an_altered_index_answers_nothing_else() -> Result<()> {
     Ok(())
 }
 
-/// Other files, and other versions, are told from damaged ones.
+/// Other files, and other versions, are distinguished from damaged index files.
 #[test]
 fn what_is_no_index_is_told_apart() -> Result<()> {
     let case = Case::new(b"{\"a\":1}\n");
@@ -332,7 +336,7 @@ fn what_is_no_index_is_told_apart() -> Result<()> {
     Ok(())
 }
 
-/// What the check of an input says; nothing where it is the one.
+/// The reason why an input is refused; `None` if it is the indexed one.
 fn refused(case: &Case, index: &IndexFile, verify: bool) -> Option<String> {
     match engine(&cpu(), 1 << 20).open(&case.input).unwrap().with_index(index, verify).map(drop) {
         Ok(()) => None,
@@ -397,7 +401,7 @@ fn small_inputs_are_compared_whole() -> Result<()> {
     Ok(())
 }
 
-/// What becomes shorter after it was checked is an error, never another answer.
+/// A file that becomes shorter after its check is an error, never another result.
 #[test]
 fn files_that_shrink_meanwhile() -> Result<()> {
     for line in [b"{\"a\":1}\n".to_vec(), format!("{{\"a\":\"{}\"}}\n", "x".repeat(100_000)).into_bytes()] {

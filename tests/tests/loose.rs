@@ -1,4 +1,4 @@
-//! Which lines the kernels call loose: the rule of `warpath_shared::index::loose`, byte by byte.
+//! Lines that the kernels call loose, compared with the rule of `warpath_shared::index::loose`, byte by byte.
 
 use warpath::device::Accelerator;
 use warpath::plain::Plain;
@@ -25,7 +25,7 @@ fn all<'a, T: Plain>(device: &Emulated, buffer: &'a mut HostBuffer<T>, len: usiz
     device.view_mut(buffer, len)
 }
 
-/// What the kernels say of each line of a text, all of which end in a newline.
+/// The kernels' verdict on each line of a text, all of which end in a newline.
 fn by_kernels(text: &[u8], lines: usize) -> Vec<bool> {
     let device = &Emulated::default();
     let (padded, tiles) = (padded_for(text.len()), tiles_for(text.len() + 1));
@@ -45,7 +45,7 @@ fn by_kernels(text: &[u8], lines: usize) -> Vec<bool> {
     let scans = scan_tiles(tiles);
     let (mut scan_status, mut aggregate, mut inclusive) =
         (filled::<u32>(device, scans + 1), filled::<u64>(device, scans), filled::<u64>(device, scans));
-    // SAFETY: the views are of memory of this process, which is this device's, and live as long as the launches.
+    // SAFETY: the views are of buffers of this emulated device, which live as long as the launches.
     unsafe {
         let args = LineStatesArgs {
             text: device.view(&bytes, padded),
@@ -102,7 +102,8 @@ fn by_kernels(text: &[u8], lines: usize) -> Vec<bool> {
     found
 }
 
-/// The rule, for a line without its newline in which all strings are closed, and which does not begin with one.
+/// The rule, for a line without its newline. All strings of the line are closed, and it does not begin with
+/// one.
 fn by_rule(line: &[u8]) -> bool {
     let mut at = 0;
     while at < line.len() {

@@ -1,5 +1,5 @@
-//! The oracle of queries itself: held to the JSONPath compliance test suite and to the examples of RFC 9535. (`rfc9535.rs` holds it
-//! to `serde_json_path`.)
+//! The oracle of queries, compared with the JSONPath compliance test suite and with the examples of RFC 9535.
+//! (`rfc9535.rs` compares it with `serde_json_path`.)
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ fn texts<'a>(text: &'a str, path: &str) -> Vec<&'a str> {
     nodes(text, path).into_iter().map(|(text, _)| text).collect()
 }
 
-/// Where each document of the compliance test suite stands in its text, as it is written: other readers would change the way in
-/// which numbers are.
+/// The byte range of each document of the compliance test suite in its text. Another parser would change the
+/// spelling of numbers.
 fn documents(suite: &str) -> Result<Vec<Option<Range<usize>>>> {
     let root = json::parse(suite.as_bytes(), 0, suite.len()).context("the suite is not JSON")?;
     let tests = root.member(b"tests").context("no tests")?.children();
@@ -218,7 +218,7 @@ fn strings_are_code_points() {
     {
         assert!(holds(a, "==", b) && !holds(a, "<", b), "{a} {b}");
     }
-    // By UTF-16 units U+FFFF would come behind U+1F600. A lone surrogate is where its code is.
+    // By UTF-16 units U+FFFF would come after U+1F600. A lone surrogate is ordered by its code.
     for (a, b) in [
         ("", "a"),
         ("a", "ab"),
@@ -385,7 +385,7 @@ fn i_regexps() {
     assert_eq!(texts(r#"["a","[","("]"#, "$[?!match('a', @) && !search('(', @)]"), [r#""[""#, r#""(""#]);
 }
 
-/// Where there is nothing, the functions say so.
+/// The functions return `Nothing` for arguments without a result.
 #[test]
 fn nothing() {
     let document = r#"[{}, {"a": null}, {"a": "xy"}, {"a": [1, 2]}, {"a": {"b": 0}}, 5]"#;

@@ -1,4 +1,5 @@
-//! Packed files: byte for byte what was packed, read from any place, asked as any other file; and what is damaged is told.
+//! Packed files: they give back the packed text byte for byte, from any offset, and queries work as on other
+//! files. Damage is reported.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,7 +14,7 @@ use warpath_tests::emulated::Emulated;
 use warpath_tests::packed::{fuzz_one, read_all, repaired};
 use warpath_tests::random::Rng;
 
-/// Lines of some sorts: JSON, none, blank, long, bytes that are no text, the last without a newline or with one.
+/// Random lines: JSON, blank, long, or bytes that are not text. The last line may lack its newline.
 fn text(rng: &mut Rng, lines: usize) -> Vec<u8> {
     let mut text = Vec::new();
     for line in 0..lines {
@@ -91,7 +92,8 @@ fn what_was_packed_comes_back_from_any_place() {
     }
 }
 
-/// Where packed bytes go, which cuts the input off when the first of them come: it is open by then, and not yet read to its end.
+/// A sink for packed bytes that cuts the input off at the first of them. By then the input is open, and not
+/// yet read to its end.
 struct Cutting<'a> {
     input: &'a Path,
     left: u64,
@@ -194,7 +196,7 @@ fn packed_files_are_asked_as_others() {
     }
 }
 
-/// What is wrong with a file, in words.
+/// The message for a damaged file; `None` if it is intact.
 fn wrong(bytes: &[u8]) -> Option<String> {
     read_all(bytes).err().map(|error| error.to_string())
 }
@@ -219,7 +221,7 @@ fn what_is_damaged_is_told() {
         assert!(said.starts_with(want), "{len} bytes: {said}");
         assert!(from_pipe(&bytes[..len]).is_err(), "{len} bytes of a pipe");
     }
-    // From the table of groups on, nothing of a pipe goes unseen; nor does what is behind the end.
+    // From the table of groups on, a reader of a pipe notices every change, and bytes after the end.
     let table = bytes.windows(8).rposition(|word| word == b"WPKTABLE").unwrap();
     for at in table..bytes.len() {
         let mut altered = bytes.clone();
@@ -251,7 +253,7 @@ fn long_lines_have_groups_of_their_own() {
     }
 }
 
-/// Groups that are no whole lines are told by the check.
+/// The check reports groups that are not whole lines.
 #[test]
 fn lines_do_not_go_on_from_one_group_to_the_next() {
     let (a, b) = (packed(b"{\"a\":", 100), packed(b"1}\n", 100));
@@ -264,7 +266,7 @@ fn lines_do_not_go_on_from_one_group_to_the_next() {
     assert_eq!(said, "test: packed data is damaged: a line goes on from one group to the next");
 }
 
-/// What is compressed may be packed inside.
+/// A compressed file may contain a packed file.
 #[test]
 fn packed_lines_are_read_from_compressed_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -282,7 +284,7 @@ fn packed_lines_are_read_from_compressed_files() {
     assert!(answers(&engine, &plain, "$.a").1.unwrap().contains("damaged"));
 }
 
-/// What is there and is no regular file is written to, and a link is followed.
+/// An existing output that is not a regular file is written to, and a link is followed.
 #[cfg(unix)]
 #[test]
 fn outputs_that_are_no_files_stay_what_they_are() {
@@ -323,8 +325,8 @@ fn another_version_is_told() {
     assert_eq!(from_pipe(&bytes).unwrap_err().to_string(), format!("pipe: {said}"));
 }
 
-/// Files that were altered on purpose, with checksums that hold: what the checks behind these find is told, and what they do not
-/// find is read as the same text in every way.
+/// Files that were altered on purpose, with right checksums. The checks after the checksums report some
+/// changes. A file that passes them gives the same text in every way of reading.
 #[test]
 fn what_is_altered_on_purpose_is_refused_or_read() {
     let mut rng = Rng::new(4);
@@ -454,7 +456,8 @@ fn what_is_no_packed_file_is_refused() {
     assert!(!folder.path().join("out").exists());
 }
 
-/// All that a file is asked, however it is cut: counts, the text of matches, rows, and what is wrong, by lines and bytes.
+/// All results for a file, independent of its pieces: the count, the text of matches, rows, and faults by
+/// lines and bytes.
 fn everything(engine: &Engine, path: &Path, query: &str, want: Want) -> (u64, Vec<u8>, Vec<u8>, Vec<String>) {
     let program = Program::new(&[Query::compile(query).unwrap()]).unwrap();
     let (mut count, mut text, mut rows, mut faults) = (0, Vec::new(), Vec::new(), Vec::new());
@@ -473,8 +476,8 @@ fn everything(engine: &Engine, path: &Path, query: &str, want: Want) -> (u64, Ve
     (count, text, rows, faults)
 }
 
-/// Groups are decoded by the device, and what it is asked of them is what the CPU says of the plain file: of good lines and bad ones, with texts and places, and where
-/// the host has to look at the text.
+/// A device decodes groups, and its results are the CPU's for the plain file. This covers good and bad lines,
+/// with texts and offsets, and lines that the host has to read.
 #[test]
 fn devices_decode_what_is_packed() {
     let mut rng = Rng::new(4);
@@ -494,7 +497,7 @@ fn devices_decode_what_is_packed() {
             lines.splice(..0, *b"\xef\xbb\xbf");
         }
         if round % 2 == 0 {
-            // No faults: what is asked goes on to the end.
+            // A text without faults is evaluated to the end.
             lines = (0..rng.below(400))
                 .flat_map(|line| {
                     format!(
@@ -529,7 +532,7 @@ fn devices_decode_what_is_packed() {
     assert!(launches > 40, "{launches}");
 }
 
-/// What is wrong with codes is found by the device, and said by the host.
+/// The device finds faulty codes, and the host reports them.
 #[test]
 fn devices_find_damaged_codes() {
     let text: Vec<u8> = (0..900).flat_map(|line| format!("{{\"id\":{line}}}\n").into_bytes()).collect();
@@ -543,7 +546,7 @@ fn devices_find_damaged_codes() {
             .answer_packed(&packed, &program, Want::default(), false)
             .map(|answer| answer.pieces[0].counts.clone())
     };
-    // The group is behind the header of 24 bytes; its codes are its last part.
+    // The group comes after the header of 24 bytes; its codes are its last part.
     let group = &bytes[24..];
     assert_eq!(ask(group).unwrap(), [900]);
     let codes = PackedText::new(group, "test").unwrap().group().codes().len();

@@ -1,4 +1,4 @@
-//! Names and strings that kernels find by their lengths: the CPU, which reads them, finds the same.
+//! Names and strings that kernels find by their lengths. The CPU, which reads their bytes, finds the same.
 
 use std::sync::Arc;
 
@@ -9,12 +9,13 @@ use warpath::{Cpu, Program, Query};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 
-/// What names and values say: of lengths and spellings that lie together.
+/// The contents of names and values. Some have the same length, or nearly the same spelling.
 const WORDS: [&str; 14] =
     ["", "a", "b", "ab", "/", "\"", "\\", "é", "🙂", "a\nb", "a\"b", "123456789", "abc/defgh", "nl"];
 
-/// How lines are written: of ten, how many characters are escaped in values and in names, and how many places for a space have
-/// one; of a hundred values, how many have something that is not JSON in them.
+/// The style of the lines. `escaped` and `escaped_names` are the escaped characters in ten, of values and of
+/// names. `spaced` is the spaces at ten possible offsets. The last is the number of values in a hundred that
+/// contain something that is not JSON.
 struct Style {
     escaped: usize,
     escaped_names: usize,

@@ -1,6 +1,6 @@
 //! Properties of every input: any JSON, any bytes, any path, any partition size, any way of reading.
 //!
-//! `PROPTEST_CASES=25600` runs a hundred times as many cases as without it.
+//! `PROPTEST_CASES=25600` runs a hundred times the default number of cases.
 
 use std::io::{Cursor, Read, Write};
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ use warpath::{Cpu, Engine, Error, InputError, OnError, Program, Query, Stats};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::{oracle, suite};
 
-// --- texts and paths ------------------------------------------------------------------------------------------------
+// --- texts and paths ---------------------------------------------------------------------------------------
 
 fn space() -> impl Strategy<Value = String> {
     prop_oneof![8 => Just(String::new()), 1 => "[ \t\r]{1,3}"]
@@ -162,7 +162,7 @@ fn path() -> impl Strategy<Value = String> {
     vec(segment, 0..5).prop_map(|segments| format!("${}", segments.concat()))
 }
 
-// --- how to ask -----------------------------------------------------------------------------------------------------
+// --- ways to evaluate --------------------------------------------------------------------------------------
 
 fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
@@ -223,7 +223,7 @@ fn cpu() -> Engine {
     engine(Arc::new(Cpu), None, OnError::Skip)
 }
 
-// --- backends -------------------------------------------------------------------------------------------------------
+// --- backends ----------------------------------------------------------------------------------------------
 
 proptest! {
     #![proptest_config(config(5000))]
@@ -235,7 +235,7 @@ proptest! {
         suite::check_queries(&Cpu, &text, &paths).map_err(fails)?;
     }
 
-    /// What was made as JSON has no fault, and the oracle can read it: the property above is not an empty one.
+    /// Generated JSON has no fault, and the oracle can read it. So the property above is not empty.
     #[test]
     fn json_has_no_fault(text in lines(6), path in path()) {
         prop_assert_eq!(oracle::index::index(&text, 0).faults, []);
@@ -261,9 +261,10 @@ proptest! {
     }
 }
 
-// --- numbers --------------------------------------------------------------------------------------------------------
+// --- numbers -----------------------------------------------------------------------------------------------
 
-/// `digits` × 10^`exponent`, spelt with the point `shift` digits from their end, and zeros that change nothing.
+/// `digits` × 10^`exponent`, spelt with the point `shift` digits from their end, and with zeros that do not
+/// change the value.
 fn spelt(digits: u64, exponent: i32, shift: i32, zeros: usize) -> String {
     let mut text = digits.to_string();
     if shift <= 0 {
@@ -315,7 +316,7 @@ proptest! {
     }
 }
 
-// --- partitions and readers -----------------------------------------------------------------------------------------
+// --- partitions and readers --------------------------------------------------------------------------------
 
 fn partitions_agree(backend: &Arc<dyn Backend>, text: &[u8], path: &str, sizes: &[Index]) -> TestCaseResult {
     let query = Query::compile(path).map_err(fails)?;
@@ -481,7 +482,7 @@ proptest! {
             ("gzip", 2, gzip(&text, Compression::new(level))),
             ("zstd", 4, zstd::encode_all(text.as_slice(), level as i32).unwrap()),
         ] {
-            // Not shorter than what tells the format, and not whole.
+            // The cut file keeps the bytes that identify the format, and is not whole.
             let keep = magic + keep.index(packed.len() - magic);
             let asked = plain(&engine, &packed[..keep], &query)?;
             match asked.error {
@@ -495,7 +496,9 @@ proptest! {
     }
 }
 
-/// How much came before is known where the text is stored and not compressed: all lines but those of the last block.
+/// The results before the cut are known if the text is stored without compression: all lines except those of
+/// the last block.
+/// the last block.
 #[test]
 fn a_truncated_file_gives_nearly_all_that_it_holds() {
     let text: Vec<u8> = (0..200_000).flat_map(|i| format!("{i}\n").into_bytes()).collect();

@@ -1,4 +1,5 @@
-//! The committed PTX is what the sources give, and what the host expects.
+//! Checks that the committed PTX is the build of the sources, and that it has the interface that the host
+//! expects.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -115,10 +116,12 @@ fn the_host_has_each_module_of_the_kernels() -> Result<()> {
     Ok(())
 }
 
-/// A collective that the compiler copied into both arms of a branch waits for lanes that wait in the other arm: the card
-/// hangs, and the emulator, which runs what another code generator made of the same source, cannot see it. So the number
-/// of collectives in each kernel is held to what its source says: a warp scan of 64-bit parts takes ten shuffles a part,
-/// and so on. A kernel that is changed changes its row, after a look at the PTX.
+/// Checks the number of collectives in each kernel against its source: a warp scan of 64-bit parts takes ten
+/// shuffles a part, and so on.
+///
+/// A compiler may copy a collective into both arms of a branch. It then waits for lanes that wait in the
+/// other arm, and the card hangs. The emulator cannot show this, because it runs the output of another code
+/// generator for the same source. A change to a kernel needs a change to its row, after a look at the PTX.
 #[test]
 fn no_collective_is_duplicated() {
     // Kernel, shuffles, barriers, votes.

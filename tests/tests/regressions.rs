@@ -1,4 +1,4 @@
-//! Cases that were answered wrongly once, or nearly.
+//! Cases whose results were once wrong, or nearly.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -27,7 +27,8 @@ fn ask(text: &str, path: &str) -> Vec<String> {
     answers[0].clone()
 }
 
-/// What follows a container on its line is not checked. It is no part of it either: nothing is made up from it.
+/// The text after a container on its line is not checked. It is not part of the container either, and makes
+/// no values.
 #[test]
 fn text_after_a_container_makes_no_values() {
     for (record, path) in [
@@ -53,7 +54,8 @@ fn numbers_with_huge_exponents_equal_themselves_alone() {
     assert_eq!(ask("[4e350000000000000000]", "$[?@ == 4e500000000000000000]"), [] as [&str; 0]);
 }
 
-/// Each was answered wrongly by a program with one instruction changed, which no test noticed (`comparisons.rs` has their like).
+/// Each result was wrong in a program with one changed instruction, which no test noticed. `comparisons.rs`
+/// has similar cases.
 #[test]
 fn values_of_a_record_compare_exactly() {
     assert_eq!(ask("[0.05,0.5,5]", "$[?@==$[1]]"), ["0.5"]);
@@ -92,8 +94,8 @@ fn singular_columns_compile_in_any_order() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As many as a program takes. A compiler that compares each column with each other has two billion comparisons to make, and
-/// takes ten minutes for this test, not a tenth of a second.
+/// The most columns that a program takes. A compiler that compares each column with each other makes two
+/// billion comparisons. Then this test takes ten minutes, not a tenth of a second.
 #[test]
 fn many_columns_compile_at_once() -> anyhow::Result<()> {
     let columns: Vec<Query> =
@@ -180,7 +182,7 @@ fn dropping_answers_early_ends_them() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The matches of each path, asked together.
+/// The number of matches of each path, evaluated in one program.
 fn counts(backend: &dyn Backend, text: &str, paths: &[String]) -> Vec<u64> {
     let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path).unwrap()).collect();
     let program = Program::new(&queries).unwrap();
@@ -190,8 +192,8 @@ fn counts(backend: &dyn Backend, text: &str, paths: &[String]) -> Vec<u64> {
     (0..paths.len()).map(count).collect()
 }
 
-/// Filters on strings were put behind the name that was counted as the last of its block: with many frames waiting below it, all
-/// matches of the record were lost.
+/// Filters on strings were placed after the name that was counted as the last of its block. With many frames
+/// waiting below it, all matches of the record were lost.
 #[test]
 fn filters_on_strings_cost_no_frame_that_is_not_counted() {
     let deep = format!("$.x{}", "[*]".repeat(32));
@@ -214,7 +216,7 @@ fn filters_on_strings_cost_no_frame_that_is_not_counted() {
     }
 }
 
-/// Filters on strings of one node are asked together on a device, and each finds its own, in its order.
+/// A device evaluates the filters on strings of one node together. Each has its own matches, in its order.
 #[test]
 fn filters_on_strings_are_asked_together() {
     let lines = [

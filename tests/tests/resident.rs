@@ -1,4 +1,4 @@
-//! An index that is kept is asked again and again, and answers as its inputs do.
+//! A kept index is queried several times, and gives the results of its inputs.
 
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
@@ -45,7 +45,8 @@ fn all(hits: Hits) -> (Vec<Found>, Option<String>) {
     (found, failed)
 }
 
-/// Every file of the test data, in partitions of several sizes, asked in a random order, more than once.
+/// Every file of the test data, in partitions of several sizes. Queries run in a random order, more than
+/// once.
 #[test]
 fn answers_are_those_of_the_input() -> Result<()> {
     let rng = &mut Rng::new(5);
@@ -59,7 +60,7 @@ fn answers_are_those_of_the_input() -> Result<()> {
                 paths.extend(["$", "$.*", "$.a", "$[*][*]"]);
                 for _ in 0..if i == 0 { 40 } else { 6 } {
                     let path = paths[rng.below(paths.len())];
-                    // What is not run yet is refused before anything is asked.
+                    // Unsupported queries are refused at compilation.
                     let Ok(query) = Query::compile(path) else { continue };
                     let want = all(engine.input(sources()).query(&query)?);
                     ensure!(all(index.query(&query)?) == want, "{path}: {size} bytes on {}", backend.name());
@@ -125,7 +126,7 @@ fn batches_are_those_of_the_input() -> Result<()> {
     Ok(())
 }
 
-/// Threads that ask at the same time get what each asked for, also where one leaves early.
+/// Threads that query at the same time each get their own results, even if one leaves early.
 #[test]
 fn several_threads_may_ask() -> Result<()> {
     let text: String = (0..600).map(|n| format!("{{\"a\":{n},\"b\":[{n},{n}]}}\n")).collect();
@@ -214,7 +215,7 @@ fn more_levels_than_are_kept_are_refused() -> Result<()> {
     Ok(())
 }
 
-/// What is asked again is not read again: the file may be gone.
+/// A second query does not read the input again: the file may be gone.
 #[test]
 fn inputs_are_read_once() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -247,7 +248,7 @@ fn inputs_are_read_once() -> Result<()> {
     Ok(())
 }
 
-/// On a device, asking again copies no text and launches no kernel of the index.
+/// On a device, a second query copies no text and launches no kernel of the index.
 #[test]
 fn a_device_is_sent_the_query_alone() -> Result<()> {
     let emulated = Emulated::default();

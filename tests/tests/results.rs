@@ -1,4 +1,4 @@
-//! Results that kernels make, in the emulator.
+//! Results that kernels write, in the emulator.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn text() -> anyhow::Result<()> {
     results::text(&emulated())
 }
 
-/// As [`text`], with texts answered in many parts.
+/// The test [`text`], with texts evaluated in many parts.
 #[test]
 fn text_in_parts() -> anyhow::Result<()> {
     let device = emulated().most_cells(7);
@@ -37,7 +37,7 @@ fn columns() -> anyhow::Result<()> {
     results::columns(&emulated())
 }
 
-/// As [`columns`], with texts answered in many parts.
+/// The test [`columns`], with texts evaluated in many parts.
 #[test]
 fn columns_in_parts() -> anyhow::Result<()> {
     let device = emulated().most_cells(70);

@@ -1,5 +1,5 @@
-//! Held to others' reading of RFC 9535: the JSONPath compliance test suite, and `serde_json_path`. The oracle is, too, of the whole
-//! grammar.
+//! Compares backends with other implementations of RFC 9535: the JSONPath compliance test suite, and
+//! `serde_json_path`. Compares the oracle with `serde_json_path` over the whole grammar.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn the_cpu_agrees_with_the_oracle() -> Result<()> {
     Ok(())
 }
 
-/// So do the kernels.
+/// The kernels agree with the oracle, too.
 #[test]
 fn the_kernels_agree_with_the_oracle() -> Result<()> {
     let compared = conformance::random_pairs(emulated().as_ref(), 1 << 30..(1 << 30) + 150)?;
@@ -122,8 +122,8 @@ fn the_kernels_agree_with_the_cpu() -> Result<()> {
     conformance::as_the_cpu(emulated().as_ref(), 0..120)
 }
 
-/// Whether `serde_json` reads a value as it is written: it keeps the last member of a name, RFC 9535's selector takes
-/// the first; and a number that no double is equal to becomes another.
+/// Returns true if `serde_json` reads a value exactly. It keeps the last member of a repeated name; RFC
+/// 9535's selector takes the first. A number that equals no double becomes another number.
 fn reads_alike(written: &json::Value, read: &Value) -> bool {
     match (&written.kind, read) {
         (Kind::Array(written), Value::Array(read)) => {
@@ -246,7 +246,8 @@ fn hits_are_the_nodelist() -> Result<()> {
     Ok(())
 }
 
-/// Each value of each record, in the order in which they stand and in the other: the path that the oracle knows.
+/// The normalised path of each value of each record is the oracle's. Values are visited in text order and in
+/// reverse.
 #[test]
 fn values_have_the_oracles_normalised_paths() -> Result<()> {
     let mut count = 0;
@@ -303,7 +304,7 @@ fn hits_have_normalised_paths() -> Result<()> {
     Ok(())
 }
 
-// --- the oracle, of the whole grammar ----------------------------------------------------------------------------------
+// --- the oracle, of the whole grammar ----------------------------------------------------------------------
 
 /// The normalised paths of what `serde_json_path` selects of a record.
 fn others_paths(record: &Value, path: &str) -> Result<Vec<String>> {
@@ -324,13 +325,13 @@ fn oracles_paths(record: &str, path: &str) -> Vec<String> {
 
 /// A query of which the oracle and `serde_json_path` 0.7 differ.
 struct Difference {
-    /// What is asked.
+    /// The record, and the query over it.
     record: &'static str,
     query: &'static str,
-    /// How many nodes the oracle finds, and `serde_json_path`; `None` where the query is refused.
+    /// The number of nodes that the oracle and `serde_json_path` find; `None` if the query is refused.
     oracle: Option<usize>,
     other: Option<usize>,
-    /// What RFC 9535 says, and where.
+    /// The rule of RFC 9535, and its section.
     rfc: &'static str,
 }
 
@@ -436,7 +437,8 @@ const DIFFERENCES: &[Difference] = &[
     },
 ];
 
-/// A query without white space before `..`, which 0.7 does not read; there is none in strings of [`random::query`].
+/// A query without white space before `..`, which 0.7 does not parse. Strings of [`random::query`] contain no
+/// `..`.
 fn unspaced(query: &str) -> String {
     let mut parts = query.split("..").peekable();
     let mut out = String::new();
@@ -462,7 +464,8 @@ fn plain_numbers(value: &Value) -> Value {
     }
 }
 
-/// Whether a query holds what `serde_json_path` 0.7 is known to answer otherwise than the oracle, as [`DIFFERENCES`] show.
+/// Returns true if `serde_json_path` 0.7 is known to differ from the oracle for a part of a query, as in
+/// [`DIFFERENCES`].
 fn differs(query: &Tree) -> bool {
     selectors(query).any(|selector| match selector {
         Selector::Filter(expr) => expr_differs(expr),
@@ -504,7 +507,7 @@ fn operand_differs(operand: &Comparable) -> bool {
     }
 }
 
-/// Whether a query has child segments of one name or index only.
+/// Returns true if a query has child segments of one name or index only.
 fn is_singular(query: &Tree) -> bool {
     query.segments.iter().all(|segment| {
         matches!(segment, Segment::Child(selectors)
@@ -516,7 +519,7 @@ fn is_literal(operand: &Comparable) -> bool {
     matches!(operand, Comparable::Number(_) | Comparable::String(_) | Comparable::Bool(_) | Comparable::Null)
 }
 
-/// Whether an operand is a number or a string whatever the record is.
+/// Returns true if an operand is a number or a string for every record.
 fn is_number_or_string(operand: &Comparable) -> bool {
     matches!(operand, Comparable::Number(_) | Comparable::String(_) | Comparable::Count(_))
 }
@@ -526,7 +529,7 @@ fn serde_json_path_differs_as_is_known() {
     for Difference { record, query, oracle, other, rfc } in DIFFERENCES {
         let oracles = grammar::parse(query).map(|_| oracles_paths(record, query).len());
         assert_eq!(oracles, *oracle, "{query}: {rfc}");
-        // What `serde_json` does not read no path is asked of.
+        // If `serde_json` cannot read the record, no path is evaluated over it.
         let value = serde_json::from_str(record).unwrap_or_default();
         let others = others_paths(&value, query).ok().map(|paths| paths.len());
         assert_eq!(others, *other, "{query}: {rfc}");

@@ -1,6 +1,6 @@
-//! Snapshots: indexes, trees, programs, answers and refusals as text. One snapshot holds for every backend.
+//! Snapshots: indexes, trees, programs, results and refusals as text. One snapshot holds for every backend.
 //!
-//! `INSTA_UPDATE=always cargo test -p warpath-tests --test snapshots` writes them anew; read the difference.
+//! `INSTA_UPDATE=always cargo test -p warpath-tests --test snapshots` writes them again; read the difference.
 
 use std::fmt::Write;
 use std::io::Cursor;
@@ -29,7 +29,7 @@ fn emulated() -> Arc<dyn Backend> {
     Arc::new(Pipeline::new(Emulated::default()).unwrap())
 }
 
-// --- indexes --------------------------------------------------------------------------------------------------------
+// --- indexes -----------------------------------------------------------------------------------------------
 
 fn dumped(backend: &dyn Backend, text: &[u8], levels: u32) -> Result<String> {
     let mut out = Vec::new();
@@ -141,7 +141,7 @@ fn index_in_partitions() -> Result<()> {
     Ok(())
 }
 
-// --- trees ----------------------------------------------------------------------------------------------------------
+// --- trees -------------------------------------------------------------------------------------------------
 
 /// The dumps of the trees of lines; what is wrong with a line where it is none.
 fn trees(
@@ -215,7 +215,7 @@ fn tree_of_test_data() -> Result<()> {
     trees("people", &lines("people.ndjson", 1, 3), false, Tree::of_json)
 }
 
-// --- programs -------------------------------------------------------------------------------------------------------
+// --- programs ----------------------------------------------------------------------------------------------
 
 /// The supported queries of `queries.txt`, each once.
 fn supported() -> Result<Vec<Query>> {
@@ -271,12 +271,12 @@ fn programs_of_several_paths() -> Result<()> {
     Ok(())
 }
 
-// --- answers --------------------------------------------------------------------------------------------------------
+// --- answers -----------------------------------------------------------------------------------------------
 
 /// Matches that are shown of each path, and characters of each match.
 const SHOWN: (usize, usize) = (4, 70);
 
-/// Counts and first matches of a file's paths, all asked in one program.
+/// Counts and first matches of a file's paths, all evaluated in one program.
 fn answers(backend: &dyn Backend, text: &[u8], queries: &[Query]) -> Result<String> {
     let program = Program::new(queries)?;
     let answer = backend.answer(text, &program, Want { matches: true, ..Want::default() })?;
@@ -321,7 +321,7 @@ fn answers_of_queries() -> Result<()> {
     Ok(())
 }
 
-/// Programs that ask trees, and programs with filters of several tests.
+/// Programs that need trees, and programs with filters of several tests.
 #[test]
 fn programs_of_the_whole_grammar() -> Result<()> {
     let paths = [
@@ -360,7 +360,7 @@ fn programs_of_the_whole_grammar() -> Result<()> {
     Ok(())
 }
 
-// --- refusals -------------------------------------------------------------------------------------------------------
+// --- refusals ----------------------------------------------------------------------------------------------
 
 /// Limits of programs: the last that is taken, and the first that is refused.
 #[test]

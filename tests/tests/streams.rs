@@ -1,7 +1,9 @@
-//! Many workers, tiny partitions: the answers are those of the whole text, in its order, whatever goes on at the same time.
+//! Many workers and tiny partitions. The results are those of the whole text, in its order, for every
+//! interleaving of the workers.
 //!
-//! No test here depends on time. A test that is about order or about what runs ahead makes threads wait for events ([`Watched`]), so
-//! it holds on a machine of any speed. A fault in what such a test proves either fails it or makes it wait without end.
+//! No test here depends on time. Some tests are about order, or about workers that run ahead. They make
+//! threads wait for events ([`Watched`]), so they hold on a machine of any speed. A fault either fails such a
+//! test or makes it wait without end.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
@@ -142,7 +144,8 @@ fn files_are_as_readers() {
     }
 }
 
-/// The answers end at the first fault, and the faults skipped are the same, however many workers are ahead of it.
+/// The results end at the first fault, and the skipped faults are the same, however many workers are ahead of
+/// it.
 #[test]
 fn faults_are_where_they_are() -> Result<()> {
     let folder = Folder::new(&[file("bad.ndjson").to_vec(), b"1\n".to_vec()]);
@@ -212,7 +215,8 @@ fn texts_are_those_of_the_matches() -> Result<()> {
     Ok(())
 }
 
-/// Columns are those of the whole texts, in order, whatever the partitions, and end at the first fault or leave faults out.
+/// Columns are those of the whole texts, in order, for all partitions. They end at the first fault, or skip
+/// faults.
 #[test]
 fn columns_are_those_of_the_texts() -> Result<()> {
     let asked = every_type(&["$.a", "$", "$.a[*]", "$.*"])?;
@@ -264,21 +268,21 @@ fn columns_are_those_of_the_texts() -> Result<()> {
     Ok(())
 }
 
-/// What the workers of a [`Watched`] backend have done.
+/// The recorded work of a [`Watched`] backend's workers.
 #[derive(Debug, Default)]
 struct Seen {
-    /// How many workers there are, and how many there have been.
+    /// The number of live workers, and of all workers so far.
     workers: usize,
     created: usize,
-    /// How many texts workers have begun to answer, and their bytes.
+    /// The number of texts that workers have begun to evaluate, and their bytes.
     begun: usize,
     bytes: usize,
-    /// How many texts have been answered, and where each begins in the input, of texts that [`numbered`] made.
+    /// The number of evaluated texts, and the offset of each in the input, for texts of [`numbered`].
     answered: usize,
     starts: Vec<usize>,
-    /// What the caller has been given, in texts or bytes: a test sets it.
+    /// The texts or bytes that the caller has received; a test sets it.
     given: usize,
-    /// How many times the caller has asked for more: a test sets it.
+    /// The number of times that the caller has requested more; a test sets it.
     calls: usize,
     /// Something was begun before its time.
     fault: Option<String>,
@@ -294,7 +298,7 @@ impl Seen {
     }
 }
 
-/// What a worker does with a text that it has begun to answer, before it answers it.
+/// An action of a worker between beginning a text and evaluating it.
 type Before = Box<dyn Fn(&Watched, &[u8]) + Send + Sync>;
 
 /// Answers as the CPU does. Threads can wait for what it has seen.
@@ -389,14 +393,14 @@ fn numbered(count: usize) -> Vec<u8> {
     (0..count).flat_map(|n| format!("{{\"a\":\"{n:07}\"}}\n").into_bytes()).collect()
 }
 
-/// Where a text that was cut out of [`numbered`] begins there.
+/// The offset in [`numbered`] of a text that was cut out of it.
 fn start_of(text: &[u8]) -> Option<usize> {
     let number = std::str::from_utf8(text.get(6..13)?).ok()?;
     Some(LINE * number.parse::<usize>().ok()?)
 }
 
-/// Whichever worker is slow, the answers are in order. Each text of an odd number is answered before the one ahead of it, and
-/// the first only when so many behind it have been answered as may be.
+/// The results are in order, whichever worker is slow. Each text of an odd number is evaluated before its
+/// predecessor. The first is evaluated only when the greatest possible number of texts after it are done.
 #[test]
 fn slow_workers_keep_the_order() -> Result<()> {
     const SIZE: usize = 10 * LINE;
@@ -434,13 +438,14 @@ fn slow_workers_keep_the_order() -> Result<()> {
     Ok(())
 }
 
-/// A caller that does not consume is not run away from; and one that has had enough leaves no worker behind.
+/// Workers do not run far ahead of a caller that does not consume. A caller that stops early leaves no worker
+/// running.
 #[test]
 fn workers_wait_for_the_caller_and_end_with_it() -> Result<()> {
     const WORKERS: usize = 3;
     let folder = Folder::new(&[lines(50_000)]);
     for taken in [0, 1, 5, 300] {
-        // Two texts a worker are out at most, beside what the caller has asked for.
+        // At most two texts per worker are out, beside those that the caller has requested.
         let watched = Watched::new(|watched, _| {
             watched.change(|seen| seen.limit_begun(seen.calls + 2 * WORKERS));
         });
@@ -449,7 +454,7 @@ fn workers_wait_for_the_caller_and_end_with_it() -> Result<()> {
         let mut answers =
             engine.input(folder.sources()).answers(Program::new(&[Query::compile("$.a")?])?, Want::default());
         for call in 0..=taken {
-            // So many are, whether the caller asks for more or not.
+            // The workers begin that many, even if the caller requests no more.
             let seen = watched.wait(|seen| seen.begun == call + 2 * WORKERS && seen.answered == seen.begun);
             ensure!(seen.fault.is_none(), "{seen:?}");
             ensure!((1..=WORKERS).contains(&seen.workers) && seen.created == seen.workers, "{seen:?}");
@@ -468,17 +473,19 @@ fn workers_wait_for_the_caller_and_end_with_it() -> Result<()> {
     Ok(())
 }
 
-/// How many texts of an input may have been begun when so many have been used up, where the caller may stop soon: the one that the
-/// caller is given next; and, from the sixth on, one more ahead with each that is used, up to two for each of four workers.
+/// The most texts of an input that may be begun when `used` have been used up, if the caller may stop soon.
+/// At first it is the next text alone. From the sixth on, each used text allows one more ahead, up to two for
+/// each of four workers.
 fn begun_at_most(used: usize) -> usize {
     used + 1 + used.saturating_sub(4).min(7)
 }
 
-/// Who may stop soon is not run ahead of: about as much more has been read as was used, and nothing while it is used.
+/// Workers run little ahead of a caller that may stop soon. They read ahead about as much as was used, and
+/// nothing while it is used.
 #[test]
 fn what_may_be_left_soon_is_read_little_by_little() -> Result<()> {
     const SIZE: usize = 100 * LINE;
-    /// So many texts are used one at a time. They and those ahead of them end before [`IN_TURN`].
+    /// The number of texts that are used one at a time. They and those ahead of them end before [`IN_TURN`].
     const ONE_AT_A_TIME: usize = 30;
     /// From here on a text waits for its turn.
     const IN_TURN: usize = 45 * SIZE;
@@ -492,12 +499,13 @@ fn what_may_be_left_soon_is_read_little_by_little() -> Result<()> {
         let watched = Watched::new(|watched, text| {
             let start = start_of(text).unwrap();
             watched.change(|seen| {
-                // What the caller has is used up when it asks for more.
+                // The caller has used up its text when it requests more.
                 let used = seen.calls.saturating_sub(1);
                 seen.limit_begun(begun_at_most(used));
             });
-            // Once texts are used as fast as they come, all workers go to work. A worker that takes a text while there is room
-            // starts another. Texts that wait until the caller asks for them leave room, so each of the others is started.
+            // Once texts are used as fast as they come, all workers run. A worker that takes a text while
+            // there is room starts another. Texts that wait for the caller's request leave room, so each of
+            // the other workers is started.
             if start >= IN_TURN {
                 drop(watched.wait(|seen| seen.given >= start));
             }
@@ -523,7 +531,7 @@ fn what_may_be_left_soon_is_read_little_by_little() -> Result<()> {
                 // The workers begin as much as they may, while the caller has its text.
                 let seen = watched.wait(|seen| seen.begun == begun_at_most(used));
                 ensure!(seen.fault.is_none(), "{seen:?}");
-                // Lines that end behind their part, and parts that grow by as much.
+                // Lines may end after their part, and parts grow by that length.
                 let most = 2 * before + SIZE / 16 + LINE * seen.begun;
                 let read = answers.bytes_read() as usize;
                 ensure!(
@@ -552,7 +560,8 @@ fn what_may_be_left_soon_is_read_little_by_little() -> Result<()> {
     Ok(())
 }
 
-/// With a limit the answers begin as without one, and end where it is reached or later; whatever lies behind it.
+/// With a limit the results begin like those without one. They end at the limit or later, whatever the rest
+/// of the input is.
 #[test]
 fn a_limit_leaves_out_only_what_is_behind_it() -> Result<()> {
     let folder = Folder::new(&[file("people.ndjson").to_vec(), file("bad.ndjson").to_vec(), lines(300)]);
@@ -621,7 +630,7 @@ fn a_limit_leaves_out_only_what_is_behind_it() -> Result<()> {
     Ok(())
 }
 
-/// The CPU looks at nothing behind the record with which there is enough.
+/// The CPU reads nothing after the record that reaches the limit.
 #[test]
 fn the_cpu_stops_where_there_is_enough() -> Result<()> {
     let text = [
@@ -718,7 +727,8 @@ fn short_inputs_start_few_threads() -> Result<()> {
     Ok(())
 }
 
-/// A file that becomes shorter while it is read: what was whole of it is answered, then an error; or it was read before.
+/// A file that becomes shorter while it is read. Its whole lines are evaluated, and then there is an error,
+/// unless it was read before.
 #[test]
 fn a_file_may_shrink_while_it_is_read() -> Result<()> {
     for left in [0, 1, 5000, 100_000] {
@@ -785,7 +795,7 @@ impl Worker for MeetingWorker<'_> {
     }
 }
 
-/// Both devices are asked, each by workers with queues of their own; and what has queues keeps them.
+/// Both devices are used, each by workers with their own queues. A worker keeps its queues.
 #[test]
 fn devices_share_the_work() -> Result<()> {
     const WORKERS: usize = 4;

@@ -1,4 +1,5 @@
-//! Strict mode: each record is JSON by all of RFC 8259, in UTF-8, or a malformed record; on the CPU and on the emulated device.
+//! Strict mode: each record is JSON by all of RFC 8259, in UTF-8, or is malformed. On the CPU and on the
+//! emulated device.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,10 +38,10 @@ fn is_blank(line: &[u8]) -> bool {
     trim(0, line.len() as u32, |at| line[at as usize]).is_none()
 }
 
-// --- one record --------------------------------------------------------------------------------------------------------
+// --- one record --------------------------------------------------------------------------------------------
 
-/// The texts of the suite may have newlines in them, and mode strict is about one record a line: so each is taken whole, as one
-/// record, by the rule for records.
+/// Checks each text of the suite as one record, by the rule for records. The texts may have newlines, and
+/// strict mode is for one record per line.
 #[test]
 #[cfg_attr(
     not(json_test_suite),
@@ -73,8 +74,8 @@ fn json_test_suite() -> Result<()> {
         }
     }
     assert_eq!((accepted, refused, either.len()), (95, 188, 35));
-    // Numbers beyond any double, surrogates without their partners and 500 levels are accepted; what is not UTF-8 is not, nor is a
-    // byte order mark.
+    // Numbers beyond any double, surrogates without their partners and 500 levels are accepted. Bytes that
+    // are not UTF-8, and a byte order mark, are refused.
     for (name, text, fault) in &either {
         let good =
             str::from_utf8(text).is_ok_and(|text| !text.starts_with('\u{feff}') && !text.contains('\0'));
@@ -87,7 +88,7 @@ fn json_test_suite() -> Result<()> {
 /// A text of which `serde_json` and strict mode differ.
 struct Difference {
     record: String,
-    /// Whether it is accepted: by strict mode; by `serde_json` to a value; by `serde_json` where the value is ignored.
+    /// The verdicts: of strict mode, of `serde_json` to a value, and of `serde_json` with the value ignored.
     accepted: [bool; 3],
 }
 
@@ -202,7 +203,7 @@ fn serde_json_agrees_on_mutated_json() -> Result<()> {
     let (mut accepted, mut refused) = (0, 0);
     for round in 0..400_000 {
         let original = originals[rng.below(originals.len())];
-        // A stretch of a line, or a short line that is made up, is as good as a whole tweet and takes less time.
+        // A part of a line, or a short generated line, serves as well as a whole tweet and takes less time.
         let mut record = match round % 3 {
             0 => random::json(rng, 60).split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec(),
             1 if original.len() < 2_000 => original.to_vec(),
@@ -263,7 +264,7 @@ fn the_lines_of_a_text_are_judged_one_by_one() {
     assert!(found > 300, "{found}");
 }
 
-/// Nothing of the test data is refused but what is there for it.
+/// In the test data, only the records that are meant to be malformed are refused.
 #[test]
 fn the_test_data_is_json() {
     for (name, text) in data::FILES {
@@ -272,10 +273,10 @@ fn the_test_data_is_json() {
     }
 }
 
-// --- what is checked in which mode -------------------------------------------------------------------------------------
+// --- what is checked in which mode -------------------------------------------------------------------------
 
-/// A row of the table of docs/queries.md: the row itself up to its verdicts, the record, and what is said of it by default, and in
-/// strict mode.
+/// A row of the table of docs/queries.md: its text up to the verdicts, the record, and the verdicts by
+/// default and in strict mode.
 struct Row {
     doc: &'static str,
     record: Vec<u8>,
@@ -351,7 +352,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Counts of programs that need trees are counts of matches, not of records, also where everything is checked, and faults.
+/// For programs that need trees, counts are numbers of matches, not of records. Every record is checked.
 #[test]
 fn strict_counts_of_trees() -> Result<()> {
     let text = b"{\"a\":1,\"b\":{\"a\":2}}\n{\"c\":1}\n{\"c\":01}\n{\"a\":[{\"a\":1}]}\n";
@@ -469,7 +470,7 @@ fn the_bad_lines_of_the_test_data_are_found() -> Result<()> {
     for fault in faults {
         let (line, kind) = (fault.line + 1, fault.fault.kind);
         let (class, at) = match (line, want[&fault.line]) {
-            // By default a backslash at the end is an escape wherever it stands, and an escape may be of anything.
+            // By default a backslash at the end is an escape at any offset, and any character may be escaped.
             (42, ("EscapeAtEnd", 7)) => ("BehindRecord", 7),
             (48, ("UnclosedString", 5)) => ("BadEscape", 8),
             (_, want) => want,
@@ -494,10 +495,10 @@ fn a_byte_order_mark_at_the_start_is_no_part_of_the_text() -> Result<()> {
     Ok(())
 }
 
-// --- every way of asking -----------------------------------------------------------------------------------------------
+// --- every way to evaluate ---------------------------------------------------------------------------------
 
-/// A text with good, blank and faulty lines in a random order, and the same without what is behind and at the first faulty one; and
-/// with nothing in place of the faulty ones.
+/// A text with good, blank and faulty lines in a random order. `before` is its part before the first faulty
+/// line. `blanked` has blank lines in place of the faulty ones.
 struct Mixed {
     text: Vec<u8>,
     before: Vec<u8>,
@@ -542,8 +543,8 @@ fn mixed(rng: &mut Rng, bad_in: usize) -> Mixed {
     Mixed { text, before, blanked, first, faults }
 }
 
-/// What is given out of an input: by path the counts, matches and their text; rows; columns; the lines that are records; and the
-/// line at which it ended.
+/// The results for an input: counts, matches and their text by path; rows; columns; the lines that are
+/// records; and the line at which it ended.
 #[derive(Debug, Default, PartialEq)]
 struct Given {
     counts: Vec<u64>,
@@ -602,8 +603,8 @@ fn wants() -> Vec<Want> {
     ]
 }
 
-/// Strict answers are those of the text without its faulty lines, or of the text before the first, however it is asked: as a
-/// stream, kept in memory, by an index file; in partitions of any size.
+/// Strict results are those of the text without its faulty lines, or of the text before the first. This holds
+/// for a stream, a text kept in memory, and an index file, in partitions of any size.
 #[test]
 fn answers_are_those_of_the_good_lines() -> Result<()> {
     let rng = &mut Rng::new(12);
@@ -687,7 +688,7 @@ fn what_is_behind_a_limit_is_not_told() -> Result<()> {
     Ok(())
 }
 
-/// What an engine says of its indexes is what it answers by.
+/// The faults of an engine's indexes are the faults in its results.
 #[test]
 fn indexes_have_the_faults_of_the_mode() -> Result<()> {
     let text = "{\"a\":1}\n{\"a\":01}\n{\"a\":1\n";

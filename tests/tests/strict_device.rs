@@ -1,4 +1,4 @@
-//! Strict checks by the emulated kernels, held to those of the host.
+//! Strict checks by the emulated kernels, compared with those of the host.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -65,8 +65,8 @@ fn json_test_suite() -> Result<()> {
     Ok(())
 }
 
-/// Whoever asks strictly is answered by the device's own checks: the host reads only the lines that they suspect. What the CPU
-/// answers is checked there.
+/// A device makes the strict checks of its own results: the host reads only the lines that the device
+/// suspects. The CPU checks the texts that it evaluates.
 #[test]
 fn a_device_checks_what_it_answers() -> Result<()> {
     let text = "{\"a\":1,\"b\":\"1\"}\n{\"a\":01}\n{\"a\":\"\\x\"}\n[\"é\"]\n{\"a\":2,\"b\":\"x\"}\n";

@@ -1,4 +1,5 @@
-//! Trees by the emulated kernels, held to the sequential builder and to the tree that is made by sorting.
+//! Trees by the emulated kernels, compared with the sequential builder and with the tree that is made by
+//! sorting.
 
 use std::fmt::Write;
 
@@ -98,7 +99,8 @@ fn a_small_partition() -> Result<()> {
     Ok(())
 }
 
-/// Threads that wait for no other, in several orders, and a piece for each word of a line that has no token in most of them.
+/// Threads that wait for no other, in several orders, and a piece for each word of a line. Most of these
+/// pieces have no token.
 #[test]
 fn one_string() -> Result<()> {
     let text = format!("\"{}\"\n[\"{}\"]", "x".repeat(5000), "y".repeat(5000));

@@ -1,4 +1,5 @@
-//! Trees: the worked example step by step, the laws of the operators, and random documents beside the oracle.
+//! Trees: the worked example step by step, the laws of the operators, and random documents compared with the
+//! oracle.
 
 use anyhow::{Context, Result, ensure};
 use proptest::collection::vec;
@@ -17,7 +18,7 @@ use warpath_tests::data::FILES;
 use warpath_tests::oracle::tree as oracle;
 use warpath_tests::random::{self, Rng};
 
-// --- the worked example ---------------------------------------------------------------------------------------------
+// --- the worked example ------------------------------------------------------------------------------------
 
 const EXAMPLE: &[u8] = b"[[][[][][[]]][][]]";
 const DEPTH: [i32; 9] = [0, 1, 1, 2, 2, 2, 3, 1, 1];
@@ -29,7 +30,7 @@ const CHILDREN: [u32; 9] = [4, 0, 3, 0, 0, 0, 0, 1, 0];
 const ADDRESS: [u32; 9] = [0, 5, 6, 10, 11, 12, 13, 14, 16];
 const CELLS: [u32; 17] = [4, 5, 6, 10, 11, 0, 3, 12, 13, 14, 0, 0, 0, 0, 1, 16, 0];
 
-/// What each token of a string of brackets does.
+/// The weight of each token of a string of brackets.
 fn weights(text: &[u8]) -> Vec<Count> {
     text.iter().map(|byte| bracket_weight(kind(&[*byte]))).collect()
 }
@@ -118,7 +119,7 @@ fn all_steps_of_the_example() -> Result<()> {
     Ok(())
 }
 
-// --- the operators --------------------------------------------------------------------------------------------------
+// --- the operators -----------------------------------------------------------------------------------------
 
 fn is_monoid<M: Monoid + PartialEq + std::fmt::Debug>(a: M, b: M, c: M) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.combine(b).combine(c), a.combine(b.combine(c)));
@@ -131,7 +132,8 @@ fn count() -> impl Strategy<Value = Count> {
     (any::<u32>(), any::<i32>()).prop_map(|(nodes, depth)| Count { nodes, depth })
 }
 
-/// Of a stretch of steps up and down: no two numbers but those of some stretch.
+/// The balance of a random sequence of steps up and down, with the steps. Only such pairs of numbers are
+/// generated.
 fn balance() -> impl Strategy<Value = (Balance, Vec<i32>)> {
     vec(-1..=1, 0..40).prop_map(|steps| {
         let all = steps.iter().fold(Balance::default(), |sum, step| sum.combine(Balance::of(*step)));
@@ -180,7 +182,7 @@ proptest! {
     }
 }
 
-// --- random trees beside the oracle ---------------------------------------------------------------------------------
+// --- random trees beside the oracle ------------------------------------------------------------------------
 
 fn judge_brackets(text: &[u8]) -> Result<Result<Tree, TreeFault>> {
     let (tree, want) = (Tree::of_brackets(text), oracle::brackets(text));
@@ -208,7 +210,8 @@ fn judge(tree: &Result<Tree, TreeFault>, want: &Result<Option<oracle::Node>, Tre
     Ok(())
 }
 
-/// A random tree of brackets: up to so many nodes, no deeper than so many; `climb` of 10 steps go deeper, where they can.
+/// A random tree of brackets, with at most `nodes` nodes, and at most `deepest` deep. `climb` of 10 steps go
+/// deeper where they can.
 fn random_brackets(rng: &mut Rng, nodes: usize, deepest: usize, climb: usize) -> Vec<u8> {
     let mut text = Vec::new();
     let mut open = Vec::new();
@@ -366,7 +369,7 @@ fn trees_of_the_test_data() -> Result<()> {
     Ok(())
 }
 
-// --- documents by hand ----------------------------------------------------------------------------------------------
+// --- documents by hand -------------------------------------------------------------------------------------
 
 #[test]
 fn nothing_is_a_tree_without_a_node() -> Result<()> {
@@ -441,7 +444,7 @@ fn a_document_of_several_lines_is_one_tree() -> Result<()> {
     Ok(())
 }
 
-/// Tokens and words that end together, and one before, and one behind.
+/// Tokens that end with a word, one byte before its end, and one byte after it.
 #[test]
 fn documents_of_every_length() -> Result<()> {
     for pad in 0..200 {
@@ -570,7 +573,7 @@ fn first_faults_of_json() -> Result<()> {
     Ok(())
 }
 
-/// Where the least depth on the way is below zero, and nowhere else, something is closed that was not opened.
+/// A prefix has a depth below zero exactly if a container is closed that was not opened.
 #[test]
 fn the_least_depth_tells_what_the_total_does_not() {
     let balance = |text: &[u8]| {

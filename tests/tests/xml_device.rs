@@ -1,4 +1,4 @@
-//! XML that a device reads, emulated: held to the reader and the matcher on the CPU.
+//! XML that the emulated device reads, compared with the reader and the matcher on the CPU.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ fn documents_are_read_as_the_cpu_reads_them() {
     assert!(tally.matches > tally.fit, "{tally:?}");
 }
 
-/// Where nothing is out of the ordinary, nothing is left to the host.
+/// Documents without unusual markup are not left to the host.
 #[test]
 fn ordinary_documents_are_not_left_to_the_host() {
     let mut rng = Rng::new(3);
@@ -37,7 +37,8 @@ fn ordinary_documents_are_not_left_to_the_host() {
     assert!(tally.matches > 200, "{tally:?}");
 }
 
-/// Each of these at every place of a word, between others: what the CPU takes is answered, and what it does not take is left, with some of what it takes.
+/// Each of these cases is at every offset in a word, between others. The device evaluates the good cases. It
+/// leaves to the host the malformed ones, and some well-formed ones.
 #[test]
 fn cases_are_read_at_every_place_of_a_word() {
     let good = [
@@ -148,7 +149,7 @@ fn cases_are_read_at_every_place_of_a_word() {
     for place in 0..64 {
         let mut documents: Vec<&[u8]> = vec![&[b' '; 64][..place]];
         let mut want = vec![0];
-        // Each sort between the other, and the second behind itself.
+        // Each kind comes between the other, and the second also after itself.
         for (number, left) in left.iter().enumerate() {
             documents.push(good[number % good.len()].as_bytes());
             want.push(documents.len() as u32);
@@ -169,7 +170,7 @@ fn cases_are_read_at_every_place_of_a_word() {
     }
 }
 
-/// A character of which each of two documents has a part is no character, and each byte that is none is found.
+/// A character that is split between two documents is invalid, and each invalid byte is found.
 #[test]
 fn what_is_no_utf8_is_left_to_the_host() {
     let set = xml::set(["//a"]).unwrap();
@@ -191,7 +192,7 @@ fn what_is_no_utf8_is_left_to_the_host() {
         }
         documents.push(b"\xac<a/>");
         let (tally, unfit) = xml::check(&mut stage, &set, &documents).unwrap();
-        // One is behind half a character, and left with it.
+        // One comes after half a character, and is left to the host with it.
         assert_eq!((tally.good, tally.fit, unfit.len()), (ends.len(), ends.len() - 1, ends.len() + 3));
     }
 }
@@ -221,7 +222,7 @@ fn names_of_one_hash_are_told_apart() {
     assert_eq!((tally.good, tally.matches, unfit), (3, 1, vec![2, 3]));
 }
 
-/// What is tested is known to the last byte, or left to the host.
+/// A tested value is known to the last byte, or left to the host.
 #[test]
 fn values_are_tested_as_the_cpu_tests_them() {
     let queries = [
@@ -280,7 +281,7 @@ fn values_are_tested_as_the_cpu_tests_them() {
     assert!((fit..documents.len()).all(|number| unfit.contains(&(number as u32))));
 }
 
-/// What is large, deep or passes very much: there comes to be room, or the host is told.
+/// For documents that are large, deep or match very much, the device makes room, or leaves them to the host.
 #[test]
 fn there_comes_to_be_room() {
     let tests = (1..30).map(|number| format!("//a[. > {number}]"));

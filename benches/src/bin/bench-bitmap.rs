@@ -1,8 +1,9 @@
-//! Times the union of random columns of a bitmap index, by every method, over the four data sets of Nelson et al. (2019).
+//! Times the union of random columns of a bitmap index, by every method, over the four data sets of Nelson et
+//! al. (2019).
 //!
-//! Every answer is held to that of the rows before it is timed. As in the paper there are six runs, of which the first is dropped; the mean of the
-//! others is shown, and beside it the least. The reduction in pairs runs on each number of threads over the most columns, and over
-//! fewer on the most threads.
+//! Every result is compared with that of the rows before it is timed. As in the paper there are six runs, of
+//! which the first is dropped. The mean of the others is shown, with the least. The reduction in pairs runs
+//! on each number of threads over the most columns, and over fewer columns on the most threads.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -99,8 +100,9 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Times `warpath bitmap range --count`, but for the start of a process and of a device, by so many threads or on a device. The first run has what comes once
-/// with an engine, too: page-locked memory and modules. If it is resident, the index is opened, planned and checked by the first run alone.
+/// Times `warpath bitmap range --count` without the start of a process and of a device, by N threads or on a
+/// device. The first run includes the cost that an engine has once: pinned memory and modules. If it is
+/// resident, the first run alone opens, plans and checks the index.
 fn range(cli: &Cli, file: &str, expression: &str) -> Result<()> {
     let mut engine = BitmapEngine::new(&cli.cuda.map_or(DeviceChoice::Cpu, DeviceChoice::Cuda))?;
     if let [threads] = cli.threads[..] {
@@ -134,7 +136,7 @@ fn range(cli: &Cli, file: &str, expression: &str) -> Result<()> {
         if cli.resident {
             kept = Some((index, plan));
         } else {
-            // A process that asks once has nothing to let go of first.
+            // A process with one query has nothing to free before it.
             engine.forget();
         }
     }

@@ -1,5 +1,5 @@
-//! Times the CPU backend on text in memory, on one thread: `bench-cpu FILE PROGRAM...`, where the paths of one program are
-//! separated by spaces. With `--strict` the check of records by all of RFC 8259 is timed, too.
+//! Times the CPU backend on text in memory, on one thread: `bench-cpu FILE PROGRAM...`, where spaces separate
+//! the paths of one program. With `--strict` the check of records by all of RFC 8259 is timed, too.
 
 use std::fs::File;
 use std::io::Read;
@@ -34,7 +34,7 @@ struct Args {
     strict: bool,
 }
 
-/// Calls a function so many times, and says how fast it was: the fastest, and the median.
+/// Calls a function `rounds` times, and returns its rates as text: the fastest, and the median.
 fn rates(rounds: usize, bytes: usize, mut run: impl FnMut() -> Result<()>) -> Result<String> {
     let mut times = Vec::new();
     for _ in 0..rounds {

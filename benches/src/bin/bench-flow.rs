@@ -1,16 +1,23 @@
-//! Times the way from host memory and from files to matches and columns on the host, beside the copy alone in the same run.
+//! Times the way from host memory and from files to matches and columns on the host, and the copy alone in
+//! the same run.
 //!
 //! ```text
 //! bench-flow [--device cpu|N,N...] [--runs N] [--workers N] [--partition-size BYTES] [--copy]
 //!            [--packed] [--columns | --column TYPE=PATH...] [--resident] [--index FILE.wpi] FILE [PATH...]
 //! ```
 //!
-//! An engine is made once, and runs once before it is timed: set-up is what `warpath query --stats` shows. With `--copy`, the
-//! CUDA devices also take the file's bytes out of page-locked memory, with the kernels and without; with `--resident`, an index
-//! is made that stays, and asked; with `--index`, answers come by an index file. With `--columns`, files (and page-locked
-//! memory) also become Arrow's typed columns: `$.user.lang` as strings, and that with `$.user.followers_count` as integers;
-//! with `--column`, such as are named. Counts, and how many rows, values and bytes columns have and what integers sum up to,
-//! are checked against the CPU's. Medians, and the fastest and slowest run; rates are of input, in 10⁹ bytes a second.
+//! An engine is made once, and runs once before it is timed: `warpath query --stats` shows the set-up.
+//!
+//! * With `--copy`, the CUDA devices also read the file's bytes from pinned memory, with the kernels and
+//!   without.
+//! * With `--resident`, an index is made and kept, and evaluated repeatedly.
+//! * With `--index`, results come by an index file.
+//! * With `--columns`, files (and pinned memory) also become Arrow's typed columns: `$.user.lang` as strings,
+//!   and the same with `$.user.followers_count` as integers.
+//! * With `--column`, the columns are the named ones.
+//!
+//! Counts are checked against the CPU's. So are the rows, values and bytes of columns, and the sums of
+//! integers. Medians, and the fastest and slowest run; rates are of input, in 10⁹ bytes a second.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -75,7 +82,7 @@ impl Args {
         Ok(self.device.split(',').map(str::parse).collect::<Result<_, _>>()?)
     }
 
-    /// The sets of columns that are asked for.
+    /// The requested sets of columns.
     fn column_sets(&self) -> Result<Vec<ColumnSet>> {
         let mut sets = Vec::new();
         if self.columns {
@@ -128,7 +135,7 @@ impl ColumnSet {
     }
 }
 
-/// What is held to the CPU's.
+/// The sums that are compared with the CPU's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     rows: usize,
@@ -160,7 +167,7 @@ impl Tally {
     }
 }
 
-/// What the CPU makes of a text.
+/// The CPU's sums of a text.
 fn tally(text: &[u8], set: &ColumnSet) -> Result<Tally> {
     let mut tally = Tally::default();
     for piece in Cpu.answer(text, set.schema.program(), set.want())?.pieces {
@@ -253,7 +260,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// From page-locked memory: with all kernels, and the copies alone, by as many threads.
+/// Times pinned memory: with all kernels, and the copies alone, with the same number of threads.
 fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[ColumnSet]) -> Result<()> {
     let mut queues = Vec::new();
     let mut devices: Vec<Arc<dyn Backend>> = Vec::new();
@@ -376,7 +383,7 @@ impl Packed {
     }
 }
 
-/// From packed text in page-locked memory: with all kernels, and the copies alone. Rates are of unpacked text.
+/// Times packed text in pinned memory: with all kernels, and the copies alone. Rates are of unpacked text.
 fn packed_pinned(args: &Args, packed: &Packed, program: &Program, (want, bytes): (u64, f64)) -> Result<()> {
     let (mut queues, mut devices): (Vec<_>, Vec<Arc<dyn Backend>>) = Default::default();
     for number in args.numbers()? {

@@ -1,6 +1,7 @@
-//! Times the FSST codec on the CPU beside the crate `fsst-rs`: training, and compression and decompression on one core and on all.
-//! `bench-fsst-cpu [--mib 64] [DATA...]`, where data are the shapes `twitter`, `bestbuy` and `walmart`, each as one text, and the columns
-//! `urls`, `records`, `names`, `random` and `equal`, each string of which is compressed on its own.
+//! Times the FSST codec on the CPU and the crate `fsst-rs`: training, and compression and decompression on
+//! one core and on all. `bench-fsst-cpu [--mib 64] [DATA...]`, where data are the shapes `twitter`, `bestbuy`
+//! and `walmart`, each as one text, and the columns `urls`, `records`, `names`, `random` and `equal`. Each
+//! string of a column is compressed on its own.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -29,7 +30,7 @@ struct Args {
     rounds: usize,
 }
 
-/// The seconds that the fastest of so many calls took.
+/// The seconds of the fastest of `rounds` calls.
 fn fastest(rounds: usize, mut run: impl FnMut()) -> f64 {
     let times = (0..rounds).map(|_| {
         let start = Instant::now();
@@ -59,7 +60,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A column of about so many bytes.
+/// A column of about `bytes` bytes.
 fn column(name: &str, bytes: usize) -> Result<Strings> {
     let make = match name {
         "urls" => columns::urls,
@@ -153,7 +154,7 @@ fn decode_on_all_cores(
     stretches.into_par_iter().try_for_each(|(codes, room)| decoder.decode(codes, room).map(|_| ()))
 }
 
-/// The same with `fsst-rs`, on one core.
+/// The measurements with `fsst-rs`, on one core.
 fn measure_other(name: &str, values: &[u8], offsets: &[u64], args: &Args) -> Result<()> {
     let strings: Vec<&[u8]> = match offsets {
         [] => vec![values],

@@ -1,11 +1,14 @@
-//! Times string columns on a device: decoding by Warpath's kernels, by the ladder of others, and on the CPU's cores; patterns asked of codes; and a copy kernel, of which all are shown as parts.
+//! Times string columns on a device: decoding by Warpath's kernels, by the published steps of others, and on
+//! the CPU's cores; patterns over codes; and a copy kernel. Each time is also shown as a fraction of the
+//! copy's.
 //!
 //! ```text
 //! bench-fsst [--cuda NUMBER] [--strings N] [--runs N] [DATA...]
 //! ```
 //!
-//! Columns are resident in the device's memory and so is what comes of them; kernels are timed by events, the CPU by the wall clock. Rates are of output, in 10⁹ bytes a second. What each way makes is held to the strings
-//! before it is shown; of the runs, the first is not counted.
+//! Columns and results are resident in device memory. Kernels are timed by events, the CPU by the wall clock.
+//! Rates are of output, in 10⁹ bytes a second. The output of each way is compared with the strings before its
+//! time is shown. The first run is not counted.
 
 use std::time::Instant;
 
@@ -73,7 +76,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What is measured of one column.
+/// Measures one column.
 fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
     let Strings { values, offsets } = strings;
     let start = Instant::now();
@@ -157,7 +160,7 @@ fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
     Ok(())
 }
 
-/// Patterns asked of codes, on the device and on the CPU: rates are of strings, as they were before.
+/// Measures patterns over codes, on the device and on the CPU. Rates are of uncompressed strings.
 fn patterns(cli: &Cli, cuda: &Cuda, column: &StringColumn) -> Result<()> {
     let mut stage = FsstMatchStage::new(cuda.queue()?);
     let mut on_device = DeviceCodes::default();
@@ -195,7 +198,8 @@ fn patterns(cli: &Cli, cuda: &Cuda, column: &StringColumn) -> Result<()> {
     Ok(())
 }
 
-/// Stretches of about as many codes, none of which begins behind an escape: where they begin, and where their output does.
+/// The code offsets and output offsets of stretches of about equal length. No stretch begins right after an
+/// escape.
 fn stretches(codes: &Codes<'_>) -> (Vec<u64>, Vec<u64>) {
     let (mut begins, mut outputs) = (Vec::new(), Vec::new());
     let (mut at, mut end, mut next) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! Times every kernel by events, over text that is resident on the device, beside a copy kernel in the same run.
+//! Times every kernel by events, over text that is resident on the device, and a copy kernel in the same run.
 //!
 //! ```text
 //! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] [--no-results] FILE PATH...
@@ -6,11 +6,13 @@
 //! bench-gpu [--device N] [--runs N] [--registers N] --trees [--longest BYTES] [--piece BYTES] [--brackets N] [FILE...]
 //! ```
 //!
-//! With `--no-results`, what makes text and columns of matches is left out. With `--trees`, trees are timed in place of queries: of files, and
-//! of one line of so many brackets; lines longer than so many bytes are cut into pieces of so many. With `--strict`,
-//! what checks all of RFC 8259 and UTF-8 is timed: index, trees and strict checks.
-//! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a second; a copy
-//! is 2 bytes moved for each that is copied. Medians of all runs but the first three.
+//! With `--no-results`, the kernels that make text and columns of matches are left out. With `--trees`, trees
+//! are timed in place of queries: of files, and of one line of `--brackets` brackets. Lines longer than
+//! `--longest` bytes are cut into pieces of `--piece` bytes. With `--strict`, the checks of all of RFC 8259
+//! and UTF-8 are timed: index, trees and strict checks.
+//!
+//! Counts are checked against the CPU's before anything is printed. Rates are of input, in 10⁹ bytes a
+//! second; a copy moves 2 bytes for each that is copied. Medians of all runs but the first three.
 
 use std::time::Instant;
 
@@ -126,7 +128,8 @@ fn main() -> Result<()> {
         bytes * (1.0 + written),
     );
 
-    // Queries: each path alone, then all together. The copy of the text is in the wall time, not in the kernels'.
+    // Queries: each path alone, then all together. The copy of the text is in the wall time, not in the
+    // kernels'.
     let mut programs: Vec<(String, Program)> = Vec::new();
     for query in &queries {
         programs.push((query.text().into(), Program::new(std::slice::from_ref(query))?));
@@ -175,8 +178,9 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Prints a time with its rates: of input, of what is moved at least, and that one's part of the copy's, given the bytes of input and the
-/// time in which they are copied.
+/// Prints a time with its rates: of input, and of the bytes that must at least be moved. The last figure is
+/// the fraction of the copy's rate. `bytes` are those of the input, and `copy` is the time in which they are
+/// copied.
 fn print_line(name: &str, milliseconds: f32, moved: f64, (bytes, copy): (f64, f32)) {
     let rate = |bytes: f64| bytes / milliseconds as f64 / 1e6;
     println!(
@@ -187,8 +191,8 @@ fn print_line(name: &str, milliseconds: f32, moved: f64, (bytes, copy): (f64, f3
     );
 }
 
-/// Times the kernels that make trees, and holds the trees to the oracle's. What must be moved is the text, the string bitmap and
-/// the nodes; what each kernel moves is in its header.
+/// Times the kernels that make trees, and compares the trees with the oracle's. The text, the string bitmap
+/// and the nodes must be moved; the bytes that each kernel moves are in its header.
 fn tree_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize, cut: TreeCut) -> Result<()> {
     let bytes = text.len() as f64;
     let got = pipeline.trees(text, cut)?;
@@ -299,8 +303,8 @@ fn column_times(pipeline: &Pipeline<Cuda>, text: &[u8], query: &Query, runs: usi
     Ok(())
 }
 
-/// Times the kernels that make the text of all matches, by what they move: each byte read and written once, and the
-/// matches and offsets; and checks the text's length against the CPU's matches.
+/// Times the kernels that make the text of all matches, by the bytes that they move: each byte read and
+/// written once, and the matches and offsets. Checks the text's length against the CPU's matches.
 fn text_times(
     pipeline: &Pipeline<Cuda>,
     text: &[u8],

@@ -1,4 +1,5 @@
-//! Measures Warpath beside its peers, checks every answer, and draws what it found; see `benches/README.md`.
+//! Measures Warpath beside its peers, checks every result, and draws plots of the measurements; see
+//! `benches/README.md`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -163,7 +164,7 @@ fn run(suite: Suite, measure: &Measure) -> Result<()> {
     plot(&measure.folder)
 }
 
-/// Has cargo bring the programs up to date that are measured, where cargo started this one: it builds this package alone.
+/// Has cargo rebuild the measured programs, if cargo started this one: cargo builds this package alone.
 fn build() -> Result<()> {
     let Some(cargo) = std::env::var_os("CARGO") else { return Ok(()) };
     let mut command = Command::new(cargo);

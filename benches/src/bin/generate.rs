@@ -75,7 +75,7 @@ struct Args {
     output: PathBuf,
 }
 
-/// What can be written.
+/// The forms of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Lines(Shape),
@@ -129,7 +129,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// What the shapes do not have in common.
+    /// Checks that the options fit the shape.
     fn check(&self) -> anyhow::Result<()> {
         let are_lines = matches!(self.shape, Form::Lines(_));
         ensure!(are_lines || !self.array, "--array is for lines of records");

@@ -1,9 +1,12 @@
-//! Methods on a processor, all in the same form: columns in memory in the method's own code, the union made in it, its rows counted.
+//! Methods on a processor. All have the same form: columns in memory in the method's own code, their union in
+//! that code, and a count of its rows.
 //!
-//! * *pairwise*, *iterative*: [`warpath_rivals::unions`], over the same columns. Threads are kept from one run to the next, as OpenMP's are.
-//! * *roaring*, *croaring*: [RoaringBitmap](https://roaringbitmap.org) in Rust and in C (by crates of these names), the union of all columns by the
-//!   one call that they have for it, with runs where they are smaller. On several threads each has the same rows of all columns,
-//!   which are cut at containers; what is made stays in these parts, and need not be put together.
+//! * *pairwise*, *iterative*: [`warpath_rivals::unions`], over the same columns. Threads are kept from one
+//!   run to the next, like OpenMP's.
+//! * *roaring*, *croaring*: [RoaringBitmap](https://roaringbitmap.org) in Rust and in C (by crates of these
+//!   names). One call of the crate makes the union of all columns, with runs where they are smaller. With
+//!   several threads, each has the same rows of all columns, cut at containers. The parts of the union stay
+//!   separate.
 //! * *scan*: no index ([`super::scan`]).
 
 use std::num::NonZero;
@@ -23,16 +26,16 @@ use super::workload::Workload;
 
 /// Rows of a container of a Roaring bitmap.
 const CONTAINER: u64 = 1 << 16;
-/// How many parts a thread has, so that those who are done early help the others.
+/// The number of parts per thread. With several, threads that finish early help the others.
 const PARTS: usize = 4;
 
-/// How many threads the processor runs at once.
+/// The number of threads that the processor runs at once.
 #[must_use]
 pub fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// The pairwise reduction on so many threads.
+/// The pairwise reduction on `threads` threads.
 #[must_use]
 pub fn pairwise(threads: usize) -> Candidate {
     candidate(name::PAIRWISE, Family::Seed, threads, move |workload| {
@@ -41,7 +44,7 @@ pub fn pairwise(threads: usize) -> Candidate {
     })
 }
 
-/// What others use, and the scan, on one core and on all; and the union one column after the other.
+/// Other libraries and the scan, on one core and on all, and the union one column after the other.
 #[must_use]
 pub fn rivals() -> Vec<Candidate> {
     let mut all = vec![candidate(name::ITERATIVE, Family::Seed, 1, |workload| {
@@ -102,7 +105,7 @@ impl Team {
         }
     }
 
-    /// What each of some makes, in their order.
+    /// Applies `make` to each element, and keeps their order.
     fn map<I: Sync, T: Send>(&self, of: &[I], make: impl Fn(&I) -> T + Sync + Send) -> Vec<T> {
         match self {
             Self::Alone => of.iter().map(make).collect(),
@@ -160,7 +163,7 @@ impl Method for Iterative<'_> {
 
 struct Scanned<'a> {
     scan: Scan<'a>,
-    /// Where the answer is written: the same place in each run, as a caller who asks again would have it.
+    /// The result. Each run writes to the same memory, like a caller that repeats a query.
     chunks: Vec<u64>,
     team: Team,
 }
@@ -187,10 +190,10 @@ impl Method for Scanned<'_> {
 
 /// A peer's bitmap of rows.
 trait Set: Send + Sync + Sized {
-    /// Of ascending rows, in the smallest form.
+    /// Makes a set of ascending rows, in the smallest form.
     fn of(rows: &[u32]) -> Self;
 
-    /// Of all.
+    /// Makes the union of all.
     fn union(of: &[Self]) -> Self;
 
     fn count(&self) -> u64;
@@ -241,7 +244,7 @@ impl Set for croaring::Bitmap {
 
 /// Columns as sets, cut into parts of rows.
 struct Parts<S> {
-    /// Of each part all columns.
+    /// All columns of each part.
     parts: Vec<Vec<S>>,
     team: Team,
     chunks: u64,

@@ -1,20 +1,21 @@
-//! The four data sets of Nelson et al. (2019, section 4), made from a seed: three of the same rows, attributes, bins and
-//! compressibility as data that is not passed on with this, and Zipf's as it is defined.
+//! The four data sets of Nelson et al. (2019, section 4), made from a seed. Three have the rows, attributes,
+//! bins and compressibility of data that cannot be distributed here. Zipf's is made by its definition.
 //!
-//! | set | rows | attributes | bins | compressed to | what is assumed of the rows |
+//! | set | rows | attributes | bins | compressed to | assumption about the rows |
 //! |---|---:|---:|---:|---:|---|
 //! | [`DataSet::Kdd`] | 4,898,431 | 42 | 475 | 0.6 % | connections come in long stretches of one kind, most of them floods of the same |
 //! | [`DataSet::Bpa`] | 7,273,800 | 20 | 1,367 | 6 % | measurements move slowly, and tremble |
 //! | [`DataSet::Linkage`] | 5,749,132 | 12 | 130 | 63 % | pairs of records, most of them unlike, those of a person together |
 //! | [`DataSet::Zipf`] | 32,000,000 | 10 | 100 | 87 % | rows are independent; bin *k* of 10 has probability ~ *k*⁻² |
 //!
-//! What an attribute's values were is left out: a set says which *bin* each row is in ([`Table`]), of as many as the attribute has. The paper
-//! gives no ratios of its sets in figures; its plot of them has KDD by far the lowest, and Zipf the highest.
+//! The values of an attribute are left out: a set has the *bin* of each row ([`Table`]), one of the
+//! attribute's bins. The paper gives no ratios of its sets in figures. In its plot, KDD has by far the lowest
+//! ratio, and Zipf the highest.
 //!
 //! # The same rows everywhere
 //!
-//! Rows are made in blocks of [`BLOCK_ROWS`]: block *b* of attribute *a* starts a generator from (set, seed, *a*, *b*). So the number of threads
-//! changes nothing, and fewer rows are the first ones of more.
+//! Rows are made in blocks of [`BLOCK_ROWS`]: block *b* of attribute *a* starts a generator from (set, seed,
+//! *a*, *b*). So the number of threads changes nothing, and a smaller table is the beginning of a larger one.
 
 mod bpa;
 mod kdd;
@@ -36,7 +37,8 @@ pub const MAX_BINS: usize = 128;
 /// A data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
 pub enum DataSet {
-    /// Network traffic, as of the KDD Cup of 1999: continuous attributes cut by Lloyd's algorithm. Compresses best.
+    /// Network traffic, as of the KDD Cup of 1999: continuous attributes cut by Lloyd's algorithm. Compresses
+    /// best.
     Kdd,
     /// Pairs of records of a cancer registry, and how much alike they are.
     Linkage,
@@ -61,7 +63,7 @@ impl DataSet {
         }
     }
 
-    /// How many rows the whole of it has.
+    /// The number of rows of the whole set.
     #[must_use]
     pub fn rows(self) -> u64 {
         match self {
@@ -72,7 +74,8 @@ impl DataSet {
         }
     }
 
-    /// Makes its first rows, on all threads of the pool that it is called in. Behind the last of the set it goes on in the same manner.
+    /// Makes the first rows, on all threads of the calling pool. Rows after the last of the set follow the
+    /// same rules.
     #[must_use]
     pub fn make(self, rows: u64, seed: u64) -> Table {
         match self {
@@ -84,9 +87,9 @@ impl DataSet {
     }
 }
 
-/// What a set is made by.
+/// The generator of a set.
 trait Source: Sync {
-    /// How many bins each attribute has.
+    /// The number of bins of each attribute.
     fn bins(&self) -> Vec<usize>;
 
     /// Writes the bins of the rows of a block: all of [`BLOCK_ROWS`], or the first of them.
@@ -103,7 +106,7 @@ fn random(set: DataSet, seed: u64, attribute: usize, block: usize) -> Random {
 /// Rows, and which bin of each attribute they are in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// How many rows.
+    /// The number of rows.
     pub rows: u64,
     /// The attributes.
     pub attributes: Vec<Attribute>,
@@ -112,7 +115,7 @@ pub struct Table {
 /// An attribute of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// How many bins it has: at most [`MAX_BINS`].
+    /// The number of bins: at most [`MAX_BINS`].
     pub bins: usize,
     /// The bin of each row.
     pub numbers: Vec<u8>,
@@ -130,7 +133,7 @@ fn table(source: &impl Source, rows: u64) -> Table {
 }
 
 impl Table {
-    /// How many bins all attributes have: columns of the index.
+    /// The number of bins of all attributes: the columns of the index.
     #[must_use]
     pub fn bins(&self) -> usize {
         self.attributes.iter().map(|attribute| attribute.bins).sum()
@@ -152,8 +155,8 @@ impl Table {
         panic!("column {column} of {first}")
     }
 
-    /// The index: a compressed bitmap for each bin of each attribute, attribute by attribute. Made on all threads of the pool that it is
-    /// called in: blocks side by side, then put together bin by bin.
+    /// The index: a compressed bitmap for each bin of each attribute, attribute by attribute. It is made on
+    /// all threads of the calling pool. Blocks are compressed side by side, and then joined bin by bin.
     #[must_use]
     pub fn columns(&self) -> Vec<WahBuf> {
         self.attributes.iter().flat_map(|attribute| attribute.columns(self.rows)).collect()
@@ -177,7 +180,8 @@ impl Attribute {
 
 /// The bitmaps of the bins of some rows.
 fn compress(numbers: &[u8], bins: usize) -> Vec<WahBuf> {
-    // Of each bin, how many chunks are in its builder: those in which it has no row are left out, until there is one that has.
+    // The number of chunks in each bin's builder. Chunks without a row of the bin are skipped until one has a
+    // row.
     let (mut builders, mut done) = (vec![Builder::default(); bins], vec![0; bins]);
     let mut chunks = [0_u64; MAX_BINS];
     let count = numbers.len().div_ceil(CHUNK_ROWS as usize) as u64;
@@ -202,7 +206,7 @@ fn compress(numbers: &[u8], bins: usize) -> Vec<WahBuf> {
     builders.into_iter().zip(done).map(finish).collect()
 }
 
-/// How large the compressed columns are, as a part of the bits of all rows and columns.
+/// The compressed size of columns, as a fraction of one bit per row and column.
 #[must_use]
 pub fn ratio(columns: &[WahBuf]) -> f64 {
     let compressed: u64 = columns.iter().map(|column| 64 * column.words().len() as u64).sum();

@@ -1,7 +1,8 @@
-//! Methods on a device: Warpath's kernel, and those of the paper beside it.
+//! Methods on a device: Warpath's kernel, and those of the paper.
 //!
-//! *Resident*: compressed columns are in the device's memory when the query comes, and its answer stays there; timed by events, from the start of the first kernel to
-//! the end of the last. *Copied*: by the wall clock, from columns in the host's memory to chunks in the host's memory, in arrays of the device that are there already.
+//! *Resident*: the compressed columns are in device memory before the query, and the result stays there. It
+//! is timed by events, from the start of the first kernel to the end of the last. *Copied*: timed by the wall
+//! clock, from columns in host memory to chunks in host memory. The device arrays are already allocated.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,10 +17,11 @@ use warpath_shared::wah::{Wah, chunks_for};
 use super::method::{Candidate, Family, Method, Place, Ran, name};
 use super::workload::Workload;
 
-/// Bytes of decompressed words that are reduced before the next are made, where that is done in stripes, so that they stay in the cache.
+/// The bytes of decompressed words in one stripe. A stripe is reduced before the next is made, so that its
+/// words stay in the cache.
 const STRIPE_BYTES: usize = 16 << 20;
 
-/// How the union comes about.
+/// The way to make the union.
 #[derive(Clone, Copy)]
 enum How {
     /// By Warpath's kernel.
@@ -80,7 +82,7 @@ struct OnDevice<'a> {
     how: How,
     program: Vec<Instr>,
     chunks: u64,
-    /// What came back.
+    /// The union, on the host.
     union: Vec<u64>,
 }
 

@@ -1,7 +1,8 @@
-//! What a method is, and how it is checked and timed.
+//! The interface of a method, its check and its timing.
 //!
-//! A method is set up over a workload, which is not timed: what an index has in memory, or on a device, before a query comes. Its first answer is
-//! held to the workload's, bit for bit. Then it runs as often as asked, the first time to warm up. What a run made is dropped between runs.
+//! The setup of a method over a workload is not timed: an index has this in memory, or on a device, before a
+//! query. The first result is compared with the workload's, bit for bit. Then the method runs several times,
+//! the first time to warm up. The results of a run are dropped between runs.
 
 use std::time::{Duration, Instant};
 
@@ -37,15 +38,15 @@ pub enum Family {
     Ours,
     /// The paper's, to be measured against.
     Seed,
-    /// What others use.
+    /// A library of others.
     Peer,
 }
 
-/// What runs a method.
+/// The processor or device that runs a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// So many threads of a processor.
+    /// N threads of a processor.
     Threads(usize),
     /// A device, on which the columns are before the query comes, and the answer stays.
     Resident,
@@ -59,7 +60,7 @@ pub struct Candidate {
     pub name: &'static str,
     /// Whose it is.
     pub family: Family,
-    /// What runs it.
+    /// The processor or device that runs it.
     pub place: Place,
     /// Sets it up.
     pub setup: Box<Setup>,
@@ -86,12 +87,12 @@ pub trait Method {
     fn union(&mut self) -> Result<Vec<u64>>;
 }
 
-/// What a run says.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ran {
     /// Rows of the union.
     pub count: u64,
-    /// How long it took by a device's events; none where the wall clock is right.
+    /// The duration by a device's events; `None` if the wall clock is right.
     pub time: Option<Duration>,
 }
 
@@ -103,10 +104,10 @@ impl Ran {
     }
 }
 
-/// Sets a method up, checks it, and times so many runs: the times in their order, in milliseconds.
+/// Sets a method up, checks it, and returns the times of its runs, in order, in milliseconds.
 ///
 /// # Errors
-/// If it cannot be set up or run, or its answer is not `want`.
+/// A method that cannot be set up or run, or a result that is not `want`.
 pub fn measure(
     candidate: &Candidate,
     workload: &Workload<'_>,
@@ -157,7 +158,7 @@ mod tests {
     use super::super::data::DataSet;
     use super::*;
 
-    /// Answers what it was told.
+    /// A method with a fixed result.
     struct Fixed(Vec<u64>, u64);
 
     impl Method for Fixed {

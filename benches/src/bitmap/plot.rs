@@ -1,7 +1,9 @@
-//! Plots and tables of what `bench-bitmap` found: the figures 7 to 10 of Nelson et al. (2019), with what else was measured beside.
+//! Plots and tables of the results of `bench-bitmap`: figures 7 to 10 of Nelson et al. (2019), with
+//! additional measurements.
 //!
-//! A speed-up is of the mean time. The baseline is the pairwise reduction on a processor, on the most threads that were measured unless a figure says
-//! otherwise. Where nothing was measured on a device, figures that follow devices follow what there is instead.
+//! A speed-up is of the mean time. The baseline is the pairwise reduction on a processor, on the most threads
+//! that were measured unless a figure says otherwise. Figures about devices show other methods if nothing was
+//! measured on a device.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -80,7 +82,7 @@ fn place_and_time(results: &Results) -> String {
     format!("{}. {}.", results.machine, results.date.split('T').next().unwrap_or_default())
 }
 
-/// What was measured of a data set.
+/// The measurements of a data set.
 struct Of<'a> {
     results: &'a Results,
     data: &'a Data,
@@ -91,7 +93,7 @@ struct Of<'a> {
 }
 
 impl<'a> Of<'a> {
-    /// None where there is no baseline.
+    /// Returns `None` if there is no baseline.
     fn new(results: &'a Results, data: &'a Data) -> Option<Self> {
         let all = || results.times.iter().filter(|times| times.data == data.name);
         let most = all().map(|times| times.columns).max()?;
@@ -106,7 +108,8 @@ impl<'a> Of<'a> {
         self.baseline[self.baseline.len() - 1]
     }
 
-    /// What is compared with the baseline: methods on a device that has the columns; else all others, each on the most threads.
+    /// The times to compare with the baseline: of methods on a device that has the columns. Without any,
+    /// those of all other methods, each on the most threads.
     fn compared(&self) -> Vec<&'a Times> {
         let others = self.times.iter().copied().filter(|times| times.method != name::PAIRWISE);
         let device: Vec<&Times> = others.clone().filter(|times| times.place == Place::Resident).collect();
@@ -136,7 +139,7 @@ fn baseline(times: &Times) -> Option<usize> {
     }
 }
 
-/// Whether nothing of the same method is there that ran on more threads.
+/// Returns true if the same method was not measured on more threads.
 fn is_widest(times: &Times, all: &[&Times]) -> bool {
     let Place::Threads(threads) = times.place else { return true };
     !all.iter().any(|other| {
@@ -144,7 +147,7 @@ fn is_widest(times: &Times, all: &[&Times]) -> bool {
     })
 }
 
-/// How many times as fast something is, with the least and the most of its runs.
+/// The speed-up over `base`, with the least and the most of its runs.
 fn speedup(base: &Times, of: &Times) -> Spot {
     let counted = if of.runs_ms.len() > 1 { &of.runs_ms[1..] } else { &of.runs_ms };
     let slowest = counted.iter().copied().fold(0.0, f64::max);
@@ -267,7 +270,8 @@ fn columns(of: &Of<'_>) -> Option<String> {
     Some(lines::draw(&of.heading(title, "mean times".into()), &axis, "milliseconds", &series))
 }
 
-/// Figure 10: the mean of the speed-ups over the baseline on each number of threads, by how far a set compresses.
+/// Figure 10: the mean of the speed-ups over the baseline on each number of threads, by the compression ratio
+/// of a set.
 fn ratios(results: &Results) -> Option<String> {
     let mut sets: Vec<Of<'_>> = results.data.iter().filter_map(|data| Of::new(results, data)).collect();
     sets.sort_by(|a, b| a.data.ratio.total_cmp(&b.data.ratio));

@@ -1,4 +1,4 @@
-//! Result files of `bench-bitmap`: JSON, a file a run.
+//! Result files of `bench-bitmap`: one JSON file per run.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::method::{Family, Place, mean_and_least};
 
-/// What a run of the bench found.
+/// The results of a run of the bench.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// Where, as `machine::describe` puts it.
+    /// The machine, in the words of `machine::describe`.
     pub machine: String,
-    /// When it began, in UTC.
+    /// The time of the start, in UTC.
     pub date: String,
     /// The data sets.
     pub data: Vec<Data>,
@@ -36,7 +36,7 @@ pub struct Data {
     pub empty: usize,
     /// Bytes of the compressed columns, a bit for each row and column taken as 1.
     pub ratio: f64,
-    /// Of which it was made.
+    /// The seed of its rows.
     pub seed: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct Data {
 pub struct Times {
     /// The data set.
     pub data: String,
-    /// How many columns were united.
+    /// The number of united columns.
     pub columns: usize,
     /// Their bytes, compressed.
     pub bytes: u64,
@@ -55,7 +55,7 @@ pub struct Times {
     pub method: String,
     /// Whose it is.
     pub family: Family,
-    /// What ran it.
+    /// The processor or device that ran it.
     pub place: Place,
     /// All runs in their order, in milliseconds. The first warms up.
     pub runs_ms: Vec<f64>,
@@ -85,7 +85,7 @@ impl Times {
         }
     }
 
-    /// Whether it is the same method over the same workload.
+    /// Returns true if both are of the same method over the same workload.
     fn is_of(&self, other: &Self) -> bool {
         (&self.data, self.columns, &self.method, self.place)
             == (&other.data, other.columns, &other.method, other.place)
@@ -93,10 +93,10 @@ impl Times {
 }
 
 impl Results {
-    /// Reads result files as one: what a later one has of a data set or a method takes the place of what was there.
+    /// Reads result files as one. A data set or method in a later file replaces that of an earlier one.
     ///
     /// # Errors
-    /// Those of the file system, and where a file is malformed.
+    /// An error of the file system, or a malformed file.
     pub fn load<P: AsRef<Path>>(files: &[P]) -> Result<Self> {
         let mut all = Self::default();
         for file in files {

@@ -1,9 +1,10 @@
-//! What if there were no index: all rows are looked at.
+//! A scan of all rows, without an index.
 //!
-//! A row's bins are bytes, which is less than the values of which they are bins, so this is the best case of a scan. Of each attribute the bins
-//! that are asked for are compared with 64 rows at a time, or the others, if these are fewer. All attributes are done for some rows
-//! before the next rows come, and each byte is read once. (Attributes in turn, each for 4,032 rows, took half as long again, but for the 42 of
-//! KDD's, which took a quarter less.)
+//! A row's bins are bytes, which are smaller than the values in the bins. So this is the best case of a scan.
+//! For each attribute, 64 rows at a time are compared with the bins of the query, or with the other bins if
+//! these are fewer. All attributes are done for some rows before the next rows, and each byte is read once.
+//! (One attribute after the other, each for 4,032 rows, took half as long again, except for KDD's 42, which
+//! took a quarter less.)
 
 use warpath_shared::wah::{ALL, CHUNK_ROWS};
 
@@ -12,13 +13,13 @@ use super::workload::Workload;
 /// Rows that are looked at together: the first 63 are a chunk.
 const ROWS: usize = 64;
 
-/// What is asked of the rows.
+/// A range query over the rows.
 pub struct Scan<'a> {
     tests: Vec<Test<'a>>,
     rows: usize,
 }
 
-/// What is asked of an attribute.
+/// A test of one attribute.
 struct Test<'a> {
     numbers: &'a [u8],
     /// Bins that rows are in, or are not in.
@@ -39,7 +40,8 @@ impl<'a> Scan<'a> {
         Self { tests: tests.collect(), rows: workload.table.rows as usize }
     }
 
-    /// Writes the answer from some chunk on, and counts its rows; by the widest vectors that this processor has of those it is compiled for.
+    /// Writes the result from chunk `first` on, and counts its rows. It uses the widest vectors that this
+    /// processor has, of those it is compiled for.
     pub fn run(&self, first: usize, chunks: &mut [u64]) -> u64 {
         #[cfg(target_arch = "x86_64")]
         {
@@ -97,7 +99,7 @@ impl<'a> Scan<'a> {
         pack(&found) & ALL
     }
 
-    /// As [`Self::chunk`], of as many rows as there are, one by one.
+    /// The scalar form of [`Self::chunk`], for the last rows.
     fn last(&self, start: usize) -> u64 {
         let end = self.rows.min(start + CHUNK_ROWS as usize);
         let found =
@@ -111,7 +113,8 @@ impl<'a> Scan<'a> {
 fn pack(bytes: &[u8; ROWS]) -> u64 {
     let mut bits = 0;
     for (at, eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        // Byte i's bit, at 8i, is moved to 56 + i by the factor's bit 56 - 7i; what else comes there or above is of no other byte.
+        // The factor's bit 56 - 7i moves byte i's bit, at 8i, to 56 + i. All other bits there and above are
+        // of no other byte.
         let word = u64::from_le_bytes(*eight) & 0x0101_0101_0101_0101;
         bits |= (word.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * at);
     }

@@ -13,12 +13,13 @@ pub struct Workload<'a> {
     pub table: &'a Table,
     /// The index of them: all columns.
     pub index: &'a [WahBuf],
-    /// Which are united, by their numbers.
+    /// The numbers of the united columns.
     pub chosen: Vec<usize>,
 }
 
 impl<'a> Workload<'a> {
-    /// So many random columns, each once; all if there are no more. Fewer of a seed are the first ones of more.
+    /// A union of `count` random columns, each once, or of all if there are no more. For one seed, a smaller
+    /// choice is the beginning of a larger one.
     #[must_use]
     pub fn random(table: &'a Table, index: &'a [WahBuf], count: usize, seed: u64) -> Self {
         let mut random = Random::new(0x636f_6c75_6d6e, seed, 0);
@@ -36,13 +37,13 @@ impl<'a> Workload<'a> {
         self.chosen.iter().map(|column| self.index[*column].as_wah()).collect()
     }
 
-    /// How many bytes the columns have, compressed.
+    /// The compressed size of the columns, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.columns().iter().map(|column| 8 * column.words().len() as u64).sum()
     }
 
-    /// Of each attribute, which bins are asked for.
+    /// The bins of the query, by attribute.
     #[must_use]
     pub fn bins(&self) -> Vec<Vec<u8>> {
         let mut bins = vec![Vec::new(); self.table.attributes.len()];

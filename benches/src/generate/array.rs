@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-/// Writes lines as the elements of one JSON array, a line each: a document of as many bytes as the lines, and one a line and two more.
+/// Writes lines as the elements of one JSON array, a line each. The document has the bytes of the lines, one
+/// more per line, and two more.
 pub struct ArrayWriter<W> {
     out: W,
-    /// Whether nothing has been written yet.
+    /// True until something is written.
     empty: bool,
-    /// Whether a line has ended behind which nothing has been written.
+    /// True if a line has ended and nothing has been written after it.
     ended: bool,
 }
 

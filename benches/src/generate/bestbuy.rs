@@ -1,4 +1,5 @@
-//! Products with the keys of Best Buy's catalogue: `categoryPath` is an array of objects, other arrays nest deeper.
+//! Products with the keys of Best Buy's catalogue: `categoryPath` is an array of objects, and other arrays
+//! nest deeper.
 
 use super::random::Random;
 use super::text::{Moment, Put, put_words};

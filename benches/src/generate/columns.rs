@@ -1,4 +1,4 @@
-//! Columns of strings: what dictionaries and symbol tables are measured with.
+//! Columns of strings, for the measurement of dictionaries and symbol tables.
 
 use super::random::Random;
 use super::text::Put;
@@ -7,21 +7,23 @@ use super::{Generator, Shape};
 /// Strings in a column: string *i* is what is in `values` from offset *i* to offset *i* + 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strings {
-    /// The bytes of all strings, one behind the other.
+    /// The bytes of all strings, one after the other.
     pub values: Vec<u8>,
-    /// Where each begins, and behind them where the last ends.
+    /// The offset of each string, and the end of the last.
     pub offsets: Vec<u64>,
 }
 
-/// Strings are made in blocks of so many, each from a stream of its own, so that fewer are the first of more. Part of the data's definition.
+/// Strings in a block. Each block has a random stream of its own, so that a smaller column is the beginning
+/// of a larger one. Part of the data's definition.
 const BLOCK: u64 = 1 << 16;
 
-/// What tells the streams of columns apart, and from those of shapes. Part of the data's definition.
+/// The keys that separate the random streams of columns from each other, and from those of shapes. Part of
+/// the data's definition.
 const NAMES: u64 = 0x101;
 const RANDOM: u64 = 0x102;
 
 impl Strings {
-    /// So many strings, each of what `one` appends.
+    /// Makes `count` strings, each of the bytes that `one` appends.
     fn made(count: u64, key: u64, seed: u64, mut one: impl FnMut(&mut Random, &mut Vec<u8>)) -> Self {
         let (mut values, mut offsets) = (Vec::new(), vec![0]);
         for block in 0..count.div_ceil(BLOCK) {
@@ -35,7 +37,7 @@ impl Strings {
     }
 }
 
-/// The lines of a shape, up to so many.
+/// The first `count` lines of a shape.
 fn lines(shape: Shape, count: u64, seed: u64) -> Strings {
     let (mut strings, mut block) = (Strings { values: Vec::new(), offsets: vec![0] }, 0);
     while (strings.offsets.len() as u64) <= count {
@@ -74,7 +76,8 @@ const FAMILY: &[&str] = &[
     "Tanaka", "Haddad", "Petrov", "Dubois", "O'Neill", "van Dijk", "Fernández", "Schmidt", "Brown", "Novák", "Costa", "Singh",
 ];
 
-/// Names of persons: given names, some with an initial or a second one, and family names, the first of the lists the most frequent.
+/// Names of persons: given names, some with an initial or a second name, and family names. Names earlier in
+/// the lists are more frequent.
 #[must_use]
 pub fn names(count: u64, seed: u64) -> Strings {
     Strings::made(count, NAMES, seed, |random, out| {
@@ -111,7 +114,7 @@ pub fn random(count: u64, seed: u64) -> Strings {
     })
 }
 
-/// The same string of 20 bytes, whatever the seed.
+/// A string of 20 bytes, equal for every seed.
 #[must_use]
 pub fn equal(count: u64, _seed: u64) -> Strings {
     Strings::made(count, 0, 0, |_, out| out.put("the same every time."))

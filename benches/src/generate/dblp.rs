@@ -1,7 +1,7 @@
-//! XML documents like pieces of DBLP, a bibliography: what the field measures XML filters with.
+//! XML documents like pieces of DBLP, a bibliography that published measurements of XML filters use.
 //!
-//! They follow a document type of DBLP's kind, a table of ours, in which records of each kind have fields of their own,
-//! 22 in all, and mark-up in titles holds more mark-up:
+//! They follow a document type like DBLP's, defined by a table in this module. Records of each kind have
+//! fields of their own, 22 in all, and mark-up in titles holds more mark-up:
 //!
 //! ```text
 //! <!ELEMENT dblp (article|inproceedings|proceedings|book|incollection|phdthesis|mastersthesis|www)*>
@@ -13,14 +13,14 @@
 //! <!ATTLIST ref href CDATA #REQUIRED>
 //! ```
 //!
-//! Which fields a record has, how often and in which order is like DBLP's: authors, a title, pages and a year in most,
-//! notes and CD-ROMs in few. Mark-up is more frequent than there, in a title of eight, and nests up to
-//! [`DEEPEST_MARKUP`] levels. What is not ASCII is spelt as a reference to a character, as DBLP spells it by entities;
-//! there is no document type in the documents, and no other entity than XML's own.
+//! The fields of a record, their frequency and their order are like DBLP's: authors, a title, pages and a
+//! year in most, notes and CD-ROMs in few. Mark-up is more frequent than there, in one title of eight, and
+//! nests up to [`DEEPEST_MARKUP`] levels. Characters beyond ASCII are written as character references, where
+//! DBLP uses entities. The documents have no document type, and no other entities than XML's own.
 //!
-//! The text is as long as it is in a bibliography: an element begins or ends every 20 bytes, where the synthetic
-//! documents of Absalyamov et al. (EDBT 2013) have an event for every 6.5. Attributes, two in most records, are not
-//! counted in either.
+//! The text is as long as in a bibliography: an element begins or ends every 20 bytes. The synthetic
+//! documents of Absalyamov et al. (EDBT 2013) have an event for every 6.5. Attributes, two in most records,
+//! are not counted in either.
 
 use super::random::Random;
 use super::text::Put;
@@ -28,7 +28,8 @@ use super::text::Put;
 /// Mark-up within mark-up, at most: an element is at most this deep below a title.
 pub const DEEPEST_MARKUP: usize = 6;
 
-/// What tells the streams of documents from those of shapes and columns. Part of the data's definition.
+/// The key that separates the random streams of documents from those of shapes and columns. Part of the
+/// data's definition.
 const KEY: u64 = 0x201;
 
 /// The root element.
@@ -52,9 +53,9 @@ pub fn children(element: &str) -> Vec<&'static str> {
 /// A kind of records.
 struct Kind {
     name: &'static str,
-    /// How many of a thousand records are of it.
+    /// The number of records of this kind in a thousand.
     share: u32,
-    /// What its keys begin with, and what they go on with, if that is not the venue's.
+    /// The beginning of its keys, and their next part, if that is not the venue's.
     key: (&'static str, Option<&'static str>),
     /// Its fields, in order.
     fields: &'static [Field],
@@ -73,8 +74,8 @@ impl Kind {
     }
 }
 
-/// A field of a kind of records: its name, how many of a thousand records have it, and how many of a thousand that have
-/// some have one more.
+/// A field of a kind of records: its name, the records in a thousand that have it, and the chance in a
+/// thousand of one more after each.
 type Field = (&'static str, u32, u32);
 
 /// A field is there at most so often.
@@ -231,9 +232,9 @@ const KINDS: [Kind; 8] = [
     },
 ];
 
-/// The document of this number among those of a seed: whole records, the fewest that bring it to `bytes` bytes.
+/// The document with a number, for a seed: whole records, the fewest that bring it to `bytes` bytes.
 ///
-/// It does not depend on the others. One of more bytes begins with the same records.
+/// It does not depend on the other documents. A longer one begins with the same records.
 #[must_use]
 pub fn document(seed: u64, number: u64, bytes: usize) -> String {
     const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"US-ASCII\"?>\n<dblp>\n";
@@ -249,7 +250,7 @@ pub fn document(seed: u64, number: u64, bytes: usize) -> String {
     String::from_utf8(out).expect("all pieces are text")
 }
 
-/// Where papers appear: what it is called in keys, as a journal, and as a conference.
+/// A place of publication: its name in keys, as a journal, and as a conference.
 type Venue = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -518,7 +519,7 @@ fn put_title(random: &mut Random, out: &mut Vec<u8>) {
         }
         if word == markup {
             put_markup(1, random, out);
-            // Some have more of it behind one another, as in formulas.
+            // Some have several in sequence, as in formulas.
             while random.chance(350) {
                 put_markup(1, random, out);
             }

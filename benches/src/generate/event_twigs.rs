@@ -1,21 +1,21 @@
-//! Subscriptions to the events of [`Shape::Events`](super::Shape::Events): who wants to be told of which.
+//! Subscriptions to the events of [`Shape::Events`](super::Shape::Events).
 //!
-//! Each is drawn with an event: it asks for one to four fields of it, by the values that they have there. So a value is
-//! as frequent in subscriptions as in events, values that come together are asked for together, and each subscription
-//! has something to match. Fields of many values are asked for the most, at least one by each.
+//! Each is drawn with an event: it tests one to four fields of the event for their values. So a value is as
+//! frequent in subscriptions as in events, and values that come together are tested together. Each
+//! subscription has an event to match. Fields of many values are tested the most, at least one by each.
 //!
-//! | kind | what it asks | an event matches, of 1,000, 10,000 and 100,000 |
+//! | kind | tests | matches of an event, of 1,000, 10,000 and 100,000 |
 //! |---|---|---|
-//! | [`Kind::Exact`] | that fields are equal to strings, numbers and booleans, and that lists have a string | 7, 40, 160 |
-//! | [`Kind::Mixed`] | the same without booleans; that numbers are at least so large; that members are there; and fields of any member (`*`), or anywhere (`//`) | 7, 49, 270 |
+//! | [`Kind::Exact`] | fields equal strings, numbers and booleans, and lists have a string | 7, 40, 160 |
+//! | [`Kind::Mixed`] | the same without booleans; numbers have a least value; members exist; and fields of any member (`*`), or anywhere (`//`) | 7, 49, 270 |
 //!
 //! About half of 1,000 match any of some thousand events, and the most frequent one a quarter of them.
 //!
-//! An event's members stand in one member of the record, `event`, since in a twig several members of a record itself
-//! cannot be asked for together.
+//! An event's members are in one member of the record, `event`, because one twig cannot test several members
+//! of a record itself.
 //!
-//! Whatever [`Kind::Exact`] asks can be asked by the patterns of quamina and EventBridge, too. Of [`Kind::Mixed`] they
-//! have ranges and existence in words of their own, but neither wildcards nor descendants.
+//! The patterns of quamina and EventBridge can express every test of [`Kind::Exact`], too. Of [`Kind::Mixed`]
+//! they have ranges and existence in words of their own, but neither wildcards nor descendants.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -25,15 +25,15 @@ use serde_json::{Map, Value as Json, json};
 use super::events::{Event, Value};
 use super::random::Random;
 
-/// What tells the streams of subscriptions from others. Part of the data's definition.
+/// The key that separates the random streams of subscriptions from others. Part of the data's definition.
 const KEY: u64 = 0x203;
 
-/// What subscriptions ask for.
+/// The kinds of tests in subscriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// That fields have certain values.
+    /// Fields have certain values.
     Exact,
-    /// That, or that they have others, or are there at all, with wildcards and descendants.
+    /// Also ranges, existence, wildcards and descendants.
     Mixed,
 }
 
@@ -59,7 +59,7 @@ enum Relation {
     Exists,
 }
 
-/// Where a field is looked for.
+/// The way to find a field.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// By its path.
@@ -70,18 +70,18 @@ enum Place {
     Anywhere,
 }
 
-/// What may be asked for.
+/// A field that subscriptions may test.
 #[derive(Debug)]
 struct Field {
     /// The names on the way to it, below `event`.
     path: &'static [&'static str],
-    /// How often it is asked for, beside the others.
+    /// The frequency of its tests, relative to other fields.
     weight: u32,
-    /// Whether it has so many values that one of them may be asked for alone.
+    /// True if it has so many values that one of them may be tested alone.
     telling: bool,
-    /// Whether it is a list, one of whose elements is asked for.
+    /// True if it is a list, one of whose elements is tested.
     list: bool,
-    /// What an event has there.
+    /// Its value in an event.
     value: fn(&Event) -> Option<Value>,
 }
 
@@ -121,7 +121,7 @@ static FIELDS: [Field; 22] = [
     Field { list: true, ..Field::new(&["tags"], 10, |event| event.tags.last().copied().map(Value::String)) },
 ];
 
-/// Numbers that are asked to be at least so large: round ones, about half of what they are.
+/// Numbers that are tested for a least value: round numbers, about half of the event's.
 static MEASURES: [Field; 4] = [
     Field::new(&["request", "bytes"], 2, |event| at_least(event.bytes / 200 * 100)),
     Field::new(&["request", "latency_ms"], 3, |event| at_least(event.latency / 2_000 * 10)),
@@ -131,19 +131,19 @@ static MEASURES: [Field; 4] = [
     Field::new(&["request", "retries"], 1, |event| at_least(event.retries)),
 ];
 
-/// What all have is not asked for.
+/// A test that all numbers pass, of a least value of 0, is left out.
 fn at_least(number: u64) -> Option<Value> {
     (number > 0).then_some(Value::Number(number))
 }
 
-/// Members that are asked to be there.
+/// Members that are tested for existence.
 static MEMBERS: [Field; 3] = [
     Field::new(&["user", "org"], 2, |event| event.org.map(Value::Number)),
     Field::new(&["error"], 1, |event| event.error.map(Value::String)),
     Field::new(&["error", "retryable"], 1, |event| event.error.map(Value::String)),
 ];
 
-/// So many different subscriptions. Fewer are the first of more.
+/// Makes `count` different subscriptions. A smaller list is the beginning of a larger one.
 #[must_use]
 pub fn subscriptions(count: usize, kind: Kind, seed: u64) -> Vec<Subscription> {
     let mut random = Random::new(KEY, seed, kind as u64);
@@ -165,7 +165,7 @@ pub fn lines(subscriptions: &[Subscription]) -> String {
     queries.map(|(at, subscription)| format!("s{}\t{}\n", at + 1, subscription.query())).collect()
 }
 
-/// The same as patterns, with the same names. None if some are not of [`Kind::Exact`].
+/// The subscriptions as patterns, with the same names. `None` if some are not of [`Kind::Exact`].
 #[must_use]
 pub fn pattern_lines(subscriptions: &[Subscription]) -> Option<String> {
     let patterns = subscriptions.iter().enumerate();
@@ -195,7 +195,7 @@ impl Subscription {
         Self { kind, tests }
     }
 
-    /// As a query: JSONPath of [`Kind::Exact`], XPath of [`Kind::Mixed`].
+    /// The subscription as a query: JSONPath of [`Kind::Exact`], XPath of [`Kind::Mixed`].
     #[must_use]
     pub fn query(&self) -> String {
         match self.kind {
@@ -210,8 +210,8 @@ impl Subscription {
         }
     }
 
-    /// As a pattern of quamina's and EventBridge's: `{"event":{"level":["error"],"user":{"lang":["nl"]}}}`. None unless
-    /// it is of [`Kind::Exact`].
+    /// The subscription as a pattern of quamina and EventBridge:
+    /// `{"event":{"level":["error"],"user":{"lang":["nl"]}}}`. `None` unless it is of [`Kind::Exact`].
     #[must_use]
     pub fn pattern(&self) -> Option<String> {
         let mut event = Map::new();
@@ -234,8 +234,8 @@ impl Subscription {
 }
 
 impl Test {
-    /// A test that an event passes, and that not all others do if it is to be `telling`; none if what was drawn is not
-    /// there, or not to be asked for.
+    /// Draws a test that an event passes, and that not all others do if it is to be `telling`. `None` if the
+    /// event lacks the drawn field, or the field is not tested.
     fn drawn(kind: Kind, event: &Event, telling: bool, random: &mut Random) -> Option<Self> {
         let way = if kind == Kind::Exact { 0 } else { random.below(100) };
         let fields = match way {
@@ -264,7 +264,7 @@ impl Test {
         Some(Self { field, relation, place })
     }
 
-    /// What stands in a filter of the event.
+    /// The test in a filter of the event.
     fn json_path(&self) -> String {
         let path: String = self.field.path.iter().map(|name| format!(".{name}")).collect();
         match self.relation {
@@ -275,7 +275,7 @@ impl Test {
         }
     }
 
-    /// What stands in brackets behind the event.
+    /// The test in brackets after the event.
     fn xpath(&self) -> String {
         let path = self.field.path;
         let mut text = match self.place {

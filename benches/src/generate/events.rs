@@ -1,4 +1,5 @@
-//! Events as services send them to whoever has subscribed: an envelope around what happened, to whom, where and how.
+//! Events as services send them to subscribers: an envelope around the kind of the event, its subject, its
+//! place and its details.
 
 use super::random::Random;
 use super::text::{Moment, Put, put_words};
@@ -7,7 +8,7 @@ use super::text::{Moment, Put, put_words};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Events;
 
-/// What a subscription may ask an event for.
+/// A value of an event that a subscription may test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     /// Without anything that has to be escaped in JSON or in a query.
@@ -16,7 +17,7 @@ pub(super) enum Value {
     Bool(bool),
 }
 
-/// An event: all of it that subscriptions may ask for.
+/// An event, with every field that subscriptions may test.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) level: &'static str,
@@ -40,12 +41,12 @@ pub(super) struct Event {
     pub(super) latency: u64,
     pub(super) retries: u64,
     pub(super) cached: bool,
-    /// Of those whose status is 500 or more.
+    /// The error, if the status is 500 or more.
     pub(super) error: Option<&'static str>,
     pub(super) region: &'static str,
     pub(super) team: &'static str,
     pub(super) canary: bool,
-    /// None to four, all different.
+    /// Up to four tags, all different.
     pub(super) tags: Vec<&'static str>,
 }
 
@@ -302,13 +303,13 @@ impl Event {
     }
 }
 
-/// Appends what stands before a string, and the string.
+/// Appends `before` and the string.
 fn put_string(out: &mut Vec<u8>, before: &str, string: &str) {
     out.put(before);
     out.put(string);
 }
 
-/// Appends what stands before a number, and the number.
+/// Appends `before` and the number.
 fn put_number(out: &mut Vec<u8>, before: &str, number: u64) {
     out.put(before);
     out.put_number(number);

@@ -1,4 +1,5 @@
-//! Answers of a directions service: routes of legs of steps. Large and deep records of short strings and numbers.
+//! The answers of a directions service: routes of legs of steps. Large and deep records of short strings and
+//! numbers.
 
 use super::random::Random;
 use super::text::Put;
@@ -7,8 +8,8 @@ use super::text::Put;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Directions;
 
-/// What a step takes on average, in bytes, and what the rest of a record takes. From these follows how many steps
-/// bring a record to the size drawn for it.
+/// The mean size of a step, and of the rest of a record, in bytes. They give the number of steps for the
+/// drawn size of a record.
 const STEP_BYTES: u32 = 480;
 const REST_BYTES: u32 = 2_600;
 
@@ -180,8 +181,8 @@ fn put_duration(out: &mut Vec<u8>, seconds: u64) {
     out.put("}");
 }
 
-/// Appends an encoded polyline of `low..=high` characters. They are those of ASCII from `?` to `~`, so brackets, braces
-/// and backslashes (two characters here) are among them, as they are in real ones.
+/// Appends an encoded polyline of `low..=high` characters. They are those of ASCII from `?` to `~`. So
+/// brackets, braces and backslashes (two characters here) are among them, as in real ones.
 fn put_polyline(random: &mut Random, out: &mut Vec<u8>, low: u32, high: u32) {
     let length = random.between(low, high);
     let mut bits = 0;

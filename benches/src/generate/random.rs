@@ -3,7 +3,8 @@
 use gpu_rand::xoroshiro::Xoroshiro128StarStar;
 use rand_core::{RngCore, SeedableRng};
 
-/// A stream of random choices. The generator is named, not `gpu_rand`'s default, which may change with a release.
+/// A stream of random choices. The generator is named, because `gpu_rand`'s default may change with a
+/// release.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(Xoroshiro128StarStar);
 
@@ -38,9 +39,11 @@ impl Random {
         choices[self.below(choices.len() as u32) as usize]
     }
 
-    /// One of some choices, the first the most often: as Zipf has it, about so often as the reciprocal of its place.
+    /// One of some choices, the first the most often: about proportional to the reciprocal of its position,
+    /// as in Zipf's law.
     pub(crate) fn skewed<T: Copy>(&mut self, choices: &[T]) -> T {
-        // Places 0, 1 and 2, 3 to 6, and so on are as likely together: in integers, so that it is the same everywhere.
+        // Positions 0, then 1 and 2, then 3 to 6, and so on have the same total probability. The arithmetic
+        // is in integers, so that it is the same everywhere.
         let digits = usize::BITS - choices.len().leading_zeros();
         loop {
             let length = self.below(digits);
@@ -51,14 +54,16 @@ impl Random {
         }
     }
 
-    /// A number below `2^digits`, each binary length about as likely as any other: counts of followers and the like.
+    /// A number below `2^digits`, each binary length about as likely as any other, for counts of followers
+    /// and the like.
     pub(crate) fn count(&mut self, digits: u32) -> u64 {
         let length = self.below(digits + 1);
         self.bits() & ((1 << length) - 1)
     }
 }
 
-/// A bijection of 64-bit words in which every bit of the answer depends on every bit of `word` (SplitMix64's).
+/// A bijection of 64-bit words in which every bit of the result depends on every bit of `word`
+/// (SplitMix64's).
 fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

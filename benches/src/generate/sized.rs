@@ -25,13 +25,13 @@ impl Records {
         Self { line_bytes, next_id: 1_000_000_000 + block * 16_384 }
     }
 
-    /// Appends one record, which with its newline has the length asked for:
+    /// Appends one record, which with its newline has the configured length:
     ///
     /// ```text
     /// {"id":N,"before":[ENTRY,…],"user":{"name":"…","kind":"…"},"after":[ENTRY,…],"pad":"…"}
     /// ```
     ///
-    /// What queries ask for stands in the middle. Short records have empty lists.
+    /// The queried members are in the middle. Short records have empty lists.
     pub(super) fn record(&mut self, random: &mut Random, out: &mut Vec<u8>) {
         let start = out.len();
         let end = start + self.line_bytes as usize - 1;

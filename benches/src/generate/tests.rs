@@ -406,7 +406,7 @@ fn bibliographies_are_of_their_type_and_size() {
     assert!(small != dblp::document(1, 4, 25_000) && small != dblp::document(2, 3, 25_000));
 }
 
-/// Which subscriptions match how many of some documents.
+/// The number of documents that each subscription matches.
 fn matches<'a>(lines: &str, documents: impl Iterator<Item = &'a str>) -> Vec<usize> {
     let mut subscriptions = Subscriptions::default();
     assert_eq!(subscriptions.add_file(lines), []);
@@ -481,7 +481,7 @@ fn twigs_that_cannot_be_are_told() {
     let twigs = |nodes, splits, percent| twigs::Twigs { nodes, splits, percent };
     assert_eq!(twigs::xpath(1, twigs(5, 3, 0), 1), Err(twigs::NotMade::TooManySplits));
     assert_eq!(twigs::xpath(1, twigs(0, 0, 0), 1), Err(twigs::NotMade::TooManySplits));
-    // A path of eight levels is deeper than any that is walked, and there are just so many short ones.
+    // A path of eight levels is deeper than any that is walked, and there are only eight short ones.
     assert_eq!(twigs::xpath(1, twigs(8, 0, 0), 1), Err(twigs::NotMade::Only(0)));
     assert_eq!(twigs::xpath(100, twigs(2, 0, 0), 1), Err(twigs::NotMade::Only(8)));
     // All are stars anywhere, and so they are the same.
@@ -550,7 +550,7 @@ fn subscriptions_match_a_handful_of_events() {
     }
 }
 
-/// Whether an event has one of the values of a pattern in each of its places.
+/// Returns true if an event has one of the values of a pattern at each of its members.
 fn has_values(event: &Value, pattern: &Value) -> bool {
     match (event, pattern) {
         (Value::Object(members), Value::Object(places)) => places

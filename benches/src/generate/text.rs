@@ -4,11 +4,11 @@ use super::random::Random;
 
 /// Appends pieces of JSON text.
 pub(super) trait Put {
-    /// Appends `json` as it stands.
+    /// Appends `json` unchanged.
     fn put(&mut self, json: &str);
 
-    /// Appends the text of a string whose source `json` is, with every non-ASCII character as `\uXXXX` if `ascii`.
-    /// What needs an escape in any case is escaped in `json`.
+    /// Appends the text of a string whose source `json` is, with every non-ASCII character as `\uXXXX` if
+    /// `ascii`. Characters that always need an escape are escaped in `json`.
     fn put_text(&mut self, json: &str, ascii: bool);
 
     /// Appends `number` in decimal.
@@ -26,7 +26,7 @@ pub(super) trait Put {
     /// Appends `true` or `false`.
     fn put_bool(&mut self, value: bool);
 
-    /// Appends `length` letters and digits, at most ten, that stand for `bits`.
+    /// Appends `length` letters and digits, at most ten, that encode `bits`.
     fn put_code(&mut self, bits: u64, length: u32);
 
     /// Appends the low `digits` hexadecimal digits of `bits`.
@@ -132,7 +132,8 @@ impl Moment {
     pub(super) fn from_unix(seconds: u64) -> Self {
         let days = seconds / 86_400;
         // Years that begin in March have their leap day last; an era is 400 of them (Howard Hinnant,
-        // "chrono-Compatible Low-Level Date Algorithms", civil_from_days). 719,468 days separate 0000-03-01 and 1970.
+        // "chrono-Compatible Low-Level Date Algorithms", civil_from_days). 719,468 days separate 0000-03-01
+        // and 1970.
         let since_era_0 = days + 719_468;
         let era = since_era_0 / 146_097;
         let day_of_era = since_era_0 % 146_097;

@@ -1,13 +1,14 @@
-//! Subscriptions to the documents of [`dblp`], as YFilter's query generator and the twigs of Absalyamov et al. (EDBT
-//! 2013) are made: random walks down the document type, with branches.
+//! Subscriptions to the documents of [`dblp`], made like those of YFilter's query generator and the twigs of
+//! Absalyamov et al. (EDBT 2013): random walks down the document type, with branches.
 //!
-//! A twig has so many query nodes, and so many of them split: have 2 to 4 nodes right below them. Its shape is drawn
-//! first; then each node is given an element that the document type allows below that of the node above. With a chance
-//! of `percent` a step is `//` in place of `/`, and then the walk may pass over levels, each with a chance of a half;
-//! with the same chance of `percent`, drawn anew, a node is `*` in place of its name.
+//! A twig has a given number of query nodes, and a given number of them split: have 2 to 4 children. Its
+//! shape is drawn first. Then each node is given an element that the document type allows below that of its
+//! parent. With a chance of `percent` a step is `//` in place of `/`. The walk may then pass over levels,
+//! each with a chance of a half. With the same chance of `percent`, drawn again, a node is `*` in place of
+//! its name.
 //!
-//! DBLP is shallow, so many nodes of a large twig are mark-up in titles, which may nest. The larger a twig is, the fewer
-//! documents match it; of 200 twigs on 30 documents of 32 kB:
+//! DBLP is shallow, so many nodes of a large twig are mark-up in titles, which may nest. The larger a twig
+//! is, the fewer documents match it; of 200 twigs on 30 documents of 32 kB:
 //!
 //! | nodes | splits | percent | twigs that match any document | of all pairs |
 //! |---|---|---|---|---|
@@ -15,8 +16,8 @@
 //! | 10 | 3 | 0, 10, 25 | 6 %, 15 %, 27 % | 0.8 %, 1.9 %, 4.8 % |
 //! | 15 | 6 | 0, 10, 25 | 0 %, 1 %, 5 % | 0 %, < 0.1 %, 0.3 % |
 //!
-//! Of 5 nodes, one of which splits, there are 9,908 without wildcards and descendants; of all others of this table more
-//! than 100,000.
+//! With 5 nodes, one of which splits, there are 9,908 twigs without wildcards and descendants. Of every other
+//! kind in this table there are more than 100,000.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -25,33 +26,33 @@ use std::ops::RangeInclusive;
 use super::dblp;
 use super::random::Random;
 
-/// What tells the streams of twigs from others. Part of the data's definition.
+/// The key that separates the random streams of twigs from others. Part of the data's definition.
 const KEY: u64 = 0x202;
 
-/// A split node has so many nodes below it.
+/// The number of children of a split node.
 pub const CHILDREN: RangeInclusive<usize> = 2..=4;
 
-/// No node is of a deeper level of a document: a title is of the third, and four of mark-up are below it. Documents have
-/// some mark-up that is deeper.
+/// The deepest level of a node in a document: a title is on the third, and four levels of mark-up are below
+/// it. Documents have some mark-up that is deeper.
 const DEEPEST: usize = 7;
 
-/// What twigs are asked for.
+/// The parameters of twigs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Twigs {
     /// The query nodes of each, the document not among them.
     pub nodes: usize,
-    /// How many of these split.
+    /// The number of these that split.
     pub splits: usize,
-    /// Of a hundred steps, how many are `//`; and of a hundred nodes, how many are `*`.
+    /// The number of `//` in a hundred steps, and of `*` in a hundred nodes.
     pub percent: u32,
 }
 
-/// Why there are not so many twigs.
+/// The reason why the requested twigs cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotMade {
     /// Twigs of so few nodes have fewer splits: each needs two nodes more than those above it.
     TooManySplits,
-    /// So many were found, and then no other for a long time.
+    /// The number of twigs found, after which no other came for a long time.
     Only(usize),
 }
 
@@ -68,13 +69,13 @@ impl fmt::Display for NotMade {
 
 impl std::error::Error for NotMade {}
 
-/// So many twigs are drawn in a row at most of which none is new.
+/// The most twigs in a row that are drawn without a new one.
 const TRIES: usize = 100_000;
 
-/// So many different twigs, as XPath. Fewer are the first of more.
+/// Makes `count` different twigs, as XPath. A smaller list is the beginning of a larger one.
 ///
-/// Twigs are different if their trees are, whatever the order of what is below a node; and no two that are below the
-/// same node are equal.
+/// Twigs are different if their trees are, independent of the order of children. No two children of a node
+/// are equal.
 ///
 /// # Errors
 ///
@@ -110,12 +111,12 @@ pub fn xpath(count: usize, twigs: Twigs, seed: u64) -> Result<Vec<String>, NotMa
 struct Shape(Vec<Shape>);
 
 impl Shape {
-    /// A shape of so many nodes and splits.
+    /// Draws a shape with the given nodes and splits.
     fn drawn(twigs: Twigs, random: &mut Random) -> Self {
         let Twigs { nodes, splits, .. } = twigs;
         let (fewest, most) = (*CHILDREN.start(), *CHILDREN.end());
-        // How many nodes are below each. A tree in which none splits has one leaf, and each child but the first makes
-        // one more; nodes are left over for those that split more than they have to.
+        // The number of children of each node. A tree without a split has one leaf, and each child but the
+        // first makes one more. The remaining nodes go to split nodes beyond their minimum.
         let mut left_over = nodes - 1 - splits * fewest;
         let mut below = Vec::with_capacity(nodes);
         let mut leaves = 1;
@@ -130,8 +131,8 @@ impl Shape {
         for last in (1..nodes).rev() {
             below.swap(last, random.below(last as u32 + 1) as usize);
         }
-        // Of all rotations of such a row just one lists the nodes of a tree in preorder (the cycle lemma of Dvoretzky
-        // and Motzkin): that from behind the place up to which the most nodes are missing.
+        // Exactly one rotation of such a row lists the nodes of a tree in preorder (the cycle lemma of
+        // Dvoretzky and Motzkin). It begins after the position up to which the most nodes are missing.
         let (mut surplus, mut least, mut begin) = (0, 0, 0);
         for (at, children) in below.iter().enumerate() {
             surplus += *children as isize - 1;
@@ -143,7 +144,7 @@ impl Shape {
         Self::read(&mut below.into_iter())
     }
 
-    /// The shape that begins here, where nodes are told in preorder by how many are below each.
+    /// Reads the shape that begins here, from a preorder list of the nodes' numbers of children.
     fn read(below: &mut impl Iterator<Item = usize>) -> Self {
         let children = below.next().expect("the row lists a whole tree");
         Self((0..children).map(|_| Self::read(below)).collect())
@@ -159,12 +160,12 @@ struct Node {
     /// The axis and the name: `/title`, `//*`.
     step: String,
     below: Vec<Node>,
-    /// It and what is below it, in an order that does not depend on that of `below`.
+    /// The node and its descendants, in an order that does not depend on that of `below`.
     sorted: String,
 }
 
 impl Node {
-    /// A twig of this shape that goes on below an element, or below the document; `above` is the level of that. None
+    /// Walks a twig of this shape down from an element, or from the document, whose level is `above`. `None`
     /// if it would be too deep, or two nodes would be the same.
     fn walked(shape: &Shape, below: &str, above: usize, percent: u32, random: &mut Random) -> Option<Self> {
         let passes_over = random.chance(10 * percent);
@@ -197,7 +198,7 @@ impl Node {
         Some(Self { step, below, sorted })
     }
 
-    /// Appends the path: all that is below a node in brackets, but for the last, which goes on behind it.
+    /// Appends the path: all children of a node in brackets, except the last, which continues the path.
     fn put(&self, out: &mut String) {
         out.push_str(&self.step);
         let Some((last, others)) = self.below.split_last() else { return };

@@ -15,10 +15,10 @@ const FIRST_TWEET_MS: u64 = 1_488_326_400_000;
 /// Tweets of one block take about this long: 225 tweets, one each 13 ms.
 const BLOCK_MS: u64 = 3_000;
 
-/// Where the time in a tweet's id begins (Twitter's "snowflake" ids), in milliseconds of Unix time.
+/// The beginning of the time in a tweet's id (Twitter's "snowflake" ids), in milliseconds of Unix time.
 const ID_EPOCH_MS: u64 = 1_288_834_974_657;
 
-/// Longer texts are cut, and stand whole in `extended_tweet`. In characters.
+/// The length of the longest text, in characters. A longer one is cut, and is whole in `extended_tweet`.
 const LONGEST_TEXT: u32 = 140;
 
 /// A source of tweets: its clock, and room for what is being written.
@@ -29,10 +29,10 @@ pub(super) struct Tweets {
     texts: [Text; 3],
 }
 
-/// Where in the record a tweet stands.
+/// The position of a tweet in the record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// It is the record.
+    /// The record itself.
     Top = 0,
     /// In the record, as `retweeted_status`.
     Retweeted = 1,
@@ -40,12 +40,12 @@ enum Role {
     Quoted = 2,
 }
 
-/// What a tweet says, and what of it `entities` lists. Positions are in characters.
+/// The text of a tweet, and the parts of it that `entities` lists. Positions are in characters.
 #[derive(Clone, Debug, Default)]
 struct Text {
     json: Vec<u8>,
     chars: u32,
-    /// The part that stands in `text` if the whole is too long: characters, bytes.
+    /// The length of the part in `text` if the whole is too long: characters, bytes.
     cut: (u32, usize),
     hashtags: Vec<Hashtag>,
     mentions: Vec<Mention>,
@@ -77,7 +77,7 @@ struct Media {
     bits: u64,
 }
 
-/// What other tweets say of a user.
+/// The properties of a user that appear in other tweets.
 #[derive(Clone, Copy, Debug)]
 struct Handle {
     id: u64,
@@ -87,7 +87,7 @@ struct Handle {
     number: u32,
 }
 
-/// What a tweet's author has and its text depends on.
+/// The properties of a tweet's author on which its text depends.
 #[derive(Clone, Copy)]
 struct Author {
     handle: Handle,
@@ -102,8 +102,8 @@ impl Tweets {
     /// Appends one tweet.
     pub(super) fn record(&mut self, random: &mut Random, out: &mut Vec<u8>) {
         self.now_ms += u64::from(random.between(1, 25));
-        // Most tweets come as the API sent them, with all that is not ASCII escaped, the others as a later writer left
-        // them.
+        // Most tweets are as the API sent them, with all characters beyond ASCII escaped. The others are as a
+        // later program wrote them.
         let ascii = random.chance(800);
         let author = Author::new(random);
         let id = id_at(self.now_ms, random);
@@ -225,7 +225,7 @@ impl Text {
         self.media = None;
     }
 
-    /// Appends `json`, in which each character stands for one of the text.
+    /// Appends `json`, in which each character represents one of the text.
     fn push(&mut self, json: &str, ascii: bool) {
         self.json.put_text(json, ascii);
         self.chars += json.chars().count() as u32;
@@ -308,7 +308,7 @@ impl Text {
         self.chars += (self.json.len() - start) as u32;
     }
 
-    /// Appends a short link; where it stands.
+    /// Appends a short link, and returns its position.
     fn link(&mut self, bits: u64) -> (u32, u32) {
         self.push(" ", false);
         let start = self.chars;
@@ -318,8 +318,8 @@ impl Text {
         (start, self.chars)
     }
 
-    /// Appends `"entities":{…}`, and `"extended_entities":{…}` if there is a picture, with those that end within the
-    /// first `shown` characters.
+    /// Appends `"entities":{…}`, and `"extended_entities":{…}` if there is a picture, with those that end
+    /// within the first `shown` characters.
     fn put_entities(&self, out: &mut Vec<u8>, shown: u32, author: Handle, ascii: bool) {
         out.put(r#""entities":{"hashtags":["#);
         put_list(out, self.hashtags.iter().filter(|tag| tag.at.1 <= shown), |out, tag| {
@@ -402,12 +402,13 @@ impl Author {
     }
 }
 
-/// The id of a tweet sent at `sent_ms`: the time, and 22 bits that tell it from others of the same time.
+/// The id of a tweet sent at `sent_ms`: the time, and 22 bits that distinguish it from others of the same
+/// time.
 fn id_at(sent_ms: u64, random: &mut Random) -> u64 {
     (sent_ms - ID_EPOCH_MS) << 22 | random.bits() >> 42
 }
 
-/// How many characters the string source `json` stands for.
+/// The number of characters that the string source `json` represents.
 fn unescaped_chars(json: &str) -> u32 {
     let mut chars = json.chars();
     let mut count = 0;
@@ -459,7 +460,7 @@ fn put_short_link(out: &mut Vec<u8>, bits: u64) {
     out.put_code(bits, 10);
 }
 
-/// One of the words that `bits` stand for.
+/// One of the words that `bits` choose.
 fn slug(bits: u64, ix: u32) -> &'static str {
     SLUGS[(bits >> (6 * ix)) as usize % SLUGS.len()]
 }

@@ -1,4 +1,5 @@
-//! URLs like those that a web counter meets: few hosts are most of them, paths and parameters are of few kinds, and their numbers are many.
+//! URLs like those that a web counter records. Few hosts are most of them, paths and parameters are of few
+//! kinds, and they contain many different numbers.
 
 use super::random::Random;
 use super::text::Put;

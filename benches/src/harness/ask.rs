@@ -1,4 +1,4 @@
-//! One query, as it is put to each tool: in the words that the tool's own users would choose.
+//! One query in the form of each tool, as the tool's own users would write it.
 
 use super::values::Columns;
 
@@ -7,7 +7,7 @@ use super::values::Columns;
 pub struct Ask {
     /// Its name in results.
     pub name: String,
-    /// JSONPath: what the reference and Warpath are asked.
+    /// JSONPath, for the reference and Warpath.
     pub columns: Columns,
     /// For jq, jaq and qj.
     pub jq: Option<String>,
@@ -22,9 +22,9 @@ pub struct Ask {
 /// A query in SQL: `SELECT` without its `FROM`, and what follows that.
 #[derive(Clone, Copy, Debug)]
 pub struct Sql {
-    /// What is selected for the values, in columns named as in the row, or `v`.
+    /// The selected expressions for the values, in columns named as in the row, or `v`.
     pub values: &'static str,
-    /// What is selected for their number; none for rows.
+    /// The selected expression for the number of values; `None` for rows.
     pub count: Option<&'static str>,
     /// `WHERE`, or nothing.
     pub filter: &'static str,
@@ -35,9 +35,9 @@ pub struct Sql {
 pub struct Polars {
     /// The schema of the needed columns.
     pub schema: &'static str,
-    /// What is done to the frame.
+    /// The operation on the frame.
     pub select: &'static str,
-    /// Whether to count the values as well as to print them.
+    /// True if the values are counted as well as printed.
     pub counts: bool,
 }
 
@@ -54,12 +54,12 @@ impl Ask {
         }
     }
 
-    /// The same, with a jq filter.
+    /// Adds a jq filter.
     pub fn with_jq(self, jq: impl Into<String>) -> Self {
         Self { jq: Some(jq.into()), ..self }
     }
 
-    /// As JSONPath, its columns separated by commas.
+    /// The JSONPath of each column, separated by commas.
     pub fn text(&self) -> String {
         if self.columns.is_plain() {
             return self.columns.0[0].1.clone();
@@ -200,7 +200,7 @@ pub fn sized_kind(kind: &str) -> Ask {
     Ask::path(kind, format!("$.user[?@ == {kind:?}]")).with_jq(format!(".user.kind|select(.=={kind:?})"))
 }
 
-/// What the axis of depth is measured with, over directions: a path that needs so many levels of the index.
+/// The query of the axis of depth, over directions: a path that needs `levels` levels of the index.
 ///
 /// # Panics
 ///
@@ -219,11 +219,12 @@ pub fn levels(levels: usize) -> Ask {
     Ask::path(format!("{levels}"), PATHS[levels - 1])
 }
 
-/// Fields of a tweet from its beginning to its end, of which the first `count` are asked for, a row for each record.
+/// A query of the first `count` fields, in a list of a tweet's fields from its beginning to its end. The
+/// result has one row per record.
 ///
 /// # Panics
 ///
-/// If there are less than `count`.
+/// If the list has fewer than `count`.
 pub fn fields(count: usize) -> Ask {
     const PATHS: [&str; 32] = [
         "user.lang",

@@ -1,11 +1,13 @@
 //! Plots, as SVG.
 //!
-//! Two kinds are enough: [`dots`] compares tools in one case, [`lines`] follows tools along an axis. They are drawn here and
-//! not by a plotting crate because half of what makes them readable (names beside the last point, numbers beside each
-//! row, ticks only where something was measured) would have to be drawn by hand on top of one.
+//! There are two kinds: [`dots`] compares tools in one case, and [`lines`] follows tools along an axis. They
+//! are drawn here and not by a plotting crate. Half of the features that make them readable would have to be
+//! drawn by hand on top of a crate's plot. These are names beside the last point, numbers beside each row,
+//! and ticks only at measured values.
 //!
-//! The ground is light and opaque, so that a plot reads the same on a dark page and on a light one. The colours are those of
-//! Okabe and Ito, which people with any colour vision can tell apart; each line also has a mark of its own.
+//! The ground is light and opaque, so that a plot reads the same on a dark page and on a light one. The
+//! colours are those of Okabe and Ito, which people with any colour vision can distinguish. Each line also
+//! has a mark of its own.
 
 pub mod dots;
 pub mod lines;
@@ -27,12 +29,12 @@ const GRID: &str = "#DFE3E8";
 /// Marks of tools that are shown for comparison.
 const PEER: &str = "#8C959F";
 
-/// What stands at the top of a plot.
+/// The text at the top of a plot.
 #[derive(Clone, Debug)]
 pub struct Heading {
-    /// What is shown.
+    /// The quantity in the plot.
     pub title: String,
-    /// Of what: the data, the machine, the day.
+    /// The data, the machine, and the day.
     pub notes: Vec<String>,
 }
 

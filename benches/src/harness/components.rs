@@ -1,8 +1,8 @@
-//! What `bench-gpu` prints, as components with times.
+//! The output of `bench-gpu`, as components with times.
 //!
-//! Its lines end in prose; what is taken of each is the name at its start and the milliseconds that follow. A line that
-//! names a query or a column (`$.user.lang: [178675] matches`, `$.user.lang as Utf8: 178675 values`) begins a group, whose lines
-//! are indented.
+//! Its lines end in prose. Of each line this module takes the name at its start and the milliseconds after
+//! the name. A line that names a query or a column (`$.user.lang: [178675] matches`, `$.user.lang as Utf8:
+//! 178675 values`) begins a group, whose lines are indented.
 
 /// A component of the work on a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Vec<Component> {
         let Some((name, number)) = before.trim_end().rsplit_once(char::is_whitespace) else { continue };
         let Ok(milliseconds) = number.parse() else { continue };
         let name = name.trim().trim_end_matches(" in");
-        // What stands before a colon and a space may be a device's or a file's name.
+        // The text before a colon and a space may be a device's or a file's name.
         let name = match name.rsplit_once(": ") {
             Some((subject, rest)) if !subject.starts_with("index") => rest,
             _ => name,

@@ -13,7 +13,7 @@ use crate::generate::{Generator, Shape, write_ndjson};
 /// A file of generated data, by what makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Data {
-    /// What its records look like.
+    /// The shape of its records.
     pub shape: Shape,
     /// The least bytes that it has; it ends with the line that reaches them.
     pub bytes: u64,
@@ -25,7 +25,7 @@ const SEED: u64 = 1;
 /// Bytes at the beginning of a file by which it is known.
 const BEGINNING: u64 = 256 << 10;
 
-/// How long making a file or a reference may take.
+/// The time limit for making a file or a reference.
 pub const LONG: Duration = Duration::from_secs(900);
 
 impl Data {
@@ -42,7 +42,7 @@ impl Data {
         format!("{}-{}.ndjson", self.shape_name().replace(':', "-"), self.bytes)
     }
 
-    /// Whether a file begins as this data does: one that another version of the generator made does not.
+    /// Returns true if a file begins like this data. A file of another version of the generator does not.
     fn begins(self, path: &Path) -> io::Result<bool> {
         let mut wanted = Vec::new();
         let mut generator = Generator::new(self.shape, SEED);
@@ -54,11 +54,12 @@ impl Data {
         Ok(found == wanted)
     }
 
-    /// Makes it in a folder, unless it is there, and reads it once, so that it is in the page cache. Its path and length.
+    /// Makes the file in a folder, unless it exists, and reads it once, so that it is in the page cache.
+    /// Returns its path and length.
     ///
     /// # Errors
     ///
-    /// Those of the file system.
+    /// An error of the file system.
     pub fn ensure(self, folder: &Path) -> Result<(PathBuf, u64)> {
         let path = folder.join(self.file_name());
         if !path.exists() || !self.begins(&path)? {

@@ -1,4 +1,4 @@
-//! On which machine, and when.
+//! The description of the machine, and the time.
 
 use std::fs;
 use std::num::NonZero;
@@ -40,7 +40,7 @@ fn memory_size(meminfo: &str) -> String {
     kib.map_or("memory unknown".into(), |kib| format!("{:.0} GiB", kib / f64::from(1 << 20)))
 }
 
-/// What `nvidia-smi` says; nothing without it.
+/// The GPUs that `nvidia-smi` lists; `None` without it.
 fn gpus() -> Option<String> {
     let query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"].map(str::to_owned);
     let text = process::text(&query, Duration::from_secs(20)).ok()?;

@@ -1,4 +1,4 @@
-//! Which charts there are, of which cases, with which tools.
+//! The charts, their cases, and the tools of each case.
 
 use super::ask::{self, Ask};
 use super::data::Data;
@@ -19,7 +19,7 @@ pub struct Chart {
 /// One query over one file.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What tells it from the chart's other cases.
+    /// The name that distinguishes it from the chart's other cases.
     pub label: String,
     /// Its place on the chart's axis.
     pub x: Option<f64>,
@@ -27,28 +27,29 @@ pub struct Case {
     pub data: Data,
     /// The query.
     pub ask: Ask,
-    /// What is measured.
+    /// The measured work.
     pub work: Work,
 }
 
-/// What is measured in a case.
+/// The measured work of a case.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// Whole programs.
     Tools(Vec<Tool>),
-    /// Kernels and copies on a device, by `bench-gpu`, with an index of so many levels, or of those that are needed.
+    /// Kernels and copies on a device, by `bench-gpu`, with an index of the given levels, or of the needed
+    /// ones.
     Components {
-        /// As `--levels` takes them.
+        /// The value of `--levels`.
         levels: Option<usize>,
     },
-    /// The kernels that make trees, of the file and of one line of so many brackets, by `bench-gpu`.
+    /// The kernels that make trees, of the file and of one line of brackets, by `bench-gpu`.
     Trees {
-        /// As `--brackets` takes them.
+        /// The value of `--brackets`.
         brackets: u64,
     },
 }
 
-/// Where to measure.
+/// The device to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suite {
     /// Warpath on the CPU, beside its peers.
@@ -67,19 +68,19 @@ impl Suite {
     }
 }
 
-/// How much is measured.
+/// The amount of data to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// Files of a tenth of the size: to see that everything works, not for numbers.
     Quick,
-    /// What the bars are for.
+    /// The sizes of the published charts.
     Full,
     /// A file of 8 GB as well.
     Large,
 }
 
 impl Extent {
-    /// What becomes of a file's size.
+    /// The size of a file at this extent.
     fn bytes(self, bytes: u64) -> u64 {
         if self == Extent::Quick { bytes / 10 } else { bytes }
     }
@@ -91,7 +92,7 @@ const GPJSON_BYTES: u64 = 841_681_456;
 /// The bars of the CPU are for this many.
 const CPU_BYTES: u64 = 419_430_400;
 
-/// What the axes are measured over, where it does not have to be more.
+/// The size of the files along an axis, unless a case needs more.
 const SWEEP_BYTES: u64 = 100_000_000;
 
 /// The versions of `qj` that are measured.
@@ -172,7 +173,7 @@ fn gpu(extent: Extent) -> Vec<Chart> {
     charts
 }
 
-/// Trees of tweets and of directions, and of one line of brackets. What is asked of the data is not.
+/// Trees of tweets and of directions, and of one line of brackets. The query of these cases is not evaluated.
 fn trees(extent: Extent) -> Vec<Case> {
     let case = |(shape, brackets): (Shape, u64)| Case {
         label: shape.name().into(),
@@ -322,7 +323,7 @@ fn paths(bytes: u64, runs: usize, tools: &[Tool]) -> Chart {
 mod tests {
     use super::*;
 
-    /// A tool that a case lists can be asked the case's query, but for counts of rows.
+    /// Every tool that a case lists has a command for the case's query, except for counts of rows.
     #[test]
     fn every_tool_can_be_asked() {
         for suite in [Suite::Cpu, Suite::Gpu] {

@@ -1,4 +1,4 @@
-//! One run of one program: how long it took, what it used, how it ended.
+//! One run of one program: its duration, its use of resources, and its exit.
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-/// What a run cost.
+/// The cost of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     /// From before the process is made until it has ended.
@@ -27,24 +27,24 @@ pub struct Usage {
 /// A run that ended as it should.
 #[derive(Debug)]
 pub struct Run<T> {
-    /// What it cost.
+    /// The cost.
     pub usage: Usage,
-    /// What was made of its standard output.
+    /// The value that was made of its standard output.
     pub output: T,
-    /// What it said on standard error.
+    /// Its standard error.
     pub messages: String,
 }
 
 /// Why there is no result of a run.
 #[derive(Debug)]
 pub enum Failure {
-    /// It could not be started.
+    /// The program could not be started.
     NotStarted(io::Error),
-    /// It was ended after this long.
+    /// The program was stopped after this duration.
     TimedOut(Duration),
-    /// It ended with another status than 0; the last of what it said.
+    /// The program ended with a status other than 0; with the end of its standard error.
     Failed(ExitStatus, String),
-    /// What it printed could not be made sense of.
+    /// The output could not be understood.
     Output(anyhow::Error),
 }
 
@@ -68,8 +68,8 @@ pub fn run(command: &[String], limit: Duration) -> Result<Run<()>, Failure> {
     run_with(command, Stdio::null(), limit, |_| Ok(()))
 }
 
-/// Runs a command and has `consume` read what it prints; what that leaves is read and thrown away, so that a program never
-/// fails because nobody listens.
+/// Runs a command and has `consume` read its output. The rest of the output is read and dropped, so that a
+/// program never fails because of a closed pipe.
 ///
 /// # Errors
 ///
@@ -126,8 +126,8 @@ fn run_with<T>(
         let watchdog = scope.spawn(move || {
             let timed_out = watch.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
             if timed_out {
-                // SAFETY: signals the group that the child leads. It has not been waited for with effect, which happens
-                // only after this thread has ended, so the number is still its own.
+                // SAFETY: signals the group that the child leads. The child is reaped only after this thread
+                // has ended, so the number is still its own.
                 unsafe { libc::kill(-id, libc::SIGKILL) };
             }
             timed_out
@@ -201,7 +201,7 @@ fn last_of(file: &mut std::fs::File) -> io::Result<String> {
 mod tests {
     use super::*;
 
-    /// No limit: nothing here is told from anything else by how long it takes.
+    /// No limit: no result of these tests depends on time.
     const LONG: Duration = Duration::MAX;
 
     fn shell(script: &str) -> Vec<String> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// What was seen of one tool in one case.
+/// The measurements of one tool in one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The chart that it belongs to, such as `sizes`.
@@ -19,9 +19,9 @@ pub struct Record {
     pub x: Option<f64>,
     /// The tool, such as `qj 0.1.4`.
     pub tool: String,
-    /// What the tool says of its own version.
+    /// The version that the tool reports.
     pub version: String,
-    /// What was run, with bare names for programs and files.
+    /// The command, with bare names for programs and files.
     pub command: String,
     /// The data's shape.
     pub shape: String,
@@ -29,16 +29,16 @@ pub struct Record {
     pub bytes: u64,
     /// The query, as JSONPath.
     pub query: String,
-    /// How it went.
+    /// The outcome of the runs.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Where, as `machine::describe` puts it.
+    /// The machine, in the words of `machine::describe`.
     pub machine: String,
-    /// When it began, in UTC.
+    /// The time of the start, in UTC.
     pub date: String,
 }
 
-/// How a tool did in a case.
+/// The outcome of a tool in a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -54,7 +54,8 @@ pub enum Outcome {
 /// Times and sizes of a tool in a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Wall clock of each run in the order of the runs, in milliseconds; of a device's component, its median alone.
+    /// Wall clock of each run in the order of the runs, in milliseconds. For a device's component, its median
+    /// alone.
     pub wall_ms: Vec<f64>,
     /// Processor time of each run in user space.
     #[serde(default)]
@@ -68,20 +69,20 @@ pub struct Measured {
     /// Values, or rows, in the answer.
     #[serde(default)]
     pub count: u64,
-    /// What of the answer was checked against the reference.
+    /// The part of the result that was checked against the reference.
     pub checked: Checked,
-    /// What `--stats` said of each run, by the names that it uses, in milliseconds.
+    /// The times that `--stats` reported for each run, by its names, in milliseconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stats_ms: BTreeMap<String, Vec<f64>>,
 }
 
-/// What of an answer was checked.
+/// The checked part of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Checked {
     /// Every value, in order.
     Values,
-    /// How many there are.
+    /// The number of values.
     Count,
     /// The tool answers nothing: it shows a limit.
     #[default]
@@ -114,7 +115,7 @@ impl Record {
         }
     }
 
-    /// What so many milliseconds are as a rate of input, in 10⁹ bytes a second.
+    /// The rate of input for a time in milliseconds, in 10⁹ bytes a second.
     pub fn rate(&self, milliseconds: f64) -> f64 {
         self.bytes as f64 / milliseconds / 1e6
     }

@@ -1,4 +1,4 @@
-//! Tables in Markdown and plots in SVG, of what the result files hold.
+//! Tables in Markdown and plots in SVG, from the result files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,11 +13,11 @@ use super::chart::{Heading, Spot, number};
 use super::plan::Suite;
 use super::record::{self, Checked, Measured, Outcome, Record, median, spread};
 
-/// How a chart is shown.
+/// The presentation of a chart.
 struct Show {
     id: &'static str,
     title: &'static str,
-    /// What is on the axis at the bottom; none where cases are compared one by one.
+    /// The title of the axis at the bottom; `None` if cases are compared one by one.
     axis: Option<&'static str>,
     log: bool,
 }
@@ -83,7 +83,7 @@ const SHOWS: [Show; 13] = [
     Show { id: "components-trees", title: "Kernels that make trees", axis: None, log: false },
 ];
 
-/// What stands before tables.
+/// The text before the tables.
 const HOW_TO_READ: &str = "\
     Made by `bench plot`, as [the plots](README.md) are. Not to be edited.\n\n\
     Times are wall clock of the whole process, from before it is started until it has ended, unless a table says otherwise: \
@@ -91,12 +91,12 @@ const HOW_TO_READ: &str = "\
     all cores in user space and in the kernel, *peak* the most resident memory, which counts a mapped file. *Checked* says what \
     of the answer was held to the reference before anything was timed.";
 
-/// Makes the pages and plots of a folder from its `cpu.jsonl` and `gpu.jsonl`: `README.md`, which shows the plots, and `cpu.md` and
-/// `gpu.md`, which have all figures in tables. What was written.
+/// Makes the pages and plots of a folder from its `cpu.jsonl` and `gpu.jsonl`. `README.md` shows the plots,
+/// and `cpu.md` and `gpu.md` have all figures in tables. Returns the names of the written files.
 ///
 /// # Errors
 ///
-/// If a result file is malformed, or those of the file system.
+/// A malformed result file, or an error of the file system.
 pub fn write(folder: &Path) -> Result<Vec<String>> {
     let mut page = String::from(
         "# Measurements\n\n\
@@ -147,7 +147,7 @@ fn alternative(show: &Show, file: &str) -> String {
     format!("{}: {}", show.title, file.trim_end_matches(".svg"))
 }
 
-/// Where and when records were made.
+/// The machines and days of records.
 fn place_and_time(records: &[&Record]) -> String {
     let machines: BTreeSet<&str> = records.iter().map(|record| record.machine.as_str()).collect();
     let days: BTreeSet<&str> = records.iter().map(|record| day(record)).collect();
@@ -203,7 +203,7 @@ fn role(record: &Record) -> Role {
     }
 }
 
-/// Whether times are those of parts of a program.
+/// Returns true if the times are those of parts of a program.
 fn is_component(record: &Record) -> bool {
     record.chart.starts_with("components")
 }
@@ -368,7 +368,7 @@ fn series_name(record: &Record) -> String {
     }
 }
 
-/// Whether a component is one of those that a chart along an axis shows.
+/// Returns true if a chart along an axis shows this component.
 fn is_summary(component: &str) -> bool {
     component.contains("first start to last end") || component.contains("query") || component == "copy kernel"
 }

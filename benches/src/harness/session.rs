@@ -1,8 +1,10 @@
-//! Runs the tools of each case in turns, holds their answers to the reference, and keeps what was seen.
+//! Runs the tools of each case in turns, checks their results against the reference, and keeps the
+//! measurements.
 //!
-//! A case begins with one run of each tool whose answer is read and checked; it also warms what can be warmed. Then come
-//! rounds: in each, every tool runs once with its output thrown away. So whatever disturbs the machine for a while
-//! disturbs all tools alike, and none has the caches to itself. The result file is written anew after every case.
+//! A case begins with one run of each tool whose result is read and checked. This run also warms the caches.
+//! Then come rounds: in each, every tool runs once with its output dropped. So a disturbance of the machine
+//! affects all tools alike, and no tool has the caches to itself. The result file is written again after
+//! every case.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -18,12 +20,12 @@ use super::tool::{Output, Places, Tool, shown};
 use super::values::{self, Columns, Digest};
 use super::{components, machine, process};
 
-/// How to measure.
+/// The settings of a session.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where data lies, and is made.
+    /// The folder of the data, which is made there.
     pub data: PathBuf,
-    /// Where `benches/peers.sh` puts peers.
+    /// The folder into which `benches/peers.sh` puts peers.
     pub peers: PathBuf,
     /// The file of results. Charts that are not measured keep what it says of them.
     pub results: PathBuf,
@@ -33,7 +35,7 @@ pub struct Settings {
     pub budget: Duration,
     /// A run that takes longer is ended.
     pub limit: Duration,
-    /// The revision that is measured, to be told with Warpath's version.
+    /// The measured revision, which is shown with Warpath's version.
     pub revision: Option<String>,
 }
 
@@ -66,7 +68,7 @@ impl Session {
         })
     }
 
-    /// Where it runs.
+    /// The machine of the session.
     pub fn machine(&self) -> &str {
         &self.machine
     }
@@ -120,7 +122,8 @@ impl Session {
         Ok(())
     }
 
-    /// Has a process of its own find what the chart's queries over a file should answer, unless that is known.
+    /// Starts a process that finds the expected results of the chart's queries over a file, unless they are
+    /// known.
     fn refer(&mut self, chart: &Chart, data: Data, file: &Path) -> Result<()> {
         let mut wanted: Vec<Columns> = Vec::new();
         for case in chart.cases.iter().filter(|case| case.data == data) {
@@ -163,7 +166,7 @@ impl Session {
         let file = file.to_string_lossy();
         let mut entries: Vec<Entry> = Vec::new();
         for tool in tools {
-            // A tool that cannot be asked this is no part of the case.
+            // A tool that has no command for this query is not part of the case.
             let Some(bare) = tool.command(&case.ask, &file) else { continue };
             let version = self.version(tool);
             let command = self.places.resolve(bare.clone());
@@ -201,7 +204,7 @@ impl Session {
         vec![entries.into_iter().map(outcome).collect()]
     }
 
-    /// How often a tool runs, by how long it took the first time.
+    /// The number of runs of a tool, by the duration of its first run.
     fn runs(&self, chart: &Chart, tool: &Tool, first: Duration) -> usize {
         let most = chart.runs.min(self.settings.runs);
         match tool {
@@ -325,7 +328,7 @@ impl State {
     }
 }
 
-/// How often something that takes so long runs: until the budget is spent, but twice at least.
+/// The number of runs, by the duration of the first: until the budget is spent, but at least two.
 fn runs_within(budget: Duration, first: Duration, most: usize) -> usize {
     let fit = (budget.as_secs_f64() / first.as_secs_f64().max(1e-6)).ceil();
     (fit as usize).clamp(2, most.max(2))

@@ -1,4 +1,4 @@
-//! The tools: where each is found, and its command for a query.
+//! The tools: the location of each, and its command for a query.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::ask::Ask;
 use super::process;
 
-/// How a script for DuckDB begins. Its progress bar would go to standard output.
+/// The beginning of a script for DuckDB. Its progress bar would go to standard output.
 const DUCKDB: &str = "import duckdb\nduckdb.sql('SET enable_progress_bar = false')\n";
 
 /// A tool, as it is driven in a case.
@@ -15,11 +15,11 @@ const DUCKDB: &str = "import duckdb\nduckdb.sql('SET enable_progress_bar = false
 pub enum Tool {
     /// `warpath query` or `select`, on a device.
     Warpath {
-        /// As `--device` takes it.
+        /// The value of `--device`.
         device: &'static str,
         /// The number of matches in place of the matches.
         count: bool,
-        /// As `--partition-size` takes it.
+        /// The value of `--partition-size`.
         partition: Option<String>,
     },
     /// A version of `qj`.
@@ -49,7 +49,7 @@ pub enum Tool {
     Cat,
 }
 
-/// What a tool prints.
+/// The output of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Each value or row on a line; of rows with one member, the member's name.
@@ -92,7 +92,7 @@ impl Tool {
         }
     }
 
-    /// What it prints.
+    /// The form of its output for a query.
     pub fn output(&self, ask: &Ask) -> Output {
         match self {
             Tool::Warpath { count: true, .. }
@@ -117,7 +117,8 @@ impl Tool {
         }
     }
 
-    /// Its command for a query over a file, the program's bare name first; none if it cannot be asked that.
+    /// Its command for a query over a file, the program's bare name first; `None` if it does not support the
+    /// query.
     pub fn command(&self, ask: &Ask, file: &str) -> Option<Vec<String>> {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let mut command = vec![self.program()];
@@ -177,7 +178,7 @@ impl Tool {
         Some(command)
     }
 
-    /// The command that tells its version, the program's bare name first.
+    /// The command that prints its version, the program's bare name first.
     fn version_command(&self) -> Vec<String> {
         let python = |package: &str| {
             vec!["python".into(), "-c".into(), format!("import {package}; print({package}.__version__)")]
@@ -191,7 +192,7 @@ impl Tool {
     }
 }
 
-/// Where programs are looked for.
+/// The folders in which programs are searched.
 #[derive(Clone, Debug)]
 pub struct Places(Vec<PathBuf>);
 
@@ -213,11 +214,11 @@ impl Places {
         Some(command)
     }
 
-    /// What a tool says of its version, or why it cannot be run.
+    /// Returns the version that a tool reports.
     ///
     /// # Errors
     ///
-    /// The reason, for people.
+    /// The reason why it cannot be run, for people.
     pub fn version(&self, tool: &Tool) -> Result<String, String> {
         let missing = || match tool {
             Tool::Warpath { .. } => "not built: cargo build --release -p warpath-cli".to_owned(),
@@ -230,7 +231,8 @@ impl Places {
     }
 }
 
-/// A command as one would type it: bare names for the program and for the file, quotes where the shell needs them.
+/// A command as one would type it: bare names for the program and for the file, quotes as the shell needs
+/// them.
 pub fn shown(command: &[String], folder: &str) -> String {
     let word = |word: &String| {
         let word = word.replace(&format!("{}/", folder.trim_end_matches('/')), "");

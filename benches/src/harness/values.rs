@@ -1,8 +1,9 @@
-//! Which values an answer holds, whatever their spelling.
+//! The values of a result, independent of their spelling.
 //!
-//! Tools print the same string with different escapes, and the same number with different zeros. So each line of an answer
-//! is parsed, written in one canonical form, and hashed: SHA-256 over the lines in their order. The answers that tools
-//! are held to come from a reference that shares nothing with them: `serde_json` and `serde_json_path`, line by line.
+//! Tools print the same string with different escapes, and the same number with different zeros. So each line
+//! of a result is parsed, written in one canonical form, and hashed: SHA-256 over the lines in their order.
+//! The expected results come from a reference that shares no code with the tools: `serde_json` and
+//! `serde_json_path`, line by line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -76,13 +77,13 @@ fn shown(line: &[u8]) -> String {
     String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned()
 }
 
-/// Columns of an answer: a name and a path each. A single column without a name gives a value on each line, one for each
-/// match; others give a row for each record, null where a path matches nothing.
+/// Columns of a result: a name and a path each. A single column without a name gives one line per match, with
+/// its value. Other columns give one row per record, null if a path matches nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Columns(pub Vec<(String, String)>);
 
 impl Columns {
-    /// Whether each match is a line.
+    /// Returns true if each match is a line.
     pub fn is_plain(&self) -> bool {
         matches!(&self.0[..], [(name, _)] if name.is_empty())
     }
@@ -91,11 +92,12 @@ impl Columns {
 /// Bytes of whole lines that the reference holds for one core at a time.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// What the answers to queries over a file should be.
+/// Returns the expected results of queries over a file.
 ///
 /// # Errors
 ///
-/// If the file cannot be read or a line of it is no JSON; if a path cannot be parsed, or matches twice in a row.
+/// A file that cannot be read, a line that is not JSON, an invalid path, or a path that matches twice in a
+/// row.
 pub fn reference(file: &Path, queries: &[Columns]) -> Result<Vec<Digest>> {
     let paths: Vec<Vec<(&str, JsonPath)>> = queries
         .iter()
@@ -110,7 +112,8 @@ pub fn reference(file: &Path, queries: &[Columns]) -> Result<Vec<Digest>> {
     let mut file = File::open(file).with_context(|| file.display().to_string())?;
     let mut rest = Vec::new();
     loop {
-        // As many chunks of whole lines as there are cores; what follows the last newline stays for the next round.
+        // Read as many chunks of whole lines as there are cores. The bytes after the last newline stay for
+        // the next round.
         let room = CHUNK_BYTES * rayon::current_num_threads();
         let read = file.by_ref().take(room as u64).read_to_end(&mut rest)?;
         let end = if read == 0 {
@@ -164,7 +167,8 @@ fn answer(record: &Value, query: &Columns, paths: &[(&str, JsonPath)], out: &mut
     Ok(())
 }
 
-/// Appends a value in the one form that equal values have: whole numbers as such, others as the nearest 64-bit float.
+/// Appends a value in the form that all equal values have: whole numbers exactly, others as the nearest
+/// 64-bit float.
 fn put(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Array(elements) => {

@@ -11,7 +11,7 @@ pub const EVENTS: &str = "events";
 /// The chart whose documents differ in size.
 pub const SIZES: &str = "sizes";
 
-/// What was seen of one way to ask twigs, in one case.
+/// The measurements of one way to evaluate twigs, in one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The chart that it belongs to, such as `sizes`.
@@ -20,7 +20,7 @@ pub struct Record {
     pub what: String,
     /// Threads of the host that took part.
     pub threads: usize,
-    /// Twigs, all of them asked at once.
+    /// The number of twigs, all of them evaluated at once.
     pub queries: usize,
     /// Nodes of each. None is said of twigs of events.
     #[serde(default)]
@@ -28,10 +28,10 @@ pub struct Record {
     /// Nodes with several below them, of each.
     #[serde(default)]
     pub splits: usize,
-    /// How many nodes are `*`, and how many follow `//`, of a hundred.
+    /// The number of `*` nodes, and of nodes after `//`, in a hundred.
     #[serde(default)]
     pub percent: u32,
-    /// Of twigs of events, how they are made: `exact` or `mixed`.
+    /// The kind of twigs of events: `exact` or `mixed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Documents, or lines of events, that were read.
@@ -45,18 +45,18 @@ pub struct Record {
     pub seconds: f64,
     /// Pairs of a document and a twig that match.
     pub matches: usize,
-    /// Where, as `machine::describe` puts it.
+    /// The machine, in the words of `machine::describe`.
     pub machine: String,
-    /// When, in UTC.
+    /// The time, in UTC.
     pub date: String,
 }
 
-/// What was asked of what: all ways in a case have the same to do. In the order of a page.
+/// The work of a case, which is the same for all its ways. Ordered like a page.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Case<'a> {
     /// The chart.
     pub chart: &'a str,
-    /// How twigs of events are made.
+    /// The kind of twigs of events.
     pub kind: Option<&'a str>,
     /// Documents; 0 of events, of which a slow way reads fewer.
     pub documents: usize,
@@ -71,7 +71,7 @@ pub struct Case<'a> {
 }
 
 impl Record {
-    /// What was asked.
+    /// The case of the record.
     #[must_use]
     pub fn case(&self) -> Case<'_> {
         Case {
@@ -97,16 +97,16 @@ impl Record {
         self.documents as f64 / self.seconds / 1e6
     }
 
-    /// Whether it is the same way in the same case.
+    /// Returns true if both are of the same way in the same case.
     fn is_of(&self, other: &Self) -> bool {
         (&self.what, self.threads, self.case()) == (&other.what, other.threads, other.case())
     }
 }
 
-/// Reads result files as one: a later line takes the place of an earlier one of the same way in the same case.
+/// Reads result files as one. A later line replaces an earlier one of the same way in the same case.
 ///
 /// # Errors
-/// Those of the file system, and where a line is no record.
+/// An error of the file system, or a malformed line.
 pub fn load<P: AsRef<Path>>(files: &[P]) -> Result<Vec<Record>> {
     let mut all: Vec<Record> = Vec::new();
     for file in files {

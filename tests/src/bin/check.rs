@@ -1,5 +1,5 @@
-//! Holds a backend to the oracles, on a machine that needs no Rust: everything that `cargo test` compares, and the
-//! queries of the field over generated files, whole and in partitions.
+//! Compares a backend with the oracles on a machine without Rust. It runs all comparisons of `cargo test`,
+//! and published queries over generated files, whole and in partitions.
 //!
 //! ```text
 //! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [--conformance FOLDER] [SHAPE=FILE...]
@@ -9,10 +9,10 @@
 //! check --device cuda --xml ROUNDS
 //! ```
 //!
-//! SHAPE is twitter, walmart or bestbuy; the folder of `--conformance` has `cts.json`, the JSONPath compliance test suite, and
-//! `JSONTestSuite`.
+//! SHAPE is twitter, walmart or bestbuy. The folder of `--conformance` has `cts.json`, the JSONPath
+//! compliance test suite, and `JSONTestSuite`.
 //!
-//! Prints a line a step and exits 1 at the first difference.
+//! Prints one line per step and exits with 1 at the first difference.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,8 @@ use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
 use warpath_tests::{bitmaps, conformance, fsst_match, twig_streams, twigs, xml};
 
-/// GpJSON's six queries, two that say in RFC 9535's terms what its filters mean, and some of the rest of the grammar.
+/// GpJSON's six queries, two that write the meaning of its filters in RFC 9535, and some of the rest of the
+/// grammar.
 const FIELD_QUERIES: [(&str, &[&str]); 11] = [
     ("twitter", &["$.user.lang"]),
     ("twitter", &["$.user.lang", "$.lang"]),
@@ -49,7 +50,7 @@ const FIELD_QUERIES: [(&str, &[&str]); 11] = [
     ("bestbuy", &["$.categoryPath[1:3].id"]),
 ];
 
-/// Partition sizes: three, and the whole.
+/// Partition sizes: three, and one larger than the files.
 const PARTITIONS: [usize; 4] = [1 << 20, 7 << 20, 64 << 20, 1 << 30];
 
 fn main() -> Result<()> {
@@ -210,7 +211,7 @@ fn whole_suite(backend: &dyn Backend) -> Result<()> {
     step("200 MiB in one partition", || suite::many_tiles(backend, effort.large))
 }
 
-/// The whole grammar: the compliance test suite if it is there, and random queries.
+/// Checks the whole grammar: by the compliance test suite if its folder is given, and by random queries.
 fn rfc_9535(backend: &dyn Backend, folder: Option<&Path>) -> Result<()> {
     if let Some(folder) = folder {
         step("JSONPath compliance test suite", || {
@@ -226,7 +227,7 @@ fn rfc_9535(backend: &dyn Backend, folder: Option<&Path>) -> Result<()> {
     step("the same of what is no JSON", || conformance::as_the_cpu(backend, 0..1500))
 }
 
-/// Partitions that stay where they are, asked again and again.
+/// Checks queries over partitions that a backend keeps between queries.
 fn kept(backend: Arc<dyn Backend>) -> Result<()> {
     let resident = Resident::new(backend);
     println!("{}", resident.name());
@@ -236,7 +237,8 @@ fn kept(backend: Arc<dyn Backend>) -> Result<()> {
     step("64 MiB in one partition", || suite::many_tiles(&resident, 64 << 20))
 }
 
-/// Asks the field's queries of a file, in partitions of every size, and holds the answers to the oracle.
+/// Evaluates the published queries over a file, in partitions of every size, and compares the results with
+/// the oracle's.
 fn field_queries(device: &DeviceChoice, shape: &str, path: &str) -> Result<()> {
     let text = std::fs::read(path).with_context(|| path.to_owned())?;
     for (_, paths) in FIELD_QUERIES.iter().filter(|(of, _)| *of == shape) {

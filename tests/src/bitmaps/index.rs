@@ -1,4 +1,5 @@
-//! Holds a device to the CPU where it makes the bitmaps of an index, and where it answers questions over indexes.
+//! Checks a device against the CPU: the bitmaps that it makes for an index, and its results for expressions
+//! over indexes.
 
 use anyhow::{Result, ensure};
 use warpath::bitmap::ask::BitmapEngine;
@@ -11,7 +12,8 @@ use warpath::device::Accelerator;
 use super::compressed;
 use crate::random::Rng;
 
-/// Integers from 0 on, of so many values, in runs of all sorts, some of them missing. If there are rows enough, none is left out.
+/// `rows` integers in `0..values`, in runs of several lengths, some of them missing. Every value occurs if
+/// there are enough rows.
 fn ints(rng: &mut Rng, rows: usize, values: usize) -> ColumnValues {
     let longest = [1, 3, 200][rng.below(3)];
     let each = (0..values).map(|value| Cell::Int(value as i64));
@@ -25,10 +27,11 @@ fn ints(rng: &mut Rng, rows: usize, values: usize) -> ColumnValues {
     ColumnValues::of_cells(all, None)
 }
 
-/// Holds the bitmaps that a device makes, of so many rows with so many distinct values, if there are more rows, to those of the CPU. Says how many bins there were.
+/// Compares the bitmaps that a device makes with those of the CPU. The column has `rows` rows, and `values`
+/// distinct values if there are more rows than values. Returns the number of bins.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference between the bitmaps, or an error of the device.
 pub fn check_maker(maker: &mut BitmapMaker, rng: &mut Rng, rows: usize, values: usize) -> Result<usize> {
     let cells = ints(rng, rows, values);
     let spec = "distinct".parse()?;
@@ -38,10 +41,10 @@ pub fn check_maker(maker: &mut BitmapMaker, rng: &mut Rng, rows: usize, values: 
     Ok(want.bitmaps.len())
 }
 
-/// Sizes around chunks, tiles and groups, with few bins and with many.
+/// Checks row counts around chunks, tiles and groups, with few bins and with many.
 ///
 /// # Errors
-/// Where a device's bitmaps are not the CPU's.
+/// A difference between a device's bitmaps and the CPU's, or an error of the device.
 pub fn check_makers<A: Accelerator>(device: &A, rng: &mut Rng, large: usize) -> Result<()> {
     let mut maker = BitmapMaker::on(device.queue()?);
     for rows in [0, 1, 62, 63, 64, 126, 127, 8063, 8064, 8065, 20_000] {
@@ -49,7 +52,7 @@ pub fn check_makers<A: Accelerator>(device: &A, rng: &mut Rng, large: usize) -> 
             check_maker(&mut maker, rng, rows, values)?;
         }
     }
-    // Numbers of one byte, of two, and more bins than a device makes.
+    // Bin numbers of one byte and of two bytes, and more bins than a device makes.
     for (values, bins) in [(255, 256), (256, 257), (4095, 4096), (4096, 4097)] {
         let made = check_maker(&mut maker, rng, 20_000, values)?;
         ensure!(made == bins, "{made} bins of {values} values");
@@ -57,10 +60,10 @@ pub fn check_makers<A: Accelerator>(device: &A, rng: &mut Rng, large: usize) -> 
     check_maker(&mut maker, rng, large, 25).map(drop)
 }
 
-/// An index of two columns, of so many rows.
+/// A random index of two columns with `rows` rows.
 ///
 /// # Errors
-/// None, but for faults.
+/// An error of the builder, which would be a fault in it.
 pub fn index(rng: &mut Rng, rows: usize) -> Result<BitmapIndex> {
     let records = (rng.below(2) == 0).then(|| {
         let records: Vec<bool> = (0..rows).map(|_| rng.below(9) > 0).collect();
@@ -73,7 +76,7 @@ pub fn index(rng: &mut Rng, rows: usize) -> Result<BitmapIndex> {
     Ok(BitmapIndex::from_built(Built { rows: rows as u64, records, columns, ..Built::default() })?)
 }
 
-/// An expression over these columns.
+/// A random expression over the columns of [`index`].
 pub fn expression(rng: &mut Rng) -> String {
     let test = |rng: &mut Rng| {
         let (column, most) = [("a", 30), ("b", 5000)][rng.below(2)];
@@ -94,10 +97,10 @@ pub fn expression(rng: &mut Rng) -> String {
     all
 }
 
-/// Holds the answer of an engine to that of the CPU.
+/// Compares the result of an engine with that of the CPU.
 ///
 /// # Errors
-/// Where they differ.
+/// A difference between the two results, or an error of the engine.
 pub fn check_answer(engine: &mut BitmapEngine, index: &BitmapIndex, expression: &str) -> Result<()> {
     let plan = Plan::of(index, expression, false)?;
     for keep in [true, false] {
@@ -108,10 +111,11 @@ pub fn check_answer(engine: &mut BitmapEngine, index: &BitmapIndex, expression: 
     Ok(())
 }
 
-/// Asks several indexes in turn, some of them new ones, with an engine that keeps bitmaps in so much of a device's memory.
+/// Evaluates random expressions over several indexes in turn, some of them new. The engine keeps bitmaps in
+/// at most `bytes` bytes of device memory.
 ///
 /// # Errors
-/// Where an answer is not the CPU's.
+/// A result that differs from the CPU's, or an error of the engine.
 pub fn check_questions<A: Accelerator>(
     device: &A,
     rng: &mut Rng,
@@ -122,7 +126,7 @@ pub fn check_questions<A: Accelerator>(
     let mut indexes = vec![index(rng, rows)?, index(rng, rows)?];
     for _ in 0..rounds {
         if rng.below(8) == 0 {
-            // Gone, and another perhaps where it was in memory.
+            // Drop an index. The next one may be at the same address.
             indexes.pop();
             let rows = 1 + rng.below(rows);
             indexes.push(index(rng, rows)?);

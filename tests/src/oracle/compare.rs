@@ -3,7 +3,7 @@
 use super::json::{Kind, Value, member};
 use super::syntax::Operator;
 
-/// Whether the comparison holds.
+/// Returns true if the comparison holds.
 pub fn holds(left: Option<&Kind>, op: Operator, right: Option<&Kind>) -> bool {
     match op {
         Operator::Equal => equal_or_nothing(left, right),
@@ -15,7 +15,7 @@ pub fn holds(left: Option<&Kind>, op: Operator, right: Option<&Kind>) -> bool {
     }
 }
 
-/// `==`: nothing equals nothing, and no value.
+/// `==`: `Nothing` equals `Nothing`, and no value.
 fn equal_or_nothing(left: Option<&Kind>, right: Option<&Kind>) -> bool {
     match (left, right) {
         (None, None) => true,
@@ -24,11 +24,11 @@ fn equal_or_nothing(left: Option<&Kind>, right: Option<&Kind>) -> bool {
     }
 }
 
-/// Whether two values are equal: numbers by value, strings by code points, arrays and objects deeply.
+/// Returns true if two values are equal: numbers by value, strings by code points, arrays and objects deeply.
 ///
-/// Of objects the RFC speaks only where no name is repeated. Where one is, its first member counts and the others do not, as where
-/// a member is selected by name: `{"a":1,"a":2}` equals `{"a":1}`. So what is selected by the same names is equal, and a value
-/// equals itself.
+/// The RFC defines equal objects only if no name is repeated. If a name is repeated, only its first member
+/// counts here, as for a member that is selected by name: `{"a":1,"a":2}` equals `{"a":1}`. So objects are
+/// equal if every name selects equal values in both, and a value equals itself.
 pub fn equal(left: &Kind, right: &Kind) -> bool {
     match (left, right) {
         (Kind::Null, Kind::Null) => true,
@@ -49,8 +49,8 @@ pub fn equal(left: &Kind, right: &Kind) -> bool {
     }
 }
 
-/// `<`: of two numbers or two strings; nothing else is less than anything. The order of strings is that of their code points,
-/// which is that of their bytes in UTF-8.
+/// `<`, of two numbers or two strings. No other value is less than any value. Strings are ordered by code
+/// points, which is the order of their bytes in UTF-8.
 fn less(left: Option<&Kind>, right: Option<&Kind>) -> bool {
     match (left, right) {
         (Some(Kind::Number(left)), Some(Kind::Number(right))) => left < right,

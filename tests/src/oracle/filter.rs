@@ -1,4 +1,5 @@
-//! Filter expressions (RFC 9535 section 2.3.5). Their types need no check: the grammar gives well-typed trees only.
+//! Filter expressions (RFC 9535 section 2.3.5). Types need no check, because the grammar yields well-typed
+//! trees only.
 
 use std::borrow::Cow;
 
@@ -6,11 +7,11 @@ use super::json::{Kind, Number, Value};
 use super::syntax::{Comparable, Logical, Query, Start};
 use super::{compare, functions, query};
 
-/// A value of a node of the record, or one that was made; or `None`, which is RFC 9535's `Nothing` and the empty node list of a
-/// singular query: the two compare alike, and as arguments they are the same.
+/// The value of a node of the record, or a computed value. `None` is RFC 9535's `Nothing`, and the empty node
+/// list of a singular query. Both compare alike, and as arguments they are the same.
 pub type Operand<'a> = Option<Cow<'a, Kind>>;
 
-/// Whether the expression holds of a node, `@`, in a record, `$`.
+/// Returns true if the expression holds for a node, `@`, in a record, `$`.
 pub fn holds(expr: &Logical, root: &Value, current: &Value) -> bool {
     let value = |comparable| operand(comparable, root, current);
     match expr {

@@ -5,8 +5,8 @@ use super::regexp;
 
 /// `length` (section 2.4.4): the code points of a string, the elements of an array, the members of an object.
 ///
-/// A lone surrogate counts as one; where a string is not UTF-8, each byte but a continuation byte (`0x80..0xc0`) does. Members
-/// of a repeated name count each, as they do for `count(@.*)`.
+/// A lone surrogate counts as one. In a string that is not UTF-8, each byte except continuation bytes
+/// (`0x80..0xc0`) counts as one. Each member of a repeated name counts, as for `count(@.*)`.
 pub fn length(value: Option<&Kind>) -> Option<Kind> {
     let length = match value? {
         Kind::String(text) => text.iter().filter(|byte| !(0x80..0xc0).contains(*byte)).count(),
@@ -17,7 +17,7 @@ pub fn length(value: Option<&Kind>) -> Option<Kind> {
     Some(number(length))
 }
 
-/// `count` (section 2.4.5): how many nodes there are, the same one as often as it is in the list.
+/// `count` (section 2.4.5): the length of the node list. A node counts as often as it is in the list.
 pub fn count(nodes: &[&Value]) -> Kind {
     number(nodes.len())
 }
@@ -30,13 +30,14 @@ pub fn value<'a>(nodes: &[&'a Value]) -> Option<&'a Value> {
     }
 }
 
-/// `match` (section 2.4.6): whether a pattern matches the whole of a string; false if either argument is no string, or the second
-/// no I-Regexp.
+/// `match` (section 2.4.6): true if a pattern matches the whole of a string. False if either argument is not
+/// a string, or the second is not an I-Regexp.
 pub fn matches(subject: Option<&Kind>, pattern: Option<&Kind>) -> bool {
     strings(subject, pattern).is_some_and(|(subject, pattern)| regexp::matches(pattern, subject))
 }
 
-/// `search` (section 2.4.7): whether a pattern matches any part of a string; false as [`matches()`] is.
+/// `search` (section 2.4.7): true if a pattern matches any part of a string. False in the cases of
+/// [`matches()`].
 pub fn search(subject: Option<&Kind>, pattern: Option<&Kind>) -> bool {
     strings(subject, pattern).is_some_and(|(subject, pattern)| regexp::finds(pattern, subject))
 }

@@ -1,25 +1,27 @@
 //! A parser of queries, written from the grammar in appendix A of RFC 9535.
 //!
-//! Each rule of the grammar is a function below its text. A function takes the text that is left and returns what it read and what
-//! is left then, or `None` where the rule does not match. Alternatives are tried in the order written, repetition takes as much as
-//! it can, and nothing is remembered, so a function can be read beside its rule. The parser shares no code with Warpath's.
+//! Each rule of the grammar is a function below its text. A function takes the remaining text and returns the
+//! value that it read and the text after it, or `None` if the rule does not match. Alternatives are tried in
+//! the order written, and repetition takes as much as it can. Nothing is remembered, so a function can be
+//! read beside its rule. The parser shares no code with Warpath's.
 //!
 //! Three rules go beyond the grammar:
 //!
 //! * Indexes and the parts of slices are within ±(2⁵³ - 1) (section 2.1).
-//! * Functions are those of section 2.4, and their arguments have the declared types (section 2.4.3): `length`, `match` and
-//!   `search` take `ValueType` arguments, which are literals, singular queries and functions that return a value; `count` and
-//!   `value` take a query. `match` and `search` are tests; the result of the others is compared.
+//! * Functions are those of section 2.4, and their arguments have the declared types (section 2.4.3).
+//!   `length`, `match` and `search` take `ValueType` arguments: literals, singular queries and functions that
+//!   return a value. `count` and `value` take a query. `match` and `search` are tests; the result of the
+//!   others is compared.
 //! * White space is not allowed around the whole query.
 //!
 //! There is no limit to nesting. Warpath's limit is its own ([`warpath::jsonpath::MAX_DEPTH`]).
 
 use super::syntax::{Comparable, Logical, Operator, Query, Segment, Selector, Start};
 
-/// What a rule read, and the text behind it.
+/// The value that a rule read, and the text after it.
 type Read<'t, T> = Option<(T, &'t str)>;
 
-/// Reads a whole query; `None` where it is not well-formed and valid.
+/// Parses a whole query; `None` if it is not well-formed and valid.
 pub fn parse(text: &str) -> Option<Query> {
     let (query, rest) = jsonpath_query(text)?;
     rest.is_empty().then_some(query)
@@ -401,7 +403,7 @@ fn s(text: &str) -> &str {
     text.trim_start_matches(['\x20', '\x09', '\x0a', '\x0d'])
 }
 
-/// What a rule reads, as often as it matches.
+/// Applies a rule as often as it matches.
 fn repeat<'t, T>(mut text: &'t str, rule: impl Fn(&'t str) -> Read<'t, T>) -> (Vec<T>, &'t str) {
     let mut all = Vec::new();
     while let Some((one, rest)) = rule(text) {
@@ -411,7 +413,7 @@ fn repeat<'t, T>(mut text: &'t str, rule: impl Fn(&'t str) -> Read<'t, T>) -> (V
     (all, text)
 }
 
-/// What a rule reads where it matches; nothing is read where it does not.
+/// Applies a rule once if it matches, and otherwise reads nothing.
 fn optional<'t, T>(text: &'t str, rule: impl Fn(&'t str) -> Read<'t, T>) -> (Option<T>, &'t str) {
     match rule(text) {
         Some((one, rest)) => (Some(one), rest),

@@ -1,12 +1,12 @@
-//! The structural index, by splitting lines and walking each with a stack.
+//! The structural index, by splitting a text into lines and walking each with a stack.
 
 use warpath::answer::LineFault;
 use warpath::backend::StructuralIndex;
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::MAX_DEPTH;
 
-/// The index of a text. For a faulty line only the first fault is reported, and its bits are those that a reader that
-/// goes on regardless sets.
+/// Returns the index of a text. For a faulty line it reports only the first fault. The bits of such a line
+/// are those of a reader that continues after the fault.
 pub fn index(text: &[u8], levels: u32) -> StructuralIndex {
     let words = text.len().div_ceil(64);
     let mut out = StructuralIndex {
@@ -34,7 +34,8 @@ fn walk(line: &[u8], start: usize, out: &mut StructuralIndex) -> Option<Fault> {
     let mut note = |kind, at| {
         fault.get_or_insert(Fault { kind, at });
     };
-    // Where each container opened, and its bracket. Below zero, `debt` counts what was closed too often.
+    // The offset and bracket of each open container. With none open, `debt` counts the surplus closing
+    // brackets.
     let mut open: Vec<(usize, u8)> = Vec::new();
     let mut debt = 0usize;
     let mut string_at = None;

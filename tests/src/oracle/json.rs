@@ -1,19 +1,19 @@
-//! JSON by recursive descent, to a tree that knows where everything stands.
+//! A JSON parser by recursive descent. Its tree keeps the byte range of every value.
 
 use std::cmp::Ordering;
 
-/// A value and its place.
+/// A value and its byte range.
 #[derive(Clone, Debug)]
 pub struct Value {
     /// Its first byte.
     pub start: usize,
     /// One past its last.
     pub end: usize,
-    /// What it is.
+    /// The type and content.
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The type of a value, with its content.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// `null`
@@ -22,17 +22,19 @@ pub enum Kind {
     Bool(bool),
     /// A number.
     Number(Number),
-    /// A string, decoded: its code points in UTF-8. An escape that is a lone surrogate is the three bytes that UTF-8 would
-    /// have for it if it had any, so that the order of bytes is the order of code points; bytes that are not UTF-8 are kept.
+    /// A string, decoded to its code points in UTF-8. A lone surrogate from an escape is stored as three
+    /// bytes, by the scheme of UTF-8. So the order of bytes is the order of code points. Bytes that are not
+    /// UTF-8 are kept.
     String(Vec<u8>),
     /// Its elements.
     Array(Vec<Value>),
-    /// Its members, in order, repeated names too. Names are decoded as strings are.
+    /// Its members in order, with repeated names. Names are decoded like strings.
     Object(Vec<(Vec<u8>, Value)>),
 }
 
 impl Value {
-    /// The children, in the order of the text: elements, or the values of all members, those of repeated names too.
+    /// The children in the order of the text: elements, or the values of all members. Members of repeated
+    /// names are included.
     pub fn children(&self) -> Vec<&Value> {
         match &self.kind {
             Kind::Array(elements) => elements.iter().collect(),
@@ -47,7 +49,7 @@ impl Value {
         member(members, name)
     }
 
-    /// The element at an index, from the end where negative, if this is an array that has one.
+    /// The element at an index, if this is an array that has one. A negative index counts from the end.
     pub fn element(&self, index: i64) -> Option<&Value> {
         let Kind::Array(elements) = &self.kind else { return None };
         let index = if index < 0 { elements.len() as i64 + index } else { index };
@@ -60,15 +62,16 @@ pub fn member<'a>(members: &'a [(Vec<u8>, Value)], name: &[u8]) -> Option<&'a Va
     members.iter().find(|(have, _)| have == name).map(|(_, value)| value)
 }
 
-/// An exact decimal number. Two are equal, or one is less, as their values are: `1.0`, `1` and `10e-1` are one number.
+/// An exact decimal number. Numbers compare by value: `1.0`, `1` and `10e-1` are one number.
 ///
-/// There is no limit to the digits. A written exponent of ±4,611,686,018,427,387,900 or beyond counts as ±2^62, as on all backends
-/// (docs/queries.md), so that `1e9999999999999999999` equals `1e99999999999999999999`; exponents within that are exact.
+/// The number of digits is unlimited. A written exponent of ±4,611,686,018,427,387,900 or beyond counts as
+/// ±2^62, as on all backends (docs/queries.md). So `1e9999999999999999999` equals `1e99999999999999999999`.
+/// Exponents within that range are exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// Whether it is below zero; false for `-0`.
+    /// True for a number below zero; false for `-0`.
     negative: bool,
-    /// Without leading and trailing zeros; none for zero.
+    /// The digits without leading and trailing zeros; empty for zero.
     digits: String,
     /// The power of ten of the last digit; 0 for zero.
     exponent: i128,
@@ -96,12 +99,13 @@ impl Number {
         Self { negative, digits: trimmed.into(), exponent }
     }
 
-    /// Whether it is below zero, its digits without zeros at either end, and the power of ten of the last.
+    /// Returns true first if the number is below zero, then its digits without zeros at either end, and the
+    /// power of ten of the last digit.
     pub fn parts(&self) -> (bool, &str, i128) {
         (self.negative, &self.digits, self.exponent)
     }
 
-    /// The integer that this number is, if it is one and 64 bits hold it.
+    /// The number as an integer, if it is one and fits in 64 bits.
     pub fn integer(&self) -> Option<i64> {
         // 2⁶³ has 19 digits.
         let zeros = usize::try_from(self.exponent).ok().filter(|zeros| self.digits.len() + zeros <= 19)?;
@@ -109,7 +113,7 @@ impl Number {
         i64::try_from(if self.negative { -distance } else { distance }).ok()
     }
 
-    /// The order of the distances from zero.
+    /// Compares the distances from zero.
     fn cmp_magnitude(&self, other: &Self) -> Ordering {
         if self.digits.is_empty() || other.digits.is_empty() {
             return self.digits.len().min(1).cmp(&other.digits.len().min(1));
@@ -137,7 +141,7 @@ impl Ord for Number {
     }
 }
 
-/// Reads one record; `None` where it is not JSON.
+/// Parses one record; `None` if it is not JSON.
 pub fn parse(text: &[u8], start: usize, end: usize) -> Option<Value> {
     let mut parser = Parser { text, at: start, end };
     parser.space();
@@ -220,7 +224,8 @@ impl Parser<'_> {
                     "null" => Kind::Null,
                     "true" => Kind::Bool(true),
                     "false" => Kind::Bool(false),
-                    // Any spelling of digits, sign, point and exponent that `f64` takes is near enough.
+                    // Any spelling of digits, sign, point and exponent that `f64` parses is close enough
+                    // here.
                     number
                         if number.parse::<f64>().is_ok()
                             && number
@@ -291,7 +296,7 @@ fn decode(units: &[Unit]) -> Vec<u8> {
     out
 }
 
-/// Adds a code point in UTF-8, or what that would be of a surrogate.
+/// Appends a code point in UTF-8. A surrogate is encoded by the same scheme.
 fn push(code: u32, out: &mut Vec<u8>) {
     match char::from_u32(code) {
         Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),

@@ -2,13 +2,15 @@
 
 use super::json::{Kind, Value};
 
-/// The normalised path of a node of the tree under `root`: found by where it stands, whatever query selected it.
+/// Returns the normalised path of a node of the tree under `root`. The node is found by its byte range, so
+/// the query that selected it does not matter.
 ///
-/// Members of a repeated name have the same path, which as a query selects the first of them. In a name, what is not Unicode
-/// cannot be written: a lone surrogate is shown as U+FFFD, as in decoded output, and so are bytes that are not UTF-8.
+/// Members of a repeated name have the same path, which as a query selects the first of them. A name that is
+/// not Unicode cannot be written exactly. A lone surrogate is shown as U+FFFD, as in decoded output, and so
+/// are bytes that are not UTF-8.
 ///
 /// # Panics
-/// If the node is not of that tree.
+/// If the node is not in that tree.
 pub fn normalised(root: &Value, node: &Value) -> String {
     let mut path = String::from("$");
     let mut at = root;
@@ -51,7 +53,7 @@ fn escaped(name: &[u8]) -> String {
     out
 }
 
-/// A decoded name with U+FFFD in place of what is not Unicode, one for a surrogate.
+/// A decoded name with U+FFFD in place of bytes that are not Unicode, one for each surrogate.
 fn unicode(name: &[u8]) -> String {
     let mut bytes = Vec::new();
     let mut rest = name;

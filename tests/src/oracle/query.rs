@@ -1,7 +1,7 @@
-//! RFC 9535 as it is written: a list of nodes, and each segment maps it to the next list.
+//! RFC 9535 as it is written: each segment maps a list of nodes to the next list.
 //!
-//! Where the RFC leaves the order free, it is that of the text: children in the order in which they are written. Where it
-//! says nothing, since objects have no two members of a name there: a name selects the first of them, and `*`, `..` and filters
+//! The RFC leaves some orders free; here children are in the order of the text. The RFC defines no result for
+//! objects with a repeated name. Here a name selects the first of its members, and `*`, `..` and filters
 //! visit all.
 
 use std::ops::Range;
@@ -15,19 +15,19 @@ use super::{filter, grammar, path};
 /// A match: line, start, end.
 pub type Found = (u32, u32, u32);
 
-/// What the oracle knows.
+/// The matches of one query, and the lines that the oracle cannot evaluate.
 #[derive(Debug, Default)]
 pub struct Answered {
     /// The matches on all lines that are JSON.
     pub found: Vec<Found>,
-    /// The lines that have no fault and are not JSON either: the oracle knows nothing of them.
+    /// The lines that have no fault but are not JSON. The oracle has no result for them.
     pub not_json: Vec<u32>,
 }
 
-/// The matches of a path in a text, whose faulty lines are given.
+/// Evaluates a path over a text, whose faulty lines are given.
 ///
 /// # Panics
-/// If the path is not one.
+/// If the path is invalid.
 pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Answered {
     let query = grammar::parse(path).expect("a path");
     let mut answered = Answered::default();
@@ -51,11 +51,11 @@ pub fn query(text: &[u8], faulty: &[u32], path: &str) -> Answered {
     answered
 }
 
-/// The nodes that a path selects of a text that is one record, on one line or several: where each stands in the text, and its
-/// normalised path ([`path::normalised`]).
+/// Returns the nodes that a path selects in a text: the byte range of each, and its normalised path
+/// ([`path::normalised`]). The text is one record, on one line or several.
 ///
 /// # Panics
-/// If the path is not one, or the text is not JSON.
+/// If the path is invalid, or the text is not JSON.
 pub fn nodes(text: &[u8], path: &str) -> Vec<(Range<usize>, String)> {
     let query = grammar::parse(path).expect("a path");
     let root = parse(text, 0, text.len()).expect("JSON");
@@ -63,7 +63,7 @@ pub fn nodes(text: &[u8], path: &str) -> Vec<(Range<usize>, String)> {
     nodes.into_iter().map(|node| (node.start..node.end, path::normalised(&root, node))).collect()
 }
 
-/// The nodes that segments select, beginning at `start`, in a record whose root is `root` (section 2.1.2).
+/// The nodes that segments select from `start`, in a record whose root is `root` (section 2.1.2).
 pub fn select<'a>(segments: &[Segment], root: &'a Value, start: &'a Value) -> Vec<&'a Value> {
     let mut nodes = vec![start];
     for segment in segments {
@@ -79,14 +79,15 @@ pub fn select<'a>(segments: &[Segment], root: &'a Value, start: &'a Value) -> Ve
     nodes
 }
 
-/// Section 2.5.1.2: what the first selector selects, then what the second does, and so on.
+/// Section 2.5.1.2: the nodes of the first selector, then those of the second, and so on.
 fn child_segment<'a>(selectors: &[Selector], root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
     for selector in selectors {
         apply(selector, root, node, out);
     }
 }
 
-/// Section 2.5.2.2: the child segment, applied to the node itself and then to all below it, parents before children.
+/// Section 2.5.2.2: the child segment, applied to the node and then to all its descendants, parents before
+/// children.
 fn descendant_segment<'a>(
     selectors: &[Selector],
     root: &'a Value,
@@ -99,7 +100,7 @@ fn descendant_segment<'a>(
     }
 }
 
-/// Section 2.3.
+/// Applies one selector (section 2.3).
 fn apply<'a>(selector: &Selector, root: &'a Value, node: &'a Value, out: &mut Vec<&'a Value>) {
     match selector {
         Selector::Name(name) => out.extend(node.member(name.as_bytes())),

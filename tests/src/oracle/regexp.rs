@@ -1,29 +1,30 @@
 //! I-Regexp (RFC 9485), translated for the `regex` crate.
 //!
-//! A pattern is read by the grammar of RFC 9485 section 3, and written down with every character as a hexadecimal escape, so that
-//! none means anything to the crate but what is meant. Beyond the grammar:
+//! A pattern is read by the grammar of RFC 9485 section 3, and written with every character as a hexadecimal
+//! escape. So no character has a special meaning to the crate by accident. Beyond the grammar:
 //!
 //! * `.` is `[^\n\r]` (section 5.4).
-//! * `^` and `$` outside of classes are the beginning and the end of the string. The grammar has them among the characters that
-//!   stand for themselves, and so do the XSD expressions on which it is built; but what section 5.4 makes of a pattern leaves them
-//!   as they are for engines in which they are anchors, and the compliance test suite wants that.
-//! * A range whose end comes before its beginning, `[z-a]` or `{2,1}`, is refused, and so is `[^]`, whose `^` can only be a
-//!   negation.
+//! * `^` and `$` outside of classes are the beginning and the end of the string. In the grammar they match
+//!   themselves, and likewise in XSD expressions, on which the grammar is built. But the translation of
+//!   section 5.4 keeps them for engines in which they are anchors, and the compliance test suite requires
+//!   anchors.
+//! * A range whose end comes before its beginning, `[z-a]` or `{2,1}`, is refused. So is `[^]`, whose `^` can
+//!   only be a negation.
 //!
-//! Subjects are code points in UTF-8, as in `json::Kind::String`. Nothing in a pattern matches a lone surrogate or a byte that is
-//! not UTF-8; what is before and behind it can be found.
+//! Subjects are code points in UTF-8, as in `json::Kind::String`. No pattern matches a lone surrogate or a
+//! byte that is not UTF-8. The text before and after it can match.
 
 use regex::bytes::Regex;
 
-/// Whether the whole of a string matches a pattern; false if that is no I-Regexp.
+/// Returns true if a pattern matches the whole of a string; false if the pattern is not an I-Regexp.
 ///
 /// # Panics
-/// If the crate needs more memory for the pattern than it takes: the oracle does not know then.
+/// If the pattern needs more memory than the crate allows. The oracle has no result then.
 pub fn matches(pattern: &[u8], subject: &[u8]) -> bool {
     translate(pattern).is_some_and(|pattern| compile(&format!(r"\A(?:{pattern})\z")).is_match(subject))
 }
 
-/// Whether any part of a string matches a pattern; false if that is no I-Regexp.
+/// Returns true if a pattern matches any part of a string; false if the pattern is not an I-Regexp.
 ///
 /// # Panics
 /// As [`matches()`].
@@ -47,7 +48,7 @@ struct Parser<'p> {
     out: String,
 }
 
-/// A function for a rule of the grammar: it reads what the rule says, and writes the translation.
+/// One function for each rule of the grammar: it reads the rule's text and writes the translation.
 impl Parser<'_> {
     fn peek(&self) -> Option<char> {
         self.rest.chars().next()
@@ -187,7 +188,7 @@ impl Parser<'_> {
         }
     }
 
-    // What follows the backslash of a SingleCharEsc.
+    // The text after the backslash of a SingleCharEsc.
     fn single_char_esc(&mut self) -> Option<char> {
         match self.next()? {
             c @ ('('..='+' | '-' | '.' | '?' | '['..='^' | '{'..='}') => Some(c),
@@ -198,7 +199,7 @@ impl Parser<'_> {
         }
     }
 
-    // What follows the backslash of a charClassEsc: "p{" charProp "}" or "P{" charProp "}".
+    // The text after the backslash of a charClassEsc: "p{" charProp "}" or "P{" charProp "}".
     fn char_class_esc(&mut self) -> Option<()> {
         const CATEGORIES: &str = " L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps Z Zl Zp Zs S Sc Sk Sm So C \
                                   Cc Cf Cn Co ";

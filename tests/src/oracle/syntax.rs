@@ -1,11 +1,11 @@
-//! The syntax tree of a query, as RFC 9535 names its parts. [`super::grammar`] makes it.
+//! The syntax tree of a query, with the RFC 9535 names of its parts. [`super::grammar`] builds it.
 //!
-//! It shares no type with Warpath's own tree, so that a fault of Warpath's parser cannot hide in both.
+//! The tree shares no type with Warpath's own tree, so that a fault in Warpath's parser cannot hide in both.
 
 /// A query and where it starts: a whole query, or a query inside a filter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
-    /// Where it starts.
+    /// The node from which it starts.
     pub start: Start,
     /// Its segments, from left to right.
     pub segments: Vec<Segment>,
@@ -80,7 +80,8 @@ pub enum Operator {
     Greater,
 }
 
-/// A value or `Nothing`: an operand of a comparison, or an argument of the declared type `ValueType` (section 2.4.1).
+/// A value or `Nothing`: an operand of a comparison, or an argument of the declared type `ValueType` (section
+/// 2.4.1).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparable {
     /// A number, as it is written.

@@ -1,4 +1,4 @@
-//! The trees of a text's lines by the sequential builder, of tokens that are found byte by byte.
+//! The trees of a text's lines, by the sequential builder, from tokens that are found byte by byte.
 
 use warpath::tree::line_fault;
 use warpath_shared::index::class::is_whitespace;
@@ -7,11 +7,11 @@ use warpath_shared::tree::tape::{Builder, Line, Tape, TapeIx, TapeNode};
 /// The trees of all lines.
 #[derive(Debug, Default)]
 pub struct Trees {
-    /// Nodes; those that were not put are zero.
+    /// The nodes. Those that the builder never put are zero.
     pub nodes: Vec<TapeNode>,
-    /// The first node of each line, and at the end how many there are.
+    /// The first node of each line, and the number of nodes at the end.
     pub roots: Vec<TapeIx>,
-    /// Which lines are faulty, by what is checked of every record, and by the builder.
+    /// For each line, true if the check of all records or the builder finds a fault.
     pub faulty: Vec<bool>,
 }
 
@@ -36,7 +36,7 @@ impl Tape for Nodes<'_> {
     }
 }
 
-/// The quotes of a line that no backslash escapes, wherever it stands.
+/// Marks each quote of a line that no backslash escapes, inside strings and outside.
 fn quotes(line: &[u8]) -> Vec<bool> {
     let mut escaped = false;
     let quote = |byte: &u8| {
@@ -61,7 +61,7 @@ fn end_of(line: &[u8], quotes: &[bool], at: usize) -> usize {
     }
 }
 
-/// Makes the trees of a text.
+/// Builds the trees of a text.
 pub fn trees(text: &[u8]) -> Trees {
     let mut trees = Trees { roots: vec![0], ..Trees::default() };
     let mut start = 0;
@@ -81,7 +81,7 @@ pub fn trees(text: &[u8]) -> Trees {
         trees.roots.push(builder.next);
         trees.nodes.resize(builder.next as usize, TapeNode::default());
         let found = builder.end_line() == Line::Faulty;
-        // Whatever the builder finds, the rule for a line must find too.
+        // The rule for a line must find every fault that the builder finds.
         let fault = line_fault(line);
         assert!(fault.is_some() || !found, "{}", line.escape_ascii());
         trees.faulty.push(found || warpath_shared::check::diagnose(line).is_some());

@@ -1,7 +1,7 @@
-//! What values say, by way of UTF-16 and the standard library.
+//! The decoded values of JSON texts, by UTF-16 and the standard library.
 
-/// What is inside the quotes of a string, with its escapes resolved. `None` if it is not a well-formed string; if `lenient`,
-/// what is malformed stays as it is.
+/// Decodes the text between the quotes of a string. `None` if it is malformed; if `lenient`, malformed parts
+/// stay as they are.
 fn unescape(inside: &[u8], lenient: bool) -> Option<Vec<u8>> {
     let (mut out, mut units) = (Vec::new(), Vec::new());
     let mut rest = inside;
@@ -46,7 +46,7 @@ fn unescape(inside: &[u8], lenient: bool) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// What is between the quotes of a value, if it has them.
+/// The text between the quotes of a value, if it has quotes.
 fn inside(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
@@ -56,12 +56,12 @@ pub fn raw(value: &[u8]) -> Vec<u8> {
     inside(value).map_or_else(|| value.to_vec(), |inside| unescape(inside, true).unwrap_or_default())
 }
 
-/// What a string says, if it is well-formed.
+/// The decoded content of a string, if it is well-formed.
 pub fn string(value: &[u8]) -> Option<String> {
     String::from_utf8(unescape(inside(value)?, false)?).ok()
 }
 
-/// A number as JSON writes it, which is narrower than what Rust reads.
+/// The text of a number, if it is one in JSON, which allows less than Rust.
 fn number(value: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(value).ok()?;
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -77,8 +77,8 @@ pub fn integer(value: &[u8]) -> Option<i64> {
     number(value)?.parse().ok()
 }
 
-/// A value as a number. The standard library takes no exponent for what it is beyond some hundred thousand, so the decimal
-/// point is moved first to where the exponent says.
+/// A value as a number. The standard library clamps exponents beyond some hundred thousand, so this function
+/// first moves the decimal point by the exponent.
 pub fn float(value: &[u8]) -> Option<f64> {
     let text = number(value)?;
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -87,7 +87,7 @@ pub fn float(value: &[u8]) -> Option<f64> {
     let whole = whole.trim_start_matches('-');
     let digits = [whole, fraction].concat();
     let significant = digits.trim_start_matches('0');
-    // Far beyond any text's length.
+    // Farther than any text's length.
     let far = if exponent.starts_with('-') { i64::MIN / 4 } else { i64::MAX / 4 };
     let point = whole.len() as i64 - (digits.len() - significant.len()) as i64;
     let point =

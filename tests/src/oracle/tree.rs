@@ -1,4 +1,4 @@
-//! Trees by recursive descent, and their arrays by a queue.
+//! Trees by recursive descent, and the arrays of a tree by a queue.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,10 @@ use warpath_shared::units::MAX_DEPTH;
 
 use super::index;
 
-/// A node with all that is in it.
+/// A node with its descendants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What it is.
+    /// The kind of the node.
     pub kind: NodeKind,
     /// Its first byte.
     pub start: usize,
@@ -21,7 +21,7 @@ pub struct Node {
     pub children: Vec<Node>,
 }
 
-/// What is compared of a tree: an entry a node, breadth first, but for the cells.
+/// The compared arrays of a tree. Each but `cells` has one entry per node, breadth first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrays {
     /// Kind, start, end, depth.
@@ -30,11 +30,11 @@ pub struct Arrays {
     pub parent: Vec<u32>,
     /// First children.
     pub first_child: Vec<u32>,
-    /// Siblings behind.
+    /// The next sibling of each node.
     pub next_sibling: Vec<u32>,
-    /// How many children.
+    /// The number of children.
     pub children: Vec<u32>,
-    /// Where blocks begin.
+    /// The offset of each node's block in `cells`.
     pub address: Vec<u32>,
     /// The blocks.
     pub cells: Vec<u32>,
@@ -42,12 +42,12 @@ pub struct Arrays {
     pub text_order: Vec<u32>,
 }
 
-/// The arrays of a tree of nodes, or of none.
+/// Makes the arrays of the tree below a node, or of no node.
 pub fn arrays(root: Option<&Node>) -> Arrays {
     let mut out = Arrays::default();
     let mut queue: VecDeque<(&Node, usize, u32)> = root.map(|root| (root, 0, NONE)).into_iter().collect();
     let mut length = 0;
-    // A child's number is the number of nodes that have been in the queue before it.
+    // The rank of a child is the number of nodes that entered the queue before it.
     let mut queued = queue.len() as u32;
     while let Some((node, depth, parent)) = queue.pop_front() {
         let rank = out.nodes.len() as u32;
@@ -70,14 +70,14 @@ pub fn arrays(root: Option<&Node>) -> Arrays {
             out.cells.push(out.address[(out.first_child[rank] + child) as usize]);
         }
     }
-    // A node is before all that begin behind it; no two begin at the same byte.
+    // A node comes before all nodes that begin after it. No two nodes begin at the same byte.
     let mut order: Vec<u32> = (0..out.nodes.len() as u32).collect();
     order.sort_by_key(|rank| out.nodes[*rank as usize].1);
     out.text_order = order;
     out
 }
 
-/// The same of a tree that is to be judged.
+/// The arrays of a tree under test.
 pub fn arrays_of(tree: &Tree) -> Arrays {
     let node = |node: &warpath::tree::Node| {
         (node.kind(), node.start as usize, node.end as usize, node.depth as usize)
@@ -115,7 +115,8 @@ pub fn brackets(text: &[u8]) -> Read<Option<Node>> {
     }
 }
 
-/// The tree of a record on one line, or its first fault: of those that the oracle of the index finds, else of the others.
+/// The tree of a record on one line, or its first fault. Faults that the oracle of the index finds come
+/// before all others.
 pub fn json(line: &[u8]) -> Read<Option<Node>> {
     assert!(!line.contains(&b'\n'));
     if let Some(found) = index::index(line, 0).faults.first() {
@@ -138,7 +139,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next byte that is not white space, which is where the reader then is.
+    /// Skips white space and returns the next byte.
     fn peek(&mut self) -> Option<u8> {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
@@ -146,7 +147,7 @@ impl Reader<'_> {
         self.text.get(self.at).copied()
     }
 
-    /// A pair of brackets.
+    /// Reads a pair of brackets and the pairs inside.
     fn bracket(&mut self, depth: usize) -> Read<Node> {
         let start = self.at;
         let (kind, close) = match self.text[start] {
@@ -235,7 +236,7 @@ impl Reader<'_> {
         Ok(Node { kind: NodeKind::Name, start, end, children: vec![self.value()?] })
     }
 
-    /// Whether a comma follows, or else the bracket `close`. The comma is read.
+    /// Returns true if a comma follows, and reads the comma. Returns false if the bracket `close` follows.
     fn comma(&mut self, close: u8) -> Read<bool> {
         match self.peek() {
             Some(b',') => {

@@ -81,10 +81,10 @@ pub fn load_module(ptx: &str) -> Result<sys::CUmodule> {
     unsafe { load(text.as_bytes_with_nul()) }
 }
 
-/// As [`load_module`], a cubin.
+/// Loads a cubin, like [`load_module`].
 pub fn load_cubin(image: &[u8]) -> Result<sys::CUmodule> {
     ensure!(image.starts_with(b"\x7fELF"), "this is no cubin");
-    // SAFETY: the file is of this format, and whoever runs this bench has had it made.
+    // SAFETY: the file has this format (checked above), and the user of this bench has built it.
     unsafe { load(image) }
 }
 
@@ -92,7 +92,8 @@ pub fn load_cubin(image: &[u8]) -> Result<sys::CUmodule> {
 /// The image is text that ends with a zero, or a whole cubin.
 unsafe fn load(image: &[u8]) -> Result<sys::CUmodule> {
     let mut module = ptr::null_mut();
-    // SAFETY: the image lives through the call, and the caller vouches for its end; the call writes to what lives, too.
+    // SAFETY: the image lives through the call, and the caller guarantees its end. The call writes to
+    // `module`, which lives, too.
     let result = unsafe {
         sys::cuModuleLoadDataEx(&mut module, image.as_ptr().cast(), 0, ptr::null_mut(), ptr::null_mut())
     };
@@ -175,7 +176,7 @@ impl Mapping {
     pub fn new(bytes: usize, huge: bool) -> Result<Self> {
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: the mapping is new, and stands where the system wants it.
+        // SAFETY: the mapping is new, and at an address that the system chooses.
         let start = unsafe { libc::mmap(ptr::null_mut(), bytes + HUGE, protection, flags, -1, 0) };
         ensure!(start != libc::MAP_FAILED, "mmap: {}", std::io::Error::last_os_error());
         let start: *mut u8 = start.cast();
@@ -216,7 +217,7 @@ impl Mapping {
     }
 }
 
-/// Runs something so many times at once, each in a thread of its own that has the context.
+/// Runs `work` in `threads` threads at once, each with the context.
 pub fn at_once(context: Context, threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
     std::thread::scope(|scope| {
         let work = &work;

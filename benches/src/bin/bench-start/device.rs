@@ -18,8 +18,8 @@ const WORKERS: usize = 12;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// The arrays of one worker that counts a singular path in parts of 8 MiB, in bytes: text, bitmaps, line starts, slots,
-/// and the small ones around them.
+/// The arrays of one worker that counts a singular path in parts of 8 MiB, in bytes: text, bitmaps, line
+/// starts, slots, and the small ones around them.
 const ARRAYS: [usize; 29] = [
     8 * MIB + 64 * KIB,
     3 * MIB,
@@ -52,7 +52,7 @@ const ARRAYS: [usize; 29] = [
     16,
 ];
 
-/// As the driver's `cuMemAlloc` aligns.
+/// The alignment of the driver's `cuMemAlloc`.
 const ALIGNED: usize = 256;
 
 fn arena() -> usize {
@@ -99,7 +99,7 @@ pub fn set_up(args: &Args, clock: &mut Clock) -> Result<()> {
     Ok(())
 }
 
-/// Copies a tile to the one behind it, and waits for that.
+/// Copies a tile to the next one, and waits for the copy.
 fn launch(copy: sys::CUfunction, memory: sys::CUdeviceptr, stream: sys::CUstream) -> Result<()> {
     let to = memory + TILE_BYTES as u64;
     // SAFETY: the device's memory holds two tiles, and nothing else uses it.
@@ -109,7 +109,8 @@ fn launch(copy: sys::CUfunction, memory: sys::CUdeviceptr, stream: sys::CUstream
     let mut args = Copy16Args { from, to };
     Copy16::check(&args)?;
     let mut parameters = [(&raw mut args).cast()];
-    // SAFETY: the kernel takes these arguments by value, which have been checked; the driver copies them during the call.
+    // SAFETY: the kernel takes these arguments by value, and `check` has passed them. The driver copies them
+    // during the call.
     call::check(Copy16::NAME, unsafe {
         sys::cuLaunchKernel(
             copy,

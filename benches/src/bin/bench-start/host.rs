@@ -1,4 +1,4 @@
-//! Page-locked memory of the host, in each way and size.
+//! Pinned (page-locked) memory of the host, in each way and size.
 
 use std::sync::Mutex;
 
@@ -119,7 +119,7 @@ fn registered_as_one(args: &Args, clock: &mut Clock, huge: bool) -> Result<()> {
     copies(&mapping, clock)
 }
 
-/// Whether what was registered is copied from as fast as the bus allows.
+/// Times a copy from registered memory, which shows if it is as fast as the bus allows.
 fn copies(from: &Mapping, clock: &mut Clock) -> Result<()> {
     let (to, stream) = (call::device_memory(TEXT)?, call::stream()?);
     from.copy_to(to, TEXT, stream)?;

@@ -1,15 +1,16 @@
-//! Times what stands between the start of a process and its first answer from a CUDA device, part by part.
+//! Times the parts of the way from the start of a process to its first result from a CUDA device.
 //!
 //! ```text
 //! bench-start [--device N] [--runs N] [--only WORD] [--cubins FOLDER] [FILE]
 //! ```
 //!
-//! Each row is of processes of its own, which have done nothing else but what the row says comes before: this program
-//! starts itself again, once a run. Medians, and the fastest and slowest run, in milliseconds. With a file, a query is also
-//! counted over it (`$.user.lang`), by a CUDA device, in each way to get memory, and by the CPU. With the folder of
-//! `warpath-cuda-builder cubins`, those are loaded, too.
+//! Each row is of processes of its own, which do only the work that the row says comes before: this program
+//! starts itself again, once a run. Medians, and the fastest and slowest run, in milliseconds. With a file, a
+//! query is also counted over it (`$.user.lang`), by a CUDA device, in each way to get memory, and by the
+//! CPU. With the folder of `warpath-cuda-builder cubins`, those are loaded, too.
 //!
-//! The driver keeps what it made of PTX (`~/.nv/ComputeCache`): rows that say "compiled" have that switched off.
+//! The driver keeps the code that it made of PTX (`~/.nv/ComputeCache`). Rows that say "compiled" have this
+//! cache switched off.
 
 mod call;
 mod device;
@@ -48,7 +49,7 @@ struct Args {
     file: Option<PathBuf>,
 }
 
-/// What a process of its own times.
+/// The work that a process of its own times.
 struct Part {
     name: &'static str,
     about: &'static str,
@@ -171,7 +172,8 @@ fn times(args: &Args, part: &Part) -> Result<Vec<(String, Vec<f64>)>> {
     let program = std::env::current_exe()?;
     let mut order = Vec::new();
     let mut rows: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    // One more than counts: it brings files and libraries into memory, and PTX into the driver's cache; and it is checked.
+    // One run more than is counted. It brings files and libraries into memory, and PTX into the driver's
+    // cache; and its result is checked.
     for run in 0..=args.runs {
         let started = Instant::now();
         let printed = child(&program, args, part, run == 0)?;

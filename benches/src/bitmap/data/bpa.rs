@@ -1,17 +1,19 @@
-//! Measurements of twenty synchrophasors, 60 a second for a day and a half; each measures one quantity, which is cut into 68 or 69 bins of equal width.
+//! Measurements of twenty synchrophasors, 60 a second for a day and a half. Each measures one quantity, which
+//! is cut into 68 or 69 bins of equal width.
 //!
-//! Assumed: a quantity is a sum of waves of the periods of hours, minutes and seconds, the slowest of which all of the grid has in common, and trembles
-//! by a bin or some from row to row, some more than others. So in a second few bins are met, and in most of the hours none but these.
+//! Assumed: a quantity is a sum of waves with periods of hours, minutes and seconds. The slowest wave is
+//! common to the whole grid. The quantity also trembles by a bin or some from row to row, some quantities
+//! more than others. So a second has few bins, and most hours have few others.
 
 use super::{DataSet, Source, random};
 
 const ATTRIBUTES: usize = 20;
-/// So many have 69 bins, the others 68: 1,367 in all.
+/// The number of attributes with 69 bins; the others have 68: 1,367 in all.
 const WIDER: usize = 7;
 
-/// Each wave: between points of so many rows (a power of 2), and how far it goes.
+/// The waves: the distance of their points in rows, as a power of 2, and their amplitude.
 const WAVES: [(u32, f64); 5] = [(19, 1.0), (16, 0.5), (13, 0.25), (10, 0.08), (7, 0.02)];
-/// What is beyond is in the first bin or in the last.
+/// The greatest value of the inner bins; values beyond are in the first bin or in the last.
 const REACH: f64 = 1.15;
 
 pub(super) struct Bpa {
@@ -23,7 +25,7 @@ impl Bpa {
         Self { seed }
     }
 
-    /// Where a wave is at one of its points: from -1 to 1.
+    /// The value of a wave at one of its points: from -1 to 1.
     fn point(&self, attribute: usize, wave: usize, point: usize) -> f64 {
         // The slowest is the grid's. Attributes beyond the last are of no rows.
         let of = if wave == 0 { ATTRIBUTES } else { attribute };

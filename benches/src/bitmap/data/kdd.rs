@@ -1,18 +1,20 @@
-//! Connections in a network that is attacked, as of the KDD Cup of 1999: 41 attributes and the name of the attack.
+//! Connections in a network that is attacked, like those of the KDD Cup of 1999: 41 attributes and the name
+//! of the attack.
 //!
-//! Assumed: connections come in stretches of one kind, of which there are as many as that data has (smurf 2,807,886, neptune 1,072,017, normal
-//! 972,781 …), shuffled. Floods are of the same connection again and again. In other traffic counters and rates keep their bin for some hundreds of
-//! connections. Lloyd's algorithm gives nearly all rows of an attribute like the length of a transfer, which goes from 0 to 10⁹, the same bin, and its
-//! other bins are rare. Attributes with few values have a bin for each, the others have 10, 11 or 25, 475 together.
+//! Assumed: connections come in stretches of one kind, shuffled. Each kind has as many as in that data (smurf
+//! 2,807,886, neptune 1,072,017, normal 972,781 …). Floods repeat the same connection. In other traffic,
+//! counters and rates keep their bin for some hundreds of connections. An attribute like the length of a
+//! transfer goes from 0 to 10⁹. Lloyd's algorithm gives nearly all its rows the same bin, and its other bins
+//! are rare. Attributes with few values have a bin for each, the others have 10, 11 or 25, 475 together.
 
 use std::ops::Range;
 
 use super::{BLOCK_ROWS, DataSet, Source, Weighted, random};
 
-/// How an attribute's bin changes.
+/// The way in which an attribute's bin changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Changes {
-    /// It is the kind of the stretch.
+    /// The bin is the kind of the stretch.
     Kind,
     /// In nearly all rows it is the first.
     Rare,
@@ -100,9 +102,9 @@ const FLOODS: usize = 2;
 
 pub(super) struct Kdd {
     seed: u64,
-    /// Where each stretch ends, and its kind.
+    /// The end of each stretch, and its kind.
     stretches: Vec<(u64, usize)>,
-    /// Of each attribute, which bins take the place of the usual one: 1 for the next.
+    /// For each attribute, the bins that replace the usual one: 1 for the next.
     others: Vec<Weighted>,
 }
 
@@ -132,7 +134,8 @@ impl Kdd {
         Self { seed, stretches, others }
     }
 
-    /// The stretches of some rows: how many of them each has, and its kind. Behind the last of the set it begins anew.
+    /// The stretches of some rows: the number of rows in each, and its kind. After the last row of the set
+    /// they repeat.
     fn stretches(&self, rows: Range<u64>) -> impl Iterator<Item = (usize, usize)> {
         let whole = DataSet::Kdd.rows();
         let mut at = rows.start;
@@ -193,7 +196,7 @@ impl Source for Kdd {
 }
 
 impl Kdd {
-    /// How far from the bin behind the usual one another is.
+    /// The distance of another bin from the bin after the usual one.
     fn other(&self, attribute: usize, bits: u64) -> usize {
         usize::from(self.others[attribute].pick((bits >> 32) as u32))
     }

@@ -1,22 +1,24 @@
-//! Pairs of records of a registry, as of Sariyar, Borg and Pommerening (2011): two numbers of persons, how much alike names are (from 0 to 1),
-//! whether sex, the parts of the date of birth and the postal code are the same, and whether it is the same person.
+//! Pairs of records of a registry, like those of Sariyar, Borg and Pommerening (2011). Each has the numbers
+//! of two persons, and the similarity of their names (from 0 to 1). It says if sex, the parts of the date of
+//! birth and the postal code are the same, and if it is the same person.
 //!
-//! Assumed: the pairs of a first person (57 on average, the data's pairs by its persons) follow each other, and are in no order else. One in 275 is
-//! a match, of which nearly all are alike in all. Of the others names are alike as the published means of the data have it (0.71 for the first
-//! name, 0.32 for the last), second names are nearly always missing, and 22 %, 49 %, 22 % and 0.5 % have the same day, month, year and
-//! place.
+//! Assumed: the pairs of a first person (57 on average, the data's pairs by its persons) follow each other,
+//! in no other order. One pair in 275 is a match, and nearly all matches are alike in all attributes. In
+//! other pairs, the similarity of names has the published means of the data (0.71 for the first name, 0.32
+//! for the last). Second names are nearly always missing, and 22 %, 49 %, 22 % and 0.5 % have the same day,
+//! month, year and place.
 
 use super::{DataSet, Source, Weighted, random};
 use crate::generate::random::Random;
 
-/// One match in so many pairs.
+/// One match in this number of pairs.
 const PAIRS: u32 = 275;
-/// About so many pairs of a first person, who is the first attribute.
+/// The mean number of pairs of a first person, who is the first attribute.
 const OF_A_PERSON: u32 = 57;
 
 pub(super) struct Linkage {
     seed: u64,
-    /// Of each attribute the bins of pairs that are no match, and of those that are.
+    /// For each attribute, the bins of pairs that do not match, and of those that do.
     attributes: Vec<[Weighted; 2]>,
 }
 
@@ -57,7 +59,7 @@ impl Linkage {
         Self { seed, attributes }
     }
 
-    /// Which pairs of a block are matches: the same for all attributes.
+    /// The random numbers that choose the matches of a block: the same for all attributes.
     fn matches(&self, block: usize) -> Random {
         random(DataSet::Linkage, self.seed, self.attributes.len(), block)
     }

@@ -1,4 +1,5 @@
-//! Ten attributes of ten bins; the bin of each row is drawn by itself, bin *k* with probability *k*⁻² / Σ *i*⁻².
+//! Ten attributes of ten bins. The bin of each row is drawn independently, bin *k* with probability *k*⁻² / Σ
+//! *i*⁻².
 
 use super::{DataSet, Source, Weighted, random};
 

@@ -1,6 +1,6 @@
-//! The languages that tweets are written in, and the tables that their other texts come from.
+//! The languages of the tweets, and the tables of their other texts.
 //!
-//! Every entry is JSON string source: what has to be escaped is.
+//! Every entry is JSON string source, with the necessary escapes.
 
 /// A language, how often users have it, and what they say in it.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ pub(super) struct Language {
     pub(super) code: &'static str,
     /// Its users, of a thousand.
     pub(super) per_mille: u32,
-    /// What stands between two words.
+    /// The text between two words.
     pub(super) space: &'static str,
     /// Its words.
     pub(super) words: &'static [&'static str],
@@ -94,7 +94,7 @@ pub(super) const LANGUAGES: &[Language] = &[
 pub(super) const EMOJI: &[&str] =
     &["😂", "❤️", "😍", "🔥", "🙏", "🎉", "👍🏽", "🇳🇱", "🇯🇵", "👩‍👩‍👧", "☕", "🌧️", "🤷🏿‍♀️", "⚽", "✨", "𝓼𝓸"];
 
-/// What tests a reader of strings: quotes, backslashes, structural characters, escapes of control characters.
+/// Tests for a reader of strings: quotes, backslashes, structural characters, escapes of control characters.
 pub(super) const SPECIALS: &[&str] = &[
     r#"\"no way\""#,
     r"¯\\_(ツ)_\/¯",

@@ -9,22 +9,22 @@ use super::{FAINT, GRID, Heading, INK, PALETTE, PEER, Spot, begin, heading_heigh
 pub struct Row {
     /// The tool.
     pub name: String,
-    /// Where its dot is; none, if it was not measured.
+    /// The position of its dot; `None` if it was not measured.
     pub spot: Option<Spot>,
-    /// What is said at its right.
+    /// The text at its right.
     pub note: String,
-    /// How it stands out.
+    /// Its emphasis.
     pub role: Role,
 }
 
-/// What a row is to the reader.
+/// The role of a row for the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// What this is all about.
+    /// Warpath, the subject of the chart.
     Ours,
-    /// What it is compared with.
+    /// A tool to compare with.
     Peer,
-    /// What nothing can beat.
+    /// A limit that no tool can beat.
     Limit,
 }
 

@@ -18,11 +18,11 @@ pub struct Series {
 /// The axis at the bottom.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it says, with its unit.
+    /// The title, with its unit.
     pub title: String,
     /// Places and their names.
     pub ticks: Vec<(f64, String)>,
-    /// Whether equal ratios are equally far apart.
+    /// True if equal ratios have equal distances.
     pub log: bool,
 }
 
@@ -65,7 +65,7 @@ pub fn draw(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> St
         );
     }
     let faint = Text { colour: FAINT, anchor: "middle", ..Text::default() };
-    // A name that would touch the one before it stands below it.
+    // A name that would touch the one before it is set lower.
     let (mut end, mut lower) = (f64::NEG_INFINITY, false);
     for (value, name) in &axis.ticks {
         let at = x.place(*value);

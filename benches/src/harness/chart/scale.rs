@@ -1,6 +1,6 @@
-//! From values to places, and the ticks between.
+//! Maps values to positions, and chooses the ticks of an axis.
 
-/// An axis: values from `low` to `high`, along so many units of a drawing.
+/// An axis: values from `low` to `high`, along a range of units of a drawing.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     low: f64,
@@ -14,7 +14,7 @@ pub struct Scale {
 const WIDE: f64 = 12.0;
 
 impl Scale {
-    /// An axis on which all values (positive ones) have a place: from 0, or logarithmic where they spread wide.
+    /// An axis with a position for all (positive) values: from 0, or logarithmic if they spread widely.
     pub fn over(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
         let high = values.clone().fold(f64::MIN_POSITIVE, f64::max);
         let low = values.fold(high, f64::min).max(high * 1e-9);

@@ -11,7 +11,7 @@ pub struct Svg {
     body: String,
 }
 
-/// How text is set.
+/// The style of a text.
 #[derive(Clone, Copy)]
 pub struct Text {
     pub size: f64,
@@ -29,7 +29,7 @@ impl Default for Text {
     }
 }
 
-/// The mark of a point: each is told from the others without its colour.
+/// The mark of a point. Marks are distinguishable without their colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     Disc,
