@@ -1,46 +1,47 @@
-//! Which kernels there are, with which arguments and launch shapes.
+//! The kernels of the project, with their arguments and launch shapes.
 //!
-//! Each kernel takes one `#[repr(C)]` struct by value and runs in a one-dimensional grid of blocks. Its [`Kernel`]
-//! implementation says how many threads a block has, how many blocks its arguments need and which sizes must agree; the host
-//! checks that before every launch, so a kernel need not.
+//! Each kernel takes one `#[repr(C)]` struct by value and runs in a one-dimensional grid of blocks. Its
+//! [`Kernel`] implementation states the number of threads of a block, the number of blocks that its arguments
+//! need, and the sizes that must agree. The host checks these sizes before every launch, so that no kernel
+//! has to check them.
 //!
 //! The stages of one partition, in order:
 //!
 //! | kernel | reads | writes |
 //! |---|---|---|
-//! | [`LineStates`] | text | the state at the start of each tile, where its line's start is near |
-//! | [`LineScan`] | those | those states where it is not |
+//! | [`LineStates`] | text | the state at the start of each tile whose line begins near the tile |
+//! | [`LineScan`] | the states of [`LineStates`] | the states of the other tiles |
 //! | [`StructureWrite`] | text, states | bitmaps; each tile's newlines, faulty lines and bracket kinds |
 //! | [`LineIndex`] | the tiles' newlines | the newline index |
 //! | [`KindCheck`] | the tiles' kinds | lines whose brackets do not match across tiles |
-//! | [`QuerySlots`], [`QuerySlotsLoose`] | text, index | a span a path and line (singular programs) |
+//! | [`QuerySlots`], [`QuerySlotsLoose`] | text, index | one span per path and line (singular programs) |
 //! | [`SlotCompact`] | spans | dense lists of matches, path by path, and their bounds |
-//! | [`QueryCount`], [`QueryCountLoose`], [`CountScan`], [`QueryBounds`], [`QueryFill`] | text, index | every match, counted first, then written |
-//! | [`TextScan`], [`TextGather`] | text, matches | the matches' text, a line each |
+//! | [`QueryCount`], [`QueryCountLoose`], [`CountScan`], [`QueryBounds`], [`QueryFill`] | text, index | every match: first counted, then written |
+//! | [`TextScan`], [`TextGather`] | text, matches | the text of the matches, one line each |
 //! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
 //! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
-//! | [`TapeWords`], [`TapeScan`] | text, string bitmap | the tokens of each word, and what is before it |
-//! | [`TapeLines`] | those, the newline index | brackets that match, of lines that are not long; more faulty lines |
-//! | [`TapeMinima`], [`TapePieces`] | those | the same of the others |
-//! | [`TapeNodes`] | all of these | trees; more faulty lines |
+//! | [`TapeWords`], [`TapeScan`] | text, string bitmap | the tokens of each word, and the sums before each stretch |
+//! | [`TapeLines`] | words and sums of the tape, newline index | matching brackets of lines that are not long; more faulty lines |
+//! | [`TapeMinima`], [`TapePieces`] | words and sums of the tape, newline index | matching brackets of long lines; more faulty lines |
+//! | [`TapeNodes`] | words, sums and brackets of the tape, newline index | trees; more faulty lines |
 //! | [`StrictCheck`] | text, string bitmap, newline index | lines whose strings and scalars are not strictly JSON |
-//! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | matches, counted and then written |
-//! | [`NamesCount`], [`CountScan`], [`NamesFill`] | text, trees, names | the same, of paths `$..name` |
-//! | [`BitmapRange`] | compressed bitmaps, program | the chunks of results, and their counts |
+//! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | every match: first counted, then written |
+//! | [`NamesCount`], [`CountScan`], [`NamesFill`] | text, trees, names | every match of paths `$..name`: first counted, then written |
+//! | [`BitmapRange`] | compressed bitmaps, program | the chunks of results, and their numbers of rows |
 //! | [`DecompressTiles`], or [`DecompressScan`] and [`DecompressWords`] | compressed bitmaps | their chunks |
 //! | [`CoaLevel`], [`HybridTiles`] | chunks of bitmaps | their union |
 //! | [`BinWords`] | the bin of each row | the chunks of bins |
 //! | [`CompressStarts`], [`CompressAtoms`] | chunks of bitmaps | compressed bitmaps |
-//! | [`FsstDecode`], [`FsstDecodeStrings`] | codes of strings, splits | the strings, and where each begins |
-//! | [`FsstMeasure`], [`CountScan`] | codes of strings | splits, where there are none |
-//! | [`FsstLengths`], [`CountScan`], [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | the same | the same, as others do it |
-//! | [`FsstMatch`] | codes of strings, an automaton | which of them match |
+//! | [`FsstDecode`], [`FsstDecodeStrings`] | codes of strings, splits | the strings, and the offset of each |
+//! | [`FsstMeasure`], [`CountScan`] | codes of strings without splits | their splits |
+//! | [`FsstLengths`], [`CountScan`], [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | codes of strings | the strings, decoded by the methods of other projects |
+//! | [`FsstMatch`] | codes of strings, an automaton | the strings that match |
 //! | [`TwigOps`] | text, trees, names and values of twigs | records as operations |
-//! | [`XmlStates`], [`XmlEvents`] | text of XML | where tags, quotes and comments begin and end |
-//! | [`XmlNodes`], [`XmlOps`] | those, names and values of twigs | documents of XML as operations |
-//! | [`TwigMatch`] | documents as operations, twigs as bits | which twigs match |
-//! | [`TwigSeed`] | documents as events, query nodes | the same, as the paper does it |
-//! | [`Copy16`] | anything | the same: the ceiling that benches compare with |
+//! | [`XmlStates`], [`XmlEvents`] | text of XML | the starts and ends of tags, quotes and comments |
+//! | [`XmlNodes`], [`XmlOps`] | text of XML, its events, names and values of twigs | documents of XML as operations |
+//! | [`TwigMatch`] | documents as operations, twigs as bits | the twigs that match |
+//! | [`TwigSeed`] | documents as events, query nodes | the twigs that match, by the method of the paper |
+//! | [`Copy16`] | any bytes | a copy: the ceiling that benches compare with |
 
 mod bitmap;
 mod columns;
@@ -99,16 +100,16 @@ use crate::tree::outline::StretchSum;
 use crate::units::{BLOCK_THREADS, LineIx, PartOffset, QUERY_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use crate::view::{View, ViewMut};
 
-/// Two sizes of a launch that should agree and do not: a mistake of the host, never of the input.
+/// Two sizes of a launch that must agree and do not. The host is at fault, never the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeError {
     /// The kernel.
     pub kernel: &'static str,
     /// The relation that does not hold.
     pub relation: &'static str,
-    /// Its left side.
+    /// The left side of the relation.
     pub left: u64,
-    /// Its right side.
+    /// The right side of the relation.
     pub right: u64,
 }
 
@@ -121,30 +122,30 @@ impl core::fmt::Display for SizeError {
 
 impl core::error::Error for SizeError {}
 
-/// A kernel: its entry's name, its arguments and how it is launched.
+/// A kernel: the name of its entry, its arguments and its launch shape.
 ///
 /// # Safety
-/// The entry of this name takes one `Args` by value, and stays within its views when launched as
-/// [`blocks`](Self::blocks) says with arguments that [`check`](Self::check) accepts.
+/// The entry of this name takes one `Args` by value. It stays within its views when it is launched with the
+/// grid of [`blocks`](Self::blocks) and with arguments that [`check`](Self::check) accepts.
 pub unsafe trait Kernel {
     /// The argument struct.
     type Args<'a>: Copy;
     /// The name of the PTX entry, and of the function in the `gpu` crate.
     const NAME: &'static str;
-    /// The threads of a block.
+    /// The largest number of threads of a block.
     const THREADS: usize = BLOCK_THREADS;
-    /// The threads of a block of one launch: no more than [`Self::THREADS`].
+    /// The number of threads of a block in one launch: at most [`Self::THREADS`].
     fn threads(_args: &Self::Args<'_>) -> u32 {
         Self::THREADS as u32
     }
     /// The number of blocks. Never zero for arguments that [`check`](Self::check) accepts.
     fn blocks(args: &Self::Args<'_>) -> u32;
-    /// Whether the sizes agree.
+    /// Returns the first relation of sizes that does not hold, as an error.
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError>;
 }
 
-/// Calls a macro with every kernel of the project as `(Type, function, module)`: kernels of a module are loaded together, when
-/// the first of them is launched.
+/// Calls a macro with every kernel of the project as `(Type, function, module)`. The kernels of a module are
+/// loaded together, when the first of them is launched.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
@@ -219,7 +220,7 @@ macro_rules! names_and_modules {
     };
 }
 
-/// Every kernel's name, and the module that it is in.
+/// The name of every kernel, and the module that contains it.
 pub const KERNELS: &[(&str, &str)] = for_each_kernel!(names_and_modules);
 
 struct Sizes(&'static str);
@@ -243,28 +244,28 @@ fn blocks_for(threads: usize) -> u32 {
     threads.div_ceil(BLOCK_THREADS).max(1) as u32
 }
 
-/// A warp a tile.
+/// The number of blocks for one warp per tile.
 fn blocks_for_tiles(text: usize) -> u32 {
     blocks_for(text / TILE_BYTES * 32)
 }
 
-/// What the kernels say of a text as a whole: words of [`LineStatesArgs::status`], which all of them share. Zero before the
-/// first kernel.
+/// Offsets of the words of [`LineStatesArgs::status`], by which the kernels report on a text as a whole. All
+/// kernels share these words, which are zero before the first kernel.
 ///
 /// Not zero if any line is marked faulty.
 pub const ANY_FAULTY: usize = 0;
-/// How many lines the text has.
+/// The number of lines of the text.
 pub const LINES: usize = 1;
-/// Not zero if some tile's line begins further back than in the tile before it.
+/// Not zero if the line of some tile begins further back than in the preceding tile.
 pub const FAR: usize = 2;
-/// How many lines end in the tile in which most do, if there was no room for them.
+/// The largest number of lines that end in one tile, if some tile has no room for its lines.
 pub const MOST_LINES_OF_A_TILE: usize = 3;
 /// Not zero if any line is marked loose.
 pub const ANY_LOOSE: usize = 4;
-/// How many words there are.
+/// The number of status words.
 pub const STATUS_WORDS: usize = 5;
 
-/// Finds the state at the start of each tile, if the line's start is near. A warp a tile.
+/// Finds the state at the start of each tile whose line begins near it. One warp per tile.
 pub struct LineStates;
 
 /// Arguments of [`LineStates`].
@@ -273,13 +274,14 @@ pub struct LineStates;
 pub struct LineStatesArgs<'a> {
     /// The text, terminated by a newline and padded with zeros to a whole number of tiles. 16-byte aligned.
     pub text: View<'a, u8>,
-    /// For each tile, the summary of the text before it, as far back as a newline, the start, or the start of the tile before.
+    /// For each tile, the summary of the text before it. The summary goes back to the nearest newline, to the
+    /// start of the text, or to the start of the preceding tile.
     pub states: ViewMut<'a, LineSummary>,
-    /// Where [`FAR`] is.
+    /// The status words, with [`FAR`].
     pub status: ViewMut<'a, u32>,
 }
 
-/// The relations that hold for every kernel that a warp runs over each tile.
+/// Checks the relations that hold for every kernel with one warp per tile.
 fn check_tiles(kernel: &'static str, text: usize, tiles: usize, status: usize) -> Result<(), SizeError> {
     let sizes = Sizes(kernel);
     sizes.at_least("text ≥ a tile", text, TILE_BYTES)?;
@@ -287,7 +289,8 @@ fn check_tiles(kernel: &'static str, text: usize, tiles: usize, status: usize) -
     sizes.equal("status = 5", status, STATUS_WORDS)
 }
 
-// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/line.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for LineStates {
     type Args<'a> = LineStatesArgs<'a>;
     const NAME: &'static str = "line_states";
@@ -299,22 +302,23 @@ unsafe impl Kernel for LineStates {
     }
 }
 
-/// Scans what [`LineStates`] found into states, if [`FAR`]. A thread a tile.
+/// Scans the summaries of [`LineStates`] into states, if [`FAR`] is set. One thread per tile.
 pub struct LineScan;
 
 /// Arguments of [`LineScan`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct LineScanArgs<'a> {
-    /// As for [`LineStatesArgs::states`]; on return, all are found.
+    /// See [`LineStatesArgs::states`]. On return, all states are found.
     pub states: ViewMut<'a, LineSummary>,
-    /// Scratch.
+    /// Scratch memory of the scan.
     pub look_back: LookBack<'a, LineSummary>,
-    /// Where [`FAR`] is.
+    /// The status words, with [`FAR`].
     pub status: View<'a, u32>,
 }
 
-// SAFETY: `gpu/src/kernel/line.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/line.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for LineScan {
     type Args<'a> = LineScanArgs<'a>;
     const NAME: &'static str = "line_scan";
@@ -329,32 +333,33 @@ unsafe impl Kernel for LineScan {
     }
 }
 
-/// Where the blocks of a device-wide scan leave word for those to their right (decoupled look-back:
-/// Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016).
+/// The memory by which the blocks of a device-wide scan pass sums to the blocks at their right (decoupled
+/// look-back: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016).
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct LookBack<'a, T> {
     /// A status for each scan tile, then one ticket counter. Zero before the launch.
     pub status: ViewMut<'a, u32>,
-    /// The sum of each tile, once its status says so.
+    /// The sum of each tile. Valid once the status of the tile says so.
     pub aggregate: ViewMut<'a, T>,
-    /// The sum of everything up to the end of each tile, once its status says so.
+    /// The sum of everything up to the end of each tile. Valid once the status of the tile says so.
     pub inclusive: ViewMut<'a, T>,
 }
 
-/// Arguments of the scans: `output[i]` is the sum of `input[..i]`, and `output[input.len()]` of all.
+/// Arguments of the scans. `output[i]` is the sum of `input[..i]`, and `output[input.len()]` is the sum of
+/// all.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ScanArgs<'a, I, T> {
-    /// What to scan.
+    /// The elements to scan.
     pub input: View<'a, I>,
-    /// One more than `input`.
+    /// The sums: one more than `input` has elements.
     pub output: ViewMut<'a, T>,
-    /// Scratch.
+    /// Scratch memory of the scan.
     pub look_back: LookBack<'a, T>,
 }
 
-/// Scan tiles that `len` elements need.
+/// The number of scan tiles that `len` elements need.
 pub const fn scan_tiles(len: usize) -> usize {
     let tiles = len.div_ceil(SCAN_TILE);
     if tiles == 0 { 1 } else { tiles }
@@ -382,7 +387,8 @@ macro_rules! scan {
     ($(#[$doc:meta])* $kernel:ident, $name:literal, $input:ty, $sum:ty) => {
         $(#[$doc])*
         pub struct $kernel;
-        // SAFETY: `gpu/src/kernel/scan.rs` defines the entry so.
+        // SAFETY: the entry in `gpu/src/kernel/scan.rs` takes one `Args` by value. It stays within its views
+        // for arguments that `check` accepts.
         unsafe impl Kernel for $kernel {
             type Args<'a> = ScanArgs<'a, $input, $sum>;
             const NAME: &'static str = $name;
@@ -401,91 +407,93 @@ scan!(
     CountScan, "count_scan", u64, u64
 );
 scan!(
-    /// Scans the lengths of matches, with a newline each, into where their texts go.
+    /// Scans the lengths of matches, each with one byte for a newline, into the offsets of their texts.
     TextScan, "text_scan", Match, u64
 );
 scan!(
-    /// Scans what stretches add up to into what is before each.
+    /// Scans the sums of stretches into the sums before each stretch.
     TapeScan, "tape_scan", StretchSum, StretchSum
 );
 
-/// Writes the bitmaps, and what each tile has to say of its lines and brackets. A warp a tile.
+/// Writes the bitmaps, and for each tile its lines and bracket kinds. One warp per tile.
 pub struct StructureWrite;
 
 /// Arguments of [`StructureWrite`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct StructureWriteArgs<'a> {
-    /// As for [`LineStatesArgs::text`].
+    /// See [`LineStatesArgs::text`].
     pub text: View<'a, u8>,
-    /// As for [`LineStatesArgs::states`], all found.
+    /// See [`LineStatesArgs::states`]. All states are found.
     pub states: View<'a, LineSummary>,
-    /// The string bitmap: a word for every 64 bytes of `text`.
+    /// The string bitmap: one word for every 64 bytes of `text`.
     pub string: ViewMut<'a, u64>,
     /// The leveled bitmaps, one after the other, each as long as `string`.
     pub levels: ViewMut<'a, u64>,
-    /// A bit for each word of 64 bytes: whether there is a backslash in it.
+    /// One bit for each word of 64 bytes, set if the word contains a backslash.
     pub escapes: ViewMut<'a, u32>,
-    /// The tiles' lines.
+    /// The lines of each tile.
     pub lines: TileLines<'a>,
-    /// The tiles' bracket kinds.
+    /// The bracket kinds of each tile.
     pub kinds: ViewMut<'a, TileKinds>,
-    /// How long the text is, without the newline that terminates it and the padding.
+    /// The length of the text, without the terminating newline and the padding.
     pub len: PartOffset,
-    /// How many leveled bitmaps there are.
+    /// The number of leveled bitmaps.
     pub level_count: u32,
 }
 
-/// In [`TileLines::counts`]: some line of the tile is marked faulty.
+/// The bit of [`TileLines::counts`] that is set if some line of the tile is marked faulty.
 pub const FAULTY_TILE: u32 = 1 << 31;
-/// In [`TileLines::counts`]: some line of the tile is marked loose.
+/// The bit of [`TileLines::counts`] that is set if some line of the tile is marked loose.
 pub const LOOSE_TILE: u32 = 1 << 30;
 
-/// What each tile says of its lines, which it counts from the one at its left edge.
+/// The lines of each tile, counted from the line at the left edge of the tile.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TileLines<'a> {
-    /// How many lines end in the tile; with [`FAULTY_TILE`] and [`LOOSE_TILE`].
+    /// The number of lines that end in the tile, with [`FAULTY_TILE`] and [`LOOSE_TILE`].
     pub counts: ViewMut<'a, u32>,
-    /// One past the newline of each, as far as there is room: `room` for each tile.
+    /// One past the newline of each line: `room` offsets for each tile. Lines without room are not listed.
     pub ends: ViewMut<'a, PartOffset>,
-    /// A bit a line, set for faulty ones: `room / 32 + 1` words for each tile.
+    /// One bit per line, set for faulty lines: `room / 32 + 1` words for each tile.
     pub faulty: ViewMut<'a, u32>,
-    /// The same for loose ones ([`crate::index::loose`]).
+    /// One bit per line, set for loose lines ([`crate::index::loose`]): as many words as `faulty` has.
     pub loose: ViewMut<'a, u32>,
-    /// For how many lines each tile has room. A multiple of 32.
+    /// The number of lines for which each tile has room. A multiple of 32.
     pub room: LineIx,
     /// Zero.
     pub reserved: u32,
 }
 
 impl TileLines<'_> {
-    /// Words of [`faulty`](Self::faulty) for each tile.
+    /// The number of words of [`faulty`](Self::faulty) for each tile.
     #[inline(always)]
     pub const fn fault_words(&self) -> usize {
         tile_fault_words(self.room)
     }
 }
 
-/// Words of faulty lines for a tile with room for `room` lines: the line at its right edge is one more.
+/// The number of words of faulty lines for a tile with room for `room` lines. The line at the right edge of
+/// the tile is one more.
 #[inline(always)]
 pub const fn tile_fault_words(room: LineIx) -> usize {
     room as usize / 32 + 1
 }
 
-/// What a tile does to bracket kinds.
+/// The effect of a tile on bracket kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct TileKinds {
-    /// What it wrote.
+    /// The kinds that the tile wrote.
     pub writes: KindWrites,
-    /// What it must find at its left, for the line there.
+    /// The kinds that the line at the left edge of the tile must already have.
     pub reads: KindReads,
 }
 
 const _: () = assert!(size_of::<TileKinds>() == 16);
 
-// SAFETY: `gpu/src/kernel/structure.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/structure.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for StructureWrite {
     type Args<'a> = StructureWriteArgs<'a>;
     const NAME: &'static str = "structure_write";
@@ -517,61 +525,63 @@ unsafe impl Kernel for StructureWrite {
     }
 }
 
-/// Writes the newline index from the tiles' lists. A thread a tile, then a warp.
+/// Writes the newline index from the lists of the tiles. One thread per tile; then each warp copies the lists
+/// of its 32 tiles.
 pub struct LineIndex;
 
 /// Arguments of [`LineIndex`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct LineIndexArgs<'a> {
-    /// As for [`TileLines::counts`].
+    /// See [`TileLines::counts`].
     pub counts: View<'a, u32>,
-    /// As for [`TileLines::ends`].
+    /// See [`TileLines::ends`].
     pub ends: View<'a, PartOffset>,
-    /// As for [`TileLines::faulty`].
+    /// See [`TileLines::faulty`].
     pub faults: View<'a, u32>,
-    /// As for [`TileLines::loose`].
+    /// See [`TileLines::loose`].
     pub tile_loose: View<'a, u32>,
     /// The number of the line at each tile's left edge.
     pub first_lines: ViewMut<'a, LineIx>,
-    /// The start of each line, and at the end the length of the text, as far as there is room.
+    /// The start of each line, and at the end the length of the text. Lines without room are not listed.
     pub line_starts: ViewMut<'a, PartOffset>,
-    /// Scratch.
+    /// Scratch memory of the scan.
     pub look_back: LookBack<'a, u64>,
-    /// Where to report.
+    /// The bitmap and the status that record faulty lines.
     pub faulty: FaultyLines<'a>,
-    /// As [`FaultyLines::bits`], for loose lines.
+    /// One bit per loose line, laid out as [`FaultyLines::bits`].
     pub loose: ViewMut<'a, u32>,
-    /// As for [`TileLines::room`].
+    /// See [`TileLines::room`].
     pub room: LineIx,
     /// Zero.
     pub reserved: u32,
 }
 
 impl LineIndexArgs<'_> {
-    /// As [`TileLines::fault_words`].
+    /// See [`TileLines::fault_words`].
     #[inline(always)]
     pub const fn fault_words(&self) -> usize {
         tile_fault_words(self.room)
     }
 }
 
-/// The lines found or suspected faulty.
+/// The lines that are found or suspected to be faulty.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FaultyLines<'a> {
-    /// A bit a line, in 32-bit words, as far as there is room. Zero before the first kernel.
+    /// One bit per line, in 32-bit words. Lines without room are left out. Zero before the first kernel.
     pub bits: ViewMut<'a, u32>,
-    /// As for [`LineStatesArgs::status`].
+    /// See [`LineStatesArgs::status`].
     pub status: ViewMut<'a, u32>,
 }
 
-/// 32-bit words that hold a bit a line.
+/// The number of 32-bit words that hold one bit per line.
 pub const fn line_words(lines: usize) -> usize {
     lines.div_ceil(32)
 }
 
-// SAFETY: `gpu/src/kernel/index.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/index.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for LineIndex {
     type Args<'a> = LineIndexArgs<'a>;
     const NAME: &'static str = "line_index";
@@ -593,24 +603,26 @@ unsafe impl Kernel for LineIndex {
     }
 }
 
-/// Holds what each tile must find at its left against what is there. A thread a tile.
+/// Compares the bracket kinds that each tile expects with the kinds that the preceding tiles wrote. One
+/// thread per tile.
 pub struct KindCheck;
 
 /// Arguments of [`KindCheck`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct KindCheckArgs<'a> {
-    /// From [`StructureWrite`].
+    /// The kinds from [`StructureWrite`].
     pub kinds: View<'a, TileKinds>,
-    /// From [`LineIndex`].
+    /// The first lines from [`LineIndex`].
     pub first_lines: View<'a, LineIx>,
-    /// Scratch.
+    /// Scratch memory of the scan.
     pub look_back: LookBack<'a, KindWrites>,
-    /// Where to report.
+    /// The bitmap and the status that record faulty lines.
     pub faulty: FaultyLines<'a>,
 }
 
-// SAFETY: `gpu/src/kernel/kind.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/kind.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for KindCheck {
     type Args<'a> = KindCheckArgs<'a>;
     const NAME: &'static str = "kind_check";
@@ -626,19 +638,19 @@ unsafe impl Kernel for KindCheck {
     }
 }
 
-/// A match in a partition: which line, and the value's bytes. 12 bytes.
+/// A match in a partition: its line, and the bytes of its value. 12 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(C)]
 pub struct Match {
-    /// The line.
+    /// The line of the match.
     pub line: LineIx,
-    /// The value's first byte.
+    /// The first byte of the value.
     pub start: PartOffset,
-    /// One past its last byte.
+    /// One past the last byte of the value.
     pub end: PartOffset,
 }
 
-/// A value's bytes in a partition; empty for none. 8 bytes.
+/// The bytes of a value in a partition. Empty if there is no value. 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Span {
@@ -652,30 +664,30 @@ pub struct Span {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Indexed<'a> {
-    /// As for [`LineStatesArgs::text`].
+    /// See [`LineStatesArgs::text`].
     pub text: View<'a, u8>,
-    /// As for [`StructureWriteArgs::string`].
+    /// See [`StructureWriteArgs::string`].
     pub string: View<'a, u64>,
-    /// As for [`StructureWriteArgs::levels`].
+    /// See [`StructureWriteArgs::levels`].
     pub levels: View<'a, u64>,
-    /// As for [`StructureWriteArgs::escapes`].
+    /// See [`StructureWriteArgs::escapes`].
     pub escapes: View<'a, u32>,
     /// The start of each line, and at the end the length of the text.
     pub line_starts: View<'a, PartOffset>,
-    /// The faulty lines, a bit each: they match nothing.
+    /// One bit per line, set for faulty lines: such a line matches nothing.
     pub faulty: View<'a, u32>,
-    /// The loose lines ([`crate::index::loose`]), a bit each.
+    /// One bit per line, set for loose lines ([`crate::index::loose`]).
     pub loose: View<'a, u32>,
 }
 
 impl Indexed<'_> {
-    /// How many lines there are.
+    /// The number of lines.
     #[inline(always)]
     pub const fn lines(&self) -> usize {
         self.line_starts.len() - 1
     }
 
-    /// Words of one leveled bitmap.
+    /// The number of words of one leveled bitmap.
     #[inline(always)]
     pub const fn words(&self) -> usize {
         self.text.len() / WORD_BYTES
@@ -699,11 +711,11 @@ impl Indexed<'_> {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct QuerySlotsArgs<'a> {
-    /// What to ask.
+    /// The records to evaluate.
     pub indexed: Indexed<'a>,
-    /// What to ask it.
+    /// The program to evaluate.
     pub program: Program<'a>,
-    /// Path by path, a span for each line.
+    /// Path by path, one span for each line.
     pub slots: ViewMut<'a, Span>,
 }
 
@@ -719,24 +731,26 @@ impl QuerySlotsArgs<'_> {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct QueryCountArgs<'a> {
-    /// What to ask.
+    /// The records to evaluate.
     pub indexed: Indexed<'a>,
-    /// What to ask it.
+    /// The program to evaluate.
     pub program: Program<'a>,
-    /// Path by path, a count for each line. Zero before the launch.
+    /// Path by path, one count for each line. Zero before the launch.
     pub counts: ViewMut<'a, u64>,
-    /// Where the first matches of each count, [`KEPT`] to [`MOST_KEPT`], are kept for [`QueryFill`]: first all first ones, laid out as the
-    /// counts are, then all second ones. Empty where only counts are wanted.
+    /// The first matches of each path and line, [`KEPT`] to [`MOST_KEPT`] of them, kept for [`QueryFill`].
+    /// All first matches come first, laid out as the counts are, then all second matches, and so on. Empty if
+    /// only counts are wanted.
     pub kept: ViewMut<'a, Span>,
 }
 
-/// How many matches of a path and line are kept while they are counted, at least and at most. Of 8 bytes each; a line that has more of
-/// any path is run again.
+/// The least number of matches that are kept for a path and line while they are counted, of 8 bytes each. If
+/// a line has more matches of any path than are kept, the program runs over it again.
 pub const KEPT: usize = 2;
-/// See [`KEPT`].
+/// The largest number of matches that are kept for a path and line. See [`KEPT`].
 pub const MOST_KEPT: usize = 16;
 
-/// Whether `kept` has room for as many matches of each count.
+/// Returns whether `kept` spans are [`KEPT`] to [`MOST_KEPT`] for each of `counts` counts, all the same
+/// number.
 const fn is_room_to_keep(kept: usize, counts: usize) -> bool {
     kept.is_multiple_of(counts) && kept / counts >= KEPT && kept / counts <= MOST_KEPT
 }
@@ -757,18 +771,18 @@ impl QueryCountArgs<'_> {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct QueryFillArgs<'a> {
-    /// What to ask.
+    /// The records to evaluate.
     pub indexed: Indexed<'a>,
-    /// What to ask it.
+    /// The program to evaluate.
     pub program: Program<'a>,
-    /// What [`QueryCount`] counted.
+    /// The counts from [`QueryCount`].
     pub counts: View<'a, u64>,
-    /// What it kept.
+    /// The matches that [`QueryCount`] kept.
     pub kept: View<'a, Span>,
-    /// Path by path, where each line's matches go, and at the end how many there are. The kernel
-    /// moves each offset to the next line's as it writes.
+    /// Path by path, the offset of the matches of each line, and at the end the number of matches. The kernel
+    /// moves each offset to that of the next line while it writes.
     pub offsets: ViewMut<'a, u64>,
-    /// Path by path, in line order, all matches.
+    /// All matches, path by path, in line order.
     pub matches: ViewMut<'a, Match>,
 }
 
@@ -788,7 +802,8 @@ macro_rules! query {
     ($($(#[$doc:meta])* $kernel:ident, $name:literal, $args:ident, $threads:ident;)*) => {$(
         $(#[$doc])*
         pub struct $kernel;
-        // SAFETY: `gpu/src/kernel/query.rs` defines the entry so.
+        // SAFETY: the entry in `gpu/src/kernel/query.rs` takes one `Args` by value. It stays within its views
+        // for arguments that `check` accepts.
         unsafe impl Kernel for $kernel {
             type Args<'a> = $args<'a>;
             const NAME: &'static str = $name;
@@ -804,23 +819,25 @@ macro_rules! query {
 }
 
 query! {
-    /// Runs a singular program over plain lines: one match a path and line at most. A thread a line.
+    /// Runs a singular program over plain lines: at most one match per path and line. One thread per line.
     QuerySlots, "query_slots", QuerySlotsArgs, QUERY_THREADS;
-    /// The same over loose lines.
+    /// Runs a singular program over loose lines: at most one match per path and line. One thread per line.
     QuerySlotsLoose, "query_slots_loose", QuerySlotsArgs, BLOCK_THREADS;
-    /// Counts a program's matches in plain lines. A thread a line.
+    /// Counts a program's matches in plain lines. One thread per line.
     QueryCount, "query_count", QueryCountArgs, QUERY_THREADS;
-    /// The same in loose lines.
+    /// Counts a program's matches in loose lines. One thread per line.
     QueryCountLoose, "query_count_loose", QueryCountArgs, BLOCK_THREADS;
-    /// Writes the matches that [`QueryCount`] counted: those that it kept, or all that it finds again. A thread a line.
+    /// Writes the matches that [`QueryCount`] counted: either the kept matches, or those that a second run
+    /// finds. One thread per line.
     QueryFill, "query_fill", QueryFillArgs, QUERY_THREADS;
-    /// As [`QueryCount`], in all lines, by a program with filters that ask for something else than that a value equals a literal.
+    /// Counts the matches in all lines, as [`QueryCount`] does, of a program with filters that test more than
+    /// whether a value equals a literal.
     FilterCount, "filter_count", QueryCountArgs, QUERY_THREADS;
-    /// As [`QueryFill`], by such a program.
+    /// Writes the matches that [`FilterCount`] counted, as [`QueryFill`] does.
     FilterFill, "filter_fill", QueryFillArgs, QUERY_THREADS;
 }
 
-/// Copies, 16 bytes a thread: what the card can move, for benches to compare with.
+/// Copies 16 bytes per thread. Benches compare other kernels with this throughput of the card.
 pub struct Copy16;
 
 /// Arguments of [`Copy16`].
@@ -829,11 +846,12 @@ pub struct Copy16;
 pub struct Copy16Args<'a> {
     /// A whole number of tiles, 16-byte aligned.
     pub from: View<'a, u8>,
-    /// As long.
+    /// The copy: as long as `from`.
     pub to: ViewMut<'a, u8>,
 }
 
-// SAFETY: `gpu/src/kernel/copy.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/copy.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for Copy16 {
     type Args<'a> = Copy16Args<'a>;
     const NAME: &'static str = "copy_16";

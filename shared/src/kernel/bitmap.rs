@@ -1,44 +1,47 @@
-//! The kernels of bitmap indexes: programs over tiles of compressed bitmaps ([`crate::bitmap`]), the methods of Nelson et al. (2019) beside
-//! them, and compression.
+//! The kernels of bitmap indexes: programs over tiles of compressed bitmaps ([`crate::bitmap`]), the methods
+//! of Nelson et al. (2019) to compare with, and compression.
 
 use super::{Kernel, LookBack, SizeError, Sizes, scan_tiles};
 use crate::bitmap::{Instr, MAX_OUTPUTS, TILE_CHUNKS, TileStart, tiles_for};
 use crate::units::BLOCK_THREADS;
 use crate::view::{View, ViewMut};
 
-/// Threads of a block.
+/// Threads of a block, for the kernels with one warp or four per tile.
 const TILE_THREADS: usize = 128;
 
 /// Compressed bitmaps on the device.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Columns<'a> {
-    /// The atoms of all.
+    /// The atoms of all bitmaps.
     pub atoms: View<'a, u64>,
-    /// Where the tiles of all begin, column by column, with the entry behind the last of each.
+    /// The start of every tile, column by column. After the last tile of each column follows one more entry,
+    /// for the end.
     pub tiles: View<'a, TileStart>,
-    /// The first atom of each. What is known of a column without it, so that both are sent for at once, is where its tiles are.
+    /// The offset of the first atom of each bitmap. The offset of its tile starts follows from the number of
+    /// the column alone, so that both loads are issued at once.
     pub columns: View<'a, u64>,
 }
 
-/// Runs a program over tiles. A block of four warps a tile.
+/// Runs a program over tiles. One block of four warps per tile.
 pub struct BitmapRange;
 
 /// Arguments of [`BitmapRange`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct BitmapRangeArgs<'a> {
-    /// The bitmaps that the program names, each of [`Self::chunks`] chunks and canonical, with true tile starts.
+    /// The bitmaps that the program names. Each is canonical, has [`Self::chunks`] chunks, and its tile
+    /// starts are correct.
     pub columns: Columns<'a>,
     /// A program that [`crate::bitmap::check`] accepts.
     pub program: View<'a, Instr>,
-    /// The chunks of the results, one behind the other; empty where they are only counted.
+    /// The chunks of the results, one result after the other. Empty if the results are only counted.
     pub words: ViewMut<'a, u64>,
-    /// How many rows each result has, to be added to.
+    /// The number of rows of each result. The kernel adds to these.
     pub counts: ViewMut<'a, u64>,
-    /// Chunks of a bitmap.
+    /// The number of chunks of a bitmap.
     pub chunks: u64,
-    /// What the last chunk has of rows ([`crate::wah::last_chunk`]).
+    /// The rows of the last chunk, as bits ([`crate::wah::last_chunk`]).
     pub last: u64,
 }
 
@@ -46,7 +49,8 @@ fn blocks_for_warps(warps: u64) -> u32 {
     warps.div_ceil(TILE_THREADS as u64 / 32).max(1) as u32
 }
 
-// SAFETY: `gpu/src/kernel/bitmap.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/bitmap.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for BitmapRange {
     type Args<'a> = BitmapRangeArgs<'a>;
     const NAME: &'static str = "bitmap_range";
@@ -67,26 +71,28 @@ unsafe impl Kernel for BitmapRange {
     }
 }
 
-/// Decompresses tiles of columns, by where these begin. A warp a column and tile.
+/// Decompresses tiles of columns, by the tile starts. One warp per column and tile.
 pub struct DecompressTiles;
 
 /// Arguments of [`DecompressTiles`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct DecompressTilesArgs<'a> {
-    /// As for [`BitmapRangeArgs::columns`].
+    /// See [`BitmapRangeArgs::columns`].
     pub columns: Columns<'a>,
-    /// Chunks of these tiles, column by column.
+    /// The chunks of these tiles, column by column.
     pub words: ViewMut<'a, u64>,
-    /// Chunks of a bitmap.
+    /// The number of chunks of a bitmap.
     pub chunks: u64,
     /// The first tile.
     pub first: u64,
-    /// How many chunks of each column, from that tile on: whole tiles, or as many as there are.
+    /// The number of chunks of each column to decompress, from that tile on: whole tiles, or all chunks up to
+    /// the last.
     pub stripe: u64,
 }
 
-// SAFETY: `gpu/src/kernel/bitmap.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/bitmap.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for DecompressTiles {
     type Args<'a> = DecompressTilesArgs<'a>;
     const NAME: &'static str = "decompress_tiles";
@@ -111,29 +117,31 @@ unsafe impl Kernel for DecompressTiles {
 
 /// Atoms that a thread of [`DecompressScan`] scans.
 pub const SCAN_ATOMS: usize = 8;
-/// Words that a block of [`DecompressWords`] makes, one a thread.
+/// Words that a block of [`DecompressWords`] writes, one per thread.
 pub const EXPAND_WORDS: usize = 1024;
 
-/// DecompressVector's scan: where each atom's chunks begin, of columns one behind the other. A thread [`SCAN_ATOMS`] atoms.
+/// The scan of DecompressVector: finds the first chunk of each atom, over columns one after the other. One
+/// thread per [`SCAN_ATOMS`] atoms.
 pub struct DecompressScan;
 
 /// Arguments of [`DecompressScan`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct DecompressScanArgs<'a> {
-    /// The atoms of all columns, one behind the other. 16-byte aligned.
+    /// The atoms of all columns, one after the other. 16-byte aligned.
     pub atoms: View<'a, u64>,
-    /// For each atom, its first chunk.
+    /// The first chunk of each atom.
     pub starts: ViewMut<'a, u32>,
-    /// For each [`EXPAND_WORDS`] chunks, the atom that has the first of them.
+    /// For each run of [`EXPAND_WORDS`] chunks, the atom that contains the first chunk.
     pub firsts: ViewMut<'a, u32>,
-    /// Scratch, for as many elements as there are threads with an atom.
+    /// Scratch memory for as many elements as there are threads with an atom.
     pub look_back: LookBack<'a, u64>,
-    /// Chunks of all columns.
+    /// The number of chunks of all columns.
     pub words: u64,
 }
 
-// SAFETY: `gpu/src/kernel/wah.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/wah.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for DecompressScan {
     type Args<'a> = DecompressScanArgs<'a>;
     const NAME: &'static str = "decompress_scan";
@@ -159,17 +167,18 @@ pub struct DecompressWords;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct DecompressWordsArgs<'a> {
-    /// As for [`DecompressScanArgs::atoms`].
+    /// See [`DecompressScanArgs::atoms`].
     pub atoms: View<'a, u64>,
-    /// As for [`DecompressScanArgs::starts`].
+    /// See [`DecompressScanArgs::starts`].
     pub starts: View<'a, u32>,
-    /// As for [`DecompressScanArgs::firsts`].
+    /// See [`DecompressScanArgs::firsts`].
     pub firsts: View<'a, u32>,
     /// The chunks of all columns.
     pub words: ViewMut<'a, u64>,
 }
 
-// SAFETY: `gpu/src/kernel/wah.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/wah.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for DecompressWords {
     type Args<'a> = DecompressWordsArgs<'a>;
     const NAME: &'static str = "decompress_words";
@@ -185,10 +194,11 @@ unsafe impl Kernel for DecompressWords {
     }
 }
 
-/// Word pairs of a block of [`CoaLevel`], one a thread.
+/// Word pairs of a block of [`CoaLevel`], one per thread.
 pub const COA_WORDS: usize = 1024;
 
-/// One level of the column-oriented reduction (COA): the lower half of the columns takes in the higher.
+/// One level of the column-oriented reduction (COA): combines the upper half of the columns into the lower
+/// half.
 pub struct CoaLevel;
 
 /// Arguments of [`CoaLevel`].
@@ -197,15 +207,17 @@ pub struct CoaLevel;
 pub struct CoaLevelArgs<'a> {
     /// The chunks of all columns, column by column.
     pub words: ViewMut<'a, u64>,
-    /// Chunks of a column.
+    /// The number of chunks of a column.
     pub chunks: u64,
-    /// Columns that are left, two at least. The upper half of them is the smaller one, if they are odd.
+    /// The number of columns that are left, at least two. If the number is odd, the upper half is the smaller
+    /// one.
     pub columns: u32,
     /// Zero.
     pub reserved: u32,
 }
 
-// SAFETY: `gpu/src/kernel/wah.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/wah.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for CoaLevel {
     type Args<'a> = CoaLevelArgs<'a>;
     const NAME: &'static str = "coa_level";
@@ -226,8 +238,9 @@ unsafe impl Kernel for CoaLevel {
 /// The most threads of a block.
 pub const MAX_THREADS: u32 = 1024;
 
-/// Reduces tiles of columns and rows in shared memory: the hybrid method; with one row a block the row-oriented one (ROA), and with
-/// all columns in a block the ideal hybrid. The result of each tile is in its first column.
+/// Reduces tiles of columns and rows in shared memory: the hybrid method. With one row per block it is the
+/// row-oriented method (ROA), and with all columns in one block the ideal hybrid. The first column of each
+/// tile takes the result.
 pub struct HybridTiles;
 
 /// Arguments of [`HybridTiles`].
@@ -236,27 +249,29 @@ pub struct HybridTiles;
 pub struct HybridTilesArgs<'a> {
     /// The chunks of all columns, column by column.
     pub words: ViewMut<'a, u64>,
-    /// Chunks of a column.
+    /// The number of chunks of a column.
     pub chunks: u64,
-    /// Columns to be reduced.
+    /// The number of columns to reduce.
     pub columns: u32,
-    /// From one of them to the next: 1, and 2*k* of the round before in the next round.
+    /// The distance from one of these columns to the next: 1 in the first round, then 2*k* times the stride
+    /// of the preceding round.
     pub stride: u32,
-    /// *k*: threads over columns, of which a block has twice as many.
+    /// *k*: the threads over columns. A block has twice as many columns.
     pub width: u32,
-    /// *j*: threads over rows of words.
+    /// *j*: the threads over rows of words.
     pub height: u32,
 }
 
 impl HybridTilesArgs<'_> {
-    /// Tiles over the columns.
+    /// The number of tiles over the columns.
     #[inline]
     pub const fn tiles(&self) -> u32 {
         self.columns.div_ceil(2 * self.width)
     }
 }
 
-// SAFETY: `gpu/src/kernel/wah.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/wah.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for HybridTiles {
     type Args<'a> = HybridTilesArgs<'a>;
     const NAME: &'static str = "hybrid_tiles";
@@ -285,7 +300,7 @@ unsafe impl Kernel for HybridTiles {
 /// Chunks that a thread of [`CompressStarts`] reads.
 pub const COMPRESS_CHUNKS: usize = 4;
 
-/// Finds where atoms begin in chunks of columns. A thread [`COMPRESS_CHUNKS`] chunks.
+/// Finds the first chunk of each atom in chunks of columns. One thread per [`COMPRESS_CHUNKS`] chunks.
 pub struct CompressStarts;
 
 /// Arguments of [`CompressStarts`].
@@ -294,17 +309,19 @@ pub struct CompressStarts;
 pub struct CompressStartsArgs<'a> {
     /// The chunks of all columns, column by column.
     pub words: View<'a, u64>,
-    /// For each atom, its first chunk among all; and how many chunks there are. Room for as many atoms as chunks.
+    /// The first chunk of each atom, among all chunks, and at the end the number of chunks. Room for as many
+    /// atoms as chunks.
     pub starts: ViewMut<'a, u32>,
-    /// For each column, its first atom; and how many atoms there are.
+    /// The first atom of each column, and at the end the number of atoms.
     pub columns: ViewMut<'a, u32>,
-    /// Scratch, for as many elements as there are threads with a chunk.
+    /// Scratch memory for as many elements as there are threads with a chunk.
     pub look_back: LookBack<'a, u64>,
-    /// Chunks of a column.
+    /// The number of chunks of a column.
     pub chunks: u64,
 }
 
-// SAFETY: `gpu/src/kernel/wah.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/wah.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for CompressStarts {
     type Args<'a> = CompressStartsArgs<'a>;
     const NAME: &'static str = "compress_starts";
@@ -322,22 +339,23 @@ unsafe impl Kernel for CompressStarts {
     }
 }
 
-/// Makes the atoms whose places [`CompressStarts`] found. A thread an atom.
+/// Writes the atoms that [`CompressStarts`] found. One thread per atom.
 pub struct CompressAtoms;
 
 /// Arguments of [`CompressAtoms`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct CompressAtomsArgs<'a> {
-    /// As for [`CompressStartsArgs::words`].
+    /// See [`CompressStartsArgs::words`].
     pub words: View<'a, u64>,
-    /// As for [`CompressStartsArgs::starts`], as far as there are atoms.
+    /// See [`CompressStartsArgs::starts`]. Only the entries of the atoms found.
     pub starts: View<'a, u32>,
     /// The atoms.
     pub atoms: ViewMut<'a, u64>,
 }
 
-// SAFETY: `gpu/src/kernel/wah.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/wah.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for CompressAtoms {
     type Args<'a> = CompressAtomsArgs<'a>;
     const NAME: &'static str = "compress_atoms";
@@ -352,24 +370,25 @@ unsafe impl Kernel for CompressAtoms {
     }
 }
 
-/// Sets each row's bit in the chunks of its bin. A warp a chunk.
+/// Sets the bit of each row in the chunks of its bin. One warp per chunk.
 pub struct BinWords;
 
 /// Arguments of [`BinWords`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct BinWordsArgs<'a> {
-    /// The bin of each row. Rows of bins that are not among these are left out.
+    /// The bin of each row. Rows of other bins than `first` to `first + count - 1` are left out.
     pub bins: View<'a, u32>,
     /// The chunks of these bins, bin by bin. Zero before the launch.
     pub words: ViewMut<'a, u64>,
-    /// The first bin of these.
+    /// The first bin.
     pub first: u32,
-    /// How many.
+    /// The number of bins.
     pub count: u32,
 }
 
-// SAFETY: `gpu/src/kernel/wah.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/wah.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for BinWords {
     type Args<'a> = BinWordsArgs<'a>;
     const NAME: &'static str = "bin_words";

@@ -1,14 +1,16 @@
-//! The kernels that make typed columns, in Arrow's layout, and text of strings as they say.
+//! The kernels that make typed columns, in Arrow's layout. For columns of strings they decode the text of
+//! each string.
 //!
-//! A column has *rows*: the matches of one path, or, for a singular path, one for each record, empty where it has no
-//! match. Rows become 8-byte values and bits, or lengths, which are scanned into offsets, and bytes.
+//! A column has *rows*. They are the matches of one path; or, for a singular path, one row for each record,
+//! which is empty if the record has no match. Rows become either 8-byte values and bits, or lengths and
+//! bytes. The lengths are scanned into offsets.
 
 use super::{COMPACT_TILE, GATHER_TILE, Indexed, Kernel, LookBack, Match, SizeError, Sizes, blocks_for};
 use crate::column::Kind;
 use crate::units::LineIx;
 use crate::view::{View, ViewMut};
 
-/// Lists the lines that are records without a fault. A block for every [`COMPACT_TILE`] lines.
+/// Lists the lines that are records without a fault. One block per [`COMPACT_TILE`] lines.
 pub struct RecordCompact;
 
 /// Arguments of [`RecordCompact`].
@@ -17,15 +19,16 @@ pub struct RecordCompact;
 pub struct RecordCompactArgs<'a> {
     /// The partition.
     pub indexed: Indexed<'a>,
-    /// Room for as many as there are lines.
+    /// The lines of the records. Room for as many as there are lines.
     pub records: ViewMut<'a, LineIx>,
-    /// One element: how many there are.
+    /// The number of records: one element.
     pub count: ViewMut<'a, u64>,
-    /// Scratch, for as many tiles as a compaction of the lines has.
+    /// Scratch memory for as many tiles as a compaction of the lines has.
     pub look_back: LookBack<'a, u64>,
 }
 
-// SAFETY: `gpu/src/kernel/columns.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/columns.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for RecordCompact {
     type Args<'a> = RecordCompactArgs<'a>;
     const NAME: &'static str = "record_compact";
@@ -45,18 +48,18 @@ unsafe impl Kernel for RecordCompact {
     }
 }
 
-/// Makes the rows of a path that has one match a record at most: a thread a record.
+/// Makes the rows of a path that has at most one match per record. One thread per record.
 pub struct RecordRows;
 
 /// Arguments of [`RecordRows`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct RecordRowsArgs<'a> {
-    /// The path's matches, among others.
+    /// The matches of the path, among those of other paths.
     pub found: PathMatches<'a>,
     /// The lines that are records.
     pub records: View<'a, LineIx>,
-    /// A row each: the record's match, or an empty one.
+    /// One row per record: its match, or an empty one.
     pub rows: ViewMut<'a, Match>,
 }
 
@@ -66,9 +69,9 @@ pub struct RecordRowsArgs<'a> {
 pub struct PathMatches<'a> {
     /// The matches of all paths.
     pub matches: View<'a, Match>,
-    /// The path's begin here.
+    /// The position of the path's first match.
     pub first: u64,
-    /// And end here.
+    /// One past the path's last match.
     pub end: u64,
 }
 
@@ -80,7 +83,8 @@ impl PathMatches<'_> {
     }
 }
 
-// SAFETY: `gpu/src/kernel/columns.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/columns.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for RecordRows {
     type Args<'a> = RecordRowsArgs<'a>;
     const NAME: &'static str = "record_rows";
@@ -93,24 +97,26 @@ unsafe impl Kernel for RecordRows {
     }
 }
 
-/// Finds where each record's matches begin in the list of a path's. A thread a record.
+/// Finds the offset of each record's first match in the list of a path's matches. One thread per record.
 pub struct ListOffsets;
 
 /// Arguments of [`ListOffsets`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ListOffsetsArgs<'a> {
-    /// The path's matches, among others.
+    /// The matches of the path, among those of other paths.
     pub found: PathMatches<'a>,
     /// The lines that are records.
     pub records: View<'a, LineIx>,
-    /// A list each begins here, and at the end how many matches the path has; if they fit. Or empty.
+    /// The offset of each record's list, and at the end the number of matches of the path, if 32 bits can
+    /// hold them. Otherwise empty.
     pub narrow: ViewMut<'a, i32>,
-    /// The same in 64 bits, if they do not. Or empty.
+    /// The offsets in 64 bits, if 32 bits cannot hold them. Otherwise empty.
     pub wide: ViewMut<'a, i64>,
 }
 
-// SAFETY: `gpu/src/kernel/columns.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/columns.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for ListOffsets {
     type Args<'a> = ListOffsetsArgs<'a>;
     const NAME: &'static str = "list_offsets";
@@ -128,30 +134,30 @@ unsafe impl Kernel for ListOffsets {
     }
 }
 
-/// Some rows, and what they become.
+/// Some rows, and the kind of column that they become.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Rows<'a> {
-    /// As for [`LineStatesArgs::text`](super::LineStatesArgs::text).
+    /// See [`LineStatesArgs::text`](super::LineStatesArgs::text).
     pub text: View<'a, u8>,
-    /// The rows, among others.
+    /// The rows, among those of other columns.
     pub rows: View<'a, Match>,
-    /// They begin here.
+    /// The position of the first of these rows.
     pub first: u64,
-    /// What they become: one of [`Kind`].
+    /// The kind that the rows become: one of [`Kind`].
     pub kind: u32,
-    /// How many there are.
+    /// The number of these rows.
     pub len: u32,
 }
 
 impl Rows<'_> {
-    /// Whether they become this.
+    /// Returns whether the rows become this kind.
     #[inline(always)]
     pub const fn are(&self, kind: Kind) -> bool {
         self.kind == kind as u32
     }
 
-    /// Whether they become bytes.
+    /// Returns whether the rows become bytes.
     #[inline(always)]
     pub const fn are_bytes(&self) -> bool {
         self.are(Kind::Utf8) || self.are(Kind::Json) || self.are(Kind::Raw)
@@ -167,29 +173,31 @@ impl Rows<'_> {
     }
 }
 
-/// Reads the value of every row, or measures it. A thread a row.
+/// Reads the value of every row, or measures it. One thread per row.
 pub struct ColumnRead;
 
 /// Arguments of [`ColumnRead`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ColumnReadArgs<'a> {
-    /// What to read.
+    /// The rows to read.
     pub rows: Rows<'a>,
-    /// A bit a row: whether it holds a value.
+    /// One bit per row, set if the row has a value.
     pub validity: ViewMut<'a, u32>,
-    /// A bit a row: whether it is true. Empty unless the rows become bits.
+    /// One bit per row, set if the row is true. Empty unless the rows become bits.
     pub truth: ViewMut<'a, u32>,
-    /// For each row the value's bits, or the number of its bytes, 0 for none. Empty if the rows become bits.
+    /// The bits of each row's value; or the number of its bytes, with 0 for no value. Empty if the rows
+    /// become bits.
     pub values: ViewMut<'a, u64>,
-    /// In any order, the rows whose numbers are not finished, each with the number of the row for its line: room for all.
-    /// Empty unless the rows become `f64`.
+    /// The rows whose numbers the kernel could not finish, in any order. In place of its line, each has its
+    /// row number. Room for all rows; empty unless the rows become `f64`.
     pub unfinished: ViewMut<'a, Match>,
-    /// One element: how many those are. Zero before the launch.
+    /// The number of unfinished rows: one element. Zero before the launch.
     pub unfinished_count: ViewMut<'a, u32>,
 }
 
-// SAFETY: `gpu/src/kernel/columns.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/columns.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for ColumnRead {
     type Args<'a> = ColumnReadArgs<'a>;
     const NAME: &'static str = "column_read";
@@ -210,29 +218,30 @@ unsafe impl Kernel for ColumnRead {
     }
 }
 
-/// Copies the bytes of every row, as they are in the text. A block for every [`GATHER_TILE`] bytes.
+/// Copies the bytes of every row as they are in the text. One block per [`GATHER_TILE`] bytes.
 pub struct ColumnGather;
 
-/// Finishes the bytes of every row: writes what strings with escapes say over what [`ColumnGather`] has copied, and narrows
-/// offsets and bounds. A thread a row.
+/// Finishes the bytes of every row. Strings with escapes are decoded, over the bytes that [`ColumnGather`]
+/// copied; and offsets and bounds are narrowed. One thread per row.
 pub struct ColumnFinish;
 
 /// Arguments of [`ColumnGather`] and [`ColumnFinish`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ColumnBytesArgs<'a> {
-    /// What to copy.
+    /// The rows to copy.
     pub rows: Rows<'a>,
-    /// Where the bytes of each row go, and at the end how many there are (from [`CountScan`](super::CountScan)).
+    /// The offset of the bytes of each row, and at the end the number of bytes (from
+    /// [`CountScan`](super::CountScan)).
     pub offsets: View<'a, u64>,
-    /// The bytes, if there is room for all; else nothing that is of use, and the offsets say how much room it takes. 16-byte
-    /// aligned, whole tiles.
+    /// The bytes, if there is room for all. Otherwise the contents are unspecified, and the offsets state the
+    /// room that is needed. 16-byte aligned, whole tiles.
     pub bytes: ViewMut<'a, u8>,
-    /// The same offsets, if they fit; or empty.
+    /// A copy of `offsets` in 32 bits, if they fit. Otherwise empty.
     pub narrow: ViewMut<'a, i32>,
-    /// Some rows, or ends of rows.
+    /// Positions of rows: the first row of some ranges, or one past the last.
     pub bounds: View<'a, u64>,
-    /// Where their bytes begin.
+    /// The offsets of the bytes of the rows in `bounds`.
     pub byte_bounds: ViewMut<'a, u64>,
 }
 
@@ -251,7 +260,8 @@ impl ColumnBytesArgs<'_> {
     }
 }
 
-// SAFETY: `gpu/src/kernel/columns.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/columns.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for ColumnGather {
     type Args<'a> = ColumnBytesArgs<'a>;
     const NAME: &'static str = "column_gather";
@@ -263,7 +273,8 @@ unsafe impl Kernel for ColumnGather {
     }
 }
 
-// SAFETY: `gpu/src/kernel/columns.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/columns.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for ColumnFinish {
     type Args<'a> = ColumnBytesArgs<'a>;
     const NAME: &'static str = "column_finish";

@@ -4,22 +4,26 @@ use super::{Kernel, SizeError, Sizes};
 use crate::fsst::{SPLIT_CODES, TABLE_WORDS};
 use crate::view::{View, ViewMut};
 
-/// Threads of a block of the kernels that decode splits: four warps.
+/// Threads of a block, for the kernels that decode splits: four warps.
 pub const FSST_THREADS: usize = 128;
-/// Codes that a thread decodes, which it loads at once.
+/// Codes that a thread decodes. It loads them at once.
 pub const FSST_THREAD_CODES: usize = 16;
-/// In [`FsstDecodeArgs::status`]: some code stands for nothing.
+/// The bit of [`FsstDecodeArgs::status`] that is set if some code has no symbol.
 pub const FSST_UNKNOWN: u32 = 1;
-/// In [`FsstDecodeArgs::status`]: an escape is the last code of all, or of a string.
+/// The bit of [`FsstDecodeArgs::status`] that is set if an escape is the last code of all, or of a string.
 pub const FSST_ESCAPE: u32 = 2;
-/// In [`FsstDecodeArgs::status`]: splits say other than codes do, or there is no room for what they stand for.
+/// The bit of [`FsstDecodeArgs::status`] that is set if splits contradict the codes, or if the decoded bytes
+/// do not fit.
 pub const FSST_SPLITS: u32 = 4;
-/// In [`FsstDecodeArgs::status`]: codes without splits have a run of 255s so long that what it means is not found out here. Nothing need be wrong with them.
+/// The bit of [`FsstDecodeArgs::status`] that is set if codes without splits have a run of 255s that is too
+/// long. The kernel does not search far enough to interpret such a run. The codes may be valid.
 pub const FSST_FAR: u32 = 8;
 
 const _: () = assert!(FSST_THREADS * FSST_THREAD_CODES == SPLIT_CODES);
 
-/// How many splits a block best decodes, of so many: four, where there are blocks enough for a whole device all the same. With one, each brings a table for little work.
+/// The best number of splits for a block to decode, out of `splits`: four, if there are still enough blocks
+/// for a whole device. Because every block loads a table, a block with one split has little work for this
+/// load.
 #[must_use]
 pub const fn block_splits(splits: usize) -> u64 {
     match splits / BLOCKS_ENOUGH {
@@ -29,40 +33,45 @@ pub const fn block_splits(splits: usize) -> u64 {
     }
 }
 
-/// Blocks that an H200 has room for at once, 132 multiprocessors of ten, and as many that wait.
+/// The number of blocks that an H200 has room for at once (132 multiprocessors of ten blocks), and as many
+/// that wait.
 const BLOCKS_ENOUGH: usize = 2640;
 
-/// Decodes codes of which is known where each split's output goes. A block some splits ([`block_splits`]).
+/// Decodes codes whose splits give the offset of the output. One block per some splits ([`block_splits`]).
 pub struct FsstDecode;
 
-/// The same, and says where in the output each string begins.
+/// Decodes codes as [`FsstDecode`] does, and writes the offset in the output at which each string begins.
 pub struct FsstDecodeStrings;
 
 /// Arguments of [`FsstDecode`] and [`FsstDecodeStrings`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FsstDecodeArgs<'a> {
-    /// The codes of all strings, one behind the other. 16-byte aligned, whole splits; what is behind the last code is not looked at.
+    /// The codes of all strings, one after the other. 16-byte aligned, whole splits. Bytes after the last
+    /// code are not read as codes.
     pub codes: View<'a, u8>,
     /// The table ([`crate::fsst::Table::to_words`]).
     pub table: View<'a, u64>,
-    /// Where each split begins ([`crate::fsst::Split`]), and at the end how many bytes there are.
+    /// The splits ([`crate::fsst::Split`]), and at the end the number of decoded bytes.
     pub splits: View<'a, u64>,
-    /// The output: 16-byte aligned. What does not go there is told by the status, and is not written.
+    /// The output: 16-byte aligned. Bytes that do not fit are not written, and the status reports them.
     pub out: ViewMut<'a, u8>,
-    /// Where in the codes each string begins, ascending, and at the end how many codes there are: none for [`FsstDecode`].
+    /// The offset in the codes at which each string begins, ascending, and at the end the number of codes.
+    /// Empty for [`FsstDecode`].
     pub code_offsets: View<'a, u64>,
-    /// The same in the output: as many.
+    /// The offset of each string in the output: as many as `code_offsets`.
     pub offsets: ViewMut<'a, u64>,
-    /// For each split the first string that begins in it or behind it: none for [`FsstDecode`].
+    /// For each split, the first string that begins in the split or after it. Empty for [`FsstDecode`].
     pub first_strings: View<'a, u64>,
-    /// What is wrong: zero before, and zero after where nothing is.
+    /// The faults that were found: bits such as [`FSST_UNKNOWN`]. Zero before the launch, and zero after it
+    /// if there is no fault.
     pub status: ViewMut<'a, u32>,
-    /// How many codes there are.
+    /// The number of codes.
     pub len: u64,
-    /// Not 0 if splits do not say which codes are behind an escape: those that [`FsstMeasure`] and a scan have made.
+    /// Not 0 if [`FsstMeasure`] and a scan made the splits. Such splits do not state whether their first code
+    /// is after an escape.
     pub are_measured: u64,
-    /// How many splits a block decodes, one behind the other: at least 1 ([`block_splits`]).
+    /// The number of splits that a block decodes, one after the other: at least 1 ([`block_splits`]).
     pub block_splits: u64,
 }
 
@@ -81,7 +90,7 @@ impl FsstDecodeArgs<'_> {
     }
 }
 
-/// What holds for all that reads codes by splits. Says how many there are.
+/// Checks the relations of all kernels that read codes by splits. Returns the number of splits.
 fn check_codes(
     sizes: &Sizes,
     codes: View<'_, u8>,
@@ -98,7 +107,8 @@ fn check_codes(
 
 macro_rules! decode {
     ($kernel:ident, $name:literal, $strings:literal) => {
-        // SAFETY: `gpu/src/kernel/fsst.rs` defines the entry so.
+        // SAFETY: the entry in `gpu/src/kernel/fsst.rs` takes one `Args` by value. It stays within its views
+        // for arguments that `check` accepts.
         unsafe impl Kernel for $kernel {
             type Args<'a> = FsstDecodeArgs<'a>;
             const NAME: &'static str = $name;
@@ -116,30 +126,32 @@ macro_rules! decode {
 decode!(FsstDecode, "fsst_decode", false);
 decode!(FsstDecodeStrings, "fsst_decode_strings", true);
 
-/// Says how long the output of each split is, and which string begins in it first: what is missing where there are no splits. A block a split.
+/// Measures the output of each split and finds the first string that begins in it, for codes without splits.
+/// One block per split.
 pub struct FsstMeasure;
 
 /// Arguments of [`FsstMeasure`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FsstMeasureArgs<'a> {
-    /// As for [`FsstDecodeArgs::codes`].
+    /// See [`FsstDecodeArgs::codes`].
     pub codes: View<'a, u8>,
-    /// As for [`FsstDecodeArgs::table`].
+    /// See [`FsstDecodeArgs::table`].
     pub table: View<'a, u64>,
-    /// As for [`FsstDecodeArgs::code_offsets`].
+    /// See [`FsstDecodeArgs::code_offsets`].
     pub code_offsets: View<'a, u64>,
-    /// For each split, how long its output is.
+    /// The length of the output of each split.
     pub lengths: ViewMut<'a, u64>,
-    /// For each split, the first string that begins in it or behind it.
+    /// For each split, the first string that begins in the split or after it.
     pub first_strings: ViewMut<'a, u64>,
-    /// As for [`FsstDecodeArgs::status`].
+    /// See [`FsstDecodeArgs::status`].
     pub status: ViewMut<'a, u32>,
-    /// How many codes there are.
+    /// The number of codes.
     pub len: u64,
 }
 
-// SAFETY: `gpu/src/kernel/fsst.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/fsst.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for FsstMeasure {
     type Args<'a> = FsstMeasureArgs<'a>;
     const NAME: &'static str = "fsst_measure";
@@ -157,44 +169,50 @@ unsafe impl Kernel for FsstMeasure {
     }
 }
 
-/// How many bytes each string has: the first step of the ladder. A thread a string.
+/// Counts the bytes of each string: the first step of the ladder. One thread per string.
 pub struct FsstLengths;
 
 /// Arguments of [`FsstLengths`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FsstLengthsArgs<'a> {
-    /// As for [`FsstDecodeArgs::codes`].
+    /// See [`FsstDecodeArgs::codes`].
     pub codes: View<'a, u8>,
-    /// As for [`FsstDecodeArgs::table`].
+    /// See [`FsstDecodeArgs::table`].
     pub table: View<'a, u64>,
-    /// As for [`FsstDecodeArgs::code_offsets`].
+    /// See [`FsstDecodeArgs::code_offsets`].
     pub code_offsets: View<'a, u64>,
-    /// The bytes of each.
+    /// The number of bytes of each string.
     pub lengths: ViewMut<'a, u64>,
 }
 
-/// The ladder of an article about such kernels (docs/fsst.md), a kernel a step, which [`FsstDecode`] is compared with: a thread a string, by single bytes.
+/// The first step of the ladder that decodes: one thread per string, by single bytes.
+///
+/// The ladder is from an article about such kernels (docs/fsst.md), with one kernel per step. [`FsstDecode`]
+/// is compared with it.
 pub struct FsstBytes;
-/// The ladder: codes are loaded by 8 bytes.
+/// The step of the ladder that loads codes by 8 bytes.
 pub struct FsstWords;
-/// The ladder: and the table is in shared memory.
+/// The step of the ladder that also has the table in shared memory.
 pub struct FsstShared;
-/// The ladder: codes by 8 bytes, and the output is gathered in registers, and stored by 16 bytes. Of stretches of equal length, which are found out beforehand, instead
-/// of strings it is the last step.
+/// The last steps of the ladder: codes are loaded by 8 bytes; the output is gathered in registers, and stored
+/// by 16 bytes. The very last step runs over stretches of equal length, found beforehand, in place of
+/// strings.
 pub struct FsstBuffered;
 
 /// Arguments of the ladder.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FsstLadderArgs<'a> {
-    /// As for [`FsstDecodeArgs::codes`].
+    /// See [`FsstDecodeArgs::codes`].
     pub codes: View<'a, u8>,
-    /// As for [`FsstDecodeArgs::table`].
+    /// See [`FsstDecodeArgs::table`].
     pub table: View<'a, u64>,
-    /// Where in the codes each string or stretch begins, and at the end how many codes there are. None begins behind an escape.
+    /// The offset in the codes at which each string or stretch begins, and at the end the number of codes.
+    /// None begins after an escape.
     pub code_offsets: View<'a, u64>,
-    /// The same in the output. The codes are those of strings so long: these kernels do not look.
+    /// The offset of each string or stretch in the output. The caller guarantees that the decoded strings
+    /// have these lengths: the kernels do not check them.
     pub offsets: View<'a, u64>,
     /// The output: 16-byte aligned.
     pub out: ViewMut<'a, u8>,
@@ -205,7 +223,8 @@ const LADDER_THREADS: usize = 128;
 
 macro_rules! ladder {
     ($($kernel:ident, $name:literal;)*) => {$(
-        // SAFETY: `gpu/src/kernel/fsst_ladder.rs` defines the entry so.
+        // SAFETY: the entry in `gpu/src/kernel/fsst_ladder.rs` takes one `Args` by value. It stays within its
+        // views for arguments that `check` accepts.
         unsafe impl Kernel for $kernel {
             type Args<'a> = FsstLadderArgs<'a>;
             const NAME: &'static str = $name;
@@ -231,7 +250,8 @@ ladder! {
     FsstBuffered, "fsst_buffered";
 }
 
-// SAFETY: `gpu/src/kernel/fsst_ladder.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/fsst_ladder.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for FsstLengths {
     type Args<'a> = FsstLengthsArgs<'a>;
     const NAME: &'static str = "fsst_lengths";

@@ -1,36 +1,42 @@
-//! The kernel that asks compressed strings whether they match ([`crate::fsst::automaton`]).
+//! The kernel that tests whether compressed strings match a pattern ([`crate::fsst::automaton`]).
 
 use super::{Kernel, SizeError, Sizes};
 use crate::fsst::automaton::{Automaton, LIVE, MAX_ROWS, ROW};
 use crate::view::{View, ViewMut};
 
-/// Strings of a block of [`FsstMatch`], one a thread. Two such blocks fill a multiprocessor of the smallest card, four the others.
+/// Strings of a block of [`FsstMatch`], one per thread. Two such blocks fill a multiprocessor of the smallest
+/// card, and four fill one of the other cards.
 pub const MATCH_STRINGS: usize = 512;
 
-/// Walks the codes of each string through an automaton. A thread a string.
+/// Walks the codes of each string through an automaton. One thread per string.
 pub struct FsstMatch;
 
 /// Arguments of [`FsstMatch`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FsstMatchArgs<'a> {
-    /// What is asked.
+    /// The automaton to run.
     pub automaton: Automaton<'a>,
-    /// The codes of all strings, eight a word, the first lowest; behind the last, anything.
+    /// The codes of all strings, eight per word, the first lowest. The bytes after the last code may have any
+    /// value.
     pub codes: View<'a, u64>,
-    /// Where each string begins in the codes; and where the last one ends. What of it is behind [`Self::codes_len`], or before what is before it, is not read: the
-    /// string is shorter then.
+    /// The offset in the codes at which each string begins, and at the end the offset at which the last
+    /// string ends. Codes from [`Self::codes_len`] on are not read: a string that reaches that far is
+    /// shorter. A string whose end is before its start is empty.
     pub offsets: View<'a, u64>,
-    /// Bit *i* of word *w*: whether string 64 *w* + *i* matches. Bits behind the last string are 0.
+    /// One bit per string: bit *i* of word *w* is set if string 64 *w* + *i* matches. The bits after the last
+    /// string are 0.
     pub matches: ViewMut<'a, u64>,
-    /// The least [`fault_word`](crate::fsst::automaton::fault_word) of all strings and of what was here:
-    /// [`NO_FAULT`](crate::fsst::automaton::NO_FAULT) before the launch. A faulty string does not match.
+    /// The least [`fault_word`](crate::fsst::automaton::fault_word) of all strings and of the value before
+    /// the launch, which must be [`NO_FAULT`](crate::fsst::automaton::NO_FAULT). A faulty string does not
+    /// match.
     pub fault: ViewMut<'a, u64>,
-    /// How many codes there are.
+    /// The number of codes.
     pub codes_len: u64,
 }
 
-// SAFETY: `gpu/src/kernel/fsst_match.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/fsst_match.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for FsstMatch {
     type Args<'a> = FsstMatchArgs<'a>;
     const NAME: &'static str = "fsst_match";

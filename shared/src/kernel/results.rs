@@ -1,12 +1,13 @@
-//! The kernels that turn what the query kernels found into what a caller asked for.
+//! The kernels that turn the matches of the query kernels into the form that the caller wants.
 
 use super::{Kernel, LookBack, Match, SizeError, Sizes, Span, blocks_for};
 use crate::units::{BLOCK_THREADS, LineIx};
 use crate::view::{View, ViewMut};
 
-/// How many *bounds* the results of some paths have: where each path's begin, where the last one's end, and, a path each,
-/// where those of lines before the *cut* end. The cut is the first faulty line, where there is one: what stands before it
-/// can be answered, whatever is done about the fault.
+/// The number of *bounds* of the results of `paths` paths. The bounds are the position of each path's first
+/// match, and one past the last match of all. Then follows, for each path, one past its last match on the
+/// lines before the *cut*. The cut is the first faulty line, if there is one. The results before the cut are
+/// valid, whatever the caller does about the fault.
 ///
 /// ```text
 /// matches   a a a a a b b b c c c c        path by path, in line order
@@ -17,38 +18,41 @@ pub const fn bounds_for(paths: usize) -> usize {
     2 * paths + 1
 }
 
-/// Elements of which a thread of a compaction says whether they are kept.
+/// Elements that a thread of a compaction tests for whether they are kept.
 pub const COMPACT_ROWS: usize = 4;
 /// Elements that a block of a compaction takes.
 pub const COMPACT_TILE: usize = BLOCK_THREADS * COMPACT_ROWS;
 
-/// Tiles that a compaction of `len` elements is cut into.
+/// The number of tiles of a compaction of `len` elements.
 pub const fn compact_tiles(len: usize) -> usize {
     len.div_ceil(COMPACT_TILE)
 }
 
-/// Turns slots, of which many may be empty, into dense lists of matches. A block for every [`COMPACT_TILE`] slots.
+/// Turns slots, many of which may be empty, into dense lists of matches. One block per [`COMPACT_TILE`]
+/// slots.
 pub struct SlotCompact;
 
 /// Arguments of [`SlotCompact`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct SlotCompactArgs<'a> {
-    /// Path by path, a span for each line (from [`QuerySlots`](super::QuerySlots)). 8-byte aligned.
+    /// Path by path, one span for each line (from [`QuerySlots`](super::QuerySlots)). 8-byte aligned.
     pub slots: View<'a, Span>,
-    /// Path by path, in line order, what the slots hold: as many as there is room for. The bounds say how many there are.
+    /// The matches in the slots, path by path, in line order. Matches without room are not written; the
+    /// bounds state the number of all.
     pub matches: ViewMut<'a, Match>,
-    /// [`bounds_for`] the paths.
+    /// The bounds of the matches: [`bounds_for`] the paths.
     pub bounds: ViewMut<'a, u64>,
-    /// Scratch, for [`compact_tiles`] tiles.
+    /// Scratch memory for [`compact_tiles`] tiles.
     pub look_back: LookBack<'a, u64>,
-    /// How many lines there are.
+    /// The number of lines.
     pub lines: LineIx,
-    /// The cut; 0 for none.
+    /// The cut. 0 if there is none.
     pub cut: LineIx,
 }
 
-// SAFETY: `gpu/src/kernel/results.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/results.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for SlotCompact {
     type Args<'a> = SlotCompactArgs<'a>;
     const NAME: &'static str = "slot_compact";
@@ -71,24 +75,26 @@ unsafe impl Kernel for SlotCompact {
     }
 }
 
-/// Reads the bounds out of scanned counts. A thread a bound.
+/// Reads the bounds out of scanned counts. One thread per bound.
 pub struct QueryBounds;
 
 /// Arguments of [`QueryBounds`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct QueryBoundsArgs<'a> {
-    /// Path by path, where each line's matches go, and at the end how many there are (from [`CountScan`](super::CountScan)).
+    /// Path by path, the offset of each line's matches, and at the end the number of matches (from
+    /// [`CountScan`](super::CountScan)).
     pub offsets: View<'a, u64>,
-    /// [`bounds_for`] the paths.
+    /// The bounds of the matches: [`bounds_for`] the paths.
     pub bounds: ViewMut<'a, u64>,
-    /// How many lines there are.
+    /// The number of lines.
     pub lines: LineIx,
-    /// The cut; 0 for none.
+    /// The cut. 0 if there is none.
     pub cut: LineIx,
 }
 
-// SAFETY: `gpu/src/kernel/results.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/results.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for QueryBounds {
     type Args<'a> = QueryBoundsArgs<'a>;
     const NAME: &'static str = "query_bounds";
@@ -104,32 +110,35 @@ unsafe impl Kernel for QueryBounds {
     }
 }
 
-/// Bytes of output that a block of a gathering kernel writes: four times 16 a thread.
+/// Bytes of output that a block of a gathering kernel writes: four times 16 per thread.
 pub const GATHER_TILE: usize = BLOCK_THREADS * 64;
 
-/// Writes the JSON text of every match, each with a newline behind it. A block for every [`GATHER_TILE`] bytes of output.
+/// Writes the JSON text of every match, each with a newline after it. One block per [`GATHER_TILE`] bytes of
+/// output.
 pub struct TextGather;
 
 /// Arguments of [`TextGather`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TextGatherArgs<'a> {
-    /// As for [`LineStatesArgs::text`](super::LineStatesArgs::text).
+    /// See [`LineStatesArgs::text`](super::LineStatesArgs::text).
     pub text: View<'a, u8>,
     /// The matches.
     pub matches: View<'a, Match>,
-    /// Where the text of each goes, and at the end how long it is all together (from [`TextScan`](super::TextScan)).
+    /// The offset of the text of each match, and at the end the length of all texts together (from
+    /// [`TextScan`](super::TextScan)).
     pub offsets: View<'a, u64>,
-    /// The bounds of the matches.
+    /// The bounds, in matches.
     pub bounds: View<'a, u64>,
-    /// The same bounds, in bytes of output.
+    /// The bounds, as offsets in the output.
     pub text_bounds: ViewMut<'a, u64>,
-    /// The text: as much of it as there is room for. 16-byte aligned, a whole number of tiles; behind the end of the text
-    /// up to 15 bytes are zeroed.
+    /// The text, as far as there is room. 16-byte aligned, a whole number of tiles. Up to 15 bytes after the
+    /// end of the text are set to zero.
     pub out: ViewMut<'a, u8>,
 }
 
-// SAFETY: `gpu/src/kernel/results.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/results.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for TextGather {
     type Args<'a> = TextGatherArgs<'a>;
     const NAME: &'static str = "text_gather";

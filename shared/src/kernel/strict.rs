@@ -1,31 +1,33 @@
-//! The kernel that reads what strings and scalars consist of ([`crate::strict`]).
+//! The kernel that checks the contents of strings and scalars ([`crate::strict`]).
 
 use super::{FaultyLines, Kernel, STATUS_WORDS, SizeError, Sizes, blocks_for_tiles};
 use crate::units::{PartOffset, TILE_BYTES, WORD_BYTES};
 use crate::view::View;
 
-/// Suspects lines of which a string or a scalar is not what RFC 8259 says, or which are not UTF-8. A warp a tile.
+/// Suspects lines that are not UTF-8, or that contain a string or a scalar against RFC 8259. One warp per
+/// tile.
 pub struct StrictCheck;
 
 /// Arguments of [`StrictCheck`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct StrictCheckArgs<'a> {
-    /// As for [`super::LineStatesArgs::text`].
+    /// See [`super::LineStatesArgs::text`].
     pub text: View<'a, u8>,
-    /// As for [`super::StructureWriteArgs::string`].
+    /// See [`super::StructureWriteArgs::string`].
     pub string: View<'a, u64>,
-    /// As for [`super::Indexed::line_starts`].
+    /// See [`super::Indexed::line_starts`].
     pub line_starts: View<'a, PartOffset>,
-    /// Where to report.
+    /// The bitmap and the status that record faulty lines.
     pub faulty: FaultyLines<'a>,
-    /// As for [`super::StructureWriteArgs::len`].
+    /// See [`super::StructureWriteArgs::len`].
     pub len: PartOffset,
     /// Zero.
     pub reserved: u32,
 }
 
-// SAFETY: `gpu/src/kernel/strict.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/strict.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for StrictCheck {
     type Args<'a> = StrictCheckArgs<'a>;
     const NAME: &'static str = "strict_check";

@@ -1,4 +1,4 @@
-//! The kernels that make trees in the order of the text ([`crate::tree::tape`]).
+//! The kernels that make trees, whose nodes are in the order of the text ([`crate::tree::tape`]).
 
 use super::{FaultyLines, Kernel, STATUS_WORDS, SizeError, Sizes, blocks_for, blocks_for_tiles};
 use crate::tree::brackets::{Closed, Top};
@@ -7,30 +7,31 @@ use crate::tree::tape::{TapeIx, TapeNode};
 use crate::units::{BLOCK_THREADS, Depth, PartOffset, QUERY_THREADS, TILE_BYTES, WORD_BYTES};
 use crate::view::{View, ViewMut};
 
-/// Finds the tokens of each word, and what each stretch adds up to. A warp a tile.
+/// Finds the tokens of each word, and the sum of each stretch. One warp per tile.
 pub struct TapeWords;
 
 /// Arguments of [`TapeWords`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TapeWordsArgs<'a> {
-    /// As for [`super::LineStatesArgs::text`].
+    /// See [`super::LineStatesArgs::text`].
     pub text: View<'a, u8>,
-    /// As for [`super::StructureWriteArgs::string`].
+    /// See [`super::StructureWriteArgs::string`].
     pub string: View<'a, u64>,
-    /// A word for every 64 bytes of `text`.
+    /// One element for every 64 bytes of `text`.
     pub words: ViewMut<'a, TapeWord>,
-    /// A sum for every stretch of 2 KiB.
+    /// One sum for every stretch of 2 KiB.
     pub sums: ViewMut<'a, StretchSum>,
-    /// For each stretch, the least depth before one of its bytes, counted from its start.
+    /// For each stretch, the least depth before one of its bytes, relative to the start of the stretch.
     pub least: ViewMut<'a, Depth>,
-    /// As for [`super::StructureWriteArgs::len`].
+    /// See [`super::StructureWriteArgs::len`].
     pub len: PartOffset,
     /// Zero.
     pub reserved: u32,
 }
 
-// SAFETY: `gpu/src/kernel/tape.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/tape.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for TapeWords {
     type Args<'a> = TapeWordsArgs<'a>;
     const NAME: &'static str = "tape_words";
@@ -49,27 +50,27 @@ unsafe impl Kernel for TapeWords {
     }
 }
 
-/// How many groups there are of so many stretches, or groups of the level before.
+/// The number of groups of `len` stretches, or of `len` groups of the level before.
 pub const fn tape_groups(len: usize) -> usize {
     len.div_ceil(FAN_OUT)
 }
 
-/// In the status of trees: not zero if some line is so long that it is cut.
+/// In the status of trees: not zero if some line is so long that it is cut into pieces.
 pub const LONG_LINES: usize = 0;
-/// Words of the status of trees. Zero before the first kernel.
+/// The number of words of the status of trees. Zero before the first kernel.
 pub const TAPE_STATUS_WORDS: usize = 1;
 
-/// A text's words and sums ([`crate::tree::outline::Outline`]).
+/// The words and sums of a text ([`crate::tree::outline::Outline`]).
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TapeOutline<'a> {
-    /// From [`TapeWords`].
+    /// The words from [`TapeWords`].
     pub words: View<'a, TapeWord>,
-    /// The sums, scanned: one more than there are.
+    /// The scanned sums: one more than there are stretches.
     pub before: View<'a, StretchSum>,
-    /// From [`TapeWords`].
+    /// The least depths from [`TapeWords`].
     pub least: View<'a, Depth>,
-    /// From [`TapeMinima`].
+    /// The least depths of groups, from [`TapeMinima`].
     pub groups: [View<'a, Depth>; GROUP_LEVELS],
 }
 
@@ -86,13 +87,13 @@ impl TapeOutline<'_> {
     }
 }
 
-/// What is found of brackets: as many as there is room for. With less room than is needed nothing is written.
+/// The matching brackets, as many as there is room for. If there is too little room, nothing is written.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TapeBrackets<'a> {
-    /// What is innermost behind each bracket.
+    /// For each bracket, the innermost container after it.
     pub tops: ViewMut<'a, Top>,
-    /// Of each that opens, where that is closed.
+    /// For each opening bracket, the bracket that closes it.
     pub closed: ViewMut<'a, Closed>,
 }
 
@@ -102,33 +103,34 @@ impl TapeBrackets<'_> {
     }
 }
 
-/// Matches the brackets of all lines that are not too long for one thread, and says where each line's nodes begin. A thread a
-/// line.
+/// Matches the brackets of all lines that are short enough for one thread, and finds the first node of each
+/// line. One thread per line.
 pub struct TapeLines;
 
 /// Arguments of [`TapeLines`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TapeLinesArgs<'a> {
-    /// The text's words and sums. The groups are not read.
+    /// The words and sums of the text. The groups are not read.
     pub outline: TapeOutline<'a>,
-    /// As for [`super::Indexed::line_starts`].
+    /// See [`super::Indexed::line_starts`].
     pub line_starts: View<'a, PartOffset>,
-    /// Where to write what is found.
+    /// The brackets to write.
     pub brackets: TapeBrackets<'a>,
-    /// The first node of each line, and at the end how many nodes there are.
+    /// The first node of each line, and at the end the number of nodes.
     pub roots: ViewMut<'a, TapeIx>,
-    /// Where to report.
+    /// The bitmap and the status that record faulty lines.
     pub faulty: FaultyLines<'a>,
-    /// Where [`LONG_LINES`] is.
+    /// The status words, with [`LONG_LINES`].
     pub status: ViewMut<'a, u32>,
-    /// The longest line that a thread reads, in bytes with its newline.
+    /// The length of the longest line that one thread reads, in bytes with the newline.
     pub longest: u32,
     /// Zero.
     pub reserved: u32,
 }
 
-// SAFETY: `gpu/src/kernel/tape.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/tape.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for TapeLines {
     type Args<'a> = TapeLinesArgs<'a>;
     const NAME: &'static str = "tape_lines";
@@ -149,24 +151,25 @@ unsafe impl Kernel for TapeLines {
     }
 }
 
-/// Finds the least depths of groups of stretches, if [`LONG_LINES`]. A warp for every 1,024 stretches.
+/// Finds the least depths of groups of stretches, if [`LONG_LINES`] is set. One warp per 1,024 stretches.
 pub struct TapeMinima;
 
 /// Arguments of [`TapeMinima`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TapeMinimaArgs<'a> {
-    /// As for [`TapeOutline::before`].
+    /// See [`TapeOutline::before`].
     pub before: View<'a, StretchSum>,
-    /// As for [`TapeOutline::least`].
+    /// See [`TapeOutline::least`].
     pub least: View<'a, Depth>,
-    /// The least depth in each 32 stretches, counted from the start of the text, and in each 1,024.
+    /// The least depth in each 32 stretches, and in each 1,024 stretches, counted from the start of the text.
     pub groups: [ViewMut<'a, Depth>; GROUP_LEVELS],
-    /// Where [`LONG_LINES`] is.
+    /// The status words, with [`LONG_LINES`].
     pub status: View<'a, u32>,
 }
 
-// SAFETY: `gpu/src/kernel/tape.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/tape.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for TapeMinima {
     type Args<'a> = TapeMinimaArgs<'a>;
     const NAME: &'static str = "tape_minima";
@@ -184,30 +187,32 @@ unsafe impl Kernel for TapeMinima {
     }
 }
 
-/// Matches the brackets of the other lines, if [`LONG_LINES`], each in pieces. A thread a piece.
+/// Matches the brackets of the long lines, each line in pieces, if [`LONG_LINES`] is set. One thread per
+/// piece.
 pub struct TapePieces;
 
 /// Arguments of [`TapePieces`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TapePiecesArgs<'a> {
-    /// The text's words and sums.
+    /// The words and sums of the text.
     pub outline: TapeOutline<'a>,
-    /// As for [`super::Indexed::line_starts`].
+    /// See [`super::Indexed::line_starts`].
     pub line_starts: View<'a, PartOffset>,
-    /// As for [`TapeLinesArgs::brackets`].
+    /// See [`TapeLinesArgs::brackets`].
     pub brackets: TapeBrackets<'a>,
-    /// Where to report.
+    /// The bitmap and the status that record faulty lines.
     pub faulty: FaultyLines<'a>,
-    /// Where [`LONG_LINES`] is.
+    /// The status words, with [`LONG_LINES`].
     pub status: View<'a, u32>,
-    /// As for [`TapeLinesArgs::longest`].
+    /// See [`TapeLinesArgs::longest`].
     pub longest: u32,
-    /// Bytes of a piece: whole words.
+    /// The number of bytes of a piece: whole words.
     pub piece: u32,
 }
 
-// SAFETY: `gpu/src/kernel/tape.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/tape.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for TapePieces {
     type Args<'a> = TapePiecesArgs<'a>;
     const NAME: &'static str = "tape_pieces";
@@ -230,29 +235,30 @@ unsafe impl Kernel for TapePieces {
     }
 }
 
-/// Makes all nodes. A warp a stretch.
+/// Makes all nodes. One warp per stretch.
 pub struct TapeNodes;
 
 /// Arguments of [`TapeNodes`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TapeNodesArgs<'a> {
-    /// The text's words and sums. Depths and groups are not read.
+    /// The words and sums of the text. Depths and groups are not read.
     pub outline: TapeOutline<'a>,
-    /// As for [`super::Indexed::line_starts`].
+    /// See [`super::Indexed::line_starts`].
     pub line_starts: View<'a, PartOffset>,
-    /// What is innermost behind each bracket: as many as there was room for.
+    /// For each bracket, the innermost container after it: as many as there was room for.
     pub tops: View<'a, Top>,
-    /// Of each that opens, where that is closed.
+    /// For each opening bracket, the bracket that closes it.
     pub closed: View<'a, Closed>,
-    /// The nodes of all lines, as many as there is room for: with less room than is needed, for nodes or for brackets, nothing is
-    /// written.
+    /// The nodes of all lines, as many as there is room for. If there is too little room for nodes or for
+    /// brackets, nothing is written.
     pub nodes: ViewMut<'a, TapeNode>,
-    /// Where to report.
+    /// The bitmap and the status that record faulty lines.
     pub faulty: FaultyLines<'a>,
 }
 
-// SAFETY: `gpu/src/kernel/tape_nodes.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/tape_nodes.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for TapeNodes {
     type Args<'a> = TapeNodesArgs<'a>;
     const NAME: &'static str = "tape_nodes";

@@ -1,4 +1,4 @@
-//! Programs over trees.
+//! The kernels that run programs over trees.
 
 use super::{Kernel, Match, SizeError, Sizes, Span, is_room_to_keep};
 use crate::ir::Program;
@@ -10,20 +10,20 @@ use crate::view::{View, ViewMut};
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Trees<'a> {
-    /// As for [`LineStatesArgs::text`](super::LineStatesArgs::text).
+    /// See [`LineStatesArgs::text`](super::LineStatesArgs::text).
     pub text: View<'a, u8>,
     /// The start of each line, and at the end the length of the text.
     pub line_starts: View<'a, PartOffset>,
-    /// The faulty lines, a bit each: they match nothing.
+    /// One bit per line, set for faulty lines: such a line matches nothing.
     pub faulty: View<'a, u32>,
     /// The nodes of all lines.
     pub nodes: View<'a, TapeNode>,
-    /// The first node of each line, and at the end how many there are.
+    /// The first node of each line, and at the end the number of nodes.
     pub roots: View<'a, TapeIx>,
 }
 
 impl Trees<'_> {
-    /// How many lines there are.
+    /// The number of lines.
     #[inline(always)]
     pub const fn lines(&self) -> usize {
         self.line_starts.len() - 1
@@ -38,24 +38,25 @@ impl Trees<'_> {
     }
 }
 
-/// Counts a program's matches by trees. A thread a line.
+/// Counts a program's matches by trees. One thread per line.
 pub struct TreeCount;
 
 /// Arguments of [`TreeCount`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TreeCountArgs<'a> {
-    /// What to ask.
+    /// The records to evaluate.
     pub trees: Trees<'a>,
-    /// What to ask it.
+    /// The program to evaluate.
     pub program: Program<'a>,
-    /// As for [`QueryCountArgs::counts`](super::QueryCountArgs::counts).
+    /// See [`QueryCountArgs::counts`](super::QueryCountArgs::counts).
     pub counts: ViewMut<'a, u64>,
-    /// As for [`QueryCountArgs::kept`](super::QueryCountArgs::kept).
+    /// See [`QueryCountArgs::kept`](super::QueryCountArgs::kept).
     pub kept: ViewMut<'a, Span>,
 }
 
-// SAFETY: `gpu/src/kernel/tree_query.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/tree_query.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for TreeCount {
     type Args<'a> = TreeCountArgs<'a>;
     const NAME: &'static str = "tree_count";
@@ -74,34 +75,37 @@ unsafe impl Kernel for TreeCount {
     }
 }
 
-/// Nodes that one block of [`NamesCount`] looks at: several a thread.
+/// Nodes that one block of [`NamesCount`] reads: several per thread.
 pub const NAMES_TILE: usize = 4 * BLOCK_THREADS;
 
-/// Counts the matches of a program whose paths all are `$..name`, and keeps where they are. Several nodes a thread.
+/// Counts the matches of a program all of whose paths are `$..name`, and keeps the nodes of matches. Several
+/// nodes per thread.
 pub struct NamesCount;
 
 /// Arguments of [`NamesCount`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct NamesCountArgs<'a> {
-    /// What to ask.
+    /// The records to evaluate.
     pub trees: Trees<'a>,
-    /// What to ask it.
+    /// The program to evaluate.
     pub program: Program<'a>,
-    /// The instruction of each path that has its name.
+    /// For each path, the instruction that has its name.
     pub names: View<'a, u32>,
-    /// As for [`QueryCountArgs::counts`](super::QueryCountArgs::counts).
+    /// See [`QueryCountArgs::counts`](super::QueryCountArgs::counts).
     pub counts: ViewMut<'a, u64>,
-    /// 1 if no line is loose ([`crate::index::loose`]): names have no escapes in them, and so are as long as they are known to be.
+    /// 1 if no line is loose ([`crate::index::loose`]). Then no name has an escape, so that each matching
+    /// name has the length of its literal.
     pub exact: u32,
     /// Zero.
     pub reserved: u32,
-    /// Laid out as [`QueryCountArgs::kept`](super::QueryCountArgs::kept); of each match, in no order, the nodes of its container and of
-    /// its name.
+    /// The container and the name of each kept match, as nodes, in no order. Laid out as
+    /// [`QueryCountArgs::kept`](super::QueryCountArgs::kept).
     pub kept: ViewMut<'a, Span>,
 }
 
-// SAFETY: `gpu/src/kernel/tree_query.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/tree_query.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for NamesCount {
     type Args<'a> = NamesCountArgs<'a>;
     const NAME: &'static str = "names_count";
@@ -120,10 +124,12 @@ unsafe impl Kernel for NamesCount {
     }
 }
 
-/// Writes the matches that [`NamesCount`] counted, in order: those that it kept, or all that the program finds. A thread a line.
+/// Writes the matches that [`NamesCount`] counted, in order: either the kept matches, or all that the program
+/// finds. One thread per line.
 pub struct NamesFill;
 
-// SAFETY: `gpu/src/kernel/tree_query.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/tree_query.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for NamesFill {
     type Args<'a> = TreeFillArgs<'a>;
     const NAME: &'static str = "names_fill";
@@ -136,28 +142,30 @@ unsafe impl Kernel for NamesFill {
     }
 }
 
-/// Writes the matches that [`TreeCount`] counted: those that it kept, or all that it finds again. A thread a line.
+/// Writes the matches that [`TreeCount`] counted: either the kept matches, or all that a second run finds.
+/// One thread per line.
 pub struct TreeFill;
 
 /// Arguments of [`TreeFill`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TreeFillArgs<'a> {
-    /// What to ask.
+    /// The records to evaluate.
     pub trees: Trees<'a>,
-    /// What to ask it.
+    /// The program to evaluate.
     pub program: Program<'a>,
-    /// What [`TreeCount`] counted.
+    /// The counts from [`TreeCount`].
     pub counts: View<'a, u64>,
-    /// What it kept.
+    /// The matches that [`TreeCount`] kept.
     pub kept: View<'a, Span>,
-    /// As for [`QueryFillArgs::offsets`](super::QueryFillArgs::offsets).
+    /// See [`QueryFillArgs::offsets`](super::QueryFillArgs::offsets).
     pub offsets: ViewMut<'a, u64>,
-    /// Path by path, in line order, all matches.
+    /// All matches, path by path, in line order.
     pub matches: ViewMut<'a, Match>,
 }
 
-// SAFETY: `gpu/src/kernel/tree_query.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/tree_query.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for TreeFill {
     type Args<'a> = TreeFillArgs<'a>;
     const NAME: &'static str = "tree_fill";

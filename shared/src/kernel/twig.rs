@@ -1,4 +1,4 @@
-//! The kernels that ask twigs of documents ([`crate::twig`]).
+//! The kernels that evaluate twigs over documents ([`crate::twig`]).
 
 use super::{Kernel, SizeError, Sizes, Trees};
 use crate::twig::dictionary::Dictionary;
@@ -9,7 +9,7 @@ use crate::view::{View, ViewMut};
 /// Threads of a block of [`TwigOps`].
 pub const TWIG_OPS_THREADS: usize = 64;
 
-/// Makes programs of the records of a partition, of their trees. A thread a line.
+/// Makes programs of the records of a partition, from their trees. One thread per line.
 pub struct TwigOps;
 
 /// Arguments of [`TwigOps`].
@@ -18,21 +18,24 @@ pub struct TwigOps;
 pub struct TwigOpsArgs<'a> {
     /// The records.
     pub trees: Trees<'a>,
-    /// What twigs ask of names and values.
+    /// The names and values that twigs test.
     pub dictionary: Dictionary<'a>,
-    /// Where line *l* has its first node *n*, its program begins at [`Self::ops_a_node`] (*n* + *l*), and has as much room as is before the next.
+    /// The programs. If line *l* has its first node *n*, its program begins at [`Self::ops_a_node`] (*n* +
+    /// *l*). Its room ends where the room of the next line begins.
     pub ops: ViewMut<'a, Op>,
-    /// The program of each line: nothing where there is no record, or a faulty one, or one that does not fit.
+    /// The program of each line. Empty if the line has no record, a faulty record, or one that does not fit.
     pub tasks: ViewMut<'a, Task>,
-    /// Lines that do not fit: that go deeper than a device does, or pass more tests than there is room for. In no order; what there is no room for is counted only.
+    /// The lines that do not fit, in no order. Such a line is deeper than the device supports, or passes more
+    /// tests than there is room for. Lines without room in the list are only counted.
     pub unfit: ViewMut<'a, u32>,
-    /// One: how many there are, added to what it was.
+    /// The number of lines that do not fit: one element. The kernel adds to it.
     pub unfit_count: ViewMut<'a, u32>,
-    /// Room for operations, for each node and line.
+    /// The room for operations, for each node and line.
     pub ops_a_node: u64,
 }
 
-// SAFETY: `gpu/src/kernel/twig_ops.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/twig_ops.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for TwigOps {
     type Args<'a> = TwigOpsArgs<'a>;
     const NAME: &'static str = "twig_ops";
@@ -77,54 +80,58 @@ pub struct TwigGroups<'a> {
     pub places: View<'a, GroupPlace>,
     /// [`mask::COUNT`] masks of 32 words, group by group.
     pub masks: View<'a, u64>,
-    /// Moves, of twice 32 words.
+    /// The moves, each of twice 32 words.
     pub moves: View<'a, u64>,
-    /// Far moves.
+    /// The far moves.
     pub far: View<'a, FarBit>,
-    /// For each group and row, of nodes with nothing below them: 0, or one more than which of its words, with [`KEY`](crate::twig::KEY) if it is a key of the group.
+    /// For each group and row, the words for nodes without children: 0 for none, else their position among the
+    /// words of the group, plus one. [`KEY`](crate::twig::KEY) is set if the row is a key of the group.
     pub leaves: View<'a, u16>,
-    /// The same of the other nodes.
+    /// The words that apply to nodes with children, in the form of `leaves`.
     pub inner: View<'a, u16>,
-    /// Words of rows, 32 each.
+    /// The words of rows, 32 each.
     pub words: View<'a, u64>,
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: u64,
 }
 
-/// Runs documents' programs on groups of twigs. A warp a group and some tasks.
+/// Runs the programs of documents on groups of twigs. One warp per group and some tasks.
 pub struct TwigMatch;
 
 /// Arguments of [`TwigMatch`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TwigMatchArgs<'a> {
-    /// What is asked.
+    /// The twigs to evaluate.
     pub groups: TwigGroups<'a>,
-    /// Programs. No task enters more than [`crate::twig::MAX_LEVELS`] levels, or leaves more than it has entered.
+    /// The programs. No task enters more than [`crate::twig::MAX_LEVELS`] levels, or leaves more levels than
+    /// it has entered.
     pub ops: View<'a, Op>,
-    /// Parts of them.
+    /// The parts of the programs.
     pub tasks: View<'a, Task>,
-    /// What is kept, by number and group, of 32 words each.
+    /// The words that programs store and load, by number and group, 32 words each.
     pub kept: ViewMut<'a, u64>,
-    /// What matches, in no order; what there is no room for is counted only.
+    /// The matches, in no order. Matches without room are only counted.
     pub matched: ViewMut<'a, Matched>,
-    /// One: how many there are, added to what it was.
+    /// The number of matches: one element. The kernel adds to it.
     pub count: ViewMut<'a, u32>,
-    /// Tasks of a warp.
+    /// The number of tasks of a warp.
     pub tasks_a_warp: u64,
-    /// 1 if tasks are whole documents, of which a group is asked only those that pass one of its keys; 0 if all groups are asked all.
+    /// 1 if tasks are whole documents, and a group is evaluated only over the documents that pass one of its
+    /// keys. 0 if every group is evaluated over all documents.
     pub by_keys: u64,
 }
 
 impl TwigMatchArgs<'_> {
-    /// Blocks of each group.
+    /// The number of blocks of each group.
     #[inline(always)]
     pub const fn blocks_a_group(&self) -> usize {
         self.tasks.len().div_ceil(self.tasks_a_warp as usize * TWIG_WARPS)
     }
 }
 
-// SAFETY: `gpu/src/kernel/twig.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/twig.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for TwigMatch {
     type Args<'a> = TwigMatchArgs<'a>;
     const NAME: &'static str = "twig_match";
@@ -152,25 +159,29 @@ unsafe impl Kernel for TwigMatch {
     }
 }
 
-/// The kernel of Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering Using GPUs" (EDBT 2013), as a rival. A block 256 query
-/// nodes, a thread each, over all events of one document after the other.
+/// The kernel of Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering
+/// Using GPUs" (EDBT 2013), as a rival.
+///
+/// One block per 256 query nodes, with one thread for each node, over all events of one document after the
+/// other.
 pub struct TwigSeed;
 
 /// Arguments of [`TwigSeed`].
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TwigSeedArgs<'a> {
-    /// The query nodes, [`BLOCK`] a block; threads without one are roots without children.
+    /// The query nodes, [`BLOCK`] per block. A thread without a query node has a root without children.
     pub personalities: View<'a, Personality>,
-    /// Events of all documents, which have [`crate::twig::seed::LEVELS`] − 1 levels at most.
+    /// The events of all documents. A document has at most [`crate::twig::seed::LEVELS`] − 1 levels.
     pub events: View<'a, u8>,
-    /// Where each document's events begin; and where the last one's end.
+    /// The offset of each document's first event, and at the end one past the last event.
     pub documents: View<'a, u32>,
-    /// For each document and query node, whether it is a root and matches.
+    /// One byte for each document and query node, set if the node is a root and matches.
     pub matches: ViewMut<'a, u8>,
 }
 
-// SAFETY: `gpu/src/kernel/twig_seed.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/twig_seed.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for TwigSeed {
     type Args<'a> = TwigSeedArgs<'a>;
     const NAME: &'static str = "twig_seed";

@@ -12,32 +12,32 @@ use crate::xml::{MAX_XML_BYTES, XmlEvent, XmlMap};
 /// Threads of a block of [`XmlOps`].
 pub const XML_OPS_THREADS: usize = 64;
 
-/// Documents of XML, one behind the other.
+/// Documents of XML, one after the other.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct XmlBatch<'a> {
-    /// Their text, padded with zeros, of which there is one at least, to whole words. 16-byte aligned.
+    /// The text of the documents, padded to whole words with at least one zero. 16-byte aligned.
     pub text: View<'a, u8>,
-    /// Where each begins, ascending; and how long the text is.
+    /// The offset of each document, ascending, and at the end the length of the text.
     pub documents: View<'a, u32>,
 }
 
 impl XmlBatch<'_> {
-    /// How many words there are.
+    /// The number of words.
     #[inline(always)]
     #[must_use]
     pub const fn words(&self) -> usize {
         self.text.len() / WORD_BYTES
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     #[inline(always)]
     #[must_use]
     pub const fn len(&self) -> usize {
         self.documents.len() - 1
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no documents.
     #[inline(always)]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -52,17 +52,17 @@ impl XmlBatch<'_> {
     }
 }
 
-/// What is said of a document.
+/// The status of a document.
 pub mod fitness {
-    /// Nothing was found that the host would have to read.
+    /// The kernels found nothing for which the host must read the document.
     pub const FIT: u32 = 0;
-    /// The host has to read it.
+    /// The host must read the document.
     pub const UNFIT: u32 = 1;
-    /// There was no room for its program.
+    /// The program of the document did not fit.
     pub const NO_ROOM: u32 = 2;
 }
 
-/// Finds the state before each word. A thread a word.
+/// Finds the state before each word. One thread per word.
 pub struct XmlStates;
 
 /// Arguments of [`XmlStates`].
@@ -71,13 +71,14 @@ pub struct XmlStates;
 pub struct XmlStatesArgs<'a> {
     /// The documents.
     pub batch: XmlBatch<'a>,
-    /// For each word the [`state`](mod@crate::xml::state) before it.
+    /// The [`state`](mod@crate::xml::state) before each word.
     pub states: ViewMut<'a, u8>,
-    /// Scratch.
+    /// Scratch memory of the scan.
     pub look_back: LookBack<'a, XmlMap>,
 }
 
-// SAFETY: `gpu/src/kernel/xml.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/xml.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for XmlStates {
     type Args<'a> = XmlStatesArgs<'a>;
     const NAME: &'static str = "xml_states";
@@ -92,7 +93,8 @@ unsafe impl Kernel for XmlStates {
     }
 }
 
-/// Finds events, and documents that are not UTF-8 or refer to what is not known. A thread a word.
+/// Finds events. Finds also the documents that are not UTF-8, or that contain an unknown reference. One
+/// thread per word.
 pub struct XmlEvents;
 
 /// Arguments of [`XmlEvents`].
@@ -101,19 +103,20 @@ pub struct XmlEvents;
 pub struct XmlEventsArgs<'a> {
     /// The documents.
     pub batch: XmlBatch<'a>,
-    /// As [`XmlStates`] leaves them.
+    /// The states from [`XmlStates`].
     pub states: View<'a, u8>,
-    /// All events, in the order of the text; those for which there is no room are counted only.
+    /// All events, in the order of the text. Events without room are only counted.
     pub events: ViewMut<'a, XmlEvent>,
-    /// One: how many there are.
+    /// The number of events: one element.
     pub count: ViewMut<'a, u32>,
-    /// What is said of each document ([`fitness`]). Zero before.
+    /// The status of each document ([`fitness`]). Zero before the launch.
     pub fitness: ViewMut<'a, u32>,
-    /// Scratch.
+    /// Scratch memory of the scan.
     pub look_back: LookBack<'a, u64>,
 }
 
-// SAFETY: `gpu/src/kernel/xml.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/xml.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for XmlEvents {
     type Args<'a> = XmlEventsArgs<'a>;
     const NAME: &'static str = "xml_events";
@@ -130,7 +133,7 @@ unsafe impl Kernel for XmlEvents {
     }
 }
 
-/// Says what events are, and looks names up. A thread an event.
+/// Determines the kind of each event, and looks names up. One thread per event.
 pub struct XmlNodes;
 
 /// Arguments of [`XmlNodes`].
@@ -139,19 +142,20 @@ pub struct XmlNodes;
 pub struct XmlNodesArgs<'a> {
     /// The documents.
     pub batch: XmlBatch<'a>,
-    /// What twigs ask of names and values.
+    /// The names and values that twigs test.
     pub dictionary: Dictionary<'a>,
-    /// As [`XmlEvents`] leaves them.
+    /// The events from [`XmlEvents`].
     pub events: View<'a, XmlEvent>,
-    /// As [`XmlEvents`] leaves it.
+    /// The number of events from [`XmlEvents`].
     pub count: View<'a, u32>,
-    /// What each event is.
+    /// The node of each event.
     pub nodes: ViewMut<'a, XmlNode>,
-    /// What is said of each document.
+    /// The status of each document ([`fitness`]).
     pub fitness: ViewMut<'a, u32>,
 }
 
-// SAFETY: `gpu/src/kernel/xml.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/xml.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for XmlNodes {
     type Args<'a> = XmlNodesArgs<'a>;
     const NAME: &'static str = "xml_nodes";
@@ -168,7 +172,7 @@ unsafe impl Kernel for XmlNodes {
     }
 }
 
-/// Makes programs of documents. A thread a document, or some of which one works.
+/// Makes the programs of documents. One thread per document, or several threads, of which one works.
 pub struct XmlOps;
 
 /// Arguments of [`XmlOps`].
@@ -177,29 +181,31 @@ pub struct XmlOps;
 pub struct XmlOpsArgs<'a> {
     /// The documents.
     pub batch: XmlBatch<'a>,
-    /// What twigs ask of names and values.
+    /// The names and values that twigs test.
     pub dictionary: Dictionary<'a>,
-    /// As [`XmlEvents`] leaves them.
+    /// The events from [`XmlEvents`].
     pub events: View<'a, XmlEvent>,
-    /// As [`XmlEvents`] leaves it. Where there was no room for all of them, no program is made.
+    /// The number of events from [`XmlEvents`]. If there was no room for all events, no program is made.
     pub count: View<'a, u32>,
-    /// As [`XmlNodes`] leaves them.
+    /// The nodes from [`XmlNodes`].
     pub nodes: View<'a, XmlNode>,
-    /// What is kept of elements that are open, at their nodes.
+    /// Scratch memory for the open elements, each at the position of its node.
     pub opens: ViewMut<'a, XmlOpen>,
-    /// What is said of each document: those that are unfit stay so.
+    /// The status of each document ([`fitness`]). A document that is unfit remains unfit.
     pub fitness: ViewMut<'a, u32>,
-    /// Where document *d* has its first event *e*, its program begins at [`Self::ops_an_event`] (*e* + *d*), and has as much room as is before the next.
+    /// The programs. If document *d* has its first event *e*, its program begins at [`Self::ops_an_event`]
+    /// (*e* + *d*). Its room ends where the room of the next document begins.
     pub ops: ViewMut<'a, Op>,
-    /// The program of each document: nothing where it is not fit.
+    /// The program of each document. Empty if the document is not fit.
     pub tasks: ViewMut<'a, Task>,
-    /// Room for operations, for each event and document.
+    /// The room for operations, for each event and document.
     pub ops_an_event: u32,
-    /// Threads of a document, a power of two up to 32, of which the first works.
+    /// The number of threads of a document: a power of two up to 32. The first thread works.
     pub threads_a_document: u32,
 }
 
-// SAFETY: `gpu/src/kernel/xml.rs` defines the entry so.
+// SAFETY: the entry in `gpu/src/kernel/xml.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for XmlOps {
     type Args<'a> = XmlOpsArgs<'a>;
     const NAME: &'static str = "xml_ops";
