@@ -84,8 +84,8 @@ pub struct TwigGroups<'a> {
     pub moves: View<'a, u64>,
     /// The far moves.
     pub far: View<'a, FarBit>,
-    /// For each group and row, the words for nodes without children: 0 for none, else their position among the
-    /// words of the group, plus one. [`KEY`](crate::twig::KEY) is set if the row is a key of the group.
+    /// For each group and row, the words for nodes without children: 0 for none, else their position among
+    /// the words of the group, plus one. [`KEY`](crate::twig::KEY) is set if the row is a key of the group.
     pub leaves: View<'a, u16>,
     /// The words that apply to nodes with children, in the form of `leaves`.
     pub inner: View<'a, u16>,

@@ -1,7 +1,8 @@
-//! Whether bytes match a pattern: a deterministic automaton (DFA), read byte by byte.
+//! Deterministic automata (DFA) that match bytes against a pattern, byte by byte.
 //!
-//! The host compiles a pattern once (`host/src/program/pattern.rs`); every backend runs what it made by the functions here. All
-//! automata of a program are one run of 16-bit words, each with a place in it, `at`:
+//! The host compiles a pattern once (`host/src/program/pattern.rs`), and every backend runs the automaton by
+//! the functions here. All automata of a program are in one array of 16-bit words. Each automaton begins at
+//! an offset in it, `at`:
 //!
 //! ```text
 //! word of the automaton
@@ -19,12 +20,13 @@
 //!            └──────── row: classes + 1 words ────────┘
 //! ```
 //!
-//! States 0 and 1 are never left, so a caller may stop there ([`is_final`]), but need not. A string matches if the state behind its
-//! last byte [`accepts`]. What a byte is, of UTF-8 or not, is a matter of the automaton.
+//! No byte leads out of states 0 and 1, so that a caller may stop there ([`is_final`]), but need not. A
+//! string matches if the state after its last byte [`accepts`]. The automaton determines whether it reads
+//! UTF-8 or any bytes.
 
 use crate::view::View;
 
-/// Where the rows begin: behind the number of classes, and the class of each byte.
+/// The offset of the rows: after the number of classes, and the class of each byte.
 pub const ROWS: usize = 1 + 256 / 2;
 
 /// The state from which nothing matches.
@@ -42,7 +44,7 @@ pub fn start() -> u32 {
     START
 }
 
-/// The state behind `byte`, of the automaton at `at`.
+/// The state after `byte`, of the automaton at `at`.
 #[inline(always)]
 pub fn next(automata: View<'_, u16>, at: u32, state: u32, byte: u8) -> u32 {
     let pair = automata.get(at as usize + 1 + byte as usize / 2);
@@ -50,19 +52,19 @@ pub fn next(automata: View<'_, u16>, at: u32, state: u32, byte: u8) -> u32 {
     automata.get(row(automata, at, state) + class as usize) as u32
 }
 
-/// Whether a string that ends in `state` matches the automaton at `at`.
+/// Returns whether a string that ends in `state` matches the automaton at `at`.
 #[inline(always)]
 pub fn accepts(automata: View<'_, u16>, at: u32, state: u32) -> bool {
     automata.get(row(automata, at, state) + automata.get(at as usize) as usize) != 0
 }
 
-/// Whether no byte changes the answer any more: there is no need to read on.
+/// Returns whether no byte changes the result any more, so that the caller may stop.
 #[inline(always)]
 pub const fn is_final(state: u32) -> bool {
     state < START
 }
 
-/// Where the row of `state` is.
+/// The offset of the row of `state`.
 #[inline(always)]
 fn row(automata: View<'_, u16>, at: u32, state: u32) -> usize {
     at as usize + ROWS + state as usize * (automata.get(at as usize) as usize + 1)
@@ -73,8 +75,8 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// An automaton of one class for each of `bytes`, in their order, and a last one for all others, by the rows of its states from
-    /// the start on.
+    /// An automaton by the rows of its states, from the start state on. Each of `bytes` has a class of its
+    /// own, in their order, and all other bytes share the last class.
     fn automaton(bytes: &[u8], rows: &[&[u16]]) -> Vec<u16> {
         let classes = bytes.len() as u16 + 1;
         let class = |byte: u8| bytes.iter().position(|of| *of == byte).unwrap_or(bytes.len()) as u16;
@@ -94,7 +96,8 @@ mod tests {
 
     #[test]
     fn strings_are_read_byte_by_byte_each_by_the_automaton_asked_for() {
-        // `(ab)*` over all of a string; and whether there is an `x`, or the byte 0xff, in it, behind it in the same run of words.
+        // The first is `(ab)*` over all of a string. The second, after it in the same array, finds an `x` or
+        // the byte 0xff.
         let mut automata = automaton(b"ab", &[&[3, 0, 0, 1], &[0, 2, 0, 0]]);
         let second = automata.len() as u32;
         automata.extend(automaton(b"x\xff", &[&[1, 1, 2, 0]]));
@@ -113,7 +116,8 @@ mod tests {
 
     #[test]
     fn every_byte_has_a_class_of_its_own_if_need_be() {
-        // The string is the bytes 0, 1, 2, and so on up to 255, as often as it likes, and ends anywhere.
+        // The string is the bytes 0, 1, 2, and so on up to 255, repeated any number of times. It may end
+        // anywhere.
         let bytes: Vec<u8> = (0..255).collect();
         let rows: Vec<Vec<u16>> = (0..256)
             .map(|state| {

@@ -1,4 +1,4 @@
-//! How two values compare: numbers by their exact decimal values, strings by their code points.
+//! The comparison of two values: numbers by their exact decimal values, strings by their code points.
 
 use super::document::Text;
 use super::value::{decode_escape, encode_utf8, push_exponent_digit};
@@ -6,20 +6,20 @@ use crate::ir::{Test, relation};
 use crate::units::PartOffset;
 use crate::view::View;
 
-/// [`relation::EQUAL`], or that they are not.
+/// [`relation::EQUAL`] for equal values, else [`relation::UNRELATED`].
 #[inline(always)]
 pub const fn outcome_of(equal: bool) -> u32 {
     if equal { relation::EQUAL } else { relation::UNRELATED }
 }
 
-/// Where the bytes of a value stand.
+/// The source of a value's bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     /// In the text, spelt as JSON.
     Text,
     /// Among the literals: strings decoded, numbers as digits.
     Literals,
-    /// They are the decimal digits of this number.
+    /// The decimal digits of this number.
     Digits(u32),
 }
 
@@ -38,13 +38,13 @@ impl<T> Clone for Reader<'_, T> {
 impl<T> Copy for Reader<'_, T> {}
 
 impl<'a, T: Text> Reader<'a, T> {
-    /// Of a value in the text.
+    /// A reader of a value in the text.
     #[inline(always)]
     pub const fn text(text: &'a T, literals: View<'a, u8>) -> Self {
         Self { text, literals, source: Source::Text }
     }
 
-    /// Of a literal.
+    /// A reader of a literal.
     #[inline(always)]
     pub const fn literal(text: &'a T, literals: View<'a, u8>) -> Self {
         Self { text, literals, source: Source::Literals }
@@ -68,14 +68,14 @@ impl<'a, T: Text> Reader<'a, T> {
         }
     }
 
-    /// The bytes of a string, decoded: between the quotes where it is in the text.
+    /// A decoder of a string. In the text, `start..end` are the bytes between the quotes.
     #[inline(always)]
     pub const fn decode(self, start: PartOffset, end: PartOffset) -> Decoder<'a, T> {
         Decoder { reader: self, at: start, end, pending: 0 }
     }
 }
 
-/// How many decimal digits a number has; none is of zero.
+/// The number of decimal digits of a number. Zero has none.
 #[inline(always)]
 const fn digits_of(mut number: u32) -> u32 {
     let mut digits = 0;
@@ -86,13 +86,15 @@ const fn digits_of(mut number: u32) -> u32 {
     digits
 }
 
-/// Goes through the bytes of a string, decoded to UTF-8. A lone surrogate is the three bytes that UTF-8 would have for it, so that
-/// the order of bytes is that of code points; a backslash that begins no escape, and bytes that are not UTF-8, stay as they are.
+/// Iterates over the bytes of a string, decoded to UTF-8. A lone surrogate becomes the three bytes of its
+/// UTF-8 form, so that the order of bytes is that of code points. A backslash that begins no escape, and
+/// bytes that are not UTF-8, are kept as they are.
 pub struct Decoder<'a, T> {
     reader: Reader<'a, T>,
     at: u32,
     end: u32,
-    /// The rest of what the last escape stands for, first byte lowest, with a bit set behind the last.
+    /// The rest of the decoded bytes of the last escape, first byte lowest, with a bit set after the last
+    /// byte.
     pending: u32,
 }
 
@@ -123,7 +125,7 @@ impl<T: Text> Decoder<'_, T> {
     }
 }
 
-/// How two strings compare: a bit of [`relation`].
+/// Compares two strings. Returns a bit of [`relation`].
 #[inline(always)]
 pub fn relate_strings<T: Text>(mut left: Decoder<'_, T>, mut right: Decoder<'_, T>) -> u32 {
     loop {
@@ -138,19 +140,19 @@ pub fn relate_strings<T: Text>(mut left: Decoder<'_, T>, mut right: Decoder<'_, 
     }
 }
 
-/// A number: ±0.*d₁d₂…* × 10^*scale*, the digits from the first that is not zero.
+/// A number: ±0.*d₁d₂…* × 10^*scale*. The digits begin with the first that is not zero.
 pub struct Decimal<'a, T> {
     reader: Reader<'a, T>,
     negative: bool,
-    /// Where the first digit is that is not zero.
+    /// The position of the first digit that is not zero.
     at: u32,
-    /// One past the last digit. The same, of zero.
+    /// One past the last digit. For zero, this equals `at`.
     end: u32,
     scale: i64,
 }
 
 impl<'a, T: Text> Decimal<'a, T> {
-    /// The number that stands in `start..end`, if it is one; leading zeros are not minded.
+    /// Reads the number in `start..end`, or returns `None` if it is not one. Leading zeros are accepted.
     #[inline(always)]
     pub fn read(reader: Reader<'a, T>, start: PartOffset, end: PartOffset) -> Option<Self> {
         let negative = start < end && reader.byte(start) == b'-';
@@ -215,8 +217,9 @@ impl<'a, T: Text> Decimal<'a, T> {
         Self { reader, negative: false, at: 0, end, scale: end as i64 }
     }
 
-    /// The digits from the first that is not zero to the last that is not, each told; then the sign and the power of ten: the same for numbers that
-    /// are equal, and no others. Zero has no digits, no sign and no power.
+    /// Passes the significant digits to `digit`: from the first to the last that is not zero. Returns whether
+    /// the number is negative, and the power of ten. Two numbers have the same digits, sign and power if and
+    /// only if they are equal. Zero has no digits, no sign and no power.
     #[inline(always)]
     pub fn canonical(mut self, mut digit: impl FnMut(u8)) -> (bool, i64) {
         let (sign, scale, mut zeros) = (self.sign(), self.scale, 0);
@@ -235,7 +238,7 @@ impl<'a, T: Text> Decimal<'a, T> {
         (sign < 0, if sign == 0 { 0 } else { scale })
     }
 
-    /// -1, 0 or 1.
+    /// The sign: -1, 0 or 1.
     #[inline(always)]
     const fn sign(&self) -> i32 {
         if self.at == self.end {
@@ -247,7 +250,7 @@ impl<'a, T: Text> Decimal<'a, T> {
         }
     }
 
-    /// The next digit; zeros behind the last.
+    /// The next digit. After the last digit, zeros.
     #[inline(always)]
     fn next_digit(&mut self) -> u8 {
         while self.at < self.end {
@@ -261,7 +264,7 @@ impl<'a, T: Text> Decimal<'a, T> {
     }
 }
 
-/// How two numbers compare: a bit of [`relation`].
+/// Compares two numbers. Returns a bit of [`relation`].
 #[inline(always)]
 pub fn relate_numbers<T: Text>(mut left: Decimal<'_, T>, mut right: Decimal<'_, T>) -> u32 {
     let sign = left.sign();
@@ -271,7 +274,7 @@ pub fn relate_numbers<T: Text>(mut left: Decimal<'_, T>, mut right: Decimal<'_, 
     if sign == 0 {
         return relation::EQUAL;
     }
-    // Where both are negative, the one that is further from zero is less.
+    // If both are negative, the number further from zero is less.
     let further = |left: bool| if left == (sign > 0) { relation::GREATER } else { relation::LESS };
     if left.scale != right.scale {
         return further(left.scale > right.scale);

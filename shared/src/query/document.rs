@@ -1,4 +1,4 @@
-//! How a record is seen: its bytes, and the bitmaps over them.
+//! A record as the interpreter reads it: its bytes, and the bitmaps over them.
 
 use crate::units::{Level, PartOffset, WORD_BYTES};
 use crate::view::View;
@@ -7,18 +7,20 @@ use crate::view::View;
 pub trait Text {
     /// The byte at `at`.
     fn byte(&self, at: PartOffset) -> u8;
-    /// The threads that are here together, to go on together behind a loop that they leave at different times: they say so by
-    /// [`any`](Self::any). Else, on a device, each goes on alone for as long as what comes next is not the same for all.
+    /// The set of threads that are active here. They reconverge after a loop that they leave at different
+    /// times, by calls of [`any`](Self::any). Without such calls, each thread of a device continues alone for
+    /// as long as the threads run different code.
     #[inline(always)]
     fn together(&self) -> u32 {
         1
     }
-    /// Whether something holds for any of the threads that were together, all of which ask.
+    /// Returns whether `holds` is true in any of the `together` threads. All of these threads must call it.
     #[inline(always)]
     fn any(&self, _together: u32, holds: bool) -> bool {
         holds
     }
-    /// Whether `len` bytes of `literals` from `offset` on, a multiple of four, stand at `at`.
+    /// Returns whether the text at `at` equals `len` bytes of `literals`, from `offset` on. `offset` is a
+    /// multiple of four.
     #[inline(always)]
     fn stands_at(&self, at: PartOffset, literals: View<'_, u8>, offset: u32, len: u32) -> bool {
         let mut i = 0;
@@ -27,8 +29,9 @@ pub trait Text {
         }
         i == len
     }
-    /// Whether a string matches the pattern that another one is, or, with `part`, contains such a part; both are given byte by byte,
-    /// decoded. Only the host is asked ([`TestKind::PatternAtRun`](crate::ir::TestKind)).
+    /// Returns whether a string matches a pattern that another string holds. With `part`, some part of the
+    /// string must match. Both strings are given byte by byte, decoded. Only the host supports this test
+    /// ([`TestKind::PatternAtRun`](crate::ir::TestKind)).
     #[inline(always)]
     fn matches_at_run(
         &self,
@@ -44,26 +47,27 @@ pub trait Text {
 pub trait Document: Text {
     /// Word `word` of the leveled bitmap `level`.
     fn level_word(&self, level: Level, word: u32) -> u64;
-    /// Whether the record is *plain*: no name has an escape in it, and each string stands as close to the separators and
-    /// brackets around it as [`crate::index::loose`] says. So the distance between two bits tells how long a name is.
+    /// Returns whether the record is *plain*: no name contains an escape, and each string is as close to the
+    /// separators and brackets around it as [`crate::index::loose`] requires. In a plain record, the distance
+    /// between two bits determines the length of a name.
     #[inline(always)]
     fn is_plain(&self) -> bool {
         false
     }
-    /// `N` words of a leveled bitmap, as many as a device's memory gives at once: from word `first` on, a multiple of `N`. Asked of
-    /// plain records only.
+    /// `N` words of a leveled bitmap, from word `first` on, a multiple of `N`. `N` is the number of words
+    /// that a device's memory delivers at once. For plain records only.
     #[inline(always)]
     fn level_words<const N: usize>(&self, level: Level, first: u32) -> [u64; N] {
         core::array::from_fn(|i| self.level_word(level, first + i as u32))
     }
-    /// As many words of a bitmap that has every byte of a string but its closing quote, and perhaps others. Asked of plain records
-    /// only.
+    /// `N` words of a bitmap that contains every byte of a string except its closing quote, and perhaps other
+    /// bytes. For plain records only.
     #[inline(always)]
     fn string_words<const N: usize>(&self, _first: u32) -> [u64; N] {
         [!0; N]
     }
-    /// As many bits as there are words, of which bit *i* says whether there may be a backslash in word `first + i`. Asked of plain
-    /// records only.
+    /// A mask of `N` bits. Bit *i* is set if word `first + i` may contain a backslash. For plain records
+    /// only.
     #[inline(always)]
     fn words_with_escapes<const N: usize>(&self, _first: u32) -> u32 {
         (1 << N) - 1
@@ -75,21 +79,21 @@ pub trait Document: Text {
     }
 }
 
-/// One JSON value: where it stands, and the level of the container that it is, if it is one.
+/// One JSON value: its bytes, and its level if it is a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Node {
-    /// Its first byte.
+    /// The first byte of the value.
     pub start: PartOffset,
-    /// One past its last byte. Never equal to `start`.
+    /// One past the last byte of the value. Never equal to `start`.
     pub end: PartOffset,
-    /// The level of its brackets, `:` and `,`, if it is a container.
+    /// The level of the container's brackets, `:` and `,`. Unused if the value is not a container.
     pub level: Level,
 }
 
 const WORD: u32 = WORD_BYTES as u32;
 
-/// Bit number `n` of a level, counted from 0, in `from..end`, or `end` where there are not as many.
+/// Bit number `n` of a level, counted from 0, in `from..end`. Returns `end` if there are not that many bits.
 #[inline(always)]
 pub fn nth_bit<D: Document + ?Sized>(
     doc: &D,
@@ -148,7 +152,7 @@ pub fn previous_bit<D: Document>(
     (at >= start).then_some(at)
 }
 
-/// How many bits a level has in `from..end`.
+/// The number of bits of a level in `from..end`.
 #[inline(always)]
 pub fn count_bits<D: Document>(doc: &D, level: Level, from: PartOffset, end: PartOffset) -> u32 {
     if from >= end {
@@ -171,7 +175,7 @@ pub fn count_bits<D: Document>(doc: &D, level: Level, from: PartOffset, end: Par
     count
 }
 
-/// As [`Document::next_bit`], `N` words at a time.
+/// Finds the same bit as [`Document::next_bit`], `N` words at a time.
 #[inline(always)]
 pub fn next_bit_in_words<const N: usize, D: Document>(
     doc: &D,
@@ -195,7 +199,7 @@ pub fn next_bit_in_words<const N: usize, D: Document>(
     }
 }
 
-/// The first of the `N` words that have the bit of a byte among them.
+/// The first word of the group of `N` words that contains the bit of the byte at `at`.
 #[inline(always)]
 const fn first_of_words<const N: usize>(at: PartOffset) -> u32 {
     at / (N as u32 * WORD) * N as u32
@@ -240,37 +244,41 @@ fn take_lowest<const N: usize>(words: &mut [u64; N]) -> Option<u32> {
     Some(at)
 }
 
-/// The longest distance that [`find_gap`] can be asked for.
+/// The longest distance that [`find_gap`] can search for.
 pub const MAX_GAP: u32 = 61;
 
-/// Which bits of a level [`find_gap`] looks at.
+/// The bits of a level that [`find_gap`] searches.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaps {
     /// The level.
     pub level: Level,
-    /// The first of its bits, from which on there are others, and one past the last. Not empty.
+    /// The range of the bits: from the position of the first bit of the level, after which others follow, to
+    /// one past the last. Not empty.
     pub range: (PartOffset, PartOffset),
-    /// Bit *g*, from 1 to [`MAX_GAP`], asks for bits that are *g* from one before them, or a byte further, which leaves room for a
-    /// space. There may be others between. Where none is set all bits are asked for, whatever `escaped` says.
+    /// The wanted distances: bit *g*, from 1 to [`MAX_GAP`], selects the bits that are *g* after an
+    /// earlier bit, or one byte further, which leaves room for a space. Other bits may be between the two. If
+    /// no distance is wanted, all bits are, whatever `escaped` is.
     pub wanted: u64,
-    /// The same, for bits that have an escape between them.
+    /// The wanted distances, in the same form, for two bits with an escape between them.
     pub escaped: u64,
 }
 
-/// The words of a level, `N` at a time, and those of their bits that are yet to be looked at.
+/// The state of a search through the words of a level, `N` at a time: the words, and the bits in them that
+/// are still to be tested.
 struct Search<const N: usize> {
     gaps: Gaps,
-    /// The words that come next, and, of the search for strings, of the string bitmap. They are asked for one step ahead.
+    /// The words that come next; in a search for strings, also those of the string bitmap. They are loaded
+    /// one step ahead.
     next: [u64; N],
     next_strings: [u64; N],
-    /// The first of them, and the first of the last ones.
+    /// The number of the first word of `next`, and that of the first word of the last group.
     first: u32,
     last: u32,
-    /// The word before them, of the level and of the string bitmap, and whether there may be an escape in it.
+    /// The word before `next`, of the level and of the string bitmap; and whether it may contain an escape.
     before: u64,
     string_before: u64,
     escape_before: u32,
-    /// Bits of the words before them.
+    /// The bits of the preceding words that are still to be tested.
     left: [u64; N],
 }
 
@@ -295,14 +303,14 @@ impl<const N: usize> Search<N> {
         }
     }
 
-    /// Goes on to the next words, if there are any.
+    /// Advances to the next words. Returns whether there are any.
     #[inline(always)]
     fn advance<D: Document, const STRINGS: bool>(&mut self, doc: &D) -> bool {
         if self.first > self.last {
             return false;
         }
         let (words, strings) = (self.next, self.next_strings);
-        // They arrive while these are looked at.
+        // The next words arrive while the current ones are tested.
         if self.first != self.last {
             self.next = doc.level_words(self.gaps.level, self.first + N as u32);
             if STRINGS {
@@ -321,7 +329,7 @@ impl<const N: usize> Search<N> {
                     i += 1;
                 }
             }
-            // The last byte of a string but its closing quote; of an empty one, its opening quote.
+            // The last byte of a string before its closing quote. For an empty string, its opening quote.
             let mut i = 0;
             while i < N {
                 self.left[i] &= strings[i] << 2 | self.string_before >> (WORD - 2);
@@ -335,9 +343,12 @@ impl<const N: usize> Search<N> {
     }
 }
 
-/// The first of such bits of a plain record of which `holds` is true; with `STRINGS`, only of those that end a string. Goes through
-/// `N` words at a time, with all threads that are here: without `LOCKSTEP`, each to the next of its bits, and then all look at
-/// theirs; with it, all to the next words, and then each looks at all bits of its own.
+/// The first of the wanted bits of a plain record for which `holds` is true. With `STRINGS`, only the bits
+/// that end a string are tested.
+///
+/// The search goes through `N` words at a time, with all active threads. Without `LOCKSTEP`, each thread
+/// advances to its next wanted bit, and then all threads test theirs. With `LOCKSTEP`, all threads advance to
+/// the next words, and then each thread tests all of its bits there.
 ///
 /// ```text
 /// text       {"id":7,"user":{"lang":"en"},"n":[1,2]}
@@ -381,7 +392,8 @@ pub fn find_gap<const N: usize, const STRINGS: bool, const LOCKSTEP: bool, D: Do
     (found != end).then_some(found)
 }
 
-/// Those bits of some words that are as far as is wanted from a bit before them, or a byte further; all if nothing is wanted.
+/// The bits of some words that are at a wanted distance after an earlier bit, or one byte further. All bits
+/// if no distance is wanted.
 ///
 /// ```text
 /// before, word      ■..■.... ....■...
