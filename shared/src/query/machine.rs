@@ -1,16 +1,16 @@
-//! In which order everything is visited.
+//! The order in which a program visits the nodes of a record.
 //!
-//! Depth-first over blocks, with a stack of frames of its own instead of recursion: a kernel's thread
-//! has no stack to speak of. A selector that takes one node and ends its block replaces the top frame,
-//! so a singular path runs in one frame, in registers.
+//! The machine runs blocks depth-first. It has a stack of frames of its own in place of recursion, because a
+//! thread of a kernel has almost no stack. A selector that takes one node and ends its block replaces the top
+//! frame. A singular path therefore runs in one frame, in registers.
 //!
-//! Most filters are asked on the spot. One with a test that runs a block, `[?count(@..a) > 1]`, is a frame of its own, whose `pc` is a
-//! test's:
+//! Most filters are evaluated in one step. If a test of a filter runs a block, as in `[?count(@..a) > 1]`,
+//! the filter's tests have a frame of their own. The `pc` of this frame is the number of a test:
 //!
 //! ```text
-//! block of `..a`      visits, and collects for the frame that asked     ┐ leaves: the test knows how many, and which
-//! test of a child     is the child's `count(@..a)` greater than 1?      ┘ passes: the filter's block takes its place
-//! filter              visits the children
+//! block of `..a`    collects nodes for the test                     ┐ ends: the test has their number
+//! test of a child   is `count(@..a)` of the child greater than 1?   ┘ passes: the filter's block replaces it
+//! filter            visits the children
 //! ```
 
 use core::mem::MaybeUninit;
@@ -25,55 +25,57 @@ use crate::ir::{FAIL, Instr, MAX_FRAMES, Op, PASS, Program, Test, TestKind, rela
 use crate::tree::tape::TapeIx;
 use crate::units::PathIx;
 
-/// Where matches go.
+/// The receiver of matches.
 pub trait Sink {
     /// Takes a match of `path`.
     fn emit(&mut self, path: PathIx, node: Node);
 }
 
-/// One block at work on one node, or one test.
+/// A block that runs on one node, or a test of a filter.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Frame<A, S> {
-    /// The instruction to run next; with [`TESTING`], the test to ask next.
+    /// The next instruction to run; with [`TESTING`], the next test to evaluate.
     pc: u32,
     node: A,
     visit: Visit,
     state: S,
 }
 
-/// In [`Frame::pc`]: the frame is a test's. While it waits for a block that it runs, `visit.cursor` is 1 and `visit.left` how many
-/// nodes that has collected.
+/// The bit of [`Frame::pc`] that marks the frame of a test. While the test waits for a block that it runs,
+/// `visit.cursor` is 1, and `visit.left` is the number of nodes that the block has collected.
 const TESTING: u32 = 1 << 31;
 
-/// The frames below the top one. Reused from record to record.
+/// The frames below the top one. The stack is reused from record to record.
 struct Stack<A, S> {
     below: [MaybeUninit<Frame<A, S>>; MAX_FRAMES],
 }
 
-/// What a program is made of: what is not is not in the code that runs it, and finds nothing.
+/// The parts that a program may have. The code for a form leaves other instructions out, so that they find
+/// nothing.
 mod form {
     /// Instructions that select one node at most.
     pub const SINGULAR: u8 = 0;
-    /// Filters, too, of one test each: whether a value that is found from the child equals a literal.
+    /// Singular instructions, and filters of one test each: whether the value of a path from the
+    /// child equals a literal.
     pub const PLAIN: u8 = 1;
-    /// Anything.
+    /// All instructions.
     pub const ANY: u8 = 2;
 }
 
-/// What one step did to the stack.
+/// The effect of one step on the stack.
 enum Step<A, S> {
-    /// The top frame goes on.
+    /// The top frame continues.
     Stay(Frame<A, S>),
     /// A new frame begins; the top one waits below it.
     Enter(Frame<A, S>, Frame<A, S>),
-    /// The same, and the new one runs a block for the top one's test.
+    /// A new frame begins, and runs a block for the test of the top one, which waits below it.
     Ask(Frame<A, S>, Frame<A, S>),
     /// The top frame is done.
     Leave,
-    /// The top frame's test holds: its node is entered by the filter below it.
+    /// The test of the top frame holds. The filter below it enters the node.
     Pass(A, S),
-    /// The top frame, which goes on, has a node for the test that runs it.
+    /// The top frame continues, and has a node for the test that runs it.
     Collect(Frame<A, S>),
 }
 
@@ -87,10 +89,10 @@ const FILTER: u32 = Op::Filter as u32;
 const DESCEND: u32 = Op::Descend as u32;
 const COLLECT: u32 = Op::Collect as u32;
 
-/// Runs programs over records by their leveled bitmaps. Reused from record to record.
+/// Runs programs over records by their leveled bitmaps. A machine is reused from record to record.
 pub struct Machine(Stack<Node, ()>);
 
-/// Runs programs over records by their trees. Reused from record to record.
+/// Runs programs over records by their trees. A machine is reused from record to record.
 pub struct TreeMachine(Stack<TapeIx, TestState>);
 
 impl Default for Machine {
@@ -108,16 +110,16 @@ impl Default for TreeMachine {
 }
 
 impl Machine {
-    /// Runs a program over one record and gives `sink` every match.
+    /// Runs a program over one record and passes every match to `sink`.
     ///
-    /// At most [`MAX_FRAMES`] frames wait at once, which the program's compiler has checked.
+    /// At most [`MAX_FRAMES`] frames wait at once. The compiler of the program checks this.
     #[inline(always)]
     pub fn run<D: Document, S: Sink>(&mut self, program: &Program<'_>, doc: &D, root: Node, sink: &mut S) {
         self.run_block(program, 0, doc, root, sink);
     }
 
-    /// As [`run`](Self::run), for programs whose filters have one test each, which asks whether a value that is found from the
-    /// child equals a literal.
+    /// Runs a program as [`run`](Self::run) does, if each of its filters has one test: whether the value
+    /// of a path from the child equals a literal.
     #[inline(always)]
     pub fn run_plain<D: Document, S: Sink>(
         &mut self,
@@ -129,7 +131,8 @@ impl Machine {
         self.0.run::<_, S, { form::PLAIN }>(program, 0, &Leveled(doc), root, sink);
     }
 
-    /// Runs the block at `pc` over one node, as [`run`](Self::run) runs block 0 over a record. To filters the node is the root.
+    /// Runs the block at `pc` over one node, as [`run`](Self::run) runs block 0 over a record. Filters see
+    /// the node as the root.
     #[inline(always)]
     pub fn run_block<D: Document, S: Sink>(
         &mut self,
@@ -142,8 +145,8 @@ impl Machine {
         self.0.run::<_, S, { form::ANY }>(program, pc, &Leveled(doc), node, sink);
     }
 
-    /// As [`run`](Self::run), for programs whose instructions select one node at most, and with no code for the others: an
-    /// instruction of another kind finds nothing.
+    /// Runs a program as [`run`](Self::run) does, if its instructions select at most one node each. There is
+    /// no code for other instructions: they find nothing.
     #[inline(always)]
     pub fn run_singular<D: Document, S: Sink>(
         &mut self,
@@ -157,9 +160,9 @@ impl Machine {
 }
 
 impl TreeMachine {
-    /// Runs a program over one record, whose root is a node of `trees`, and gives `sink` every match.
+    /// Runs a program over one record, whose root is a node of `trees`, and passes every match to `sink`.
     ///
-    /// At most [`MAX_FRAMES`] frames wait at once, which the program's compiler has checked.
+    /// At most [`MAX_FRAMES`] frames wait at once. The compiler of the program checks this.
     #[inline(always)]
     pub fn run<T: Trees, S: Sink>(&mut self, program: &Program<'_>, trees: &T, root: TapeIx, sink: &mut S) {
         self.0.run::<_, S, { form::ANY }>(program, 0, &Linked(trees), root, sink);
@@ -172,13 +175,14 @@ impl<A: Copy, X: Copy + Default> Stack<A, X> {
         Self { below: [MaybeUninit::uninit(); MAX_FRAMES] }
     }
 
-    /// The frame at a place below the one at `waiting`.
+    /// The waiting frame at index `at`, or `None` if fewer than `at + 1` frames wait.
     #[inline(always)]
     fn frame(&mut self, at: usize, waiting: usize) -> Option<&mut Frame<A, X>> {
         if at >= waiting {
             return None;
         }
-        // SAFETY: frames below `waiting` were written when it was raised past them.
+        // SAFETY: `waiting` rises only after `run` has written the frame at its old value, so that all frames
+        // below `waiting` are initialized.
         self.below.get_mut(at).map(|frame| unsafe { frame.assume_init_mut() })
     }
 
@@ -203,7 +207,8 @@ impl<A: Copy, X: Copy + Default> Stack<A, X> {
             }
             match step::<N, S, FORM>(program, record, root, top, sink) {
                 Step::Stay(frame) => top = frame,
-                // The compiler has counted; a program that lies loses matches, not memory.
+                // The compiler has checked the number of frames. A program with a wrong number loses matches,
+                // not memory.
                 Step::Enter(frame, below) => match self.below.get_mut(waiting) {
                     Some(slot) => {
                         slot.write(below);
@@ -215,7 +220,8 @@ impl<A: Copy, X: Copy + Default> Stack<A, X> {
                 Step::Leave => match waiting.checked_sub(1) {
                     Some(last) => {
                         waiting = last;
-                        // SAFETY: frames below `waiting` were written when it was raised past them.
+                        // SAFETY: `waiting` rises only after this function has written the frame at its old
+                        // value, so that all frames below `waiting` are initialized.
                         top = unsafe { self.below[last].assume_init() };
                     }
                     None => on = false,
@@ -253,7 +259,7 @@ impl<A: Copy, X: Copy + Default> Stack<A, X> {
     }
 }
 
-/// Gives a node to the test that runs a block, and says whether it wants no more.
+/// Passes a node to the test that runs a block. Returns whether the test needs no more nodes.
 #[inline(always)]
 fn collect<N: Navigate>(program: &Program<'_>, frame: &mut Frame<N::At, N::State>, node: N::At) -> bool {
     let test = program.tests.get((frame.pc & !TESTING) as usize);
@@ -262,7 +268,7 @@ fn collect<N: Navigate>(program: &Program<'_>, frame: &mut Frame<N::At, N::State
     test.kind == TestKind::ExistsAny as u32
 }
 
-/// Runs the instruction of the top frame: the one step that every backend takes.
+/// Runs the instruction of the top frame. Every backend calls this one function.
 #[inline(always)]
 fn step<N: Navigate, S: Sink, const FORM: u8>(
     program: &Program<'_>,
@@ -326,7 +332,7 @@ fn step<N: Navigate, S: Sink, const FORM: u8>(
     if program.instrs.get(top.pc as usize).op == RETURN { Step::Stay(frame) } else { Step::Enter(frame, top) }
 }
 
-/// Asks the test of the top frame, or has the block run that it asks for.
+/// Evaluates the test of the top frame, or enters the block that the test runs.
 #[inline(always)]
 fn test_step<N: Navigate>(
     program: &Program<'_>,
@@ -359,7 +365,7 @@ fn test_step<N: Navigate>(
     }
 }
 
-/// The next child of which a filter's tests hold, none of which runs a block.
+/// The next child for which the tests of a filter hold. No test runs a block.
 #[inline(always)]
 fn next_that_passes<N: Navigate, const FORM: u8>(
     program: &Program<'_>,
@@ -393,7 +399,7 @@ fn next_that_passes<N: Navigate, const FORM: u8>(
     None
 }
 
-/// Asks a test that runs no block.
+/// Evaluates a test that runs no block.
 #[inline(always)]
 fn ask<N: Navigate>(
     program: &Program<'_>,
@@ -411,7 +417,7 @@ fn ask<N: Navigate>(
         return record.ask(program, (test, number), found, state);
     }
     let Some(at) = found else {
-        // Nothing is neither equal to a literal nor in any order with it.
+        // A missing value is neither equal to a literal nor ordered with it.
         return test.kind < EXISTS && test.relation & relation::UNRELATED != 0;
     };
     let node = record.node(at);
@@ -422,7 +428,7 @@ fn ask<N: Navigate>(
     }
 }
 
-/// Where the singular path at `pc` leads from a node.
+/// The node at which the singular path at `pc` ends, from a node on.
 #[inline(always)]
 fn singular<N: Navigate>(program: &Program<'_>, record: &N, from: N::At, pc: u32) -> Option<N::At> {
     let (mut found, mut pc) = (Some(from), pc as usize);

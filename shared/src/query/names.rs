@@ -1,7 +1,9 @@
-//! Members of a name wherever they are, `$..name`: all nodes looked at side by side, and no container visited.
+//! The members of a name anywhere in a record, `$..name`. Threads test all nodes side by side, and visit no
+//! container.
 //!
-//! RFC 9535 visits a record's containers in the order of the text, and of each takes the first member of the name (section 2.5.2.2).
-//! So each such member is found by itself, and the order of matches is that of their containers.
+//! RFC 9535 visits the containers of a record in the order of the text, and takes the first member of the
+//! name from each (section 2.5.2.2). Each such member is therefore found independently, and the order of matches
+//! is that of their containers.
 //!
 //! ```text
 //! {"a":{"x":1},"x":2}        node of x  3  6      container  2  0      matches  2, 1
@@ -11,8 +13,8 @@ use super::tree::{Linked, Trees};
 use crate::ir::{Instr, Program};
 use crate::tree::tape::{TapeIx, TapeNode};
 
-/// Whether a node may be a name that an instruction has, and ends within a text of so many bytes. To be asked of any node, also of
-/// lines that are faulty, whose nodes may be anything.
+/// Returns whether a node may be a name that equals the name of an instruction, and ends within a text of
+/// `text` bytes. Callers may pass any node, even one of a faulty line, whose nodes may have any value.
 #[inline(always)]
 pub fn is_named<T: Trees>(
     trees: &Linked<'_, T>,
@@ -27,7 +29,7 @@ pub fn is_named<T: Trees>(
         && trees.is_named(node, program.literals, name)
 }
 
-/// The container that the member at a node is in, if it is the first of its name there.
+/// The container of the member at a node, if the member is the first of its name there.
 #[inline(always)]
 pub fn container<T: Trees>(
     trees: &Linked<'_, T>,

@@ -1,39 +1,41 @@
-//! Where the children of a node are, however a record is indexed: what the machine moves by.
+//! The trait by which the machine moves from a node to its children, for both kinds of index.
 
 use super::document::{Document, Node, Text};
 use super::select::{self, Visit};
 use crate::ir::{Instr, Program, Test};
 use crate::view::View;
 
-/// A record, seen through its index.
+/// A record as its index presents it.
 pub trait Navigate {
-    /// Its text.
+    /// The text of the record.
     type Text: Text;
-    /// Where one is: a node.
+    /// A position in the record: a node.
     type At: Copy;
-    /// What a frame keeps beside its node and its visit: what tests need that run blocks.
+    /// The part of a frame beside its node and its visit: the state of tests that run blocks.
     type State: Copy + Default;
-    /// Whether there is a tree, and so whatever [`TestKind`](crate::ir::TestKind) and [`Op`](crate::ir::Op) has.
+    /// True if the record has a tree. Then every [`TestKind`](crate::ir::TestKind) and
+    /// [`Op`](crate::ir::Op) is supported.
     const TREE: bool;
 
-    /// The text.
+    /// The text of the record.
     fn text(&self) -> &Self::Text;
-    /// What stands at a node.
+    /// The bytes of a node.
     fn node(&self, at: Self::At) -> Node;
-    /// The first member that an instruction names.
+    /// The first member that has the name of an instruction.
     fn member(&self, at: Self::At, literals: View<'_, u8>, name: &Instr) -> Option<Self::At>;
-    /// The element at an index, from the end where negative.
+    /// The element at an index. A negative index counts from the end.
     fn element(&self, at: Self::At, index: i64) -> Option<Self::At>;
     /// The next child in the order of the text, or `None` after the last.
     fn next_child(&self, at: Self::At, visit: &mut Visit) -> Option<Self::At>;
     /// The next element that a slice takes, or `None` after the last.
     fn next_in_slice(&self, at: Self::At, slice: &Instr, visit: &mut Visit) -> Option<Self::At>;
-    /// Whether children that equal strings are found faster than by looking at all: [`next_string`](Self::next_string).
+    /// Returns whether [`next_string`](Self::next_string) finds children that equal strings faster than a
+    /// visit of all children does.
     #[inline(always)]
     fn finds_strings(&self) -> bool {
         false
     }
-    /// The next child that equals the string of one of some filters, and which.
+    /// The next child that equals the string of one of some filters, and the number of that filter.
     #[inline(always)]
     fn next_string(
         &self,
@@ -44,7 +46,8 @@ pub trait Navigate {
     ) -> Option<(Self::At, u32)> {
         None
     }
-    /// Asks a test that has operands, and runs no block: [`operand::ask`](super::operand::ask). Trees only.
+    /// Evaluates a test that has operands and runs no block: [`operand::ask`](super::operand::ask). For trees
+    /// only.
     #[inline(always)]
     fn ask(
         &self,
@@ -55,34 +58,34 @@ pub trait Navigate {
     ) -> bool {
         false
     }
-    /// Sets an operand. Trees only.
+    /// Sets an operand. For trees only.
     #[inline(always)]
     fn load(_state: &mut Self::State, _slot: u32, _operand: Loaded<Self::At>) {}
-    /// The frame whose test runs this one's block, counted from the bottom. Trees only.
+    /// The frame whose test runs the block of this frame, counted from the bottom. For trees only.
     #[inline(always)]
     fn asked_by(_state: &Self::State) -> usize {
         0
     }
-    /// Sets it.
+    /// Sets the frame that [`asked_by`](Self::asked_by) returns.
     #[inline(always)]
     fn set_asked_by(_state: &mut Self::State, _frame: usize) {}
-    /// The next container among a node and all below it, in the order of the text. Trees only.
+    /// The next container among a node and all nodes below it, in the order of the text. For trees only.
     #[inline(always)]
     fn next_container(&self, _at: Self::At, _visit: &mut Visit) -> Option<Self::At> {
         None
     }
 }
 
-/// What a block that a test ran has found.
+/// The result of a block that a test ran.
 #[derive(Clone, Copy)]
 pub enum Loaded<A> {
     /// A node, or nothing.
     Node(Option<A>),
-    /// How many nodes.
+    /// The number of nodes.
     Count(u32),
 }
 
-/// A record seen through its leveled bitmaps.
+/// A record as its leveled bitmaps present it.
 #[derive(Clone, Copy)]
 pub struct Leveled<'a, D>(pub &'a D);
 

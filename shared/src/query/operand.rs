@@ -1,4 +1,5 @@
-//! What tests compare that is not a literal: operands, loaded by the tests before (RFC 9535 sections 2.3.5.2.2 and 2.4).
+//! The operands of tests that compare more than a value with a literal. Earlier tests load them (RFC 9535
+//! sections 2.3.5.2.2 and 2.4).
 
 use super::automaton;
 use super::compare::{Decimal, Decoder, Reader, outcome_of, relate_numbers, relate_strings};
@@ -9,23 +10,23 @@ use super::value::{is_string, is_word};
 use crate::ir::{LiteralKind, Program, Test, TestKind, relation};
 use crate::tree::tape::TapeIx;
 
-/// A value, or none. 8 bytes.
+/// A value or nothing, as one operand of a test. 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Operand {
-    /// One of the constants.
+    /// The kind of the operand: one of the constants below.
     kind: u32,
-    /// By the kind.
+    /// The value: by the kind, a node, the number of a test, or a number.
     value: u32,
 }
 
-/// Nothing (RFC 9535 section 2.4.1).
+/// An operand without a value: the special result Nothing (RFC 9535 section 2.4.1).
 const NOTHING: u32 = 0;
-/// The value is a node.
+/// An operand whose value is a node.
 const NODE: u32 = 1;
-/// The value is a test, whose literal it is.
+/// An operand whose value is the literal of a test.
 const LITERAL: u32 = 2;
-/// The value is this number.
+/// An operand whose value is a number.
 const NUMBER: u32 = 3;
 
 impl Operand {
@@ -57,7 +58,7 @@ impl Operand {
     }
 }
 
-/// What an operand is, as far as comparisons tell values apart.
+/// The kind of an operand's value, as far as comparisons distinguish kinds.
 enum Kind {
     Null,
     True,
@@ -65,7 +66,7 @@ enum Kind {
     Number,
     String,
     Container,
-    /// Nothing, or what is no JSON value.
+    /// No value, or bytes that are no JSON value.
     None,
 }
 
@@ -143,7 +144,7 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
         Reader::literal(self.text(), literals).decode(test.offset, test.offset + test.len)
     }
 
-    /// How two values that are no containers compare: a bit of [`relation`].
+    /// Compares two values that are not both containers. Returns a bit of [`relation`].
     fn relate_scalars(&self, left: Operand, right: Operand) -> u32 {
         match (self.kind(left), self.kind(right)) {
             (Kind::Number, Kind::Number) => match (self.number(left), self.number(right)) {
@@ -158,7 +159,7 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
         }
     }
 
-    /// How two operands compare: a bit of [`relation`]. Nothing equals nothing.
+    /// Compares two operands. Returns a bit of [`relation`]. Nothing equals nothing.
     #[inline(never)]
     pub fn relate(&self, left: Operand, right: Operand) -> u32 {
         if left.kind == NOTHING || right.kind == NOTHING {
@@ -177,8 +178,9 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
         outcome_of(equal(self.trees, (left.value, right.value), equal_strings, equal_scalars))
     }
 
-    /// The function `length` (RFC 9535 section 2.4.4): of a string, how many code points it has, of which a lone surrogate is one;
-    /// where it is not UTF-8, how many bytes that are no continuation bytes.
+    /// Evaluates the function `length` (RFC 9535 section 2.4.4). The length of a string is its number of code
+    /// points, of which a lone surrogate is one. If the string is not UTF-8, the length is the number of
+    /// bytes that are no continuation bytes.
     #[inline(never)]
     pub fn length(&self, of: Operand) -> Operand {
         match self.kind(of) {
@@ -194,13 +196,14 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
         }
     }
 
-    /// Whether an operand is a string that the automaton at `automaton` accepts.
+    /// Returns whether an operand is a string that the automaton at `automaton` accepts.
     #[inline(always)]
     pub fn matches(&self, operand: Operand, automaton: u32) -> bool {
         matches!(self.kind(operand), Kind::String) && accepts(self.program, self.string(operand), automaton)
     }
 
-    /// Whether an operand is a string that matches the pattern which another is, or, with `part`, contains such a part.
+    /// Returns whether an operand is a string that matches the pattern in another operand. With `part`, some
+    /// part of the string must match.
     pub fn matches_at_run(&self, subject: Operand, pattern: Operand, part: bool) -> bool {
         let is_string = |operand| matches!(self.kind(operand), Kind::String);
         if !is_string(subject) || !is_string(pattern) {
@@ -211,7 +214,7 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
     }
 }
 
-/// Whether an automaton accepts a string.
+/// Returns whether an automaton accepts a string.
 #[inline(never)]
 fn accepts<T: Text>(program: &Program<'_>, mut string: Decoder<'_, T>, automaton: u32) -> bool {
     let mut state = automaton::start();
@@ -224,7 +227,7 @@ fn accepts<T: Text>(program: &Program<'_>, mut string: Decoder<'_, T>, automaton
     automaton::accepts(program.automata, automaton, state)
 }
 
-/// Whether a value in the text is a string that an automaton accepts.
+/// Returns whether a value in the text is a string that an automaton accepts.
 #[inline(always)]
 pub fn is_accepted<T: Text>(text: &T, node: Node, program: &Program<'_>, automaton: u32) -> bool {
     is_string(text, node)
@@ -235,7 +238,7 @@ pub fn is_accepted<T: Text>(text: &T, node: Node, program: &Program<'_>, automat
         )
 }
 
-/// Asks a test that has operands, and runs no block.
+/// Evaluates a test that has operands and runs no block.
 #[inline(always)]
 pub fn ask<T: Trees>(
     operands: &Operands<'_, '_, T>,

@@ -1,8 +1,8 @@
-//! Where the member, the element and the next child of a container are.
+//! The search for the member, the element and the next child of a container, by leveled bitmaps.
 //!
-//! Inside a container of level *k*, between its brackets, the bits of level *k* are its own `:` and `,`
-//! and nothing else. So its members and elements are found by stepping from bit to bit, whatever they
-//! contain, and the bytes are read only around names.
+//! Inside a container of level *k*, between its brackets, the bits of level *k* are only its own `:` and `,`.
+//! Its members and elements are therefore found by steps from bit to bit, whatever they contain. Bytes are
+//! read only around names.
 //!
 //! ```text
 //! text       {"id":7,"user":{"lang":"en"},"n":[1,2]}
@@ -18,35 +18,37 @@ use crate::ir::{ABSENT, Instr, Program, Test};
 use crate::units::{Level, PartOffset};
 use crate::view::View;
 
-/// The first and the last byte of a node: both are asked for at once, since on a device each may take as long as the other.
+/// The first and the last byte of a node. Both are loaded at once, because each load may take as long as the
+/// other on a device.
 #[inline(always)]
 fn ends<D: Document>(doc: &D, node: Node) -> (u8, u8) {
     (doc.byte(node.start), doc.byte(node.end - 1))
 }
 
-/// Whether a node is an array: it begins with its bracket and ends with one. (`[1] 2` does not: where that is not checked,
-/// it is a value without elements.)
+/// Returns whether a node is an array: it begins with `[` and ends with `]`. (`[1] 2` does not. If such a
+/// record is not checked, it is a value without elements.)
 #[inline(always)]
 pub fn is_array<D: Document>(doc: &D, node: Node) -> bool {
     let (first, last) = ends(doc, node);
     (first == b'[') & (last == b']')
 }
 
-/// Whether a node is an object: it begins with its brace and ends with one.
+/// Returns whether a node is an object: it begins with `{` and ends with `}`.
 #[inline(always)]
 pub fn is_object<D: Document>(doc: &D, node: Node) -> bool {
     let (first, last) = ends(doc, node);
     (first == b'{') & (last == b'}')
 }
 
-/// The value in `start..end`, if there is anything but white space.
+/// The value in `start..end`, or `None` if the range is only white space.
 #[inline(always)]
 pub fn value_in<D: Document>(doc: &D, start: PartOffset, end: PartOffset, level: Level) -> Option<Node> {
     let (start, end) = trim(start, end, |at| doc.byte(at))?;
     Some(Node { start, end, level })
 }
 
-/// The next bit of the level at which there is a colon, or `end`.
+/// The next bit of the level with a colon, or `end`. The first result is the start of the region before the
+/// bit.
 #[inline(always)]
 fn next_colon<D: Document>(
     doc: &D,
@@ -63,7 +65,7 @@ fn next_colon<D: Document>(
     }
 }
 
-/// Whether the quoted name in `region..colon` is the literal.
+/// Returns whether the quoted name in `region..colon` equals the literal.
 #[inline(always)]
 fn name_equals<D: Document>(
     doc: &D,
@@ -78,7 +80,7 @@ fn name_equals<D: Document>(
     while region < colon && is_whitespace(doc.byte(colon - 1)) {
         colon -= 1;
     }
-    // Two quotes and at least as many bytes between them as the literal has.
+    // The name has two quotes, and between them at least as many bytes as the literal.
     colon - region >= len + 2
         && doc.byte(region) == b'"'
         && doc.byte(colon - 1) == b'"'
@@ -109,7 +111,7 @@ pub fn member<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, name: (u
     }
 }
 
-/// Where the member ends whose value ends at `at`: a colon behind another colon is no name's.
+/// The end of the member whose value ends at `at`. A colon after another colon belongs to no name.
 #[inline(always)]
 fn member_end<D: Document>(doc: &D, level: Level, mut at: PartOffset, end: PartOffset) -> PartOffset {
     while at < end && doc.byte(at) == b':' {
@@ -118,10 +120,11 @@ fn member_end<D: Document>(doc: &D, level: Level, mut at: PartOffset, end: PartO
     at
 }
 
-/// Words of a level that are read at once where names and strings of plain records are looked for.
+/// Words of a level that are read at once in the search for names and strings of plain records.
 const WORDS: usize = 4;
 
-/// As [`member`], in a plain record; `name` is the literal as it then stands in the text, with quotes and a colon.
+/// Finds the same value as [`member`], in a plain record. `name` is the literal as it is written there, with
+/// quotes and a colon.
 #[inline(always)]
 pub fn plain_member<D: Document>(
     doc: &D,
@@ -129,11 +132,11 @@ pub fn plain_member<D: Document>(
     literals: View<'_, u8>,
     name: (u32, u32),
 ) -> Option<Node> {
-    // A name that cannot be written without an escape is in no plain record.
+    // No plain record contains a name that cannot be written without an escape.
     if name.1 == 0 || !is_object(doc, node) {
         return None;
     }
-    // A name that is too long to be looked for by its length is compared wherever one may end.
+    // A name may be too long for a search by its length. It is then compared at every colon.
     let wanted = if name.1 <= MAX_GAP { 1 << name.1 } else { 0 };
     let gaps = Gaps { level: node.level, range: (node.start, node.end - 1), wanted, escaped: 0 };
     let colon =
@@ -141,15 +144,15 @@ pub fn plain_member<D: Document>(
     value_behind(doc, node, colon)
 }
 
-/// The value behind a colon of an object.
+/// The value after a colon of an object.
 #[inline(always)]
 fn value_behind<D: Document>(doc: &D, node: Node, colon: PartOffset) -> Option<Node> {
     let end = doc.next_bit(node.level, colon + 1, node.end - 1);
     value_in(doc, colon + 1, end, node.level + 1)
 }
 
-/// Whether the name `literal`, with quotes and a colon, ends at a colon and is the whole of what stands between separators. In a
-/// plain record every name that equals it stands like this.
+/// Returns whether the name `literal`, with quotes and a colon, ends at a colon and fills the space between
+/// separators. In a plain record, every name that equals the literal is written like this.
 #[inline(always)]
 fn ends_plain_name<D: Document>(
     doc: &D,
@@ -164,11 +167,11 @@ fn ends_plain_name<D: Document>(
     if at > 0 && is_whitespace(doc.byte(at)) {
         at -= 1;
     }
-    // A bracket, where a value begins and ends with braces that are not one another's: `{}["b":2]{}`.
+    // The byte may be a bracket if a value begins and ends with braces of different pairs: `{}["b":2]{}`.
     matches!(doc.byte(at), b',' | b'{' | b'[')
 }
 
-/// Whether a value of a plain record, which ends as a string does, equals a string.
+/// Returns whether a value of a plain record equals a string. The value ends as a string does.
 #[inline(always)]
 fn equals_plain_string<D: Document>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
     let len = node.end - node.start;
@@ -178,8 +181,8 @@ fn equals_plain_string<D: Document>(doc: &D, node: Node, literals: View<'_, u8>,
     equals(doc, node, literals, test)
 }
 
-/// The next child of a plain record's node that equals the string of one of some filters, and which of them. All strings are short
-/// enough to be looked for by how far apart the separators around them are.
+/// The next child of a plain record's node that equals the string of one of some filters, and the number of
+/// that filter. All strings are short enough for a search by the distance of the separators around them.
 #[inline(always)]
 pub fn next_plain_string<D: Document>(
     doc: &D,
@@ -212,7 +215,8 @@ pub fn next_plain_string<D: Document>(
         while i < count && !equals_plain_string(doc, child, program.literals, &test(i)) {
             i += 1;
         }
-        // In an object it is a value if it stands behind a colon, and that behind no other.
+        // In an object, the child is a value if it is after a colon, and the bit of the level before this
+        // colon is no colon.
         let follows_colon = || {
             let second = previous_bit(doc, node.level, node.start, before);
             doc.byte(before) == b':' && second.is_none_or(|at| doc.byte(at) != b':')
@@ -227,7 +231,7 @@ pub fn next_plain_string<D: Document>(
     found
 }
 
-/// How many elements an array has.
+/// The number of elements of an array.
 #[inline(always)]
 fn array_len<D: Document>(doc: &D, node: Node) -> u32 {
     let (start, end) = (node.start + 1, node.end - 1);
@@ -235,7 +239,7 @@ fn array_len<D: Document>(doc: &D, node: Node) -> u32 {
     if separators == 0 && trim(start, end, |at| doc.byte(at)).is_none() { 0 } else { separators + 1 }
 }
 
-/// Element `index` of an array, from its end where negative.
+/// The element at `index` of an array. A negative index counts from the end.
 #[inline(always)]
 pub fn element<D: Document>(doc: &D, node: Node, index: i64) -> Option<Node> {
     if !is_array(doc, node) {
@@ -258,13 +262,14 @@ pub fn element<D: Document>(doc: &D, node: Node, index: i64) -> Option<Node> {
     value_in(doc, from, doc.next_bit(node.level, from, end), node.level + 1)
 }
 
-/// Where the visit of a container's children stands. `cursor` 0 is "not begun": no child begins there.
+/// The progress of a visit of a container's children. The `cursor` is 0 before the visit begins, because no
+/// child begins at 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Visit {
-    /// Where the next child's region begins; for steps below zero, where it ends.
+    /// The start of the next child's region. For steps below zero, the end of that region.
     pub cursor: PartOffset,
-    /// How many children a slice may still take.
+    /// The number of children that a slice may still take.
     pub left: u32,
 }
 
@@ -317,7 +322,8 @@ pub fn next_in_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mu
                 return None;
             }
             let to = doc.next_bit(node.level, from, end);
-            // The next element begins `step` commas on, of which this one's own is the first.
+            // The next element begins `step` commas further on. The first of these commas is the one that
+            // ends this element.
             let comma = if step == 1 { to } else { nth_bit(doc, node.level, to, end, step as u64 - 1) };
             visit.cursor = comma + 1;
             (from, to)
@@ -367,15 +373,16 @@ fn begin_slice<D: Document>(doc: &D, node: Node, slice: &Instr, visit: &mut Visi
     }
 }
 
-/// The index of the first element that a slice takes, and how many it takes at most; more, where nobody needed to count the elements,
-/// than there are.
+/// The index of the first element that a slice takes, and the largest number of elements that it takes. If
+/// the elements need not be counted, this number may exceed the number of elements.
 #[inline(always)]
 pub fn slice_bounds(slice: &Instr, count: impl FnOnce() -> u32) -> (i64, u32) {
     let Instr { a, b, c: step, .. } = *slice;
     if step == 0 {
         return (0, 0);
     }
-    // Bounds from the front that only go up need no count of the elements: the slice ends with them.
+    // If both bounds are from the front and the step is positive, no count is needed: the slice ends with the
+    // elements.
     let counted = step < 0 || (a != ABSENT && a < 0) || (b != ABSENT && b < 0);
     let len = if counted { count() as i64 } else { u32::MAX as i64 };
     let from_end = |bound: i64| if bound < 0 { bound + len } else { bound };

@@ -1,4 +1,4 @@
-//! Where the children of a node are, by the links of its tree.
+//! The search for the children of a node, by the links of its tree.
 
 use super::document::{Node, Text};
 use super::navigate::{Loaded, Navigate};
@@ -12,32 +12,33 @@ use crate::view::View;
 
 /// The text of one partition and the trees of its records.
 pub trait Trees: Text {
-    /// A node.
+    /// The node at `at`.
     fn tape_node(&self, at: TapeIx) -> TapeNode;
 }
 
-/// A record seen through its tree.
+/// A record as its tree presents it.
 #[derive(Clone, Copy)]
 pub struct Linked<'a, T>(pub &'a T);
 
-/// What a frame of a tree keeps for tests that run blocks.
+/// The state that a frame of a tree keeps for tests that run blocks.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct TestState {
     /// The frame of the test that runs this block, counted from the bottom.
     pub asked_by: u32,
-    /// The operands of the test at work in this frame.
+    /// The operands of the test that this frame evaluates.
     pub operands: [Operand; 2],
 }
 
 impl<T: Trees> Linked<'_, T> {
-    /// One node of the tape.
+    /// The node of the tape at `at`.
     #[inline(always)]
     pub fn at(&self, at: TapeIx) -> TapeNode {
         self.0.tape_node(at)
     }
 
-    /// How many children a container has: elements, or members, those of repeated names too.
+    /// The number of children of a container: its elements or its members, including members of repeated
+    /// names.
     #[inline(always)]
     pub fn count_children(&self, at: TapeIx) -> u32 {
         let (mut count, end) = (0, self.at(at).next);
@@ -49,10 +50,11 @@ impl<T: Trees> Linked<'_, T> {
         count
     }
 
-    /// The element of an array before `behind`, another element or one past the array's last node. There must be one.
+    /// The element of an array before `behind`, which is another element or one past the array's last node.
+    /// There must be such an element.
     ///
     /// ```text
-    /// [ 1 , [ 2 , { "a" : 3 } ] , 4 ]       3 stands before 4; from it links lead up to the element
+    /// [ 1 , [ 2 , { "a" : 3 } ] , 4 ]       3 is just before 4; its links lead up to the element
     /// 0 1   2 3   4  5    6       7
     /// ```
     #[inline(always)]
@@ -67,11 +69,12 @@ impl<T: Trees> Linked<'_, T> {
         }
     }
 
-    /// Whether a member has the name that an instruction has.
+    /// Returns whether a member has the name of an instruction.
     #[inline(always)]
     pub fn is_named(&self, member: &TapeNode, literals: View<'_, u8>, name: &Instr) -> bool {
         let (start, len) = (member.start(), member.end - member.start());
-        // With quotes and a colon. However it is spelt, a name is no shorter than without an escape.
+        // Both lengths include the quotes, and that of the literal also the colon. With escapes, a spelling
+        // is only longer.
         let (quoted, quoted_len) = name.quoted();
         if len + 1 < quoted_len {
             return false;
@@ -122,7 +125,7 @@ impl<T: Trees> Navigate for Linked<'_, T> {
     fn element(&self, at: TapeIx, index: i64) -> Option<TapeIx> {
         let array = self.at(at);
         let mut left = if index < 0 { -(index + 1) } else { index } as u64;
-        // An element takes a node at least.
+        // Each element takes at least one node.
         if !array.is_array() || left >= (array.next - at - 1) as u64 {
             return None;
         }
@@ -155,7 +158,7 @@ impl<T: Trees> Navigate for Linked<'_, T> {
             return None;
         }
         visit.cursor = self.at(child).next;
-        // The value stands behind its name.
+        // The value is the node after its name.
         Some(child + node.is_object() as u32)
     }
 
@@ -184,7 +187,7 @@ impl<T: Trees> Navigate for Linked<'_, T> {
         }
         visit.left -= 1;
         let found = visit.cursor;
-        // On to the next, if there is one.
+        // Advance to the next element of the slice, if there is one.
         let mut steps = if visit.left > 0 { step.unsigned_abs() } else { 0 };
         while steps > 0 && visit.left > 0 {
             let edge = if step < 0 { at + 1 } else { self.at(visit.cursor).next };
@@ -242,10 +245,12 @@ impl<T: Trees> Navigate for Linked<'_, T> {
     }
 }
 
-/// Whether two values are equal, whatever they are (RFC 9535 section 2.3.5.2.2), by `scalars` for those that are no containers.
+/// Returns whether two values of any kind are equal (RFC 9535 section 2.3.5.2.2). `names` compares two names,
+/// and `scalars` compares two values that are no containers.
 ///
-/// Goes through the left one in the order of the text, and on the right to the same place: down by names and indices, up by the
-/// links. Of names that repeat in an object the first counts, as where a member is selected.
+/// The walk goes through the left value in the order of the text, and to the same position in the right
+/// value: down by names and indices, up by links. If a name is repeated in an object, the first member
+/// counts, as it does for a selector.
 pub fn equal<T: Trees>(
     trees: &Linked<'_, T>,
     (left, right): (TapeIx, TapeIx),
@@ -260,7 +265,8 @@ pub fn equal<T: Trees>(
         }
         if at < end { at } else { NONE }
     };
-    // The values of a member, from `from` on, that is the first of its name, and of the same on the right.
+    // Finds the first member, from `from` on, that is the first of its name. Returns its value, and the value
+    // of the same name on the right.
     let pair = |object: TapeIx, other: TapeIx, from: TapeIx| -> Result<Option<(TapeIx, TapeIx)>, ()> {
         let end = trees.at(object).next;
         let mut at = from;
@@ -304,7 +310,7 @@ pub fn equal<T: Trees>(
             (l, r) = pair;
             continue;
         }
-        // On to what stands behind, within the same container or one further up.
+        // Advance to the next value, in the same container or in one that encloses it.
         loop {
             if l == left {
                 return true;

@@ -1,4 +1,4 @@
-//! How a value of the text compares with a literal of the program.
+//! The comparison of a value in the text with a literal of the program.
 
 use super::compare::{Decimal, Reader, outcome_of, relate_numbers, relate_strings};
 use super::document::{Node, Text};
@@ -6,10 +6,11 @@ use crate::ir::{LiteralKind, Test, relation};
 use crate::units::PartOffset;
 use crate::view::View;
 
-/// Whether the raw string between two quotes, `start..end`, decodes to `literal`.
+/// Returns whether the raw string between two quotes, `start..end`, decodes to `literal`.
 ///
-/// Compares while it decodes and stops at the first difference, so a name that differs costs a byte or
-/// two. A malformed escape or a lone surrogate equals nothing: no literal has one. Bytes beyond ASCII compare as they are.
+/// The comparison decodes as it goes and stops at the first difference, so that a different name costs a byte
+/// or two. A malformed escape or a lone surrogate equals nothing, because no literal contains one. Bytes
+/// beyond ASCII are compared unchanged.
 #[inline(always)]
 pub fn string_equals<D: Text>(
     doc: &D,
@@ -19,7 +20,7 @@ pub fn string_equals<D: Text>(
     offset: u32,
     len: u32,
 ) -> bool {
-    // Every escape is longer than what it stands for.
+    // Every escape is longer than its decoded form.
     if end - start < len {
         return false;
     }
@@ -49,8 +50,8 @@ pub fn string_equals<D: Text>(
     seen == len
 }
 
-/// The code point of the escape whose backslash stands before `at`, and where the text goes on. A surrogate that is not one of a
-/// pair is a code point of its own.
+/// The code point of the escape whose backslash is before `at`, and the offset at which the text continues. A
+/// surrogate without its pair is a code point of its own.
 #[inline(never)]
 pub(super) fn decode_escape<D: Text>(doc: &D, at: PartOffset, end: PartOffset) -> Option<(u32, PartOffset)> {
     if at >= end {
@@ -85,7 +86,7 @@ pub(super) fn decode_escape<D: Text>(doc: &D, at: PartOffset, end: PartOffset) -
     Some((simple, at + 1))
 }
 
-/// The number that four hexadecimal digits at `at` say.
+/// The number that the four hexadecimal digits at `at` represent.
 #[inline(always)]
 pub(crate) fn hex4(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<u32> {
     if at + 4 > end {
@@ -106,7 +107,8 @@ pub(crate) fn hex4(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) ->
     Some(value)
 }
 
-/// The UTF-8 form of a code point, first byte lowest, and its length; for a surrogate, the three bytes that it would have.
+/// The UTF-8 form of a code point, first byte lowest, and its length. For a surrogate, the three bytes of the
+/// same scheme.
 #[inline(always)]
 pub(crate) fn encode_utf8(c: u32) -> (u32, u32) {
     let tail = |shift: u32| 0x80 | (c >> shift) & 0x3f;
@@ -118,20 +120,21 @@ pub(crate) fn encode_utf8(c: u32) -> (u32, u32) {
     }
 }
 
-/// The largest exponent that is told from a larger one.
+/// The largest exponent. Larger exponents are treated as equal to it.
 pub const MAX_EXPONENT: i64 = 1 << 62;
 
-/// An exponent with one more digit, `0..=9`; no more than [`MAX_EXPONENT`]. The compiler of literals reads exponents by the
-/// same rule.
+/// Appends a digit, `0..=9`, to an exponent. The result is at most [`MAX_EXPONENT`]. The compiler of literals
+/// reads exponents by the same rule.
 #[inline(always)]
 pub const fn push_exponent_digit(exponent: i64, digit: u8) -> i64 {
     if exponent > (MAX_EXPONENT - 9) / 10 { MAX_EXPONENT } else { exponent * 10 + digit as i64 }
 }
 
-/// Whether the number at `start..end` has exactly the decimal value of the literal.
+/// Returns whether the number in `node` has exactly the decimal value of the literal.
 ///
-/// Reads the text once: leading zeros are skipped, significant digits compared as they come, and
-/// zeros beyond the literal's last digit only counted. Exponents saturate at [`MAX_EXPONENT`], written or not.
+/// The text is read once. Leading zeros are skipped, significant digits are compared one by one, and zeros
+/// after the literal's last digit are only counted. Exponents saturate at [`MAX_EXPONENT`], in the text and
+/// in the literal.
 #[inline(always)]
 fn number_equals<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
     let mut at = node.start;
@@ -192,13 +195,13 @@ fn number_equals<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Te
     digits >= test.len && scale + exponent == test.exponent && negative == (test.negative != 0)
 }
 
-/// Whether a value is a string: between quotes.
+/// Returns whether a value is a string, which is between quotes.
 #[inline(always)]
 pub fn is_string<D: Text>(doc: &D, node: Node) -> bool {
     node.end - node.start >= 2 && doc.byte(node.start) == b'"' && doc.byte(node.end - 1) == b'"'
 }
 
-/// Whether a value is spelt as a word: `null`, `true`, `false`.
+/// Returns whether a value is spelled as `word`: `null`, `true` or `false`.
 #[inline(always)]
 pub fn is_word<D: Text>(doc: &D, node: Node, word: &[u8]) -> bool {
     let mut i = 0;
@@ -213,7 +216,7 @@ const FALSE: u32 = LiteralKind::False as u32;
 const TRUE: u32 = LiteralKind::True as u32;
 const NUMBER: u32 = LiteralKind::Number as u32;
 
-/// Whether a value equals the literal of a test (RFC 9535 section 2.3.5.2.2).
+/// Returns whether a value equals the literal of a test (RFC 9535 section 2.3.5.2.2).
 #[inline(always)]
 pub fn equals<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
     match test.kind {
@@ -228,11 +231,12 @@ pub fn equals<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test)
     }
 }
 
-/// Whether a value and the literal of a test compare as the test asks (RFC 9535 section 2.3.5.2.2).
+/// Returns whether a value and the literal of a test have the relation of the test (RFC 9535 section
+/// 2.3.5.2.2).
 #[inline(always)]
 pub fn compares<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> bool {
     const ORDERED: u32 = relation::LESS | relation::GREATER;
-    // Neither or both of less and greater: it is only asked whether they are equal.
+    // With neither or both of less and greater, only equality matters.
     let order = test.relation & ORDERED;
     let outcome = if order == 0 || order == ORDERED {
         outcome_of(equals(doc, node, literals, test))
@@ -242,7 +246,7 @@ pub fn compares<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Tes
     test.relation & outcome != 0
 }
 
-/// How a value compares with the literal of a test: a bit of [`relation`].
+/// Compares a value with the literal of a test. Returns a bit of [`relation`].
 #[inline(never)]
 fn relate<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> u32 {
     let literal = Reader::literal(doc, literals);
