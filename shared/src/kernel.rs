@@ -249,10 +249,10 @@ fn blocks_for_tiles(text: usize) -> u32 {
     blocks_for(text / TILE_BYTES * 32)
 }
 
-/// Offsets of the words of [`LineStatesArgs::status`], by which the kernels report on a text as a whole. All
-/// kernels share these words, which are zero before the first kernel.
-///
 /// Not zero if any line is marked faulty.
+///
+/// This constant and those below are offsets in [`LineStatesArgs::status`], by which the kernels report on a
+/// text as a whole. All kernels share these words, which are zero before the first kernel.
 pub const ANY_FAULTY: usize = 0;
 /// The number of lines of the text.
 pub const LINES: usize = 1;

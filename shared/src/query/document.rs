@@ -255,9 +255,9 @@ pub struct Gaps {
     /// The range of the bits: from the position of the first bit of the level, after which others follow, to
     /// one past the last. Not empty.
     pub range: (PartOffset, PartOffset),
-    /// The wanted distances: bit *g*, from 1 to [`MAX_GAP`], selects the bits that are *g* after an
-    /// earlier bit, or one byte further, which leaves room for a space. Other bits may be between the two. If
-    /// no distance is wanted, all bits are, whatever `escaped` is.
+    /// The wanted distances: bit *g*, from 1 to [`MAX_GAP`], selects the bits that are *g* after an earlier
+    /// bit. It also selects those one byte further, which leaves room for a space. Other bits may be between
+    /// the two. If no distance is wanted, all bits are selected, whatever `escaped` is.
     pub wanted: u64,
     /// The wanted distances, in the same form, for two bits with an escape between them.
     pub escaped: u64,

@@ -1,8 +1,8 @@
 //! The members of a name anywhere in a record, `$..name`. Threads test all nodes side by side, and visit no
 //! container.
 //!
-//! RFC 9535 visits the containers of a record in the order of the text, and takes the first member of the
-//! name from each (section 2.5.2.2). Each such member is therefore found independently, and the order of matches
+//! RFC 9535 visits the containers of a record in the order of the text (section 2.5.2.2). From each it takes
+//! the first member of the name. Each such member is therefore found independently, and the order of matches
 //! is that of their containers.
 //!
 //! ```text

@@ -215,8 +215,8 @@ pub fn next_plain_string<D: Document>(
         while i < count && !equals_plain_string(doc, child, program.literals, &test(i)) {
             i += 1;
         }
-        // In an object, the child is a value if it is after a colon, and the bit of the level before this
-        // colon is no colon.
+        // In an object, the child is a value if it is after a colon. The preceding bit of the level must be
+        // no colon.
         let follows_colon = || {
             let second = previous_bit(doc, node.level, node.start, before);
             doc.byte(before) == b':' && second.is_none_or(|at| doc.byte(at) != b':')
