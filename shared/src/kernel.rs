@@ -251,8 +251,8 @@ fn blocks_for_tiles(text: usize) -> u32 {
 
 /// Not zero if any line is marked faulty.
 ///
-/// This constant and those below are offsets in [`LineStatesArgs::status`], by which the kernels report on a
-/// text as a whole. All kernels share these words, which are zero before the first kernel.
+/// This and the next four constants are offsets in [`LineStatesArgs::status`], by which the kernels report on
+/// a text as a whole. All kernels share these words, which are zero before the first kernel.
 pub const ANY_FAULTY: usize = 0;
 /// The number of lines of the text.
 pub const LINES: usize = 1;
