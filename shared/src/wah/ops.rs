@@ -1,6 +1,6 @@
-//! Set algebra on compressed bitmaps, atom by atom, as they are: literal with literal, fill with fill, fill with literal.
+//! Set algebra on compressed bitmaps, atom by atom: literal with literal, fill with fill, fill with literal.
 //!
-//! Both operands are stacks of atoms of which the top is used up, at the same pace:
+//! Both operands are stacks of atoms. The top atoms are consumed at the same pace:
 //!
 //! ```text
 //! a   │ 0×5            │ 63 rows │ …         literal, literal   a ∘ b, one chunk
@@ -19,12 +19,12 @@ pub enum Op {
     Or,
     /// Symmetric difference.
     Xor,
-    /// Difference: what is in the first and not in the second.
+    /// Difference: the rows of the first set that are not in the second.
     AndNot,
 }
 
 impl Op {
-    /// Of two chunks.
+    /// Applies the operation to two chunks.
     #[inline]
     pub const fn of(self, a: u64, b: u64) -> u64 {
         match self {
@@ -36,11 +36,11 @@ impl Op {
     }
 }
 
-/// Atoms of which the top one is used up chunk by chunk.
+/// A stack of atoms whose top atom is consumed chunk by chunk.
 #[derive(Clone, Debug)]
 struct Stack<'a> {
     rest: core::slice::Iter<'a, u64>,
-    /// The chunk of the top, and how many are left of it.
+    /// The chunk of the top atom, and the number of its chunks that are left.
     chunk: u64,
     left: u64,
 }
@@ -50,7 +50,7 @@ impl<'a> Stack<'a> {
         Self { rest: of.words().iter(), chunk: 0, left: 0 }
     }
 
-    /// Whether there is a top, after the next has been taken where the last is used up.
+    /// Replaces a consumed top with the next atom. Returns false at the end.
     #[inline]
     fn fetch(&mut self) -> bool {
         while self.left == 0 {
