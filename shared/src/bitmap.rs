@@ -2,14 +2,14 @@
 //! tiles.
 //!
 //! A bitmap's atoms ([`crate::wah`]) come with a table of where each tile of [`TILE_CHUNKS`] chunks begins in
-//! them ([`TileStart`]). The table is written once, with the index. So the thread group that computes a tile
-//! of the result reads only the atoms of that tile, in each bitmap of the query, and no scan is needed:
+//! them ([`TileStart`]). The table is written once, with the index. So the thread that computes a tile of the
+//! result reads only the atoms of that tile, in each bitmap of the query, and no scan is needed:
 //!
 //! ```text
 //! atoms     │ literal │ 0×300                       │ literal │ 1×90 │ …
 //! chunks    0         1                           301       302    392
 //! tiles     │ tile 0: 128 chunks   │ tile 1              │ tile 2            │ …
-//! starts    atom 0, skip 0         atom 1, skip 127      atom 1, skip 255    (the fill of 300 goes through three tiles)
+//! starts    atom 0, skip 0         atom 1, skip 127      atom 1, skip 255    (the fill of 300 spans three tiles)
 //! ```
 //!
 //! A query is a program ([`Instr`]) over an accumulator of one tile and a stack of tiles.

@@ -44,8 +44,8 @@ pub enum Op {
     Name = 2,
     /// Selects element `a` of an array, counted from the end where `a` is negative.
     Index = 3,
-    /// Selects elements `a` to `b` by step `c` of an array (RFC 9535 section 2.3.4). [`ABSENT`] stands for an
-    /// omitted bound.
+    /// Selects elements `a` to `b` by step `c` of an array (RFC 9535 section 2.3.4). An omitted bound is
+    /// [`ABSENT`].
     Slice = 4,
     /// Selects every child.
     Wildcard = 5,
@@ -164,9 +164,9 @@ pub mod relation {
     pub const UNEQUAL: u32 = LESS | GREATER | UNRELATED;
 }
 
-/// As [`Test::then`] or [`Test::otherwise`]: the filter's expression holds.
+/// The filter's expression holds ([`Test::then`], [`Test::otherwise`]).
 pub const PASS: u32 = u32::MAX;
-/// As [`Test::then`] or [`Test::otherwise`]: the filter's expression does not hold.
+/// The filter's expression does not hold ([`Test::then`], [`Test::otherwise`]).
 pub const FAIL: u32 = u32::MAX - 1;
 
 /// A step of a filter's expression: a condition, and the next test for either result. 64 bytes.
