@@ -9,7 +9,7 @@
 //! atoms     │ literal │ 0×300                       │ literal │ 1×90 │ …
 //! chunks    0         1                           301       302    392
 //! tiles     │ tile 0: 128 chunks   │ tile 1              │ tile 2            │ …
-//! starts    atom 0, skip 0         atom 1, skip 127      atom 1, skip 255    (the fill of 300 spans three tiles)
+//! starts    atom 0, skip 0         atom 1, skip 127      atom 1, skip 255   (the fill spans three tiles)
 //! ```
 //!
 //! A query is a program ([`Instr`]) over an accumulator of one tile and a stack of tiles.

@@ -2,9 +2,9 @@
 //! Fast Random Access String Compression", VLDB 2020).
 //!
 //! ```text
-//! symbols   0 "http://"   1 "www."   2 ".com"   3 "e"        a table of up to 255, which all strings of a column share
+//! symbols   0 "http://"   1 "www."   2 ".com"   3 "e"     a table of up to 255, which a column's strings share
 //! string    http://www.example.com
-//! codes     0 1 3 255 x 255 a 255 m 255 p 255 l 3 2          255 is an escape: the next byte is a literal byte
+//! codes     0 1 3 255 x 255 a 255 m 255 p 255 l 3 2       255 is an escape: the next byte is a literal byte
 //! ```
 //!
 //! The byte after an escape may be 255, too. So a byte is a code or a literal byte depending on the run of
@@ -28,8 +28,8 @@ pub const SPLIT_CODES: usize = 2048;
 /// [`SPLIT_CODES`] codes, and the first is for code 0.
 ///
 /// ```text
-/// bit       63                                   62 … 0
-/// meaning   the code here follows an escape      the output offset of the first step that begins here, or one code later
+/// bit       63                             62 … 0
+/// meaning   the code here follows an escape   the output offset of the first step, which begins here or one later
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
@@ -79,7 +79,7 @@ pub struct Table {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableFault {
-    /// There are more than [`MAX_SYMBOLS`], or not as many lengths as symbols.
+    /// More than [`MAX_SYMBOLS`] symbols, or another number of lengths than of symbols.
     Count,
     /// The symbol of this code has 0 bytes or more than 8.
     Len(u8),

@@ -8,12 +8,12 @@
 //!
 //! ```text
 //! state                row, by the code
-//! 0        NEVER       0 0 0 ⋯ 0                 no string with this beginning matches
-//! 1        UNKNOWN     1 1 1 ⋯ 1                 a code has no symbol in the symbol table
-//! 2        ALWAYS      2 2 2 ⋯ 2                 each string with this beginning matches
-//! 3 ⋯                  s s 1 ⋯ p                 live; a string that ends here matches
-//! misses ⋯             s s 1 ⋯ p                 live; a string that ends here does not match
-//! pending ⋯            s s s ⋯ s                 the live states in the same order, after an escape: the row is by the byte
+//! 0        NEVER       0 0 0 ⋯ 0       no string with this beginning matches
+//! 1        UNKNOWN     1 1 1 ⋯ 1       a code has no symbol in the symbol table
+//! 2        ALWAYS      2 2 2 ⋯ 2       each string with this beginning matches
+//! 3 ⋯                  s s 1 ⋯ p       live; a string that ends here matches
+//! misses ⋯             s s 1 ⋯ p       live; a string that ends here does not match
+//! pending ⋯            s s s ⋯ s       the live states, in order, after an escape: the row is by the byte
 //! ```
 //!
 //! Code 255 leads from live state 3 + *i* to *pending* + *i*. A code without a symbol leads to [`UNKNOWN`].

@@ -4,11 +4,11 @@
 //!
 //! ```text
 //! a   │ 0×5            │ 63 rows │ …     literal, literal   a ∘ b, one chunk
-//! b   │ 63 rows │ 1×7            │ …     fill, fill         v(a) ∘ v(b), as many chunks as the shorter has left
-//! a∘b │ 63 rows │ 0∘1 ×4 │ …             fill, literal      the chunk of v(a) with the literal: one chunk
+//! b   │ 63 rows │ 1×7            │ …     fill, fill         v(a) ∘ v(b), the chunks of the shorter
+//! a∘b │ 63 rows │ 0∘1 ×4 │ …             fill, literal      the chunk of v(a) with the literal
 //! ```
 //!
-//! The chunk of v(a) is all 0 or all 1.
+//! The chunk of v(a) is all 0 or all 1. A fill with a literal gives one chunk.
 
 use super::{ALL, Atom, Encoder, Wah, chunks_for, last_chunk};
 
