@@ -28,9 +28,11 @@ pub const SPLIT_CODES: usize = 2048;
 /// [`SPLIT_CODES`] codes, and the first is for code 0.
 ///
 /// ```text
-/// bit       63                             62 … 0
-/// meaning   the code here follows an escape   the output offset of the first step, which begins here or one later
+/// bit       63                                62 … 0
+/// meaning   the code here follows an escape   the output offset of the first step from here on
 /// ```
+///
+/// If the code here follows an escape, the first step begins one code later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Split(pub u64);
