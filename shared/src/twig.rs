@@ -5,7 +5,8 @@
 //! its masks and rows:
 //!
 //! ```text
-//! <a><b/><c><d/></c></a>      enter · leaf b · enter · leaf d · pass c · tell c · exit · pass a · tell a · exit · answer
+//! <a><b/><c><d/></c></a>
+//! enter · leaf b · enter · leaf d · pass c · tell c · exit · pass a · tell a · exit · answer
 //! ```
 //!
 //! A part of a document is also a program. Where it ends a node that began before the part, it *stores* the

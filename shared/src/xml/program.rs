@@ -51,7 +51,7 @@ pub struct XmlDocument {
 pub enum Unfit {
     /// The host has to read the document.
     Document,
-    /// There was no room for the program.
+    /// The program did not fit.
     Room,
 }
 

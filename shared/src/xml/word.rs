@@ -63,10 +63,10 @@ const fn equal(planes: &Planes, byte: u8) -> u64 {
 
 impl XmlWord {
     /// A word: its planes, the three bytes before it, the last of which is the nearest, and the two bytes
-    /// after it.
+    /// after it. The bytes after a `<` and before a `>` give its kind:
     ///
     /// ```text
-    /// text       <!-- a -->        the kind of a `<` is in the next bytes, that of a `>` in the previous ones:
+    /// text       <!-- a -->
     /// !           ■                shifted to the left of the text by one
     /// -            ■■     ■■       by two to the left; by one and two to the right
     /// comment    ■
