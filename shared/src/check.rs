@@ -27,7 +27,7 @@ pub enum FaultKind {
     MismatchedBracket,
     /// A container opens after the line's root container has closed. Points at the bracket.
     SecondRoot,
-    /// `:` or `,` outside any container. Points at it.
+    /// A `:` or `,` is outside any container. Points at it.
     StraySeparator,
     /// Containers nest deeper than [`MAX_DEPTH`]. Points at the first bracket that is too deep.
     TooDeep,
@@ -43,7 +43,7 @@ pub enum FaultKind {
     /// Strict: a number lacks a digit before or after its point, or in its exponent. Points at the byte where
     /// the digit should be.
     NoDigit,
-    /// Strict: a byte below 0x20 in a string. Points at it.
+    /// Strict: a string has a byte below 0x20. Points at it.
     ControlInString,
     /// Strict: an escape is not in RFC 8259, section 7. Points at the byte after the backslash.
     BadEscape,

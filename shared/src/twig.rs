@@ -1,5 +1,5 @@
 //! Twigs as bits of words, and documents as programs of operations on these bits. Also the data types of the
-//! algorithm in the paper.
+//! original algorithm ([`seed`]).
 //!
 //! A document is a program of [`Op`]s, the same for all groups of twigs. The result for a group depends on
 //! its masks and rows:
@@ -39,9 +39,9 @@ pub enum OpKind {
     Exit = 1,
     /// Finds the nodes of a row that have nothing below them.
     Leaf = 2,
-    /// The node that ends next has passed this row.
+    /// Records that the node of the next [`Exit`](Self::Exit) has passed this row.
     Pass = 3,
-    /// Finds the nodes of this row that have nothing below them when the node that was entered last ends.
+    /// Finds, at the next [`Exit`](Self::Exit), the nodes of this row that have nothing below them.
     Tell = 8,
     /// Stores the found nodes under this number, and starts with none.
     Store = 4,
@@ -126,7 +126,7 @@ pub mod mask {
     pub const COUNT: usize = 5;
 }
 
-/// Bits of a word that move to another word, or to the right. 8 bytes.
+/// A bit that moves to another word, or to the right. 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct FarBit {
@@ -154,8 +154,9 @@ pub struct GroupPlace {
     pub matches_all: u32,
 }
 
-/// The data types of the paper: a query node in four bytes (table 2), an event in one byte (table 1), and a
-/// stack entry in one byte for each node (table 3).
+/// The data types of Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering
+/// Using GPUs" (EDBT 2013): a query node in four bytes (table 2), an event in one byte (table 1), and a stack
+/// entry in one byte for each node (table 3).
 ///
 /// ```text
 /// personality   31 leaf │ 30 axis is // │ 29 has / children │ 28 has // children │ 27..18 prefix │

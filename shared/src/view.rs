@@ -137,7 +137,7 @@ impl<'a, T: Copy> ViewMut<'a, T> {
         self.ptr.wrapping_add(index)
     }
 
-    /// Element `index`.
+    /// Reads element `index`.
     ///
     /// # Safety
     /// No other thread writes the element without a barrier or fence in between.

@@ -311,7 +311,8 @@ impl Iterator for Ones<'_> {
 
 /// Converts chunks to canonical atoms, in the order of rows.
 ///
-/// The encoder returns an atom when it knows the whole atom: at most two for each push, and one at the end.
+/// The encoder returns an atom when it knows the whole atom. In total it returns at most one atom for each
+/// push, and one at the end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Encoder {
     /// The open fill, which may still grow. No chunks if there is none.

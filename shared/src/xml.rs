@@ -42,7 +42,7 @@ const AT_BITS: u32 = 28;
 
 /// The states in which a byte is read.
 pub mod state {
-    /// Between tags. A document begins and ends so.
+    /// Between tags. The state at the start and at the end of a document.
     pub const TEXT: u32 = 0;
     /// In a tag, outside quotes.
     pub const TAG: u32 = 1;
@@ -166,7 +166,7 @@ const STEPS: [u64; 16] = {
     steps
 };
 
-/// The rule that [`STEPS`] has as a table.
+/// The rule from which [`STEPS`] is made.
 const fn rule(before: u32, symbol: u32) -> u32 {
     match (before, symbol) {
         (state::TEXT, symbol::TAG) => state::TAG,

@@ -46,7 +46,7 @@ const _: () = assert!(size_of::<KindWrites>() == 8);
 
 impl KindWrites {
     /// Returns true if `expected` contradicts the written kinds. A level that was never written counts as
-    /// zero: at a line's start the root container has not opened, and no other level can be read.
+    /// zero: at a line's start the root container has not opened, and no other level has a value.
     #[inline(always)]
     pub const fn contradicts(self, expected: KindReads) -> bool {
         (self.value ^ expected.value) & expected.mask != 0
