@@ -2,8 +2,8 @@
 //! tiles.
 //!
 //! A bitmap's atoms ([`crate::wah`]) come with a table of where each tile of [`TILE_CHUNKS`] chunks begins in
-//! them ([`TileStart`]). The table is written once, with the index. So the thread that computes a tile of the
-//! result reads only the atoms of that tile, in each bitmap of the query, and no scan is needed:
+//! them ([`TileStart`]). The table is written once, with the index. So a warp or thread that computes a tile
+//! of the result reads only the atoms of that tile in each bitmap of the query. No scan is needed:
 //!
 //! ```text
 //! atoms     │ literal │ 0×300                       │ literal │ 1×90 │ …
