@@ -2,8 +2,8 @@
 //!
 //! In a plain line every string is close to the bytes around it, and no name has an escape. Then the search
 //! for a name can use the distance of two bits of a level, before it reads a byte of the name
-//! ([`crate::query::document::find_gap`]). Most lines from any source are plain: `{"a":1}`, `{"a": 1, "b":
-//! [2]}`. A line is *loose* if
+//! ([`crate::query::document::find_gap`]). Most lines from any source are plain: `{"a":1}`,
+//! `{"a": 1, "b": [2]}`. A line is *loose* if
 //!
 //! * a string does not begin one or two bytes after a separator or an opening bracket; or
 //! * a separator, a closing bracket or the line's end does not follow a string at once; or

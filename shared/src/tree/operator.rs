@@ -33,9 +33,9 @@ impl Monoid for Count {
 /// both zero.
 ///
 /// `combine`: the least depth is in the left stretch, or in the right one, counted from the start of the
-/// left. Both groupings of `a b c` take the least of `a.least`, `a.total + b.least` and `a.total + b.total +
-/// c.least`. The identity is the empty stretch, where both values are zero. `least` is never above zero or
-/// `total`, because a stretch includes its start and its end.
+/// left. Both groupings of `a b c` take the least of `a.least`, `a.total + b.least` and
+/// `a.total + b.total + c.least`. The identity is the empty stretch, where both values are zero. `least` is
+/// never above zero or `total`, because a stretch includes its start and its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Balance {
@@ -103,9 +103,9 @@ impl Monoid for Opener {
 ///
 /// A first child knows its parent. All other nodes get the parent from the left. This is a segmented sum that
 /// carries a value with each segment. `combine` takes the right stretch unchanged if it has a first child.
-/// Otherwise it takes the left one, and adds the count. Grouping has no effect: the last first child of `a b
-/// c` decides, and the nodes after it are added. The identity is the empty stretch, with no parent and no
-/// node.
+/// Otherwise it takes the left one, and adds the count. Grouping has no effect: the last first child of
+/// `a b c` decides, and the nodes after it are added. The identity is the empty stretch, with no parent and
+/// no node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Siblings {
