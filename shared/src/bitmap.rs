@@ -1,63 +1,65 @@
-//! How many compressed bitmaps are combined at a time: a tile of chunks after the other, each of its own.
+//! The combination of many compressed bitmaps, one tile of chunks at a time, independently of the other
+//! tiles.
 //!
-//! Beside the atoms of a bitmap ([`crate::wah`]) stands where each tile of [`TILE_CHUNKS`] chunks begins in them ([`TileStart`]), written once
-//! with the index. So whoever owns a tile of the result reads the atoms of that tile alone, of as many bitmaps as are asked for, and no
-//! scan says what stands where:
+//! A bitmap's atoms ([`crate::wah`]) come with a table of where each tile of [`TILE_CHUNKS`] chunks begins in
+//! them ([`TileStart`]). The table is written once, with the index. So a warp or thread that computes a tile
+//! of the result reads only the atoms of that tile in each bitmap of the query. No scan is needed:
 //!
 //! ```text
 //! atoms     │ literal │ 0×300                       │ literal │ 1×90 │ …
 //! chunks    0         1                           301       302    392
 //! tiles     │ tile 0: 128 chunks   │ tile 1              │ tile 2            │ …
-//! starts    atom 0, skip 0         atom 1, skip 127      atom 1, skip 255    (the fill of 300 goes through three tiles)
+//! starts    atom 0, skip 0         atom 1, skip 127      atom 1, skip 255   (the fill spans three tiles)
 //! ```
 //!
-//! What is asked is a program ([`Instr`]) over an accumulator of one tile and a stack of such.
+//! A query is a program ([`Instr`]) over an accumulator of one tile and a stack of tiles.
 
 /// Chunks of a tile: four for each lane of a warp.
 pub const TILE_CHUNKS: u32 = 128;
-/// How many tiles a program may have pushed at once. An expression with less than 2⁸ operands within one another needs no more, if the larger
-/// operand goes first.
+/// The number of tiles that a program may have pushed at once. This is enough for an expression with fewer
+/// than 2⁸ nested operands, if the larger operand is evaluated first.
 pub const MAX_STACK: usize = 8;
-/// How many results a program may store.
+/// The number of results that a program may store.
 pub const MAX_OUTPUTS: usize = 2;
 
-/// Tiles of so many chunks.
+/// The number of tiles for `chunks` chunks.
 #[inline]
 pub const fn tiles_for(chunks: u64) -> u64 {
     chunks.div_ceil(TILE_CHUNKS as u64)
 }
 
-/// Where a tile begins in the atoms of a bitmap. Behind the last tile's stands the number of atoms, with nothing to skip.
+/// The position in a bitmap's atoms at which a tile begins. The entry after the last tile's has the number of
+/// atoms, with nothing to skip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct TileStart {
-    /// The atom that has its first chunk, from the bitmap's first on.
+    /// The atom with the tile's first chunk, counted from the bitmap's first atom.
     pub atom: u32,
-    /// How many chunks of that atom are before it: none but of a fill.
+    /// The number of chunks of that atom before the tile. Only a fill has any.
     pub skip: u32,
 }
 
-/// What an [`Instr`] does with the accumulator.
+/// The effect of an [`Instr`] on the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum OpCode {
-    /// Adds the rows of `count` columns, from `first` on.
+    /// Adds the rows of `count` columns, from column `first` on.
     Any = 0,
-    /// Pushes it, and goes on with no rows.
+    /// Pushes the accumulator, and clears it.
     Push = 1,
-    /// What was pushed last, and it.
+    /// Pops a tile: the accumulator becomes *popped* and *accumulator*.
     And = 2,
-    /// What was pushed last, or it.
+    /// Pops a tile: the accumulator becomes *popped* or *accumulator*.
     Or = 3,
-    /// What was pushed last, and not it.
+    /// Pops a tile: the accumulator becomes *popped* and not *accumulator*.
     AndNot = 4,
-    /// All rows that it does not have.
+    /// Negates the accumulator.
     Not = 5,
-    /// Stores it as result `first`, and counts it.
+    /// Stores the accumulator as result `first`, and counts its rows.
     Store = 6,
-    /// Goes on at instruction `first` if it has no row.
+    /// Jumps to instruction `first` if the accumulator has no row.
     SkipNone = 7,
-    /// Goes on at instruction `first` if it has all rows.
+    /// Jumps to instruction `first` if the accumulator has all rows.
     SkipAll = 8,
 }
 
@@ -80,7 +82,7 @@ impl Instr {
         Self { op: op as u32, first, count }
     }
 
-    /// What it does; `None` for what is no instruction.
+    /// Returns the operation, or `None` for a number that is no [`OpCode`].
     #[inline]
     #[must_use]
     pub const fn op(self) -> Option<OpCode> {
@@ -99,19 +101,21 @@ impl Instr {
     }
 }
 
-/// Why instructions are no program.
+/// The reason why instructions are not a valid program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramFault {
-    /// An instruction, by its number, is none.
+    /// The instruction at this index has an unknown operation.
     NoInstruction(usize),
-    /// One names columns that are not there.
+    /// The instruction at this index names columns that do not exist.
     NoColumn(usize),
-    /// One stores a result beyond [`MAX_OUTPUTS`].
+    /// The instruction at this index stores a result beyond [`MAX_OUTPUTS`].
     NoOutput(usize),
-    /// One needs more than [`MAX_STACK`] pushed, or what has not been pushed.
+    /// The instruction at this index needs more than [`MAX_STACK`] pushed tiles, or more tiles than were
+    /// pushed.
     Stack(usize),
-    /// One goes back, or beyond the end, or to where another number is pushed.
+    /// The instruction at this index jumps back, beyond the end, or to an instruction with another stack
+    /// depth.
     Target(usize),
 }
 
@@ -129,7 +133,8 @@ impl core::fmt::Display for ProgramFault {
 
 impl core::error::Error for ProgramFault {}
 
-/// Checks that instructions are a program over so many columns: then each runs to its end, within its stack.
+/// Checks that instructions are a valid program over `columns` columns. A valid program runs to its end,
+/// within its stack.
 ///
 /// # Errors
 /// [`ProgramFault`].
@@ -169,7 +174,8 @@ pub fn check(program: &[Instr], columns: usize) -> Result<(), ProgramFault> {
     if depth == 0 { Ok(()) } else { Err(ProgramFault::Stack(program.len())) }
 }
 
-/// What rows there are in each chunk of a tile: all, but in the last chunk, and none behind it.
+/// Returns the valid rows of a chunk: all rows, but only the `last` ones in the last chunk, and none after
+/// it.
 #[inline]
 #[must_use]
 pub const fn rows_of(chunk: u64, chunks: u64, last: u64) -> u64 {

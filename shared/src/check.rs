@@ -1,17 +1,17 @@
-//! What is always checked of a record, and where it fails.
+//! The faults that every evaluation looks for in a record, and the search for the first of them.
 //!
-//! Checked: every string is closed, no line ends in an escape, brackets balance and match in kind, the
-//! line has one root container at most, `:` and `,` stand inside a container, and nothing nests deeper
-//! than [`MAX_DEPTH`]. Not checked here: everything else in RFC 8259, and UTF-8. The host checks these where it is asked to be
-//! strict; what it may find has kinds here, too, so that there is one list of all that can be wrong with a record.
+//! Checked: every string is closed, no line ends in an escape, and brackets balance and match in kind. A line
+//! has one root container at most, `:` and `,` are inside a container, and nothing nests deeper than
+//! [`MAX_DEPTH`]. Not checked here: all other rules of RFC 8259, and UTF-8. The host checks those on request
+//! (*strict*). The faults of strict checks are kinds here too, so that one list has all faults of a record.
 //!
-//! The indexing of every backend notices a faulty line (and, now and then, suspects a good one that
-//! nests deeper than 63); [`diagnose`] then reads that one line and has the last word.
+//! The indexing of every backend detects a faulty line. It also suspects some good lines that nest deeper
+//! than 63. [`diagnose`] then reads that one line and decides.
 
 use crate::index::class::is_whitespace;
 use crate::units::MAX_DEPTH;
 
-/// What is wrong with a record.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -21,41 +21,44 @@ pub enum FaultKind {
     EscapeAtEnd,
     /// A container is not closed by the end of its line. Points at the innermost bracket left open.
     UnclosedContainer,
-    /// A bracket closes what nothing opened. Points at the bracket.
+    /// A bracket closes a container that was not opened. Points at the bracket.
     UnopenedContainer,
     /// A bracket closes a container of the other kind. Points at the closing bracket.
     MismatchedBracket,
     /// A container opens after the line's root container has closed. Points at the bracket.
     SecondRoot,
-    /// `:` or `,` outside any container. Points at it.
+    /// A `:` or `,` is outside any container. Points at it.
     StraySeparator,
-    /// Containers nest deeper than [`MAX_DEPTH`]. Points at the bracket that does.
+    /// Containers nest deeper than [`MAX_DEPTH`]. Points at the first bracket that is too deep.
     TooDeep,
-    /// Strict: bytes that are not UTF-8 as RFC 3629 has it. Points at the first byte of the sequence that is none.
+    /// Strict: bytes are not UTF-8 as RFC 3629 defines it. Points at the first byte of the malformed
+    /// sequence.
     NotUtf8,
-    /// Strict, and by trees: no JSON value begins where one should. Points at what is there.
+    /// Strict, and by trees: no JSON value begins where one should. Points at the byte that is there.
     NoValue,
-    /// Strict: neither `true`, `false` nor `null`. Points at the first byte that differs.
+    /// Strict: a word is neither `true`, `false` nor `null`. Points at the first byte that differs.
     BadLiteral,
-    /// Strict: a number goes on behind a zero that it begins with. Points at the digit.
+    /// Strict: a number begins with a zero and another digit. Points at the second digit.
     LeadingZero,
-    /// Strict: a number lacks a digit, before or behind its point or in its exponent. Points at where that should be.
+    /// Strict: a number lacks a digit before or after its point, or in its exponent. Points at the byte where
+    /// the digit should be.
     NoDigit,
-    /// Strict: a byte below 0x20 in a string. Points at it.
+    /// Strict: a string has a byte below 0x20. Points at it.
     ControlInString,
-    /// Strict: an escape that is not in RFC 8259, section 7. Points at the byte behind the backslash.
+    /// Strict: an escape is not in RFC 8259, section 7. Points at the byte after the backslash.
     BadEscape,
-    /// Strict: fewer than four hexadecimal digits behind `\u`. Points at the byte that is none.
+    /// Strict: fewer than four hexadecimal digits follow `\u`. Points at the first other byte.
     BadHexDigit,
-    /// Strict, and by trees: a member does not begin with a string. Points at what is there.
+    /// Strict, and by trees: a member does not begin with a string. Points at the byte that is there.
     NoName,
-    /// Strict, and by trees: no `:` behind a member's name. Points at what is there.
+    /// Strict, and by trees: no `:` follows a member's name. Points at the byte that is there.
     NoColon,
-    /// Strict, and by trees: neither `,` nor a closing bracket behind an element or a member. Points at what is there.
+    /// Strict, and by trees: neither `,` nor a closing bracket follows an element or a member. Points at the
+    /// byte that is there.
     NoSeparator,
-    /// Strict, and by trees: nothing between a `,` and the closing bracket. Points at the bracket.
+    /// Strict, and by trees: a closing bracket follows a `,`. Points at the bracket.
     TrailingComma,
-    /// Strict: something else than white space behind the record's value. Points at it.
+    /// Strict: something other than white space follows the record's value. Points at it.
     BehindRecord,
 }
 
@@ -90,15 +93,15 @@ impl core::fmt::Display for FaultKind {
 /// The first fault of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong.
+    /// The kind of the fault.
     pub kind: FaultKind,
-    /// Where, in bytes from the start of the line.
+    /// The position of the fault, in bytes from the start of the line.
     pub at: usize,
 }
 
-/// The first fault of a line, or none. `line` may or may not include its newline.
+/// Returns the first fault of a line, or `None` for a line without one. `line` may include its newline.
 ///
-/// Reads a byte at a time, and is called only for lines that indexing has noticed.
+/// Reads one byte at a time. Called only for lines that indexing suspects.
 pub fn diagnose(line: &[u8]) -> Option<Fault> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut braces = [0u64; MAX_DEPTH / 64];
@@ -149,15 +152,15 @@ pub fn diagnose(line: &[u8]) -> Option<Fault> {
     }
 }
 
-/// The record on a line: its bytes without the white space around them, as (start, end); `None` where
-/// there is nothing else.
+/// Returns the record on a line, without the white space around it, as (start, end). Returns `None` for a
+/// blank line.
 #[inline(always)]
 pub fn trim(start: u32, end: u32, byte: impl Fn(u32) -> u8) -> Option<(u32, u32)> {
     let (mut start, mut end) = (start, end);
     if start >= end {
         return None;
     }
-    // Both are asked for at once, since on a device each may take as long as the other.
+    // Both bytes are loaded at once, because on a device the two loads then overlap.
     let (mut first, mut last) = (byte(start), byte(end - 1));
     while is_whitespace(first) {
         start += 1;

@@ -1,26 +1,27 @@
-//! What one value becomes in a typed column, or as a line of text: the rules that kernels and the CPU share.
+//! The conversion of one value for a typed column, or for a line of text: the rules that kernels and the CPU
+//! share.
 //!
-//! A value is the bytes of a match, `start..end`, without white space around it. Rules read it by a function from places
-//! to bytes, so that they work in any memory. Records are checked for their structure only, so a value may be anything;
-//! what is not of the column's type gives nothing, which is a null.
+//! A value is the bytes of a match, `start..end`, without white space around it. The rules read a value
+//! through a function from positions to bytes, so they work in any memory. Records are checked for their
+//! structure only, so a value may have any bytes. A value that is not of the column's type becomes a null.
 //!
 //! | kind | takes | gives |
 //! |---|---|---|
 //! | [`Boolean`](Kind::Boolean) | `true`, `false` | a bit |
 //! | [`Int64`](Kind::Int64) | JSON's integers without fraction and exponent, within the range | an `i64` |
-//! | [`Float64`](Kind::Float64) | JSON's numbers | the nearest `f64`, as `str::parse` has it: infinite beyond the range |
-//! | [`Utf8`](Kind::Utf8) | strings | what they say; a surrogate without its partner becomes U+FFFD |
+//! | [`Float64`](Kind::Float64) | JSON's numbers | the nearest `f64`, as `str::parse` returns it: infinite beyond the range |
+//! | [`Utf8`](Kind::Utf8) | strings | the decoded string; a surrogate without its partner becomes U+FFFD |
 //! | [`Json`](Kind::Json) | anything but `null` | its text |
-//! | [`Raw`](Kind::Raw) | anything | for strings what they say, as far as it is known; for others their text |
+//! | [`Raw`](Kind::Raw) | anything | for strings the decoded string, as far as it can be decoded; for other values their text |
 //!
-//! In [`Utf8`](Kind::Utf8) an escape that JSON does not have, bytes that are not UTF-8 and a quote within the string make a
-//! null, and in [`Json`](Kind::Json) bytes that are not UTF-8 do. [`Raw`](Kind::Raw) is for printing: there all of
-//! these stay as they are.
+//! In [`Utf8`](Kind::Utf8), each of these makes a null: an escape that JSON does not have, bytes that are not
+//! UTF-8, and a quote within the string. In [`Json`](Kind::Json), bytes that are not UTF-8 make a null.
+//! [`Raw`](Kind::Raw) is for printing, and leaves all of these bytes as they are.
 
 use crate::query::value::{encode_utf8, hex4};
 use crate::units::PartOffset;
 
-/// What a column takes and gives.
+/// The kind of a column: the values that it takes, and their form in the column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
@@ -30,15 +31,15 @@ pub enum Kind {
     Int64,
     /// Eight bytes.
     Float64,
-    /// What a string says.
+    /// A decoded string.
     Utf8,
     /// The text of a value.
     Json,
-    /// What a string says, or the text of another value.
+    /// A decoded string, or the text of another value.
     Raw,
 }
 
-/// Whether a value is `true` or `false`, and which.
+/// Returns the value of `true` or `false`, and `None` for any other value.
 #[inline(always)]
 pub fn boolean(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<bool> {
     let says = |word: &[u8]| {
@@ -57,7 +58,7 @@ pub fn boolean(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> 
     }
 }
 
-/// Whether a value is `null`.
+/// Returns true if the value is `null`.
 #[inline(always)]
 pub fn is_null(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> bool {
     end - start == 4
@@ -67,7 +68,7 @@ pub fn is_null(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> 
         && byte(start + 3) == b'l'
 }
 
-/// A JSON integer (RFC 8259, section 6) that an `i64` holds.
+/// Returns a JSON integer (RFC 8259, section 6) that an `i64` holds, and `None` for any other value.
 #[inline(always)]
 pub fn int64(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<i64> {
     let negative = byte(start) == b'-';
@@ -91,14 +92,14 @@ pub fn int64(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8
     Some(if negative { (value as i64).wrapping_neg() } else { value as i64 })
 }
 
-/// What a number is as an `f64`.
+/// A number as an `f64`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Float {
-    /// It is not a JSON number.
+    /// The value is not a JSON number.
     None,
-    /// It is this.
+    /// The nearest `f64`.
     Exact(f64),
-    /// It is a number, and takes more to round than is done here: `str::parse` does it.
+    /// The value is a number, but this module cannot round it. `str::parse` can.
     Unfinished,
 }
 
@@ -119,11 +120,12 @@ const FIVES: [u64; 28] = {
     fives
 };
 
-/// `digits` × 10 to the `scale`, to the nearest `f64`, ties to even. `digits` is not zero, and the power of five that is as
-/// far from zero as `scale` is among [`FIVES`].
+/// Returns `digits` × 10 to the `scale`, rounded to the nearest `f64`, ties to even. `digits` is not zero.
+/// The power of five with exponent |`scale`| is among [`FIVES`].
 ///
-/// The product with a power of five has 128 bits at most. The quotient by one is taken bit by bit, as far as rounding needs
-/// it: 57 bits, of which the first two are not both zero, and whether anything is left.
+/// The product with a power of five has 128 bits at most. The quotient by a power of five is computed bit by
+/// bit, as far as rounding needs it: 57 bits, of which the first two are not both zero, and whether there is
+/// a remainder.
 ///
 /// ```text
 /// quotient     b.bbbb…bbb      57 bits      digits / 5^n, both shifted up to their highest bits
@@ -139,7 +141,8 @@ fn round(digits: u64, scale: i64) -> f64 {
         let (mut left, five) = (digits << up, five << up_five);
         let (mut quotient, mut bit) = (0u64, 0);
         while bit < 57 {
-            // What is left is below twice the divisor: 65 bits, of which the highest is known from before the shift.
+            // The remainder is below twice the divisor: it has 65 bits. The highest bit is known from before
+            // the shift.
             let carry = bit > 0 && left >> 63 == 1;
             left = if bit > 0 { left << 1 } else { left };
             let fits = carry || left >= five;
@@ -157,16 +160,17 @@ fn round(digits: u64, scale: i64) -> f64 {
         significand += (below > half || below == half && (rest || significand & 1 == 1)) as u64;
     }
     exponent += down as i64;
-    // Both factors are exact, and so is their product: the exponent is far within the range.
+    // Both factors and their product are exact, because the exponent is far within the range.
     significand as f64 * f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// A JSON number (RFC 8259, section 6) as the nearest `f64`.
+/// Returns a JSON number (RFC 8259, section 6) as the nearest `f64`.
 ///
-/// Where the digits, as an integer, and the power of ten that scales it are both exact in an `f64`, one multiplication or
-/// division rounds correctly (Clinger, "How to read floating point numbers accurately", PLDI 1990). Otherwise up to 19
-/// digits and powers up to 27 are rounded from their exact product or quotient, so that what is left is rare: in place of
-/// Eisel's and Lemire's 128-bit table of all powers, 28 words, and no case is ambiguous.
+/// Sometimes the digits, as an integer, and the power of ten that scales them are both exact in an `f64`.
+/// Then one multiplication or division rounds correctly (Clinger, "How to read floating point numbers
+/// accurately", PLDI 1990). Otherwise up to 19 digits and powers up to 27 are rounded from their exact
+/// product or quotient. The remaining numbers are rare. This method needs a table of 28 words, instead of
+/// Eisel's and Lemire's 128-bit table of all powers, and no case is ambiguous.
 #[inline(always)]
 pub fn float64(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Float {
     let digit_at = |at: PartOffset| {
@@ -211,7 +215,8 @@ pub fn float64(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> 
         at += (at < end && matches!(byte(at), b'+' | b'-')) as u32;
         let begin = at;
         while let Some(digit) = digit_at(at) {
-            // Digits, of which there are fewer than 2³², make good what is below; nothing does what is beyond.
+            // Fewer than 2³² digits can compensate an exponent below this limit. Nothing compensates one
+            // beyond it.
             exponent = if exponent < 1 << 33 { exponent * 10 + digit as i64 } else { exponent };
             at += 1;
         }
@@ -239,27 +244,28 @@ pub fn float64(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> 
     Float::Exact(sign * value)
 }
 
-/// Whether a value begins and ends with a quote.
+/// Returns true if a value begins and ends with a quote.
 #[inline(always)]
 pub fn is_quoted(start: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> bool {
     end - start >= 2 && byte(start) == b'"' && byte(end - 1) == b'"'
 }
 
-/// Some bytes of what a string says: up to four, the first lowest; and where its text goes on.
+/// The next decoded bytes of a string, four at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// The bytes.
+    /// The bytes, the first lowest.
     pub bytes: u32,
-    /// How many there are.
+    /// The number of bytes.
     pub len: u32,
-    /// The place of the next.
+    /// The position in the text after the bytes that were decoded.
     pub next: PartOffset,
 }
 
-/// What the text of a string, `at..end` without its quotes, says first. Where it is malformed: nothing, or, if it is
-/// `lenient`, its bytes as they are.
+/// Decodes the first character or escape of the text of a string, `at..end` without its quotes. For malformed
+/// text, returns `None`, or, if `lenient`, the text's bytes unchanged.
 ///
-/// What is said is never longer than its text, and shorter if and only if there is an escape in it that JSON has.
+/// The decoded bytes are never longer than their text. They are shorter if and only if the text has an escape
+/// that JSON has.
 #[inline(always)]
 pub fn say(
     at: PartOffset,
@@ -295,10 +301,12 @@ pub fn say(
     Some(Said { bytes, len, next: at + len })
 }
 
-/// Bytes that a reader may find plain at once: from a multiple of as many.
+/// The number of bytes that a reader may find plain at once. Such a group begins at a multiple of this
+/// number.
 pub const PLAIN_BYTES: PartOffset = 16;
 
-/// Whether four bytes of a value say themselves: all are ASCII, and in a string none is a quote or a backslash.
+/// Returns true if four bytes of a value decode to themselves: all are ASCII, and in a string none is a quote
+/// or a backslash.
 ///
 /// ```text
 /// word ^ \\\\    zero where there is a backslash
@@ -316,7 +324,8 @@ pub const fn is_plain(word: u32, in_string: bool) -> bool {
     ascii && !(in_string && (has_zero(word ^ (ONES * b'\\' as u32)) || has_zero(word ^ (ONES * b'"' as u32))))
 }
 
-/// How long what a string says is, as [`say`] has it. `plain` may say that the [`PLAIN_BYTES`] from a place on all are plain.
+/// Returns the length of a decoded string, as [`say`] decodes it. `plain` may return true if the
+/// [`PLAIN_BYTES`] from a position on are all plain.
 #[inline(always)]
 pub fn said_len(
     start: PartOffset,
@@ -339,7 +348,8 @@ pub fn said_len(
     Some(len)
 }
 
-/// Whether some bytes are UTF-8. `plain` may say that the [`PLAIN_BYTES`] from a place on all are ASCII.
+/// Returns true if the bytes are UTF-8. `plain` may return true if the [`PLAIN_BYTES`] from a position on are
+/// all ASCII.
 #[inline(always)]
 pub fn is_utf8(
     start: PartOffset,
@@ -359,7 +369,8 @@ pub fn is_utf8(
     true
 }
 
-/// The length of the UTF-8 form at `at` (the Unicode Standard, table 3-7), if there is one that ends before `end`.
+/// Returns the length of the UTF-8 sequence at `at` (the Unicode Standard, table 3-7), or `None` for no valid
+/// sequence before `end`.
 #[inline(always)]
 fn utf8_len(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<u32> {
     let (len, low, high) = match byte(at) {
@@ -386,7 +397,8 @@ fn utf8_len(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) ->
     Some(len)
 }
 
-/// The code point of the escape at `at`, and where the text goes on. A surrogate without its partner is U+FFFD.
+/// Returns the code point of the escape at `at`, and the position after it. A surrogate without its partner
+/// is U+FFFD.
 #[inline(always)]
 fn escape(
     at: PartOffset,
@@ -421,7 +433,7 @@ fn escape(
     Some((simple, at + 2))
 }
 
-/// The UTF-16 code unit of a `\uXXXX` at `at`.
+/// Returns the UTF-16 code unit of a `\uXXXX` at `at`.
 #[inline(always)]
 fn code_unit(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<u32> {
     if at + 6 > end || byte(at) != b'\\' || byte(at + 1) != b'u' {
@@ -500,7 +512,7 @@ mod tests {
             "00",
             "12345678901234567890123",
         ] {
-            // What Rust takes and JSON does not.
+            // Rust parses these texts, and JSON does not allow them.
             let json = !["01", "-01", "+1", "00"].contains(&text);
             let want = text.parse::<i64>().ok().filter(|_| json);
             assert_eq!(rule(text.as_bytes(), |a, b, byte| int64(a, b, byte)), want, "{text}");
@@ -551,7 +563,7 @@ mod tests {
             }
         }
         assert_eq!(finished, 19);
-        // Exponents that are made good by as many digits, and those that are not.
+        // Exponents that as many digits compensate, and exponents that they do not.
         for (zeros, exponent, want) in [
             (1_999_999, "2000000", Float::Exact(1.0)),
             (1_999_999, "2000027", Float::Exact(1e27)),
@@ -561,7 +573,7 @@ mod tests {
             let text = std::format!("0.{}1e{exponent}", "0".repeat(zeros));
             assert_eq!(rule(text.as_bytes(), |a, b, byte| float64(a, b, byte)), want, "{exponent}");
         }
-        // Every scale, with digits around powers of two and those that tie or nearly do.
+        // Every scale, with digits around powers of two, and digits that tie or nearly tie.
         let mut state = 1u64;
         for scale in -30..=30 {
             for round in 0..400u64 {

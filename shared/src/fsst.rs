@@ -1,54 +1,60 @@
-//! FSST: strings as codes of a byte, each of which stands for a symbol of 1 to 8 bytes (Boncz, Neumann and Leis, "FSST: Fast Random Access
-//! String Compression", VLDB 2020).
+//! FSST: strings as codes of one byte, each for a symbol of 1 to 8 bytes (Boncz, Neumann and Leis, "FSST:
+//! Fast Random Access String Compression", VLDB 2020).
 //!
 //! ```text
-//! symbols   0 "http://"   1 "www."   2 ".com"   3 "e"        a table of up to 255, which all strings of a column share
+//! symbols   0 "http://"   1 "www."   2 ".com"   3 "e"     a table of up to 255, which a column's strings share
 //! string    http://www.example.com
-//! codes     0 1 3 255 x 255 a 255 m 255 p 255 l 3 2           255 is an escape: the byte behind it stands for itself
+//! codes     0 1 3 255 x 255 a 255 m 255 p 255 l 3 2       255 is an escape: the next byte is a literal byte
 //! ```
 //!
-//! The byte behind an escape may be 255, too. So whether a code is one, or a byte that stands for itself, is told by the run of 255s before it: behind
-//! an odd number of them it is a byte. That is the rule of backslashes in JSON ([`crate::index::escape`]).
+//! The byte after an escape may be 255, too. So a byte is a code or a literal byte depending on the run of
+//! 255s before it: after an odd number of 255s it is a literal byte. This is the rule of backslashes in JSON
+//! ([`crate::index::escape`]).
 //!
-//! Whatever the codes are, decoding comes to an end, within the bounds of what it was given.
+//! Decoding ends for any codes, and stays within the bounds of its input and output.
 
 pub mod automaton;
 
-/// The code behind which a byte stands for itself.
+/// The escape code: the next byte is a literal byte.
 pub const ESCAPE: u8 = 255;
-/// The most symbols of a table: each code but [`ESCAPE`].
+/// The greatest number of symbols in a table: one for each code but [`ESCAPE`].
 pub const MAX_SYMBOLS: usize = 255;
 /// Bytes of the longest symbol.
 pub const MAX_SYMBOL_BYTES: usize = 8;
-/// How many codes lie between two [`Split`]s of a stream.
+/// The number of codes between two [`Split`]s of a stream.
 pub const SPLIT_CODES: usize = 2048;
 
-/// Where decoding can begin in a long stream of codes: one stands for each [`SPLIT_CODES`] codes, the first for those from 0 on.
+/// A position at which decoding can begin in a long stream of codes. There is one split for each
+/// [`SPLIT_CODES`] codes, and the first is for code 0.
 ///
 /// ```text
-/// bit       63                                   62 … 0
-/// meaning   the code here is behind an escape    where the first step that begins here, or one code later, writes
+/// bit       63                                62 … 0
+/// meaning   the code here follows an escape   the output offset of the first step from here on
 /// ```
+///
+/// If the code here follows an escape, the first step begins one code later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Split(pub u64);
 
 impl Split {
-    /// A split whose first step writes at an offset of the string, below 2^63, and begins one code later if `behind_escape`.
+    /// A split whose first step writes at `offset` in the string, below 2^63. The step begins one code later
+    /// if `behind_escape`.
     #[must_use]
     #[inline(always)]
     pub const fn new(offset: u64, behind_escape: bool) -> Self {
         Self(offset & (u64::MAX >> 1) | (behind_escape as u64) << 63)
     }
 
-    /// Where the first step writes, in bytes of the string.
+    /// The offset at which the first step writes, in bytes of the string.
     #[must_use]
     #[inline(always)]
     pub const fn offset(self) -> u64 {
         self.0 & (u64::MAX >> 1)
     }
 
-    /// Whether the code here stands for itself, as there is an escape before it: then the first step begins one code later.
+    /// Returns true if the code here is a literal byte, because it follows an escape. The first step then
+    /// begins one code later.
     #[must_use]
     #[inline(always)]
     pub const fn behind_escape(self) -> bool {
@@ -56,13 +62,14 @@ impl Split {
     }
 }
 
-/// Words of a table as kernels read it: the symbols, then the lengths.
+/// The number of words of a table as kernels read it: the symbols, then the lengths.
 pub const TABLE_WORDS: usize = 256 + 256 / 8;
-/// The length, in those words, of a code that stands for nothing: more than 16 codes of others have together.
+/// The length, in those words, of a code without a symbol. It is more than the total length of 16 other
+/// codes.
 pub const UNKNOWN_LEN: u8 = 255;
 
-/// A symbol table, as kernels read it: for each code a symbol, its first byte lowest, and how many bytes it has. A code that stands for nothing
-/// has 0 of them, [`ESCAPE`] too.
+/// A symbol table: for each code a symbol, its first byte lowest, and the number of its bytes. A code without
+/// a symbol, and [`ESCAPE`], has 0 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Table {
@@ -70,15 +77,15 @@ pub struct Table {
     lens: [u8; 256],
 }
 
-/// Why symbols are no table.
+/// The reason why symbols are not a valid table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableFault {
-    /// There are more than [`MAX_SYMBOLS`], or not as many lengths as symbols.
+    /// More than [`MAX_SYMBOLS`] symbols, or another number of lengths than of symbols.
     Count,
-    /// A symbol, by its code, has 0 bytes or more than 8.
+    /// The symbol of this code has 0 bytes or more than 8.
     Len(u8),
-    /// A symbol, by its code, has bytes behind its last.
+    /// The symbol of this code has nonzero bytes after its end.
     Beyond(u8),
 }
 
@@ -94,15 +101,15 @@ impl core::fmt::Display for TableFault {
 
 impl core::error::Error for TableFault {}
 
-/// Why codes are not those of a string.
+/// The reason why codes are not a valid string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CodeFault {
-    /// An escape, by its place, is the last code.
+    /// The escape at this index is the last code.
     Escape(usize),
-    /// A code, by its place, stands for nothing in the table.
+    /// The code at this index has no symbol in the table.
     Unknown(usize),
-    /// The string is longer than the room for it.
+    /// The string is longer than the output buffer.
     Room,
 }
 
@@ -119,7 +126,7 @@ impl core::fmt::Display for CodeFault {
 impl core::error::Error for CodeFault {}
 
 impl Table {
-    /// Takes symbols, by their codes, after a look at each.
+    /// Checks the symbols, which are ordered by their codes, and returns the table.
     ///
     /// # Errors
     /// [`TableFault`].
@@ -140,31 +147,32 @@ impl Table {
         Ok(table)
     }
 
-    /// How many symbols there are. Their codes are those below.
+    /// The number of symbols. Their codes are 0 up to this number, exclusive.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lens.iter().filter(|len| **len > 0).count()
     }
 
-    /// Whether there is none: then each byte of a string is escaped.
+    /// Returns true if there are no symbols. Each byte of a string is then escaped.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The symbols, by their codes: the first byte is the lowest, and those behind the last are 0.
+    /// The symbols, by code. The first byte of a symbol is the lowest, and the bytes after its end are 0.
     #[must_use]
     pub const fn symbols(&self) -> &[u64; 256] {
         &self.symbols
     }
 
-    /// How many bytes each symbol has, by its code: 0 where there is none.
+    /// The number of bytes of each symbol, by code: 0 for a code without a symbol.
     #[must_use]
     pub const fn lens(&self) -> &[u8; 256] {
         &self.lens
     }
 
-    /// The table as kernels take it: the symbols, then the lengths, 8 a word: [`UNKNOWN_LEN`] where there is no symbol, and 0 for [`ESCAPE`].
+    /// The table as kernels read it: the symbols, then the lengths, 8 a word. The length is [`UNKNOWN_LEN`]
+    /// for a code without a symbol, and 0 for [`ESCAPE`].
     #[must_use]
     pub fn to_words(&self) -> [u64; TABLE_WORDS] {
         let mut words = [0; TABLE_WORDS];
@@ -177,13 +185,14 @@ impl Table {
         words
     }
 
-    /// What one step of decoding finds at a place of the codes: bytes, the first lowest, how many they are, and how many codes say so.
+    /// Decodes one step at index `at` of the codes. Returns the bytes, the first lowest, the number of bytes,
+    /// and the number of codes that were read.
     ///
     /// # Errors
     /// [`CodeFault::Escape`] and [`CodeFault::Unknown`].
     ///
     /// # Panics
-    /// If there is no such place.
+    /// If `at` is not an index of `codes`.
     #[inline(always)]
     pub fn step(&self, codes: &[u8], at: usize) -> Result<(u64, u8, usize), CodeFault> {
         let code = codes[at];
@@ -197,7 +206,7 @@ impl Table {
         if len == 0 { Err(CodeFault::Unknown(at)) } else { Ok((self.symbols[usize::from(code)], len, 1)) }
     }
 
-    /// How many bytes the string of some codes has.
+    /// Returns the number of bytes of the decoded string.
     ///
     /// # Errors
     /// [`CodeFault::Escape`] and [`CodeFault::Unknown`].
@@ -211,11 +220,11 @@ impl Table {
         Ok(len)
     }
 
-    /// Decodes a string, code by code: the rule that all faster ways are held to. Says how many bytes it has, which are the first of `room`; nothing
-    /// behind them is written.
+    /// Decodes a string into the first bytes of `room`, code by code, and returns its length. Nothing after
+    /// the string is written. Faster decoders are compared with this function.
     ///
     /// # Errors
-    /// [`CodeFault`]. What was decoded before is in `room`.
+    /// [`CodeFault`]. `room` then holds the bytes that were decoded before the fault.
     pub fn decode(&self, codes: &[u8], room: &mut [u8]) -> Result<usize, CodeFault> {
         let (mut at, mut end) = (0, 0);
         while at < codes.len() {
@@ -229,26 +238,29 @@ impl Table {
     }
 }
 
-/// The lowest bytes of a word, 1 to 8 of them.
+/// A mask of the lowest `len` bytes of a word, for 1 to 8 bytes.
 #[inline(always)]
 const fn bytes_mask(len: u8) -> u64 {
     u64::MAX >> (64 - 8 * len as u32)
 }
 
-/// Which of 64 codes begin a step of decoding, and are not the byte behind an escape; `pending` says, on entry, that the code before was an escape, and on return that the last
-/// is one.
+/// Returns the codes, of 64, that begin a step of decoding: all but those that follow an escape. On entry,
+/// `pending` says if the code before the 64 was an escape. On return, `pending` says if the last code is an
+/// escape.
 ///
 /// ```text
-/// codes      7 255 x 255 255 255 255 9        x and every other 255 of a run stand for themselves
+/// codes      7 255 x 255 255 255 255 9        x and every second 255 of a run are literal bytes
 /// begins     1  1  0  1   0   1   0  1
 /// ```
 #[inline(always)]
 pub fn begins(escapes: u64, pending: &mut bool) -> u64 {
-    // A code behind an odd run of 255s is a byte; within a run, it is every other one, counted from the run's first that begins a step.
+    // A code after an odd run of 255s is a literal byte. Within a run, every second code is one, counted from
+    // the first code of the run that begins a step.
     let carry = u64::from(*pending);
     let runs = escapes & !carry;
     let starts = runs & !(runs << 1);
-    // Adding the starts at even places to the runs carries through those runs alone, and tells them from those that start at odd places.
+    // Adding the starts at even positions to the runs carries through those runs only. This separates them
+    // from runs that start at odd positions.
     let even = runs & !runs.wrapping_add(starts & EVEN);
     let odd = runs & !even;
     let literals_in_runs = even & !EVEN | odd & EVEN;
@@ -257,7 +269,8 @@ pub fn begins(escapes: u64, pending: &mut bool) -> u64 {
     !(openers << 1 | carry)
 }
 
-/// Which of 16 codes are the byte behind an escape: the same by the escapes of 16, as lanes of a warp have them. `pending` says that the code before was an escape.
+/// Returns the codes, of 16, that follow an escape: [`begins`], negated, for the lanes of a warp. `pending`
+/// says if the code before the 16 was an escape.
 #[inline(always)]
 pub fn bytes_of(escapes: u32, pending: bool) -> u32 {
     let carry = pending as u32;

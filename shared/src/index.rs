@@ -1,7 +1,7 @@
 //! The structural index: newline index, string bitmap and leveled bitmaps, one 64-byte word at a time.
 //!
-//! Bitmaps are little-endian `u64` words: bit *i* of word *w* speaks of byte *64w + i*, and bits past
-//! the end are zero. A newline ends everything: string state and depth start anew on each line.
+//! Bitmaps are little-endian `u64` words. Bit *i* of word *w* is for byte *64w + i*, and bits after the end
+//! are zero. A newline resets everything: the string state and the depth start anew on each line.
 //!
 //! ```text
 //! text      {"a":[1,"x\"],"],"b":{}}⏎
@@ -10,14 +10,14 @@
 //! level 1       .■ ■       ■     ■■        the brackets, : and , of the containers inside it
 //! ```
 //!
-//! | module | rule |
+//! | module | contents |
 //! |---|---|
-//! | [`class`] | which bytes of a word are quotes, backslashes, newlines, brackets, separators |
-//! | [`escape`] | which bytes follow an odd run of backslashes |
-//! | [`string`] | which bytes lie in strings |
-//! | [`line`](mod@line) | what a stretch of text does to the state at its left: a [`Monoid`] |
-//! | [`loose`] | in which lines names can be found by how long they are |
-//! | [`level`] | which container each structural byte belongs to, and whether bracket kinds match |
+//! | [`class`] | the classes of bytes: quotes, backslashes, newlines, brackets, separators |
+//! | [`escape`] | the bytes that follow an odd run of backslashes |
+//! | [`string`] | the bytes in strings |
+//! | [`line`](mod@line) | the effect of a stretch of text on the state at its left: a [`Monoid`] |
+//! | [`loose`] | the lines in which names cannot be found by their lengths |
+//! | [`level`] | the container of each structural byte, and the check that bracket kinds match |
 
 pub mod class;
 pub mod escape;
@@ -29,16 +29,16 @@ pub mod string;
 /// An associative operation with an identity, over which kernels scan.
 ///
 /// `Default` is the identity, and `combine` is associative: `a.combine(b).combine(c)` equals
-/// `a.combine(b.combine(c))`. It need not commute: `self` lies to the left of `right` in the text.
+/// `a.combine(b.combine(c))`. The operation need not commute: `self` lies to the left of `right` in the text.
 /// Both laws are property-tested for every implementation.
 pub trait Monoid: Copy + Default {
-    /// What `self` followed by `right` amounts to.
+    /// Returns the effect of `self` followed by `right`.
     #[must_use]
     fn combine(self, right: Self) -> Self;
 }
 
 impl Monoid for u32 {
-    /// Addition, wrapping: what is counted in 32 bits is bounded by the size of a partition.
+    /// Addition, wrapping. The size of a partition bounds all counts of 32 bits.
     #[inline(always)]
     fn combine(self, right: Self) -> Self {
         self.wrapping_add(right)
@@ -46,7 +46,7 @@ impl Monoid for u32 {
 }
 
 impl Monoid for u64 {
-    /// Addition, wrapping: counts whose sum does not fit are excluded by the size of a partition.
+    /// Addition, wrapping. The size of a partition rules out an overflow.
     #[inline(always)]
     fn combine(self, right: Self) -> Self {
         self.wrapping_add(right)

@@ -1,9 +1,9 @@
-//! What a compiled program looks like in memory.
+//! The memory layout of a compiled program.
 //!
-//! A program is a list of *blocks*. A block is a run of [`Instr`]s that ends in [`Op::Return`], and it
-//! acts on one node: it emits it, or selects children of it and enters another block with each. Paths
-//! that begin alike share the blocks of their common prefix, so several paths are answered in one pass.
-//! Block 0 acts on the record's root.
+//! A program is a list of *blocks*. A block is a run of [`Instr`]s that ends in [`Op::Return`]. A block acts
+//! on one node: it emits the node, or selects children of the node and enters another block with each child.
+//! Paths with a common prefix share the blocks of that prefix, so one pass evaluates several paths. Block 0
+//! acts on the record's root.
 //!
 //! ```text
 //! $.user.lang                      0  name "user"  → 2
@@ -18,46 +18,49 @@
 //!                                  9  return
 //! ```
 //!
-//! Visiting depth-first, instruction by instruction and child by child, yields each path's matches in
-//! the order of RFC 9535's nodelist, duplicates kept (RFC 9535 sections 2.1.2 and 2.3.5.2).
+//! A depth-first visit, instruction by instruction and child by child, yields each path's matches in the
+//! order of RFC 9535's nodelist, with duplicates (RFC 9535 sections 2.1.2 and 2.3.5.2).
 
 use crate::units::{Level, PathIx};
 use crate::view::View;
 
-/// Nested selections of several nodes that one path may have. A deeper path is refused when compiled.
+/// The greatest number of nested selections of several nodes in one path. The compiler refuses a deeper path.
 pub const MAX_FRAMES: usize = 32;
-/// Paths of one program.
+/// The greatest number of paths in one program.
 pub const MAX_PATHS: usize = 1 << 16;
 
-/// What an instruction does to the node of its block. Stored as `u32`, since a device reads it.
+/// The effect of an instruction on the node of its block. Stored as `u32`, because a device reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Op {
-    /// The end of the block.
+    /// Ends the block.
     Return = 0,
-    /// The node is a match of path `target`.
+    /// Emits the node as a match of path `target`.
     Emit = 1,
-    /// The member whose name is literal `(a, b)` = (offset, length): the first, where names repeat. The lower half of `c` is
-    /// where the name stands once more, with quotes and a colon, at a multiple of four, and the upper half how long that is: 0
-    /// if it cannot be written without an escape.
+    /// Selects the member whose name is literal `(a, b)` = (offset, length): the first member, where names
+    /// repeat. The literals hold the name a second time, with quotes and a colon. The lower half of `c` is
+    /// the offset of that copy, a multiple of four, and the upper half is its length. The length is 0 if the
+    /// name cannot be written without an escape.
     Name = 2,
-    /// Element `a` of an array; from its end where negative.
+    /// Selects element `a` of an array, counted from the end where `a` is negative.
     Index = 3,
-    /// Elements `a` to `b` by step `c` of an array (RFC 9535 section 2.3.4); [`ABSENT`] for a bound left out.
+    /// Selects elements `a` to `b` by step `c` of an array (RFC 9535 section 2.3.4). An omitted bound is
+    /// [`ABSENT`].
     Slice = 4,
-    /// Every child.
+    /// Selects every child.
     Wildcard = 5,
-    /// Every child of which the tests from `a` on hold. `b` filters, this one and those behind it, may be asked at once: where there
-    /// are several, each asks the child itself for a string, no two for the same, and each test's [`gaps`](Test::gaps) are known.
-    /// `c` is 1 where some test runs a block ([`TestKind::FIRST_THAT_RUNS_BLOCK`]).
+    /// Selects every child for which the tests from `a` on hold. `b` filters, this one and the next ones, may
+    /// be evaluated together. For `b` > 1, each of these filters compares the child itself with a string, no
+    /// two with the same string, and each test's [`gaps`](Test::gaps) are known. `c` is 1 where some test
+    /// runs a block ([`TestKind::FIRST_THAT_RUNS_BLOCK`]).
     Filter = 6,
-    /// The node itself and all below it, in the order of the text: trees only.
+    /// Selects the node and all its descendants, in the order of the text. Trees only.
     Descend = 7,
-    /// The end of a query within a filter: the node is one that it selects. Trees only.
+    /// Ends a query within a filter: the query selects the node. Trees only.
     Collect = 8,
 }
 
-/// A bound of a slice that the path leaves out. Outside the range of I-JSON integers, so never written.
+/// An omitted bound of a slice. The value is outside the range of I-JSON integers, so no query contains it.
 pub const ABSENT: i64 = i64::MIN;
 
 /// One instruction. 32 bytes.
@@ -66,7 +69,7 @@ pub const ABSENT: i64 = i64::MIN;
 pub struct Instr {
     /// An [`Op`].
     pub op: u32,
-    /// The block to enter with each child; for [`Op::Emit`], the [`PathIx`].
+    /// The block to enter with each child. For [`Op::Emit`], the [`PathIx`].
     pub target: u32,
     /// See [`Op`].
     pub a: i64,
@@ -77,20 +80,21 @@ pub struct Instr {
 }
 
 impl Instr {
-    /// Of [`Op::Name`]: where the name is among the literals, and how long it is.
+    /// Returns the offset among the literals and the length of the name of an [`Op::Name`].
     #[inline(always)]
     pub const fn name(&self) -> (u32, u32) {
         (self.a as u32, self.b as u32)
     }
 
-    /// Of [`Op::Name`]: where it stands with quotes and a colon, and how long that is; 0 if it cannot be written so.
+    /// Returns the offset and the length of the name of an [`Op::Name`] with quotes and a colon. The length
+    /// is 0 if the name cannot be written without an escape.
     #[inline(always)]
     pub const fn quoted(&self) -> (u32, u32) {
         (self.c as u32, (self.c >> 32) as u32)
     }
 }
 
-/// What a value is compared with. Stored as `u32`.
+/// The kind of a literal in a comparison. Stored as `u32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum LiteralKind {
@@ -100,68 +104,72 @@ pub enum LiteralKind {
     False = 1,
     /// `true`
     True = 2,
-    /// A number: ±0.*digits* × 10^*exponent*, the digits with no zero at either end, none for zero.
+    /// A number: ±0.*digits* × 10^*exponent*. The digits have no zero at either end, and zero has no digits.
     Number = 3,
     /// A string, decoded.
     String = 4,
 }
 
-/// What a [`Test`] asks. Stored as `u32`; numbers below [`Exists`](Self::Exists) are those of a [`LiteralKind`].
+/// The kind of a [`Test`]. Stored as `u32`. Numbers below [`Exists`](Self::Exists) are those of a
+/// [`LiteralKind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum TestKind {
-    /// Is there a value where the singular path leads?
+    /// Holds if the singular path finds a value.
     Exists = 5,
-    /// Is that value a string that the automaton at `offset` accepts?
+    /// Holds if the singular path finds a string that the automaton at `offset` accepts.
     Pattern = 6,
-    /// Operand `slot` is to be the test's literal, whose kind is `raw`. Holds.
+    /// Loads the test's literal, whose kind is `raw`, into operand `slot`. Always holds.
     LoadLiteral = 7,
-    /// Operand `slot` is to be the value where the singular path leads, or nothing. Holds.
+    /// Loads the value that the singular path finds, or nothing, into operand `slot`. Always holds.
     LoadPath = 8,
-    /// Operand `slot` is to be how long it is (RFC 9535 section 2.4.4). Holds.
+    /// Replaces operand `slot` with its length (RFC 9535 section 2.4.4). Always holds.
     Length = 9,
-    /// Do operands 0 and 1 compare so?
+    /// Holds if operands 0 and 1 compare as `relation` says.
     Compare = 10,
-    /// Is operand 0 a string that the automaton at `offset` accepts?
+    /// Holds if operand 0 is a string that the automaton at `offset` accepts.
     PatternOf = 11,
-    /// Is operand 0 a string that matches the pattern which operand 1 is (`negative` 0), or contains such a part (1)? The host alone
-    /// answers it.
+    /// Holds if operand 0 is a string that matches the pattern in operand 1 (`negative` is 0), or contains a
+    /// match of it (`negative` is 1). Evaluated on the host only.
     PatternAtRun = 12,
-    /// Operand `slot` is to be how many nodes the block at `path` collects. Holds.
+    /// Loads the number of nodes that the block at `path` collects into operand `slot`. Always holds.
     Count = 13,
-    /// Operand `slot` is to be the one node that the block at `path` collects, or nothing. Holds.
+    /// Loads the one node that the block at `path` collects, or nothing, into operand `slot`. Always holds.
     Value = 14,
-    /// Does the block at `path` collect any node?
+    /// Holds if the block at `path` collects any node.
     ExistsAny = 15,
 }
 
 impl TestKind {
-    /// The first that runs a block: [`Count`](Self::Count), [`Value`](Self::Value) and [`ExistsAny`](Self::ExistsAny).
+    /// The first kind that runs a block. These kinds are [`Count`](Self::Count), [`Value`](Self::Value) and
+    /// [`ExistsAny`](Self::ExistsAny).
     pub const FIRST_THAT_RUNS_BLOCK: u32 = Self::Count as u32;
-    /// The first that needs operands, and so a tree: all from [`LoadLiteral`](Self::LoadLiteral) on.
+    /// The first kind that needs operands, and so a tree: all kinds from [`LoadLiteral`](Self::LoadLiteral)
+    /// on.
     pub const FIRST_WITH_OPERANDS: u32 = Self::LoadLiteral as u32;
 }
 
-/// What two values are to one another, a bit each: a [`Test::relation`] is the set of those for which it holds.
+/// The relations between two values, one bit each. A [`Test::relation`] is the set of relations for which the
+/// test holds.
 pub mod relation {
-    /// The left one is less.
+    /// The left value is less.
     pub const LESS: u32 = 1;
-    /// They are equal.
+    /// The values are equal.
     pub const EQUAL: u32 = 2;
-    /// The left one is greater.
+    /// The left value is greater.
     pub const GREATER: u32 = 4;
-    /// They are not equal, and neither is less.
+    /// The values are not equal, and neither is less.
     pub const UNRELATED: u32 = 8;
     /// `!=`
     pub const UNEQUAL: u32 = LESS | GREATER | UNRELATED;
 }
 
-/// As [`Test::then`] or [`Test::otherwise`]: the filter's expression holds.
+/// The filter's expression holds ([`Test::then`], [`Test::otherwise`]).
 pub const PASS: u32 = u32::MAX;
-/// The same: it does not hold.
+/// The filter's expression does not hold ([`Test::then`], [`Test::otherwise`]).
 pub const FAIL: u32 = u32::MAX - 1;
 
-/// A step of a filter's expression: a question, and which test comes next by the answer. 64 bytes.
+/// A step of a filter's expression: a condition, and the next test for either result. 64 bytes.
 ///
 /// ```text
 /// [?@.a == 1 && !(@.b || @.c)]      0  @.a == 1   then 1     otherwise FAIL
@@ -169,41 +177,47 @@ pub const FAIL: u32 = u32::MAX - 1;
 ///                                   2  @.c        then FAIL  otherwise PASS
 /// ```
 ///
-/// Most compare the value that a singular path finds with a literal. Numbers are compared by their exact decimal values, whatever
-/// their size and spelling (`1`, `1.0` and `10e-1` are equal), strings by their decoded code points.
+/// Most tests compare the value that a singular path finds with a literal. Numbers are compared by their
+/// exact decimal values, whatever their size and spelling: `1`, `1.0` and `10e-1` are equal. Strings are
+/// compared by their decoded code points.
 ///
-/// Other tests have two *operands*, which tests before them have loaded.
+/// Other tests have two *operands*, which earlier tests have loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Test {
-    /// The singular path: the first of a run of [`Op::Name`] and [`Op::Index`], ended by [`Op::Return`]; or a block.
+    /// The singular path, or a block. A singular path is given by the first of a run of [`Op::Name`] and
+    /// [`Op::Index`] that ends in [`Op::Return`].
     pub path: u32,
-    /// A [`TestKind`], or a [`LiteralKind`]: the value where the path leads compares so with the literal.
+    /// A [`TestKind`], or a [`LiteralKind`]. With a [`LiteralKind`], the test compares the value that the
+    /// path finds with the literal.
     pub kind: u32,
-    /// Where the literal's bytes (decoded string, or digits) begin among the program's literals; or an automaton among its automata.
+    /// The offset of the literal's bytes (decoded string, or digits) among the program's literals, or of an
+    /// automaton among its automata.
     pub offset: u32,
-    /// How many there are.
+    /// The length of the literal or of the automaton.
     pub len: u32,
-    /// For numbers, 1 where negative.
+    /// For numbers, 1 where the number is negative.
     pub negative: u32,
-    /// For strings, where it stands once more with its quotes, at a multiple of four, ...
+    /// For strings, the offset of a second copy of the string with its quotes, a multiple of four. See
+    /// `raw_len`.
     pub raw: u32,
-    /// ... and how long that is: 0 if it cannot be written without an escape.
+    /// The length of that copy: 0 if the string cannot be written without an escape.
     pub raw_len: u32,
-    /// For comparisons: when they hold ([`relation`]).
+    /// For comparisons, the relations for which the test holds ([`relation`]).
     pub relation: u32,
     /// For numbers, the exponent.
     pub exponent: i64,
-    /// For the child itself compared with a string, where that is all that the filter asks: bit *g* says that two bits of a level
-    /// with the string between them, however it is spelt, may be *g* apart. 0 where some spelling is too long for that.
+    /// For a filter that only compares the child itself with a string: the possible distances of two bits of
+    /// a level with the string between them, in any spelling. Bit *g* is set if *g* is such a distance. All
+    /// bits are 0 where some spelling is too long for 64 bits.
     pub gaps: u64,
-    /// The next test if this one holds; or [`PASS`] or [`FAIL`].
+    /// The next test if this one holds, or [`PASS`] or [`FAIL`].
     pub then: u32,
-    /// The next test if not.
+    /// The next test if this one does not hold, or [`PASS`] or [`FAIL`].
     pub otherwise: u32,
-    /// 1 if the path, or the block, begins at the record's root, 0 if at the child.
+    /// 1 if the path or the block begins at the record's root, 0 if at the child.
     pub from_root: u32,
-    /// Which operand.
+    /// The operand that the test loads.
     pub slot: u32,
 }
 
@@ -219,9 +233,9 @@ pub struct Program<'a> {
     pub literals: View<'a, u8>,
     /// The patterns of `match` and `search`.
     pub automata: View<'a, u16>,
-    /// How many paths there are.
+    /// The number of paths.
     pub paths: PathIx,
-    /// How many leveled bitmaps the program reads.
+    /// The number of leveled bitmaps that the program reads.
     pub levels: Level,
 }
 

@@ -1,25 +1,25 @@
-//! What Warpath's host and its kernels must agree on.
+//! The types and rules that Warpath's host and its kernels share.
 //!
-//! *Arithmetic once, cooperation twice*: what happens to one 64-byte word, one record or one
-//! instruction is a function here. A kernel arranges threads around it, the CPU backend arranges
-//! SIMD and cores around it, and a test holds any faster equal of it to the rule written here.
+//! *Arithmetic once, cooperation twice*: one function here defines what happens to one 64-byte word, one
+//! record or one instruction. A kernel arranges threads around that function. The CPU backend arranges SIMD
+//! and cores around it. Where a backend has a faster version, a test compares it with the rule written here.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | [`units`] | what does this integer count? |
-//! | [`view`] | how does a kernel see an array of its arguments? |
-//! | [`index`] | which bytes open strings, containers and lines, and at which level? |
-//! | [`check`] | is this record well-formed enough to be asked, and if not, where does it fail? |
-//! | [`ir`] | what does a compiled program look like in memory? |
-//! | [`query`] | how is a program run over one record? |
-//! | [`column`](mod@column) | what does a value become in a typed column? |
-//! | [`strict`] | do strings and scalars consist of what RFC 8259 says, in UTF-8? |
-//! | [`tree`] | what is a document's tree, and from which rules is it made without a stack? |
-//! | [`wah`] | how are bitmaps of rows compressed, and asked as they are? |
-//! | [`bitmap`] | how are many compressed bitmaps combined, a tile of rows at a time? |
-//! | [`fsst`] | what do the codes of a compressed string stand for? |
-//! | [`xml`] | which bytes of XML begin and end tags, and what is a document to twigs? |
-//! | [`kernel`] | which kernels are there, with which arguments and launch shapes? |
+//! | [`units`] | role-named integers, and the sizes of words, tiles and blocks |
+//! | [`view`] | arrays as the arguments of kernels |
+//! | [`index`] | the rules of the structural index: strings, containers, lines and levels |
+//! | [`check`] | the faults of a record, and their positions |
+//! | [`ir`] | the memory layout of a compiled program |
+//! | [`query`] | the evaluation of a program over one record |
+//! | [`column`](mod@column) | the conversion of a value for a typed column |
+//! | [`strict`] | the check of strings and scalars by RFC 8259, and of UTF-8 |
+//! | [`tree`] | the tree of a document, and the rules that make it without a stack |
+//! | [`wah`] | compressed bitmaps of rows, and operations on them in compressed form |
+//! | [`bitmap`] | the combination of many compressed bitmaps, one tile of rows at a time |
+//! | [`fsst`] | the decoding of compressed strings |
+//! | [`xml`] | the tags of XML, and XML documents as twigs see them |
+//! | [`kernel`] | the kernels, with their arguments and launch shapes |
 #![no_std]
 
 #[cfg(test)]

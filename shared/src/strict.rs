@@ -1,25 +1,28 @@
-//! What strings and scalars consist of, by RFC 8259 and RFC 3629: the rule for one word of 64 bytes, of a text whose strings are known.
+//! The check of strings and scalars by RFC 8259 and RFC 3629: the rule for one word of 64 bytes, in a text
+//! whose strings are known.
 //!
-//! Which token may follow which is not asked here: the builder of trees does ([`crate::tree::tape`]). Together they are the whole of
-//! RFC 8259, in UTF-8.
+//! The order of tokens is not checked here: the builder of trees does that ([`crate::tree::tape`]). Together
+//! the two checks cover all of RFC 8259, in UTF-8.
 //!
-//! There is no loop over tokens: 64 bytes are asked at once, as eight *planes* ([`planes`]), and what the byte before says of the next
-//! one is a shift. Numbers are the one place where that does not reach far enough. There a carry runs through digits:
+//! There is no loop over tokens. 64 bytes are checked at once, as eight *planes* ([`planes`]), and the effect
+//! of a byte on the next one is a shift. Only numbers need to reach farther. There a carry runs through the
+//! digits:
 //!
 //! ```text
 //! text            1 2 . 3 4 5 , - 1 e + 0 7 . 5          (bit 0 at the left)
 //! digit           1 1 . 1 1 1 . . 1 . . 1 1 . 1
-//! behind a point  . . . 1 . . . . . . . . . . 1
+//! after a point   . . . 1 . . . . . . . . . . 1
 //! sum of both     1 1 . . . . 1 . 1 . . 1 1 . . 1        a carry ends where its digits do
 //! fraction        . . . 1 1 1 . . . . . . . . 1          digits that the sum lacks
 //! ```
 //!
-//! No point may stand behind a fraction's digits, and neither a point nor an `e` behind those of an exponent. The last point of the text
-//! above is such a one.
+//! No point may follow a fraction's digits, and neither a point nor an `e` may follow those of an exponent.
+//! The last point of the text above breaks this rule.
 //!
-//! *Words know of each other* by a [`StrictCarry`], which a word finds out alone: there is no scan. It would have to ask the word at
-//! its left in two cases, of 63 digits and of 60 backslashes in a row; there the word is suspected instead. So a suspicion is no
-//! verdict, and who judges it reads the line; but what is not suspected is right.
+//! *Words are linked* by a [`StrictCarry`], which a word computes alone, so there is no scan. In two cases
+//! the carry depends on the word at the left: 63 digits, or 60 backslashes, in a row. In these cases the word
+//! is suspected instead. So a suspicion is not a verdict: the caller reads a suspected line again. A text
+//! that is not suspected is valid.
 
 use crate::index::escape::escaped;
 use crate::units::WORD_BYTES;
@@ -27,7 +30,8 @@ use crate::units::WORD_BYTES;
 /// Bit *i* of plane *b* is bit *b* of byte *i*.
 pub type Planes = [u64; 8];
 
-/// The planes of a word, a bit at a time: the rule that kernels, which swap halves, are held to.
+/// The planes of a word, computed one bit at a time: the rule with which kernels, which swap halves, are
+/// compared.
 pub fn planes(word: &[u8; WORD_BYTES]) -> Planes {
     let mut planes = [0; 8];
     for (i, byte) in word.iter().enumerate() {
@@ -38,25 +42,26 @@ pub fn planes(word: &[u8; WORD_BYTES]) -> Planes {
     planes
 }
 
-/// What a word has to say to the word at its right. The default is a text's start, and a line's.
+/// The state that a word passes to the word at its right. The default is the state at the start of a text or
+/// a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StrictCarry(u32);
 
 impl StrictCarry {
-    /// In a word.
+    /// The carry as bits of a word.
     #[inline(always)]
     pub const fn to_bits(self) -> u32 {
         self.0
     }
 
-    /// The carry of such bits.
+    /// The carry that [`to_bits`](Self::to_bits) returned as `bits`.
     #[inline(always)]
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 }
 
-/// What the words at both sides are told, bit by bit, in the order in which it is asked.
+/// The bits from the left word and for the right word, in the order in which the checks use them.
 struct Sides {
     left: u32,
     right: u32,
@@ -64,7 +69,7 @@ struct Sides {
 }
 
 impl Sides {
-    /// The places behind those of a set.
+    /// Moves a set to the next position.
     #[inline(always)]
     fn behind(&mut self, set: u64) -> u64 {
         let at_left = self.take();
@@ -72,13 +77,13 @@ impl Sides {
         set << 1 | at_left
     }
 
-    /// What the word at the left gave for this bit, in the first place.
+    /// The current bit from the left word, as position 0.
     #[inline(always)]
     const fn take(&self) -> u64 {
         (self.left >> self.bits & 1) as u64
     }
 
-    /// Gives the last place of a set, and goes on to the next bit.
+    /// Passes the last position of a set to the right word, and goes on to the next bit.
     #[inline(always)]
     fn give(&mut self, set: u64) {
         self.right |= ((set >> 63) as u32) << self.bits;
@@ -86,20 +91,21 @@ impl Sides {
     }
 }
 
-/// Of the digits, those from each of some places on. No two of these are in one run of digits.
+/// The digits from each position of `from` on. Each run of digits has at most one such position.
 #[inline(always)]
 const fn run(digits: u64, from: u64) -> u64 {
     digits & !digits.wrapping_add(from & digits)
 }
 
-/// One word, its bytes in sets. What stands in a string is not told from what does not, unless a set says so.
+/// One word as sets of its bytes. Unless a set's description says so, it has bytes in strings and outside
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub struct StrictWord {
-    /// The opening quote included, the closing one not.
+    /// Bytes in strings, including the opening quote but not the closing one.
     string: u64,
-    /// Neither in a string, nor white space, nor a bracket or separator. A closing quote is still among them.
+    /// Bytes outside strings that are not white space, brackets or separators. Closing quotes are among them.
     plain: u64,
-    /// Faults of a byte, wherever it stands.
+    /// Bytes that are faults at any position.
     never: u64,
     backslash: u64,
     /// `"`, `\`, `/`, `b`, `f`, `n`, `r` and `t`.
@@ -131,7 +137,7 @@ struct NumberBytes {
     point: u64,
     minus: u64,
     plus: u64,
-    /// `E`; the other one is a letter.
+    /// `E`. The lower-case `e` is among the letters.
     upper_e: u64,
 }
 
@@ -139,18 +145,18 @@ struct NumberBytes {
 struct Utf8Bytes {
     /// 80 to BF.
     tail: u64,
-    /// The first bytes of characters of two, three and four.
+    /// The first bytes of characters of two, three and four bytes.
     lead: [u64; 3],
-    /// E0 and F0: what comes next is not less than A0, or 90.
+    /// E0 and F0: the next byte is at least A0, or 90.
     low: u64,
-    /// ED and F4: it is less.
+    /// ED and F4: the next byte is less than A0, or 90.
     high: u64,
     /// Bits 5 and 4 of each byte.
     bits: [u64; 2],
 }
 
 impl StrictWord {
-    /// The sets of a word with these strings, of which the places of `text` are of the text.
+    /// The sets of a word with the given strings. Only the positions in `text` are part of the text.
     #[inline(always)]
     pub fn of(planes: &Planes, string: u64, text: u64) -> Self {
         let [p0, p1, p2, p3, p4, p5, p6, p7] = *planes;
@@ -191,7 +197,7 @@ impl StrictWord {
 
         let first = p7 & p6;
         let lead = [first & !p5, first & p5 & !p4, first & p5 & p4 & !p3];
-        // C0 and C1 are overlong; F5 to F7 are above U+10FFFF; F8 to FF begin nothing.
+        // C0 and C1 are overlong; F5 to F7 are above U+10FFFF; F8 to FF begin no character.
         let no_lead = first & p5 & p4 & p3 | lead[0] & !p4 & !p3 & !p2 & !p1 | lead[2] & p2 & (p1 | p0);
         let control = (row[0] | row[1]) & string;
         Self {
@@ -220,14 +226,14 @@ impl StrictWord {
         }
     }
 
-    /// What it says to the word at its right. Where something at its left would change that, it is suspected.
+    /// The carry to the word at the right. If the word at the left could change it, this word is suspected.
     #[inline(always)]
     pub fn carry(&self) -> StrictCarry {
         self.check(StrictCarry::default()).1
     }
 
-    /// Where it is suspected, given what the word at its left says: each line with a fault of what its strings and scalars consist of
-    /// has a place in some word.
+    /// Returns the positions at which the word is suspected, given the carry of the word at the left. Each
+    /// line with a faulty string or scalar has a suspected position in some word.
     #[inline(always)]
     pub fn suspects(&self, left: StrictCarry) -> u64 {
         self.check(left).0
@@ -242,7 +248,7 @@ impl StrictWord {
         (self.never | strings | utf8 | scalars, StrictCarry(sides.right))
     }
 
-    /// Escapes.
+    /// Checks escapes.
     #[inline(always)]
     fn strings(&self, sides: &mut Sides) -> u64 {
         let mut pending = sides.take() == 1;
@@ -261,7 +267,7 @@ impl StrictWord {
         escaped & !(self.simple_escape | u) | digits & !self.hex | all_escapes
     }
 
-    /// Numbers, literals, and what is neither.
+    /// Checks numbers and literals, and finds bytes that are neither.
     #[inline(always)]
     fn scalars(&self, sides: &mut Sides) -> u64 {
         let behind_string = sides.behind(self.string);
@@ -296,12 +302,12 @@ impl StrictWord {
         let exponent = run(digit, behind_e | behind_sign | before);
         sides.give(exponent);
         bad |= (exponent << 1 | before) & (point | e);
-        // A carry that comes in may go out, past the sign of an exponent, too.
+        // A carry from the left may pass through all digits to the right, even past the sign of an exponent.
         let all_digits = (digit | 1 == !0) as u64;
         bad | all_digits << 63
     }
 
-    /// The bytes of literals, and where there is none that begins like one.
+    /// Returns the bytes of literals, and the positions at which a literal begins but does not go on.
     #[inline(always)]
     fn literals(&self, sides: &mut Sides, scalar: u64, behind_scalar: u64) -> (u64, u64) {
         let Letters { a, e, f, l, n, r, s, t, u } = self.letters;
@@ -321,7 +327,7 @@ impl StrictWord {
         let u_of_null = then(n, u);
         let first_l = then(u_of_null, l);
         let last_l = then(first_l, l);
-        // No literal has a `t`, `f` or `n` but as its first.
+        // A literal has `t`, `f` or `n` only as its first letter.
         bad |= (t | f | n) & behind_scalar | sides.behind(e | last_l) & scalar;
         let of_true_and_false = t | r | u_of_true | f | a | l_of_false | s | e;
         (of_true_and_false | n | u_of_null | first_l | last_l, bad)
@@ -329,11 +335,12 @@ impl StrictWord {
 }
 
 impl Utf8Bytes {
-    /// Where this is not UTF-8. What a byte wants holds as long as it gets it, so a newline takes nothing of that to the next line.
+    /// Returns the positions at which the bytes are not UTF-8. A byte requires continuation bytes only while
+    /// they follow, so a newline passes no requirement to the next line.
     #[inline(always)]
     fn check(&self, sides: &mut Sides) -> u64 {
         let [lead_2, lead_3, lead_4] = self.lead;
-        // Three more are wanted from here on, two, and one.
+        // From here on three more bytes are required, or two, or one.
         let three = sides.behind(lead_4);
         let two = sides.behind(lead_3 | three & self.tail);
         let one = sides.behind(lead_2 | two & self.tail);

@@ -1,8 +1,9 @@
-//! Documents as trees: what a node is, and the rules from which trees are made without a stack.
+//! Documents as trees: the nodes, and the rules that make trees without a stack.
 //!
-//! A stack is serial. But in breadth-first order all children of a node stand together, and a stable sort of nodes by depth
-//! gives that order; the rest is scans and scatters (Raph Levien, "Towards GPGPU JSON parsing", 2018). Two numberings
-//! therefore live side by side: a [`NodeIx`] counts nodes as they begin in the text, a [`Rank`] counts them breadth first.
+//! A stack is serial. But in breadth-first order all children of a node are adjacent, and a stable sort of
+//! nodes by depth gives that order. The rest is scans and scatters (Raph Levien, "Towards GPGPU JSON
+//! parsing", 2018). So there are two numberings: a [`NodeIx`] counts nodes as they begin in the text, and a
+//! [`Rank`] counts them breadth first.
 //!
 //! ```text
 //! text      {"a":[1,true]}            object            NodeIx 0, Rank 0
@@ -12,17 +13,18 @@
 //!                                         └ true               4       4
 //! ```
 //!
-//! A member of an object is a node of kind [`NodeKind::Name`] with one child, its value: the name opens it, the end of its value closes it.
+//! A member of an object is a node of kind [`NodeKind::Name`] with one child, its value. The name opens the
+//! node, and the end of the value closes it.
 //!
-//! | module | rule |
+//! | module | contents |
 //! |---|---|
-//! | [`token`] | where tokens begin and end in a word, what they are, and what they do to node number and depth |
-//! | [`grammar`] | which token may follow which |
+//! | [`token`] | the start, end and kind of the tokens in a word, and their effect on node number and depth |
+//! | [`grammar`] | the rules for which token may follow which |
 //! | [`operator`] | the operators of the scans, each a [`Monoid`](crate::index::Monoid) |
 //! | [`tape`] | the tree in the order of the text, with links, made in one pass |
-//! | [`outline`] | where the tokens of a text are, and what is before any place of it |
-//! | [`brackets`] | brackets that match, of lines or of their pieces |
-//! | [`follow`] | nodes of words, all at the same time, and which token may follow which, by bitmaps |
+//! | [`outline`] | the tokens of a text, and the counts before any position of it |
+//! | [`brackets`] | the matching of brackets, for lines or for pieces of them |
+//! | [`follow`] | the nodes of words, all at the same time, and the order of tokens, by bitmaps |
 
 use crate::check::FaultKind;
 use crate::units::{Depth, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset};
@@ -37,23 +39,25 @@ pub mod tape;
 mod testing;
 pub mod token;
 
-/// A node of one document, counted from 0 in the order in which nodes begin in the text: a parent before its children, and these
-/// with all that is in them one after the other.
+/// A node of one document, counted from 0 in the order in which nodes begin in the text. A parent comes
+/// before its children, and each child is followed by its descendants.
 pub type NodeIx = u32;
-/// A node of one document, counted from 0 breadth first: the root, its children, theirs, each depth in the order of the text.
+/// A node of one document, counted from 0 breadth first: the root, its children, their children. Each depth
+/// is in the order of the text.
 pub type Rank = u32;
 /// A token of one document, counted from 0.
 pub type TokenIx = u32;
-/// A place in the output array, in words of 32 bits.
+/// An offset in the output array, in words of 32 bits.
 pub type Address = u32;
 
-/// Where there is no node or token: of the root's parent, of a last sibling's next one, of a leaf's first child.
+/// No node or token: the parent of the root, the next sibling of a last sibling, the first child of a leaf.
 pub const NONE: u32 = u32::MAX;
 
-/// The depth that no node exceeds. The root has depth 0, and each of [`MAX_DEPTH`] containers may put two nodes below it, a name and a value.
+/// The greatest depth of a node. The root has depth 0. Each of [`MAX_DEPTH`] containers may put two nodes
+/// below it, a name and a value.
 pub const MAX_NODE_DEPTH: usize = 2 * MAX_DEPTH;
 
-/// What a node is. Stored as `u32`, since a device writes it.
+/// The kind of a node. Stored as `u32`, because a device writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum NodeKind {
@@ -63,7 +67,7 @@ pub enum NodeKind {
     Array = 1,
     /// A string that is a value.
     String = 2,
-    /// What begins as a number does. How it goes on is not checked.
+    /// A value that begins as a number does. The rest of it is not checked.
     Number = 3,
     /// `true`
     True = 4,
@@ -76,7 +80,7 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    /// The kind in a word, as dumps have it.
+    /// The name of the kind in dumps.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -92,16 +96,17 @@ impl NodeKind {
     }
 }
 
-/// A node's place in its text. 16 bytes, which a device stores at once.
+/// The extent, kind and depth of a node in its text. 16 bytes, which a device stores at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct Node {
-    /// Its first byte, counted from the start of the text.
+    /// The offset of the first byte, from the start of the text.
     pub start: PartOffset,
-    /// One past its last byte. A container ends with its closing bracket, and a name with its closing quote.
+    /// The offset after the last byte. A container ends with its closing bracket, and a name with its closing
+    /// quote.
     pub end: PartOffset,
     kind: u32,
-    /// How many nodes are around it: 0 for the root, and at most [`MAX_NODE_DEPTH`].
+    /// The number of nodes around this one: 0 for the root, and at most [`MAX_NODE_DEPTH`].
     pub depth: Depth,
 }
 
@@ -114,7 +119,7 @@ impl Node {
         Self { start, end, kind: kind as u32, depth }
     }
 
-    /// What it is. A word that is no kind, which [`Node::new`] does not write, reads as a name.
+    /// The kind of the node. An invalid number, which [`Node::new`] does not write, reads as a name.
     #[inline(always)]
     pub const fn kind(&self) -> NodeKind {
         match self.kind {
@@ -130,29 +135,29 @@ impl Node {
     }
 }
 
-/// Why a text is no tree.
+/// The reason why a text is not a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TreeFaultKind {
-    /// One of the faults that are always looked for in a record.
+    /// One of the faults that every evaluation looks for in a record.
     Record(FaultKind),
-    /// In a string of brackets: a byte that is neither bracket nor white space. Points at it.
+    /// In a string of brackets, a byte is neither a bracket nor white space. Points at it.
     NotABracket,
-    /// A member does not begin with a name. Points at what stands there.
+    /// A member does not begin with a name. Points at the token that is there.
     NoName,
-    /// A name has no `:` behind it. Points at the name.
+    /// A name is not followed by `:`. Points at the name.
     NoColon,
-    /// A value is missing. Points at what stands in its place.
+    /// A value is missing. Points at the token that is there.
     NoValue,
-    /// A name stands where a value should. Points at the name.
+    /// A name is where a value should be. Points at the name.
     NameAsValue,
-    /// `:` behind what is no name. Points at it.
+    /// `:` follows something other than a name. Points at it.
     StrayColon,
     /// A value or a member follows another without a comma. Points at it.
     NoComma,
-    /// What stands where a value should is no string, number, `true`, `false` or `null`. Points at it.
+    /// The token where a value should be is not a string, a number, `true`, `false` or `null`. Points at it.
     NotAValue,
-    /// The text is longer than [`MAX_PARTITION_BYTES`]. Points behind as many.
+    /// The text is longer than [`MAX_PARTITION_BYTES`]. Points at that offset.
     TooLong,
 }
 
@@ -173,12 +178,12 @@ impl core::fmt::Display for TreeFaultKind {
     }
 }
 
-/// The first fault of a text that is no tree.
+/// The first fault of a text that is not a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeFault {
-    /// What is wrong.
+    /// The kind of the fault.
     pub kind: TreeFaultKind,
-    /// Where, in bytes from the start of the text.
+    /// The position of the fault, in bytes from the start of the text.
     pub at: usize,
 }
 

@@ -1,49 +1,55 @@
-//! Twigs as bits of words, and documents as what happens to them; and the same as the paper has it.
+//! Twigs as bits of words, and documents as programs of operations on these bits. Also the data types of the
+//! original algorithm ([`seed`]).
 //!
-//! A document is a program of [`Op`]s, the same for all groups of twigs. What a group makes of it is told by its masks and rows:
+//! A document is a program of [`Op`]s, the same for all groups of twigs. The result for a group depends on
+//! its masks and rows:
 //!
 //! ```text
-//! <a><b/><c><d/></c></a>      enter · leaf b · enter · leaf d · pass c · tell c · exit · pass a · tell a · exit · answer
+//! <a><b/><c><d/></c></a>
+//! enter · leaf b · enter · leaf d · pass c · tell c · exit · pass a · tell a · exit · answer
 //! ```
 //!
-//! A part of a document is such a program, too: where it ends a node that began before it, it *stores* what it found, and another program *loads* that.
+//! A part of a document is also a program. Where it ends a node that began before the part, it *stores* the
+//! found nodes, and another program *loads* them.
 
 pub mod dictionary;
 pub mod program;
 
-/// Words of 64 bits of a group, whose twigs are asked together.
+/// The number of 64-bit words of a group. The twigs of a group are evaluated together.
 pub const GROUP_WORDS: usize = 32;
 
 /// No row, name or list of tests.
 pub const NONE: u32 = u32::MAX;
 
-/// Levels below the document that a program may enter.
+/// The greatest number of levels below the document that a program may enter.
 pub const MAX_LEVELS: usize = 16;
 
-/// The bit of a place of a row that says that it is a key of the group: a twig whose key no document passes does not match it.
+/// The bit of a row's position that marks a key of the group. A twig whose key is passed nowhere in a
+/// document does not match it.
 pub const KEY: u16 = 1 << 15;
 
-/// What happens to the words of a group.
+/// The effect of an [`Op`] on the words of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum OpKind {
-    /// A node begins that has others below it: what was found is put aside, and nothing is found yet.
+    /// A node with others below it begins: saves the found nodes, and starts with none.
     Enter = 0,
-    /// It ends: what it satisfies and has passed, and what is found anywhere below, joins what was put aside.
+    /// The node ends: adds the nodes that it satisfies and has passed, and those found anywhere below, to the
+    /// saved ones.
     Exit = 1,
-    /// The nodes of a row that have nothing below them are found.
+    /// Finds the nodes of a row that have nothing below them.
     Leaf = 2,
-    /// The node that ends next has passed this row.
+    /// Records that the node of the next [`Exit`](Self::Exit) has passed this row.
     Pass = 3,
-    /// The nodes of this row that have nothing below them are found when the node ends next that was entered.
+    /// Finds, at the next [`Exit`](Self::Exit), the nodes of this row that have nothing below them.
     Tell = 8,
-    /// What was found is kept under this number; nothing is found then.
+    /// Stores the found nodes under this number, and starts with none.
     Store = 4,
-    /// What was kept under this number is found.
+    /// Loads the nodes that were stored under this number.
     Load = 5,
-    /// What was put aside last is what was found.
+    /// Restores the nodes that were saved last.
     Pop = 6,
-    /// The document of this number ends: which twigs match is told, and nothing is found.
+    /// The document of this number ends: reports the twigs that match, and starts with no nodes.
     Answer = 7,
 }
 
@@ -52,11 +58,11 @@ pub enum OpKind {
 #[repr(transparent)]
 pub struct Op(pub u32);
 
-/// The bits of an operand.
+/// The number of bits of an operand.
 const OPERAND_BITS: u32 = 28;
 
 impl Op {
-    /// Operands are less than this.
+    /// The greatest operand.
     pub const MAX_OPERAND: u32 = (1 << OPERAND_BITS) - 1;
 
     /// An operation.
@@ -66,14 +72,14 @@ impl Op {
         Self((kind as u32) << OPERAND_BITS | operand & Self::MAX_OPERAND)
     }
 
-    /// Its kind, as a number.
+    /// The kind, as a number.
     #[inline(always)]
     #[must_use]
     pub const fn kind(self) -> u32 {
         self.0 >> OPERAND_BITS
     }
 
-    /// Its operand: a row, a number of what is kept, or of a document.
+    /// The operand: a row, or the number of stored nodes or of a document.
     #[inline(always)]
     #[must_use]
     pub const fn operand(self) -> u32 {
@@ -81,89 +87,95 @@ impl Op {
     }
 }
 
-/// Part of a program.
+/// A part of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Task {
-    /// Its first operation.
+    /// The first operation.
     pub begin: u32,
-    /// One past its last.
+    /// The position after the last operation.
     pub end: u32,
 }
 
-/// Twigs of one word that match a document.
+/// The twigs of one word that match a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C)]
 pub struct Matched {
     /// The document.
     pub document: u32,
-    /// The word: of group `word / 32` the word `word % 32`.
+    /// The word: word `word % 32` of group `word / 32`.
     pub word: u32,
-    /// The guards of the documents of those that match.
+    /// The document guards of the twigs that match.
     pub bits: u64,
 }
 
-/// Masks of a group, each a word a lane: what of a group is not rows, moves or far moves.
+/// The masks of a group, each with one word a lane: the parts of a group other than rows, moves and far
+/// moves.
 pub mod mask {
-    /// Nodes whose axis is `//`, where they report.
+    /// The nodes with axis `//`, at the bits where they report.
     pub const DESCENDANT: usize = 0;
     /// The first child of each node and of the document.
     pub const STARTS: usize = 1;
     /// The guards of nodes.
     pub const GUARDS: usize = 2;
-    /// Those of them that move by one.
+    /// The guards of nodes that move by one bit.
     pub const CHAINED: usize = 3;
     /// The guards of documents.
     pub const DOCUMENTS: usize = 4;
-    /// How many masks there are.
+    /// The number of masks.
     pub const COUNT: usize = 5;
 }
 
-/// Bits of a word that move to another word, or to the right. 8 bytes.
+/// A bit that moves to another word, or to the right. 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct FarBit {
-    /// The word and the bit that it comes from: `64 word + bit`.
+    /// The source word and bit: `64 word + bit`.
     pub from: u32,
-    /// Where it goes.
+    /// The target word and bit.
     pub to: u32,
 }
 
-/// Where one group's parts are.
+/// The positions of the parts of one group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct GroupPlace {
-    /// Its first words of rows, of 32 each.
+    /// The first words of rows, 32 words each.
     pub words: u32,
-    /// Its first move: a mask and, behind it, how far each word moves, of 32 words each.
+    /// The first move. A move is a mask of 32 words, followed by the distance of each word, 32 words again.
     pub moves: u32,
-    /// How many moves.
+    /// The number of moves.
     pub moves_len: u32,
-    /// Its first far move.
+    /// The first far move.
     pub far: u32,
-    /// How many.
+    /// The number of far moves.
     pub far_len: u32,
-    /// 1 if it has twigs that match every document, so that it is asked all; else 0.
+    /// 1 if the group has twigs that match every document, so that it is evaluated for all documents; else 0.
     pub matches_all: u32,
 }
 
-/// The paper's: a query node in four bytes (table 2), events of one (table 1), and stacks of one a node (table 3).
+/// The data types of Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering
+/// Using GPUs" (EDBT 2013): a query node in four bytes (table 2), an event in one byte (table 1), and a stack
+/// entry in one byte for each node (table 3).
 ///
 /// ```text
-/// personality   31 leaf │ 30 axis is // │ 29 has / children │ 28 has // children │ 27..18 prefix │ … 14 any tag │ 13..11 children │ 9..8 which child │ 6..0 tag
+/// personality   31 leaf │ 30 axis is // │ 29 has / children │ 28 has // children │ 27..18 prefix │
+///               … 14 any tag │ 13..11 children │ 9..8 which child │ 6..0 tag
 /// event         7 it ends │ 6..0 tag
 /// stack         7 for / children │ 6 for // children │ … │ 1 found below │ 0 found by all nested paths
 /// ```
 ///
-/// The bits that the paper leaves to padding hold what it does not say: how a wildcard is told, and which of its prefix's slots a child has.
+/// The paper leaves some bits as padding. Here they have what the paper does not specify: the mark of a
+/// wildcard, and a child's slot at its prefix.
 pub mod seed {
     /// Threads of a block, each a query node.
     pub const BLOCK: usize = 256;
-    /// Children of a node, at most: each has a slot.
+    /// The greatest number of children of a node. Each child has a slot.
     pub const CHILDREN: usize = 4;
-    /// Levels of the stacks, the document's and what is below it: deeper documents are refused.
+    /// The number of levels of the stacks: the document and the levels below it. Deeper documents are
+    /// refused.
     pub const LEVELS: usize = 32;
-    /// Tags with a name; the next one is any other.
+    /// The number of tags with a name. The next number means any other tag.
     pub const TAGS: usize = 127;
     /// Events that a block reads together.
     pub const STAGED: usize = 1024;
@@ -174,54 +186,55 @@ pub mod seed {
     pub struct Personality(pub u32);
 
     impl Personality {
-        /// It has nothing below it.
+        /// The node has nothing below it.
         pub const LEAF: u32 = 1 << 31;
-        /// Its axis is `//`.
+        /// The node's axis is `//`.
         pub const DESCENDANT: u32 = 1 << 30;
-        /// It has children by `/`.
+        /// The node has children by `/`.
         pub const HAS_CHILDREN: u32 = 1 << 29;
-        /// It has children by `//`.
+        /// The node has children by `//`.
         pub const HAS_DESCENDANTS: u32 = 1 << 28;
-        /// It is `*`.
+        /// The node is `*`.
         pub const ANY: u32 = 1 << 14;
-        /// It stands for the document, and so matches.
+        /// The node is the document, and so always matches.
         pub const ROOT: u32 = 1 << 15;
 
-        /// A node with flags: the thread of what it is below, how many children it has, which child it is, and its tag.
+        /// A node with flags, the thread of its parent, the number of its children, its own number among its
+        /// siblings, and its tag.
         #[must_use]
         pub const fn new(flags: u32, prefix: u32, children: u32, slot: u32, tag: u32) -> Self {
             Self(flags | prefix << 18 | children << 11 | slot << 8 | tag)
         }
 
-        /// Whether it has any of these.
+        /// Returns true if the node has any of these flags.
         #[inline(always)]
         #[must_use]
         pub const fn has(self, flags: u32) -> bool {
             self.0 & flags != 0
         }
 
-        /// The thread of what it is below.
+        /// The thread of the parent.
         #[inline(always)]
         #[must_use]
         pub const fn prefix(self) -> u32 {
             self.0 >> 18 & 0x3ff
         }
 
-        /// How many children it has.
+        /// The number of children.
         #[inline(always)]
         #[must_use]
         pub const fn children(self) -> u32 {
             self.0 >> 11 & 7
         }
 
-        /// Which of them it is.
+        /// The number of the node among its siblings.
         #[inline(always)]
         #[must_use]
         pub const fn slot(self) -> u32 {
             self.0 >> 8 & 3
         }
 
-        /// Its tag.
+        /// The tag.
         #[inline(always)]
         #[must_use]
         pub const fn tag(self) -> u32 {

@@ -1,4 +1,4 @@
-//! Arrays as kernels see them: a pointer and a length, checked off the device.
+//! Arrays as kernels see them: a pointer and a length, with bounds checks off the device.
 
 use core::marker::PhantomData;
 
@@ -10,7 +10,8 @@ pub struct View<'a, T> {
     lifetime: PhantomData<&'a [T]>,
 }
 
-/// An array that a kernel writes. Threads may share it: who writes what is the kernel's contract.
+/// An array that a kernel writes. Threads may share it. The kernel's contract says which thread writes which
+/// element.
 #[repr(C)]
 pub struct ViewMut<'a, T> {
     ptr: *mut T,
@@ -31,9 +32,9 @@ impl<T> Clone for ViewMut<'_, T> {
 }
 impl<T> Copy for ViewMut<'_, T> {}
 
-/// Off the device an access outside the view is a panic, which the emulator reports with the kernel,
-/// block and thread. On the device it would poison the context for everybody, so nothing is checked
-/// there: the emulator has run every kernel over every boundary.
+/// Panics, off the device, for an access outside the view. The emulator reports the panic with the kernel,
+/// block and thread. On the device a panic would poison the context for all its users, so nothing is checked
+/// there. The emulator has run every kernel over every boundary.
 #[inline(always)]
 #[track_caller]
 fn check(index: u64, count: u64, len: u64) {
@@ -53,8 +54,8 @@ impl<'a, T: Copy> View<'a, T> {
     /// A view of `len` elements from `ptr`.
     ///
     /// # Safety
-    /// For `'a`, `ptr` is valid for reads of `len` elements where the view is used (device memory for
-    /// a kernel on the device), and nobody writes them but through a [`ViewMut`] of the same launch.
+    /// For `'a`, `ptr` is valid for reads of `len` elements where the view is used. For a kernel on the
+    /// device, that is device memory. Only a [`ViewMut`] of the same launch writes the elements.
     #[inline(always)]
     pub const unsafe fn from_raw(ptr: *const T, len: usize) -> Self {
         Self { ptr, len: len as u64, lifetime: PhantomData }
@@ -72,7 +73,7 @@ impl<'a, T: Copy> View<'a, T> {
         self.len as usize
     }
 
-    /// Whether there are no elements.
+    /// Returns true if there are no elements.
     #[inline(always)]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -86,7 +87,7 @@ impl<'a, T: Copy> View<'a, T> {
         Self { ptr: self.at(index, 0), len: self.len - index as u64, lifetime: PhantomData }
     }
 
-    /// The address of element `index`, at which `count` elements may be read.
+    /// Returns the address of element `index`. `count` elements from there on may be read.
     #[inline(always)]
     #[track_caller]
     pub fn at(&self, index: usize, count: usize) -> *const T {
@@ -99,8 +100,8 @@ impl<'a, T: Copy> View<'a, T> {
     #[track_caller]
     pub fn get(&self, index: usize) -> T {
         let at = self.at(index, 1);
-        // SAFETY: `from_raw`'s contract makes `len` elements readable, and `at` checked the index
-        // (on the device: the emulated run of the same kernel did).
+        // SAFETY: the contract of `from_raw` makes `len` elements readable, and `at` checked the index. On
+        // the device, the emulated run of the same kernel checked it.
         unsafe { at.read() }
     }
 }
@@ -109,8 +110,8 @@ impl<'a, T: Copy> ViewMut<'a, T> {
     /// A view of `len` elements from `ptr`.
     ///
     /// # Safety
-    /// For `'a`, `ptr` is valid for reads and writes of `len` elements where the view is used, and
-    /// nobody but the holders of this view and its copies touches them.
+    /// For `'a`, `ptr` is valid for reads and writes of `len` elements where the view is used. Only the
+    /// holders of this view and of its copies access the elements.
     #[inline(always)]
     pub const unsafe fn from_raw(ptr: *mut T, len: usize) -> Self {
         Self { ptr, len: len as u64, lifetime: PhantomData }
@@ -122,13 +123,13 @@ impl<'a, T: Copy> ViewMut<'a, T> {
         self.len as usize
     }
 
-    /// Whether there are no elements.
+    /// Returns true if there are no elements.
     #[inline(always)]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The address of element `index`, at which `count` elements may be read and written.
+    /// Returns the address of element `index`. `count` elements from there on may be read and written.
     #[inline(always)]
     #[track_caller]
     pub fn at(&self, index: usize, count: usize) -> *mut T {
@@ -136,7 +137,7 @@ impl<'a, T: Copy> ViewMut<'a, T> {
         self.ptr.wrapping_add(index)
     }
 
-    /// Element `index`.
+    /// Reads element `index`.
     ///
     /// # Safety
     /// No other thread writes the element without a barrier or fence in between.
@@ -144,8 +145,8 @@ impl<'a, T: Copy> ViewMut<'a, T> {
     #[track_caller]
     pub unsafe fn get(&self, index: usize) -> T {
         let at = self.at(index, 1);
-        // SAFETY: `from_raw`'s contract makes `len` elements readable, `at` checked the index, and
-        // the caller vouches for the absence of a racing writer.
+        // SAFETY: the contract of `from_raw` makes `len` elements readable, and `at` checked the index. The
+        // caller guarantees that no other thread writes the element at the same time.
         unsafe { at.read() }
     }
 
@@ -157,7 +158,8 @@ impl<'a, T: Copy> ViewMut<'a, T> {
     #[track_caller]
     pub unsafe fn set(&self, index: usize, value: T) {
         let at = self.at(index, 1);
-        // SAFETY: as for `get`, and the caller vouches for the absence of a racing access.
+        // SAFETY: the contract of `from_raw` makes `len` elements writable, and `at` checked the index. The
+        // caller guarantees that no other thread accesses the element at the same time.
         unsafe { at.write(value) }
     }
 }

@@ -1,7 +1,7 @@
 //! WAH-64, the word-aligned hybrid code of bitmaps (Wu, Otoo and Shoshani, 2002), in its canonical form.
 //!
-//! A bitmap of *n* rows is cut into chunks of 63 rows. A chunk that has both values is a *literal* atom, which holds it as it is; chunks
-//! in a row that are all 0, or all 1, are one *fill* atom:
+//! A bitmap of *n* rows is cut into chunks of 63 rows. A chunk that has both values is a *literal* atom,
+//! which holds the chunk unchanged. A run of chunks that are all 0, or all 1, is one *fill* atom:
 //!
 //! ```text
 //! bit      63 62 61                                0
@@ -9,21 +9,22 @@
 //! fill      1 │ v │ how many chunks, 1 to 2⁶² − 1   │     all rows of them are v
 //! ```
 //!
-//! *Canonical*: no literal is all 0 or all 1, no two fills of one value stand next to each other, and rows behind the last are 0. Then equal
-//! bitmaps have equal atoms. A last chunk that is not full is therefore never a 1-fill.
+//! *Canonical*: no literal is all 0 or all 1, no two fills of one value are adjacent, and the bits after the
+//! last row are 0. Equal bitmaps then have equal atoms. A last chunk that is not full is therefore never a
+//! 1-fill.
 //!
-//! | type | what it is |
+//! | type | contents |
 //! |---|---|
 //! | [`Atom`] | one atom |
 //! | [`Wah`] | atoms that are known to be canonical: the type is the invariant |
-//! | [`Encoder`] | chunks and fills in, canonical atoms out, one at a time and without memory |
-//! | [`ops`] | set algebra on atoms as they are, not decompressed |
+//! | [`Encoder`] | a converter of chunks and fills to canonical atoms, one at a time, without a buffer |
+//! | [`ops`] | set algebra on compressed atoms |
 
 pub mod ops;
 
-/// Rows of a chunk.
+/// The number of rows of a chunk.
 pub const CHUNK_ROWS: u32 = 63;
-/// All rows of a chunk.
+/// A chunk with all rows set.
 pub const ALL: u64 = (1 << CHUNK_ROWS) - 1;
 /// The longest fill, in chunks.
 pub const MAX_FILL: u64 = (1 << 62) - 1;
@@ -31,13 +32,13 @@ pub const MAX_FILL: u64 = (1 << 62) - 1;
 const FILL: u64 = 1 << 63;
 const VALUE: u64 = 1 << 62;
 
-/// Chunks of so many rows.
+/// The number of chunks for `rows` rows.
 #[inline]
 pub const fn chunks_for(rows: u64) -> u64 {
     rows.div_ceil(CHUNK_ROWS as u64)
 }
 
-/// What the last of the chunks of so many rows has where all rows are 1; [`ALL`] for no rows.
+/// The last chunk of a bitmap of `rows` rows that are all 1. [`ALL`] for no rows.
 #[inline]
 pub const fn last_chunk(rows: u64) -> u64 {
     match rows % CHUNK_ROWS as u64 {
@@ -52,37 +53,37 @@ pub const fn last_chunk(rows: u64) -> u64 {
 pub struct Atom(pub u64);
 
 impl Atom {
-    /// A chunk as it is. Bit 63 is dropped.
+    /// A literal of one chunk. Bit 63 is dropped.
     #[inline]
     pub const fn literal(chunk: u64) -> Self {
         Self(chunk & ALL)
     }
 
-    /// So many chunks of all 0 or all 1: 1 to [`MAX_FILL`].
+    /// A fill of `chunks` chunks of all 0 or all 1: 1 to [`MAX_FILL`] chunks.
     #[inline]
     pub const fn fill(value: bool, chunks: u64) -> Self {
         Self(FILL | if value { VALUE } else { 0 } | chunks & MAX_FILL)
     }
 
-    /// Whether it is a fill.
+    /// Returns true for a fill.
     #[inline]
     pub const fn is_fill(self) -> bool {
         self.0 & FILL != 0
     }
 
-    /// Whether it is a fill of 1.
+    /// Returns true for a fill of 1.
     #[inline]
     pub const fn is_one_fill(self) -> bool {
         self.0 >= FILL | VALUE
     }
 
-    /// How many chunks it is.
+    /// The number of chunks.
     #[inline]
     pub const fn chunks(self) -> u64 {
         if self.is_fill() { self.0 & MAX_FILL } else { 1 }
     }
 
-    /// Each of its chunks.
+    /// The value of each of the atom's chunks.
     #[inline]
     pub const fn chunk(self) -> u64 {
         if !self.is_fill() {
@@ -105,24 +106,24 @@ impl core::fmt::Debug for Atom {
     }
 }
 
-/// Why atoms are no canonical bitmap of some rows.
+/// The reason why atoms are not a canonical bitmap of the given rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WahFault {
-    /// A literal, by its number, is all 0 or all 1, and should be a fill.
+    /// The literal at this index is all 0 or all 1, and should be a fill.
     Homogeneous(usize),
-    /// A fill, by its number, has no chunk.
+    /// The fill at this index has no chunks.
     EmptyFill(usize),
-    /// A fill, by its number, goes on with what the one before it ends with.
+    /// The fill at this index has the same value as the fill before it.
     SplitFill(usize),
-    /// The atoms have other chunks than the rows.
+    /// The atoms have another number of chunks than the rows.
     Chunks {
-        /// Those of the atoms, as far as they were read.
+        /// The chunks of the atoms, as far as they were read.
         found: u64,
-        /// Those of the rows.
+        /// The chunks of the rows.
         wanted: u64,
     },
-    /// The last chunk has rows behind the last.
+    /// The last chunk has a bit set after the last row.
     BeyondRows,
 }
 
@@ -148,10 +149,10 @@ pub struct Wah<'a> {
 }
 
 impl<'a> Wah<'a> {
-    /// Takes atoms for a bitmap of some rows, after a look at each.
+    /// Checks each atom, and returns the bitmap of `rows` rows.
     ///
     /// # Errors
-    /// [`WahFault`] where they are not canonical, or not of so many rows.
+    /// [`WahFault`] if the atoms are not canonical, or not of `rows` rows.
     pub fn new(atoms: &'a [u64], rows: u64) -> Result<Self, WahFault> {
         let wanted = chunks_for(rows);
         let (mut found, mut before) = (0_u64, None);
@@ -182,43 +183,44 @@ impl<'a> Wah<'a> {
         Ok(Self { atoms, rows })
     }
 
-    /// Takes atoms that are known to be canonical for their rows: such as an [`Encoder`] gave. Where they are not, answers are wrong, and
-    /// nothing worse: what reads them stops at the last row.
+    /// A bitmap of atoms that are known to be canonical for their rows, for example from an [`Encoder`]. For
+    /// other atoms, results are wrong, but there is no other harm: readers stop at the last row.
     #[inline]
     pub const fn assume_canonical(atoms: &'a [u64], rows: u64) -> Self {
         Self { atoms, rows }
     }
 
-    /// Its rows.
+    /// The number of rows.
     #[inline]
     pub const fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Its atoms, as they are stored.
+    /// The atoms, as they are stored.
     #[inline]
     pub const fn words(&self) -> &'a [u64] {
         self.atoms
     }
 
-    /// Its atoms.
+    /// An iterator over the atoms.
     #[inline]
     pub fn atoms(&self) -> impl ExactSizeIterator<Item = Atom> + Clone + use<'a> {
         self.atoms.iter().map(|word| Atom(*word))
     }
 
-    /// Rows that are 1, from the first on.
+    /// An iterator over the rows that are 1, in order.
     pub fn ones(&self) -> Ones<'a> {
         Ones { atoms: self.atoms.iter(), chunk: 0, first: 0, next: 0, fill: 0..0, rows: self.rows }
     }
 
-    /// How many rows are 1.
+    /// The number of rows that are 1.
     pub fn count(&self) -> u64 {
         let ones = |atom: Atom| atom.chunk().count_ones() as u64 * atom.chunks();
         self.atoms().map(ones).sum()
     }
 
-    /// Whether a row is 1; not if there is no such row. Takes as long as to go through the atoms before it.
+    /// Returns the value of a row: false if there is no such row. Takes time proportional to the number of
+    /// atoms before the row.
     pub fn get(&self, row: u64) -> bool {
         let (chunk, bit) = (row / CHUNK_ROWS as u64, row % CHUNK_ROWS as u64);
         let mut at = 0;
@@ -231,7 +233,7 @@ impl<'a> Wah<'a> {
         false
     }
 
-    /// How many of the first `row` rows are 1.
+    /// The number of ones among the first `row` rows.
     pub fn rank(&self, row: u64) -> u64 {
         let (chunk, bit) = (row / CHUNK_ROWS as u64, row % CHUNK_ROWS as u64);
         let (mut at, mut ones) = (0, 0);
@@ -247,7 +249,7 @@ impl<'a> Wah<'a> {
         ones
     }
 
-    /// The row of the 1 that has `rank` of them before it, if there are so many.
+    /// The row of the 1 that has `rank` ones before it, or `None` if there are not as many ones.
     pub fn select(&self, rank: u64) -> Option<u64> {
         let (mut at, mut left) = (0, rank);
         for atom in self.atoms() {
@@ -271,12 +273,12 @@ impl<'a> Wah<'a> {
 #[derive(Clone, Debug)]
 pub struct Ones<'a> {
     atoms: core::slice::Iter<'a, u64>,
-    /// What is left of a literal, and the row of its bit 0.
+    /// The remaining bits of a literal, and the row of its bit 0.
     chunk: u64,
     first: u64,
-    /// The row behind the last atom that was taken.
+    /// The row after the last atom that was read.
     next: u64,
-    /// What is left of a fill.
+    /// The remaining rows of a fill.
     fill: core::ops::Range<u64>,
     rows: u64,
 }
@@ -307,18 +309,19 @@ impl Iterator for Ones<'_> {
     }
 }
 
-/// Makes canonical atoms of chunks, in the order of rows.
+/// Converts chunks to canonical atoms, in the order of rows.
 ///
-/// What is pushed comes out as atoms later, when it is known what they are: at most one for each push, and one at the end.
+/// The encoder returns an atom when it knows the whole atom. In total it returns at most one atom for each
+/// push, and one at the end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Encoder {
-    /// The fill that may yet grow; no chunks if there is none.
+    /// The open fill, which may still grow. No chunks if there is none.
     value: bool,
     chunks: u64,
 }
 
 impl Encoder {
-    /// Takes a chunk. Where two atoms are finished by it, the first is a fill, and the second the literal.
+    /// Adds a chunk. If this finishes two atoms, the first is a fill, and the second is the literal.
     #[inline]
     pub fn push(&mut self, chunk: u64) -> [Option<Atom>; 2] {
         match chunk & ALL {
@@ -328,7 +331,7 @@ impl Encoder {
         }
     }
 
-    /// Takes chunks of all 0 or all 1; none is allowed.
+    /// Adds chunks of all 0 or all 1. `chunks` may be 0.
     #[inline]
     pub fn push_fill(&mut self, value: bool, chunks: u64) -> Option<Atom> {
         if chunks == 0 {
@@ -343,7 +346,7 @@ impl Encoder {
         done
     }
 
-    /// Takes an atom, or what is left of one.
+    /// Adds an atom, or the rest of one.
     #[inline]
     pub fn push_atom(&mut self, atom: Atom) -> [Option<Atom>; 2] {
         if atom.is_fill() {
@@ -353,7 +356,7 @@ impl Encoder {
         }
     }
 
-    /// Ends, or begins anew: the fill that is open.
+    /// Returns the open fill, if any. The encoder is then empty again.
     #[inline]
     pub fn finish(&mut self) -> Option<Atom> {
         let chunks = core::mem::take(&mut self.chunks);

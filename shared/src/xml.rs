@@ -1,7 +1,9 @@
-//! The structural index of XML: where documents stop being text, and where they are text again.
+//! The structural index of XML: the positions at which a document stops being text, and at which it is text
+//! again.
 //!
-//! What a byte means depends on all bytes before it, so a text cannot be cut and read in parts, unless a part says what it does to *each* state in which it may begin: a [`XmlMap`]. Maps of words
-//! are combined by a scan, as line states are in JSON, and then each word knows its state.
+//! The meaning of a byte depends on all bytes before it. So a part of a text can only be read alone if its
+//! result is a function of the state in which it begins: an [`XmlMap`]. A scan combines the maps of words, as
+//! it combines line states in JSON, and then the state at each word is known.
 //!
 //! ```text
 //! text      <a b="x>y">1 &lt; 2<!-- > --></a>
@@ -9,16 +11,18 @@
 //! event     ■    ■   ■■        ■        ■■  ■          bytes that change it
 //! ```
 //!
-//! A delimiter of several bytes is one event, at its `<` or `>`: what kind of `<` it is is told by the two bytes behind it, and what a `>` may end by the two before it. So there are no states between.
-//! Each document begins in text, whatever was before it; documents share a text, and what one of them says changes nothing of another.
+//! A delimiter of several bytes is one event, at its `<` or `>`. The two bytes after a `<` give its kind, and
+//! the two bytes before a `>` say which construct it may end. So no states between are needed. Each document
+//! begins in text, whatever precedes it. Documents share a text, and none affects another.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | [`word`] | which bytes of a word change the state, and which are faulty? |
-//! | [`node`] | what stands between two events, and is it as XML has it? |
-//! | [`program`] | what is a document's program of operations? |
+//! | [`word`] | the bytes of a word that change the state, and those that are faulty |
+//! | [`node`] | the text between two events, and the check of it by the rules of XML |
+//! | [`program`] | the program of operations of a document |
 //!
-//! *What is not vouched for is not answered.* A document of which anything is out of the ordinary is *unfit*, and the host reads it: so malformed ones are told by the reader that knows why, and what is rare needs no rule here.
+//! *A document gets a result only if all of it was checked.* Otherwise it is *unfit*, and the host reads it.
+//! So the host's reader reports malformed documents, with the reason, and rare constructs need no rule here.
 
 pub mod node;
 pub mod program;
@@ -26,18 +30,19 @@ pub mod word;
 
 use crate::index::Monoid;
 
-/// Texts are shorter than this: an [`XmlEvent`] has 28 bits for a place.
+/// The limit of the length of a text, which is less: an [`XmlEvent`] has 28 bits for an offset.
 pub const MAX_XML_BYTES: usize = 1 << AT_BITS;
-/// What one thread reads byte by byte is no longer, or the document is unfit: a tag without its attributes' values, a value that is tested, white space outside the root.
+/// The greatest length of a run that one thread reads byte by byte. Runs are a tag without its attributes'
+/// values, a value that is tested, and white space outside the root. A document with a longer run is unfit.
 pub const MAX_RUN_BYTES: u32 = 1 << 14;
-/// A document with more events is unfit: one thread goes through all of them.
+/// The greatest number of events of a document that is not unfit. One thread goes through all of them.
 pub const MAX_EVENTS: usize = 1 << 16;
 
 const AT_BITS: u32 = 28;
 
-/// What a byte is read in.
+/// The states in which a byte is read.
 pub mod state {
-    /// Between tags. A document begins and ends so.
+    /// Between tags. The state at the start and at the end of a document.
     pub const TEXT: u32 = 0;
     /// In a tag, outside quotes.
     pub const TAG: u32 = 1;
@@ -57,11 +62,11 @@ pub mod state {
     pub const TYPE_DOUBLE: u32 = 8;
     /// In a document type, between `'`.
     pub const TYPE_SINGLE: u32 = 9;
-    /// How many there are.
+    /// The number of states.
     pub const COUNT: u32 = 10;
 }
 
-/// What a byte is that may change the state.
+/// The classes of bytes that may change the state.
 pub mod symbol {
     /// `<` of a tag.
     pub const TAG: u32 = 0;
@@ -85,11 +90,11 @@ pub mod symbol {
     pub const DOUBLE: u32 = 9;
     /// `'`
     pub const SINGLE: u32 = 10;
-    /// How many there are.
+    /// The number of symbols.
     pub const COUNT: u32 = 11;
 }
 
-/// What an event begins or ends.
+/// The kinds of events.
 pub mod event {
     /// A tag begins: of an element's start or end.
     pub const TAG: u32 = 0;
@@ -103,7 +108,7 @@ pub mod event {
     pub const TYPE: u32 = 4;
     /// The value of an attribute begins.
     pub const VALUE: u32 = 5;
-    /// It ends.
+    /// The value of an attribute ends.
     pub const VALUE_END: u32 = 6;
     /// A tag ends.
     pub const TAG_END: u32 = 7;
@@ -115,24 +120,25 @@ pub mod event {
     pub const INSTRUCTION_END: u32 = 10;
     /// Quotes begin in a document type.
     pub const QUOTE: u32 = 11;
-    /// They end.
+    /// Quotes end in a document type.
     pub const QUOTE_END: u32 = 12;
     /// A document type ends.
     pub const TYPE_END: u32 = 13;
 }
 
-/// What a symbol makes of a state.
+/// Returns the state after a symbol.
 #[inline(always)]
 #[must_use]
 pub const fn step(state: u32, symbol: u32) -> u32 {
     XmlMap::of(symbol).get(state)
 }
 
-/// What event it is when a symbol changes a state.
+/// Returns the event of a symbol that changes the state `before`.
 #[inline(always)]
 #[must_use]
 pub const fn event_of(before: u32, symbol: u32) -> u32 {
-    // By the state: in text the symbol says it, and where quotes begin or a tag ends.
+    // In text, the number of the symbol is the event. In other states, a table gives the event for a quote,
+    // and another one the event for the end of a construct.
     const ENDS: u64 = 0xcc_da98_6670;
     const QUOTES: u64 = 0xcc_ba98_6650;
     if before == state::TEXT {
@@ -144,7 +150,8 @@ pub const fn event_of(before: u32, symbol: u32) -> u32 {
     }
 }
 
-/// For each symbol what it makes of each state, four bits a state. As many as four bits can say, so that there is no other.
+/// For each symbol the map of all states, four bits a state. The table has an entry for every number of four
+/// bits.
 const STEPS: [u64; 16] = {
     let mut steps = [0; 16];
     let mut symbol = 0;
@@ -159,7 +166,7 @@ const STEPS: [u64; 16] = {
     steps
 };
 
-/// The rule that [`STEPS`] has as a table.
+/// The rule from which [`STEPS`] is made.
 const fn rule(before: u32, symbol: u32) -> u32 {
     match (before, symbol) {
         (state::TEXT, symbol::TAG) => state::TAG,
@@ -181,9 +188,10 @@ const fn rule(before: u32, symbol: u32) -> u32 {
     }
 }
 
-/// What some text makes of each state. A [`Monoid`]: the identity is no text, and `combine` is one text behind the other, which is associative since maps are.
+/// The effect of some text on each state. A [`Monoid`]: the identity is no text. `combine` is one text
+/// followed by the other, which is associative because the composition of maps is.
 ///
-/// Four bits a state, of [`state::COUNT`]; the others are zero.
+/// Four bits a state, for [`state::COUNT`] states. The other bits are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct XmlMap(pub u64);
@@ -195,17 +203,17 @@ impl Default for XmlMap {
 }
 
 impl XmlMap {
-    /// That of a text that begins with a document: whatever was before is forgotten.
+    /// The map of a text that begins with a document. The state before it has no effect.
     pub const BEGIN: Self = Self(0);
 
-    /// That of a symbol.
+    /// The map of a symbol.
     #[inline(always)]
     #[must_use]
     pub const fn of(symbol: u32) -> Self {
         Self(STEPS[(symbol & 15) as usize])
     }
 
-    /// The state behind the text, by that before it.
+    /// The state after the text, given the state before it.
     #[inline(always)]
     #[must_use]
     pub const fn get(self, state: u32) -> u32 {
@@ -225,7 +233,7 @@ impl Monoid for XmlMap {
     }
 }
 
-/// A byte that changes the state: where it is, and which of [`event`](mod@event) it is.
+/// A byte that changes the state: its offset, and its kind ([`event`](mod@event)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct XmlEvent(pub u32);
@@ -238,14 +246,14 @@ impl XmlEvent {
         Self(kind << AT_BITS | at)
     }
 
-    /// Where it is.
+    /// The offset of the byte.
     #[inline(always)]
     #[must_use]
     pub const fn at(self) -> u32 {
         self.0 & (MAX_XML_BYTES as u32 - 1)
     }
 
-    /// Which it is.
+    /// The kind of the event.
     #[inline(always)]
     #[must_use]
     pub const fn kind(self) -> u32 {
@@ -253,21 +261,21 @@ impl XmlEvent {
     }
 }
 
-/// White space of XML.
+/// Returns true for white space of XML.
 #[inline(always)]
 #[must_use]
 pub const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// What a name may have in it here: all that is not ASCII, too.
+/// Returns true for a byte that a name may contain here. All bytes outside ASCII are included.
 #[inline(always)]
 #[must_use]
 pub const fn is_name(byte: u8) -> bool {
     byte >= 0x80 || byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-' | b'.')
 }
 
-/// What a name may begin with here.
+/// Returns true for a byte that a name may begin with here.
 #[inline(always)]
 #[must_use]
 pub const fn begins_name(byte: u8) -> bool {

@@ -1,41 +1,45 @@
-//! Whether a compressed string matches a pattern: a deterministic automaton (DFA), read code by code, so that nothing is decoded.
+//! The match of a compressed string against a pattern: a deterministic automaton (DFA) that reads codes, so
+//! that nothing is decoded.
 //!
-//! A DFA over bytes goes from each of its states by all bytes of a symbol at once: that is one step of a DFA over codes. The host composes
-//! the two once for a pattern and a symbol table (`host/src/fsst/automaton.rs`); the CPU and the kernel both walk what it made by the functions
-//! here. Each state has a row of 256 states, and a step is one look-up, whatever the code:
+//! A DFA over bytes can follow all bytes of a symbol at once: that is one step of a DFA over codes. The host
+//! composes the two for a pattern and a symbol table, once (`host/store/src/fsst/automaton.rs`; the DFA over
+//! bytes is from `host/lang/src/pattern.rs`). The CPU and the kernel both walk the composed automaton with
+//! the functions here. Each state has a row of 256 states, and a step is one look-up, whatever the code:
 //!
 //! ```text
 //! state                row, by the code
-//! 0        NEVER       0 0 0 ⋯ 0                 no string that begins so matches
-//! 1        UNKNOWN     1 1 1 ⋯ 1                 a code stands for nothing in the symbol table
-//! 2        ALWAYS      2 2 2 ⋯ 2                 each string that begins so matches
-//! 3 ⋯                  s s 1 ⋯ p                 live; a string that ends here matches
-//! misses ⋯             s s 1 ⋯ p                 live; a string that ends here does not
-//! pending ⋯            s s s ⋯ s                 the same states in the same order, an escape further: the row is by the byte
+//! 0        NEVER       0 0 0 ⋯ 0       no string with this beginning matches
+//! 1        UNKNOWN     1 1 1 ⋯ 1       a code has no symbol in the symbol table
+//! 2        ALWAYS      2 2 2 ⋯ 2       each string with this beginning matches
+//! 3 ⋯                  s s 1 ⋯ p       live; a string that ends here matches
+//! misses ⋯             s s 1 ⋯ p       live; a string that ends here does not match
+//! pending ⋯            s s s ⋯ s       the live states, in order, after an escape: the row is by the byte
 //! ```
 //!
-//! Code 255 leads from live state 3 + *i* to *pending* + *i*. A code without a symbol leads to [`UNKNOWN`]. The first three states are never left, so a
-//! walk may stop there ([`is_decided`]), but need not: **what stands behind the code that decides is not looked at**, and a fault there is not found,
-//! by whoever walks and however far. Before it, each fault is.
+//! Code 255 leads from live state 3 + *i* to *pending* + *i*. A code without a symbol leads to [`UNKNOWN`].
+//! The first three states are never left, so a walk may stop there ([`is_decided`]), but it need not. **Codes
+//! after the one that decides are not checked**: no walk reports a fault there, however far it reads. Each
+//! fault before that code is found.
 
 use crate::view::View;
 
-/// The state from which nothing matches.
+/// The state from which no string matches.
 pub const NEVER: u8 = 0;
-/// The state behind a code that stands for nothing.
+/// The state after a code without a symbol.
 pub const UNKNOWN: u8 = 1;
-/// The state from which everything matches.
+/// The state from which every string matches.
 pub const ALWAYS: u8 = 2;
-/// The first state that is left again.
+/// The first state that can be left.
 pub const LIVE: u8 = 3;
-/// States of a row.
+/// The number of states in a row.
 pub const ROW: usize = 256;
-/// The most rows of an automaton: 32 KiB, so that blocks that keep them in shared memory fill a multiprocessor.
+/// The greatest number of rows of an automaton: 32 KiB. With this limit, blocks that keep the rows in shared
+/// memory fill a multiprocessor.
 pub const MAX_ROWS: usize = 128;
-/// The most live states of an automaton, each of which has two rows.
+/// The greatest number of live states of an automaton. Each live state has two rows.
 pub const MAX_LIVE: usize = (MAX_ROWS - LIVE as usize) / 2;
 
-/// Where a walk begins, and what the state says in which it ends. 4 bytes.
+/// The start of a walk, and the meaning of its last state. 4 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Marks {
@@ -43,7 +47,7 @@ pub struct Marks {
     pub start: u8,
     /// The first live state in which a string does not match.
     pub misses: u8,
-    /// The first state behind an escape.
+    /// The first state after an escape.
     pub pending: u8,
     /// Zero.
     pub reserved: u8,
@@ -53,49 +57,50 @@ pub struct Marks {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Automaton<'a> {
-    /// A row for each state, [`ROW`] bytes each, up to [`MAX_ROWS`]. All bytes are less than the number of rows. 16-byte aligned.
+    /// A row for each state, [`ROW`] bytes each, up to [`MAX_ROWS`]. All bytes are less than the number of
+    /// rows. Aligned to 16 bytes.
     pub next: View<'a, u8>,
-    /// The rest of it.
+    /// The start state and the ranges of states.
     pub marks: Marks,
     /// Zero.
     pub reserved: u32,
 }
 
-/// What the codes of a string say.
+/// The result of a walk over the codes of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The string does not match.
     Miss,
-    /// It matches.
+    /// The string matches.
     Match,
-    /// It is none: a code stands for nothing.
+    /// The codes are not a valid string: a code has no symbol.
     Unknown,
-    /// It is none: its last code is an escape.
+    /// The codes are not a valid string: the last code is an escape.
     Escape,
 }
 
 impl Verdict {
-    /// Whether it is a match.
+    /// Returns true for a match.
     #[inline(always)]
     pub const fn is_match(self) -> bool {
         matches!(self, Self::Match)
     }
 }
 
-/// Where the next state stands among the rows: less than [`ROW`] times the rows.
+/// The index of the next state among the rows: less than [`ROW`] times the number of rows.
 #[inline(always)]
 pub const fn place(state: u8, code: u8) -> u32 {
     (state as u32) << 8 | code as u32
 }
 
-/// Whether no code changes the verdict any more: there is no need to read on.
+/// Returns true if no further code can change the verdict. A walk may then stop.
 #[inline(always)]
 pub const fn is_decided(state: u8) -> bool {
     state < LIVE
 }
 
 impl Marks {
-    /// What a string says whose walk ends in `state`.
+    /// The verdict for a string whose walk ends in `state`.
     #[inline(always)]
     pub const fn verdict(self, state: u8) -> Verdict {
         if state >= ALWAYS && state < self.misses {
@@ -110,11 +115,12 @@ impl Marks {
     }
 }
 
-/// What [`fault_word`] is if there is no fault.
+/// The value of [`fault_word`] without a fault.
 pub const NO_FAULT: u64 = u64::MAX;
 
-/// A faulty string as a number of which the least is the first string's: its number, less than 2⁶³, and in the lowest bit whether a code is unknown, and not an
-/// escape the last. [`NO_FAULT`] for a string that is one.
+/// A faulty string as a number, so that the least number is the first faulty string's. The upper bits are the
+/// index of the string, less than 2⁶³. The lowest bit is 1 for an unknown code, and 0 for an escape as the
+/// last code. [`NO_FAULT`] for a valid string.
 #[inline(always)]
 pub const fn fault_word(string: u64, verdict: Verdict) -> u64 {
     match verdict {
@@ -124,7 +130,7 @@ pub const fn fault_word(string: u64, verdict: Verdict) -> u64 {
     }
 }
 
-/// The string and the verdict of such a number; `None` if it is [`NO_FAULT`].
+/// Returns the string and the verdict of a [`fault_word`], and `None` for [`NO_FAULT`].
 #[inline(always)]
 pub const fn fault_of(word: u64) -> Option<(u64, Verdict)> {
     match word {
@@ -142,7 +148,8 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    /// `ab` and nothing else, by symbol 0 `a`, 1 `b` and 2 `ab`: state 3 is behind it, 4 is the start and 5 is behind `a`; 6, 7 and 8 are those, an escape further.
+    /// The pattern `ab`, by symbol 0 `a`, 1 `b` and 2 `ab`. State 3 is after `ab`, 4 is the start and 5 is
+    /// after `a`. States 6, 7 and 8 are the same three after an escape.
     fn rows() -> (Vec<u8>, Marks) {
         let mut rows = vec![vec![NEVER; ROW], vec![UNKNOWN; ROW], vec![ALWAYS; ROW]];
         for codes in [[0, 0, 0, 6], [5, 0, 3, 7], [0, 3, 0, 8]] {
@@ -164,7 +171,7 @@ mod tests {
         let (rows, marks) = rows();
         let walk = |codes: &[u8]| {
             let state = codes.iter().fold(marks.start, |state, code| rows[place(state, *code) as usize]);
-            // Whether one stops where it is decided makes no difference.
+            // A walk that stops at a decided state has the same verdict.
             let stopped = codes.iter().fold(marks.start, |state, code| {
                 if is_decided(state) { state } else { rows[place(state, *code) as usize] }
             });

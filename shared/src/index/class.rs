@@ -2,7 +2,7 @@
 
 use crate::units::WORD_BYTES;
 
-/// The bytes of one 64-byte word that matter to the structural index, a bitmap each.
+/// The bytes of one 64-byte word that the structural index needs, one bitmap for each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Classes {
@@ -16,14 +16,15 @@ pub struct Classes {
     pub open: u64,
     /// `}` and `]`
     pub close: u64,
-    /// Among `open` and `close`, the braces; from a kernel, also the colons among `separator`. Elsewhere the bits mean nothing.
+    /// The braces among `open` and `close`. From a kernel, also the colons among `separator`. The other bits
+    /// are undefined.
     pub brace: u64,
     /// `:` and `,`
     pub separator: u64,
 }
 
 impl Classes {
-    /// The classes of a word, a byte at a time: the rule that faster forms are held equal to.
+    /// The classes of a word, computed byte by byte: the rule with which faster versions are compared.
     pub fn of(word: &[u8; WORD_BYTES]) -> Self {
         let mut classes = Self::default();
         for (i, byte) in word.iter().enumerate() {
@@ -49,14 +50,14 @@ impl Classes {
         classes
     }
 
-    /// The same with the meaningless bits of `brace` cleared, for comparisons.
+    /// The classes with the undefined bits of `brace` cleared, for comparisons.
     #[must_use]
     pub fn normalised(self) -> Self {
         Self { brace: self.brace & (self.open | self.close), ..self }
     }
 }
 
-/// Whether `byte` is white space of RFC 8259: space, tab, line feed or carriage return.
+/// Returns true for white space of RFC 8259: space, tab, line feed or carriage return.
 #[inline(always)]
 pub const fn is_whitespace(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')

@@ -1,12 +1,12 @@
-//! Which bytes follow an odd run of backslashes.
+//! The bytes that follow an odd run of backslashes.
 
 const EVEN: u64 = 0x5555_5555_5555_5555;
 
-/// The bytes that an odd run of backslashes ends before, given the runs of one word.
+/// Returns the bytes that follow an odd run of backslashes, for the backslashes of one word.
 ///
-/// `pending` says, on entry, that the byte before the word ended an odd run, and on return that the
-/// word's last byte does. Backslashes count wherever they stand, in strings and outside; a newline
-/// after an odd run is itself the escaped byte, so nothing crosses a line.
+/// On entry, `pending` says if the byte before the word ended an odd run. On return, `pending` says if the
+/// word's last byte does. Backslashes count in strings and outside them. A newline after an odd run is itself
+/// the escaped byte, so no run crosses a line.
 ///
 /// ```text
 /// text         a \ " b \ \ " \ \ \ " c        (bit 0 at the left)
@@ -19,13 +19,14 @@ const EVEN: u64 = 0x5555_5555_5555_5555;
 #[inline(always)]
 pub fn escaped(backslash: u64, pending: &mut bool) -> u64 {
     let carry = *pending as u64;
-    // A backslash that is escaped itself starts nothing.
+    // An escaped backslash does not start a run.
     let runs = backslash & !carry;
     let starts = runs & !(runs << 1);
     let even_ends = runs.wrapping_add(starts & EVEN) & !runs;
     let odd_ends = runs.wrapping_add(starts & !EVEN) & !runs;
     *pending = runs.leading_ones() & 1 == 1;
-    // A carry into a backslash is spent on it; `carry & !backslash` would hide it, and nobody asks.
+    // A carry into a backslash escapes that backslash, so its bit is set too. `carry & !backslash` would
+    // clear the bit, but no caller reads it.
     (even_ends & !EVEN) | (odd_ends & EVEN) | carry
 }
 
@@ -56,7 +57,7 @@ mod tests {
                         let (want, want_pending) = naive(&text, pending);
                         let mut got_pending = pending;
                         let got = escaped(backslash, &mut got_pending);
-                        // Only bytes that are not backslashes are asked for.
+                        // Callers read only the bits of bytes that are not backslashes.
                         assert_eq!(got & !backslash, want & !backslash, "{backslash:064b} {pending}");
                         assert_eq!(got_pending, want_pending, "{backslash:064b} {pending}");
                     }

@@ -1,50 +1,52 @@
-//! Which container each structural byte belongs to, and whether bracket kinds match.
+//! The container of each structural byte, and the check that bracket kinds match.
 //!
 //! # Kinds by the last writer
 //!
-//! A bracket that closes at depth *d* matches the last bracket that opened at depth *d*, as long as the
-//! depth never falls below zero. So whether kinds match needs no stack: one bit a level, written by
-//! each opening bracket and read by each closing one. "Last writer wins" is a monoid ([`KindWrites`]),
-//! so the bits at any point of the text come from a scan. Nothing has to be reset at a newline: within
-//! a line, depth *d* is closed only after it was opened on that line, or the line is faulty already.
+//! A bracket that closes at depth *d* matches the last bracket that opened at depth *d*, as long as the depth
+//! never falls below zero. So the check of kinds needs no stack. It needs one bit a level: each opening
+//! bracket writes its bit, and each closing one reads it. "Last writer wins" is a monoid ([`KindWrites`]), so
+//! a scan gives the bits at any point of the text. No reset is needed at a newline: within a line, depth *d*
+//! is closed only after it was opened on that line, or the line is already faulty.
 //!
 //! ```text
 //! text     { [ ] , [ { ] }
 //! depth    0 1 1   1 2 2 1      the ] at depth 2 finds { written there: a fault
 //! ```
 //!
-//! A reader in order ([`KindState`]) keeps 63 levels in a word; kernels, which scan ([`KindWrites`]), keep 31 in half a
-//! word. One more bit says that the line has had its root container, so that a second root on the line is found as
-//! well. A line nested deeper is *suspected*, since its kinds cannot be seen, and judged by [`crate::check::diagnose`].
+//! A reader in order ([`KindState`]) keeps 63 levels in a word. Kernels, which scan ([`KindWrites`]), keep 31
+//! levels in half a word. One more bit records the line's root container, so that a second root on the line
+//! is found as well. A line that nests deeper is *suspected*, because its kinds are not tracked, and
+//! [`crate::check::diagnose`] decides.
 
 use super::Monoid;
 use crate::units::{Depth, Level};
 
-/// Levels whose kinds a reader in order tracks; deeper lines are judged by [`crate::check::diagnose`] alone.
+/// The levels whose kinds a reader in order tracks. For deeper lines only [`crate::check::diagnose`] decides.
 const TRACKED_IN_ORDER: Level = 63;
-/// Levels whose kinds kernels track, likewise.
+/// The levels whose kinds kernels track. For deeper lines only [`crate::check::diagnose`] decides.
 pub const TRACKED_BY_KERNELS: Level = 31;
 
-/// In [`KindState`]: the line's root container has closed.
+/// The bit of [`KindState`] that is set after the line's root container has closed.
 const ROOT_CLOSED_IN_ORDER: u64 = 1 << TRACKED_IN_ORDER;
-/// In [`KindWrites`] and [`KindReads`]: a root container has opened on the line. Level *k* has bit *k* + 1.
+/// The bit of [`KindWrites`] and [`KindReads`] for a root container that has opened on the line. Level *k*
+/// has bit *k* + 1.
 const ROOT_OPENED: u32 = 1;
 
-/// The kinds that a stretch of text wrote, by level, last writer wins. A [`Monoid`].
+/// The kinds that a stretch of text wrote, by level. The last writer wins. A [`Monoid`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct KindWrites {
     /// The levels written.
     pub mask: u32,
-    /// What was written last, where `mask` has a bit; zero elsewhere. 1 is a brace.
+    /// The last written kinds, 1 for a brace. Zero outside `mask`.
     pub value: u32,
 }
 
 const _: () = assert!(size_of::<KindWrites>() == 8);
 
 impl KindWrites {
-    /// Whether `expected` contradicts what was written. Levels that nothing wrote contradict everything
-    /// but zero: a line begins with its root not yet closed, and with nothing else to rely on.
+    /// Returns true if `expected` contradicts the written kinds. A level that was never written counts as
+    /// zero: at a line's start the root container has not opened, and no other level has a value.
     #[inline(always)]
     pub const fn contradicts(self, expected: KindReads) -> bool {
         (self.value ^ expected.value) & expected.mask != 0
@@ -58,30 +60,32 @@ impl Monoid for KindWrites {
     }
 }
 
-/// The kinds that a stretch of text found but did not write itself: to be held against what is at its left.
+/// The kinds that a stretch of text read but did not write itself. They are compared with the kinds written
+/// at its left.
 ///
-/// There is at most one a level: after closing at depth *d*, the next bracket at depth *d* opens. All
-/// lie before the first newline of the stretch, so a contradiction is a fault of the line at its left edge.
+/// There is at most one read a level: after a bracket closes at depth *d*, the next bracket at depth *d*
+/// opens. All reads are before the first newline of the stretch, so a contradiction is a fault of the line at
+/// its left edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct KindReads {
     /// The levels read.
     pub mask: u32,
-    /// The kind that each must have; zero outside `mask`.
+    /// The kind that each level must have. Zero outside `mask`.
     pub value: u32,
 }
 
 const _: () = assert!(size_of::<KindReads>() == 8);
 
 impl KindReads {
-    /// Those reads that `left` answers.
+    /// The reads of levels that `left` has written.
     #[inline(always)]
     #[must_use]
     pub const fn answered(self, left: KindWrites) -> Self {
         Self { mask: self.mask & left.mask, value: self.value & left.mask }
     }
 
-    /// Those reads that `left` does not answer.
+    /// The reads of levels that `left` has not written.
     #[inline(always)]
     #[must_use]
     pub const fn unanswered(self, left: KindWrites) -> Self {
@@ -89,17 +93,17 @@ impl KindReads {
     }
 }
 
-/// Where [`walk`] keeps the kinds of open brackets.
+/// The storage in which [`walk`] keeps the kinds of open brackets.
 pub trait Kinds {
-    /// A bracket opens at `level`. Returns whether that is a fault.
+    /// Records a bracket that opens at `level`. Returns true for a fault.
     fn open(&mut self, level: Level, brace: bool) -> bool;
-    /// A bracket closes the container of `level`. Returns whether that is a fault.
+    /// Records a bracket that closes the container of `level`. Returns true for a fault.
     fn close(&mut self, level: Level, brace: bool) -> bool;
-    /// A line ends.
+    /// Records the end of a line.
     fn newline(&mut self);
 }
 
-/// The kinds at a point of the text that is reached from a line's start: one thread reads in order.
+/// The kinds at a point of the text, for one thread that reads in order from a line's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindState(u64);
 
@@ -132,16 +136,17 @@ impl Kinds for KindState {
     }
 }
 
-/// The kinds of a stretch whose left is not known yet: what it wrote, and what it must find there.
+/// The kinds of a stretch whose left is not yet known: its writes, and the reads that its left must satisfy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindDelta {
-    /// What the stretch wrote.
+    /// The kinds that the stretch wrote.
     pub writes: KindWrites,
-    /// What it must find at its left.
+    /// The kinds that the stretch must find at its left.
     pub reads: KindReads,
 }
 
-/// The bit of a level; none for a level that is not tracked, as that of a container which was never opened.
+/// The bit of a level. Zero for a level that is not tracked, for example that of a container which was never
+/// opened.
 #[inline(always)]
 const fn kind_bit(level: Level) -> u32 {
     match (ROOT_OPENED << 1).checked_shl(level) {
@@ -151,8 +156,8 @@ const fn kind_bit(level: Level) -> u32 {
 }
 
 impl KindDelta {
-    /// Adds that a line has one root container at most: `roots` are the brackets of a word at which one opens. Returns those
-    /// that open a second one.
+    /// Checks that a line has at most one root container. `roots` has the brackets of a word that open a
+    /// root. Returns the brackets that open a second root.
     #[inline(always)]
     pub fn one_root(&mut self, roots: u64, newline: u64) -> u64 {
         let mut seconds = 0;
@@ -172,7 +177,7 @@ impl KindDelta {
             self.writes.mask |= ROOT_OPENED;
             self.writes.value |= ROOT_OPENED;
         }
-        // What is at the left concerns the roots before the first newline.
+        // The text at the left affects only roots before the first newline.
         if roots & (newline & newline.wrapping_neg()).wrapping_sub(1) != 0 {
             self.reads.mask |= ROOT_OPENED;
         }
@@ -181,8 +186,9 @@ impl KindDelta {
 }
 
 impl KindDelta {
-    /// Walks the brackets of half a word whose depths are known to be in order: [`Sliced`] has seen to that. `at` is the bit
-    /// of the innermost open container, 1 where there is none. Returns what is not zero if kinds do not match.
+    /// Walks the brackets of half a word whose depths are known to be valid, because [`Sliced`] checked them.
+    /// `at` is the bit of the innermost open container, or 1 if there is none. Returns a nonzero value if
+    /// kinds do not match.
     #[inline(always)]
     pub fn brackets(&mut self, open: u32, close: u32, brace: u32, at: &mut u32) -> u32 {
         let (mut events, mut wrong) = (open | close, 0);
@@ -208,19 +214,21 @@ impl KindDelta {
     }
 }
 
-/// Planes of [`Sliced`].
+/// The number of planes of [`Sliced`].
 const PLANES: usize = 4;
 
-/// The depth of every byte of a word at once, bit-sliced: bit *i* of plane *b* is bit *b* of the depth of byte *i*.
+/// The depth of every byte of a word at once, bit-sliced: bit *i* of plane *b* is bit *b* of the depth of
+/// byte *i*.
 ///
-/// An opening bracket counts upwards from itself on, a closing one downwards from the byte behind it; so a bracket has
-/// the depth of what is inside it, and byte *i* belongs to level depth − 1. A counter's lowest bit changes with every step,
-/// and a higher one where all below it carry: each plane is the [`prefix_xor`](super::string::prefix_xor) of its changes.
+/// An opening bracket counts up from its own byte on. A closing one counts down from the next byte on. So a
+/// bracket has the depth of its content, and byte *i* belongs to level depth − 1. A counter's lowest bit
+/// changes with every step. A higher bit changes where all lower bits carry. Each plane is the
+/// [`prefix_xor`](super::string::prefix_xor) of its changes.
 ///
 /// ```text
 /// text          { " a " : [ 1 , { } ] }
 /// up            1 . . . . 1 . . 1 . . .
-/// down          . . . . . . . . . . 1 1      behind } and ]
+/// down          . . . . . . . . . . 1 1      after } and ]
 /// plane 0       1 1 1 1 1 . . . 1 1 . 1      the prefix xor of both
 /// carries       . . . . . 1 . . . . 1* 1     up where plane 0 becomes 0, down where it becomes 1
 /// plane 1       . . . . . 1 1 1 1 1 1 .      (* 3 becomes 2: plane 0 does not become 1, no carry)
@@ -232,9 +240,9 @@ pub struct Sliced {
 }
 
 impl Sliced {
-    /// Slices a word before which `depth` containers are open. Says also whether that holds: nothing in the word must be at
-    /// fault, but perhaps kinds and roots, and nothing deeper than 15; else the word is for [`walk_half`]. All masks are bytes
-    /// outside strings.
+    /// Slices a word before which `depth` containers are open. All masks are bytes outside strings. Also
+    /// returns true if the planes are valid: the word has no fault except perhaps in kinds and roots, and
+    /// nothing deeper than 15. Otherwise the word must go to [`walk_half`].
     #[inline(always)]
     pub fn new(
         (open, close, separator): (u64, u64, u64),
@@ -273,7 +281,7 @@ impl Sliced {
     }
 }
 
-/// The structural bytes of half a word, outside strings, but for the newlines.
+/// The structural bytes of half a word, outside strings except for the newlines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HalfWord {
     /// Brackets that open.
@@ -284,24 +292,25 @@ pub struct HalfWord {
     pub separator: u32,
     /// Line feeds.
     pub newline: u32,
-    /// Among `open` and `close`, the braces. Elsewhere the bits mean nothing.
+    /// The braces among `open` and `close`. The other bits are undefined.
     pub brace: u32,
 }
 
-/// Walks the structural bytes of half a word from left to right: [`walk`] as a kernel's thread does it, in 32 bits and with
-/// kinds whose left is not known.
+/// Walks the structural bytes of half a word from left to right. This is [`walk`] for a thread of a kernel:
+/// in 32 bits, and with kinds whose left is not known.
 ///
-/// Between two brackets the depth does not change, so all bytes of such a *run* belong to one level, and they are set at
-/// once. A bracket that opens belongs to the run behind it, one that closes to the run before it. `set` is also called for runs
-/// outside any container, with a level beyond [`MAX_DEPTH`](crate::units::MAX_DEPTH), and for empty ones.
+/// Between two brackets the depth does not change. So all bytes of such a *run* belong to one level, and they
+/// are set at once. An opening bracket belongs to the run after it, a closing one to the run before it. `set`
+/// is also called for empty runs, and for runs outside any container, with a level beyond
+/// [`MAX_DEPTH`](crate::units::MAX_DEPTH).
 ///
 /// ```text
 /// text     { " : [ , ] , " : {        depth 0 at the left
 /// runs     1 1 1 2 2 2 1 1 1 2
 /// ```
 ///
-/// `kinds` learns of brackets, but not of roots: see [`KindDelta::one_root`]. There are no branches but the loop's and `set`'s:
-/// the lanes of a warp that would take the other one wait.
+/// `kinds` records brackets, but not roots: see [`KindDelta::one_root`]. The only branches are those of the
+/// loop and of `set`, because at a branch some lanes of a warp wait for the others.
 #[inline(always)]
 pub fn walk_half(
     half: HalfWord,
@@ -342,10 +351,10 @@ pub fn walk_half(
     Walked { faults, roots }
 }
 
-/// What [`walk_half`] found.
+/// The result of [`walk_half`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walked {
-    /// Bytes at which a line is found faulty, or suspected.
+    /// The bytes at which a line is faulty or suspected.
     pub faults: u32,
     /// Brackets that open a root container.
     pub roots: u32,
@@ -353,10 +362,10 @@ pub struct Walked {
 
 /// Walks the structural bytes of a word from left to right.
 ///
-/// Calls `set(level, bits)` for the bits that belong to each level, a run at a time, and returns the
-/// bytes at which a line is found faulty: closed more than opened, ended with containers open, a
-/// separator outside any container, kinds that do not match, a second root, or deeper than
-/// 63 levels. All arguments but `newline` are bytes outside strings.
+/// Calls `set(level, bits)` for the bits that belong to each level, a run at a time. Returns the bytes at
+/// which a line is faulty or suspected: it closes more than it opened, ends with open containers, has a
+/// separator outside any container, has kinds that do not match, has a second root, or is deeper than 63
+/// levels. All arguments but `newline` are bytes outside strings.
 #[inline(always)]
 pub fn walk(
     (open, close, separator): (u64, u64, u64),
@@ -436,8 +445,8 @@ mod tests {
         }
     }
 
-    /// Random lines of brackets, cut into words of a few brackets: deltas that are scanned and held against
-    /// their left find a fault exactly where one reader in order does.
+    /// Random lines of brackets, cut into words of a few brackets. The deltas, scanned and compared with
+    /// their left, find the same faulty lines as one reader in order.
     #[test]
     fn deltas_find_the_lines_that_a_reader_in_order_finds() {
         let (mut seed, mut sliced_words) = (5, 0);
@@ -495,7 +504,7 @@ mod tests {
                     newline: newline as u32,
                     brace: brace as u32,
                 };
-                // Where the depths can be sliced, the same comes out of that.
+                // Slicing, where it is valid, gives the same result.
                 let sliced =
                     Sliced::new((open, close, separator), newline, depth, crate::index::string::prefix_xor);
                 let (before, mut own) = (depth, BTreeMap::new());

@@ -1,11 +1,11 @@
-//! What a stretch of text does to the state at its left.
+//! The effect of a stretch of text on the state at its left.
 //!
-//! The state between two bytes of a line is: is a string open, is an escape pending, how many
-//! containers are open. A stretch is read without knowing the state at its left, so its summary says
-//! what it does to each: depth is counted twice, as if a string were not open and as if one were, and
-//! an escape pending at the left can only change the first byte that is not a backslash. If that byte
-//! is a quote, the escape takes it away, which is the same as starting with the other string state.
-//! A newline forgets everything to its left.
+//! The state between two bytes of a line has three parts: if a string is open, if an escape is pending, and
+//! the number of open containers. A stretch is read without the state at its left, so its summary has the
+//! effect on each part. The depth is counted twice, once as if no string were open and once as if one were.
+//! An escape that is pending at the left can only change the first byte that is not a backslash. If that byte
+//! is a quote, the escape cancels it. This has the same effect as the other string state at the left. A
+//! newline resets all state from its left.
 
 use super::Monoid;
 use super::class::Classes;
@@ -20,53 +20,55 @@ pub struct LineState {
     pub escape: bool,
     /// A string is open.
     pub string: bool,
-    /// Containers open. Negative where the line closed more than it opened.
+    /// The number of open containers. Negative where the line closed more than it opened.
     pub depth: Depth,
 }
 
-/// What a stretch of text does to the [`LineState`] at its left, and how many newlines it has.
+/// The effect of a stretch of text on the [`LineState`] at its left, and the number of its newlines.
 ///
-/// A [`Monoid`]: the identity is the empty stretch, `combine` is concatenation.
+/// A [`Monoid`]: the identity is the empty stretch, and `combine` is concatenation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct LineSummary {
     flags: u32,
     newlines: LineIx,
-    /// Change of depth if no string was open at the left; after a newline, the depth itself.
+    /// The change of depth if no string was open at the left; after a newline, the depth itself.
     depth_outside: Depth,
-    /// Change of depth if a string was open at the left; after a newline, the depth itself.
+    /// The change of depth if a string was open at the left; after a newline, the depth itself.
     depth_inside: Depth,
 }
 
 const _: () = assert!(size_of::<LineSummary>() == 16 && align_of::<LineSummary>() == 16);
 
-/// What a stretch does to the state at its left, by name, for whoever finds it out otherwise than by combining words. The
-/// stretch is read as if no escape were pending at its left.
+/// The parts of a [`LineSummary`] by name, for callers that do not compute it by combining words. The stretch
+/// is read as if no escape were pending at its left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordsSummary {
-    /// Newlines in the stretch. If there is one, the other fields speak of what follows the last, as in [`LineSummary`].
+    /// The number of newlines in the stretch. If there is one, the other fields describe the text after the
+    /// last newline, as in [`LineSummary`].
     pub newlines: LineIx,
     /// The number of unescaped quotes is odd.
     pub odd_quotes: bool,
-    /// The stretch ends an odd run of backslashes.
+    /// The stretch ends in an odd run of backslashes.
     pub escape: bool,
-    /// There are only backslashes.
+    /// The stretch has only backslashes.
     pub all_backslashes: bool,
     /// The first byte that is not a backslash is a quote.
     pub leading_quote: bool,
-    /// Change of depth if no string was open at the left.
+    /// The change of depth if no string was open at the left.
     pub depth_outside: Depth,
-    /// Change of depth if a string was open at the left.
+    /// The change of depth if a string was open at the left.
     pub depth_inside: Depth,
 }
 
-/// There is a newline; the other fields speak of what follows the last one.
+/// The stretch has a newline. The other fields describe the text after the last one.
 const NEWLINE: u32 = 1;
 /// The number of quotes is odd.
 const ODD_QUOTES: u32 = 1 << 1;
-/// The stretch ends an odd run of backslashes, if no escape was pending at the left.
+/// The stretch ends in an odd run of backslashes, if no escape was pending at the left.
 const ESCAPE: u32 = 1 << 2;
-/// There are only backslashes, or nothing: an escape pending at the left reaches the right.
+/// The stretch has only backslashes, or nothing. An escape that is pending at the left may then reach the
+/// right.
 const ALL_BACKSLASHES: u32 = 1 << 3;
 /// The first byte that is not a backslash is a quote.
 const LEADING_QUOTE: u32 = 1 << 4;
@@ -78,7 +80,7 @@ impl Default for LineSummary {
 }
 
 impl LineSummary {
-    /// The summary of everything to the left of a line's start, but for the newlines it counts: none.
+    /// The summary of all text to the left of a line's start, but with no newlines counted.
     pub const LINE_START: Self = Self { flags: NEWLINE, newlines: 0, depth_outside: 0, depth_inside: 0 };
 
     /// The summary of one word.
@@ -87,7 +89,7 @@ impl LineSummary {
         let mut pending = false;
         let quote = c.quote & !escaped(c.backslash, &mut pending);
         let newlines = c.newline.count_ones();
-        // What follows the last newline; everything where there is none.
+        // The bytes after the last newline, or all bytes of a word without a newline.
         let after = if c.newline == 0 { !0 } else { (!0u64 << 1) << (63 - c.newline.leading_zeros()) };
         let quote = quote & after;
         let string = prefix_xor(quote);
@@ -110,13 +112,13 @@ impl LineSummary {
         self.flags & flag != 0
     }
 
-    /// Newlines in the stretch.
+    /// The number of newlines in the stretch.
     #[inline(always)]
     pub const fn newlines(&self) -> LineIx {
         self.newlines
     }
 
-    /// Whether there is a newline: then the state at the left does not matter.
+    /// Returns true if the stretch has a newline. The state at the left then has no effect.
     #[inline(always)]
     pub const fn is_anchored(&self) -> bool {
         self.has(NEWLINE)
@@ -128,7 +130,8 @@ impl LineSummary {
         LineState { escape: self.has(ESCAPE), string: self.has(ODD_QUOTES), depth: self.depth_outside }
     }
 
-    /// The summary of 32 words in a row, each classified by a lane of a warp, from what the lanes found together.
+    /// The summary of 32 consecutive words, from the results of the 32 lanes of a warp, each of which
+    /// classified one word.
     #[inline(always)]
     pub const fn of_words(words: WordsSummary) -> Self {
         let mut flags = 0;
@@ -141,13 +144,13 @@ impl LineSummary {
         Self { flags, newlines, depth_outside, depth_inside }
     }
 
-    /// The summary as four 32-bit words, to shuffle.
+    /// The summary as four 32-bit words, for shuffles.
     #[inline(always)]
     pub const fn to_words(self) -> [u32; 4] {
         [self.flags, self.newlines, self.depth_outside as u32, self.depth_inside as u32]
     }
 
-    /// The summary that [`to_words`](Self::to_words) gave.
+    /// The summary that [`to_words`](Self::to_words) returned as `words`.
     #[inline(always)]
     pub const fn from_words(words: [u32; 4]) -> Self {
         Self {
@@ -162,15 +165,16 @@ impl LineSummary {
 impl Monoid for LineSummary {
     #[inline(always)]
     fn combine(self, right: Self) -> Self {
-        // A kernel does this some twenty times a word: so it is done on the flags where they stand, without branches.
+        // A kernel does this about twenty times a word, so the code works on the flags in place, without
+        // branches.
         let (a, b) = (self.flags, right.flags);
         let flip = (a / ESCAPE) & (b / LEADING_QUOTE) & 1;
         let odd = (a / ODD_QUOTES) & 1;
-        // After a newline of `self`, the string state at its far left does not matter any more.
+        // After a newline in `self`, the string state at its left has no effect.
         let odd_from_inside = odd ^ 1 ^ (a & NEWLINE);
         let depth_right = |inside: u32| if inside != flip { right.depth_inside } else { right.depth_outside };
         let lead = if a & ALL_BACKSLASHES != 0 { b } else { a };
-        // Only where `right` is all backslashes does an escape reach through it.
+        // An escape passes through `right` only if `right` is all backslashes.
         let reaches = a & ((b / ALL_BACKSLASHES) * ESCAPE);
         let flags = (a & NEWLINE)
             | (((odd ^ flip) * ODD_QUOTES) ^ (b & ODD_QUOTES))
@@ -190,7 +194,7 @@ impl Monoid for LineSummary {
     }
 }
 
-/// What one word contributes to the index, given the state at its left.
+/// The contribution of one word to the index, given the state at its left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedWord {
     /// The string bitmap's word.
@@ -201,12 +205,12 @@ pub struct IndexedWord {
     pub close: u64,
     /// `:` and `,` outside strings.
     pub separator: u64,
-    /// Newlines that find a string open or an escape pending.
+    /// Newlines at which a string is open or an escape is pending.
     pub faults: u64,
 }
 
-/// Reads one word from the state at its left and leaves the state at its right, but for `depth`, which
-/// [`level::walk`](super::level::walk) moves.
+/// Reads one word, and moves `state` from the word's left to its right. It leaves `depth` to
+/// [`level::walk`](super::level::walk).
 #[inline(always)]
 pub fn index_word(c: &Classes, state: &mut LineState, prefix: impl Fn(u64) -> u64) -> IndexedWord {
     let escaped = escaped(c.backslash, &mut state.escape);
@@ -249,7 +253,7 @@ mod tests {
         word
     }
 
-    /// The state machine, a byte at a time.
+    /// The state machine, one byte at a time.
     fn naive(text: &[u8]) -> (LineState, u32) {
         let (mut s, mut newlines) = (LineState::default(), 0);
         for byte in text {
@@ -292,7 +296,7 @@ mod tests {
                 core::array::from_fn(|_| LineSummary::of_word(&Classes::of(&random_word(&mut seed))));
             assert_eq!(a.combine(b).combine(c), a.combine(b.combine(c)));
             assert_eq!(a.combine(LineSummary::default()), a);
-            // A summary forgets flags that a newline makes meaningless: compare what can be observed.
+            // A newline makes some flags of a summary meaningless, so this compares only the observable ones.
             assert_eq!(LineSummary::default().combine(a), a);
         }
     }

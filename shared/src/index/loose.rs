@@ -1,54 +1,57 @@
-//! Which lines are not *plain*.
+//! The lines that are not *plain*.
 //!
-//! In a plain line every string stands close to what is around it, and no name has an escape: then a name that is looked
-//! for is known by the distance of the bits of its level, before a byte of it is read ([`crate::query::document::find_gap`]). In
-//! most lines this is so, whoever wrote them: `{"a":1}`, `{"a": 1, "b": [2]}`. A line is *loose* if
+//! In a plain line every string is close to the bytes around it, and no name has an escape. Then the search
+//! for a name can use the distance of two bits of a level, before it reads a byte of the name
+//! ([`crate::query::document::find_gap`]). Most lines from any source are plain: `{"a":1}`,
+//! `{"a": 1, "b": [2]}`. A line is *loose* if
 //!
-//! * a string does not begin one byte, or two, behind a separator or an opening bracket; or
+//! * a string does not begin one or two bytes after a separator or an opening bracket; or
 //! * a separator, a closing bracket or the line's end does not follow a string at once; or
 //! * a name has an escape in it.
 //!
 //! ```text
 //! {"a":1, "b":2}        plain
-//! {"a" :1}              loose: a space behind the string
+//! {"a" :1}              loose: a space after the string
 //! {"a":1,  "b":2}       loose: two spaces before the string
 //! {"\u0061":1}          loose: an escape in a name
-//! {"a":"\u0061"}        plain: it is a value that has it
+//! {"a":"\u0061"}        plain: the escape is in a value
 //! ```
 //!
-//! A plain line may be called loose, which costs time only: one with a name of which more than 64 bytes are in one tile and
-//! some in the next, and one that is a string and nothing else.
+//! The check may call a plain line loose, which costs only time. Two kinds of plain lines are called loose: a
+//! line that is a single string, and a line with a name of which more than 64 bytes are in one tile and the
+//! rest in the next.
 
-/// What of one word matters, a bitmap each.
+/// The bytes of one word that decide if a line is loose, one bitmap for each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strings {
     /// Quotes that open a string.
     pub opening: u64,
-    /// Quotes that close one in which there is an escape.
+    /// Quotes that close a string with an escape in it.
     pub closing_escaped: u64,
-    /// Quotes that close one.
+    /// Quotes that close a string.
     pub closing: u64,
-    /// What may stand before a string: separators and opening brackets.
+    /// Bytes that may precede a string: separators and opening brackets.
     pub before: u64,
-    /// What may follow one: separators, closing brackets and newlines.
+    /// Bytes that may follow a string: separators, closing brackets and newlines.
     pub behind: u64,
     /// Colons outside strings.
     pub colon: u64,
 }
 
-/// What a word has to say to the one at its right, in its highest bits: of its last byte and of the one before that, whether
-/// they may stand before a string; whether the last closes a string; and whether it closes one with an escape in it. The
-/// other bits mean nothing.
+/// The state that a word passes to the word at its right, in the highest bits. Bits 31 and 30 say if the last
+/// two bytes may precede a string. Bit 29 says if the last byte closes a string, and bit 28 if that string
+/// has an escape. The other bits are undefined.
 ///
 /// ```text
-/// bit 31  the last byte may stand before a string       bit 29  the last byte closes a string
-/// bit 30  the last but one may                          bit 28  and there is an escape in that
+/// bit 31  the last byte may precede a string       bit 29  the last byte closes a string
+/// bit 30  the last but one may                     bit 28  that string has an escape
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge(pub u32);
 
 impl Edge {
-    /// The edge of two bytes, given whether the last of them closes a string, and whether there is an escape in that.
+    /// The edge after two bytes. `closes` says if the last byte closes a string, and `escaped` if that string
+    /// has an escape.
     #[inline(always)]
     pub const fn behind(closes: bool, escaped: bool, last: u8, last_but_one: u8) -> Self {
         const fn may_precede(byte: u8) -> u32 {
@@ -59,7 +62,7 @@ impl Edge {
     }
 }
 
-/// A word moved up by one or two bytes, with the highest bits of what is at its left.
+/// Moves a word up by one or two bits, and fills it with the highest bits of `left`.
 #[inline(always)]
 const fn moved<const BY: u32>(word: u64, left: u32) -> u64 {
     let (low, high) = (word as u32, (word >> 32) as u32);
@@ -67,7 +70,7 @@ const fn moved<const BY: u32>(word: u64, left: u32) -> u64 {
 }
 
 impl Strings {
-    /// Where the word's lines are loose, given the edge at its left.
+    /// Returns the positions at which the word's lines are loose, given the edge at its left.
     #[inline(always)]
     pub const fn loose(&self, left: Edge) -> u64 {
         let begins = moved::<1>(self.before, left.0) | moved::<2>(self.before, left.0);
@@ -76,7 +79,7 @@ impl Strings {
         behind_closed & !self.behind | self.opening & !begins | behind_escaped & self.colon
     }
 
-    /// The edge at its right.
+    /// The edge at the word's right.
     #[inline(always)]
     pub const fn edge(&self) -> Edge {
         const fn high(word: u64) -> u32 {
@@ -87,17 +90,17 @@ impl Strings {
     }
 }
 
-/// The quotes that close strings with an escape in them: `string` is the word of the string bitmap, `escape` the backslashes
-/// within it, and `open` (0 or 1) says whether a string reaches into the word that has an escape already. Returns also whether
-/// one reaches out of it.
+/// Returns the quotes that close strings with an escape in them, and true if such a string continues in the
+/// next word. `string` is the word of the string bitmap, and `escape` has the backslashes within it. `open`
+/// is 1 if a string with an escape continues from the word before, and 0 otherwise.
 ///
-/// An addition carries each escape to the first byte behind its string:
+/// An addition carries each escape to the first byte after its string:
 ///
 /// ```text
 /// text        "a\"b":"c"        bit 0 at the left
 /// string      ■■■■■. ■■.
 /// escape      ..■... ...
-/// sum         ■■...■ ■■.        all that is not in a string and set is a quote
+/// sum         ■■...■ ■■.        a set bit that is not in a string is a quote
 /// ```
 #[inline(always)]
 pub const fn closing_escaped(string: u64, escape: u64, open: u64) -> (u64, bool) {
@@ -120,10 +123,11 @@ mod tests {
         let string = bits(text, |i| (0..7).contains(&i) || (9..11).contains(&i) || (13..16).contains(&i));
         let escape = bits(text, |i| text[i] == b'\\');
         assert_eq!(closing_escaped(string, escape, 0), (1 << 7 | 1 << 16, false));
-        // A string without an escape, into which an open one reaches.
+        // A string without an escape, which continues a string with an escape.
         assert_eq!(closing_escaped(0b111, 0, 1), (0b1000, false));
         assert_eq!(closing_escaped(0, 0, 1), (1, false));
-        // Out of the word: by an escape of its own, and passed on.
+        // The string continues in the next word: with an escape of its own, and with one from the word
+        // before.
         assert_eq!(closing_escaped(!0 << 60, 1 << 62, 0), (0, true));
         assert_eq!(closing_escaped(!0, 0, 1), (0, true));
         assert_eq!(closing_escaped(!0, 0, 0), (0, false));

@@ -1,6 +1,6 @@
-//! Which bytes lie in strings.
+//! The bytes in strings.
 
-/// Bit *i* of the result is the exclusive or of bits 0 to *i*.
+/// Returns a word whose bit *i* is the exclusive or of bits 0 to *i*.
 ///
 /// ```text
 /// quotes        . . 1 . . 1 . 1 . 1
@@ -17,20 +17,21 @@ pub const fn prefix_xor(mut bits: u64) -> u64 {
     bits
 }
 
-/// The string bits of one word, and the newlines that found a string open.
+/// The string bits of one word, and the newlines at which a string was open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strings {
     /// The string bitmap's word.
     pub string: u64,
-    /// The newlines at which a string was open. Each closes it.
+    /// The newlines at which a string was open. Each of them closes its string.
     pub unclosed: u64,
 }
 
-/// The string bits of a word with unescaped quotes `quote` and newlines `newline`.
+/// Returns the string bits of a word with unescaped quotes `quote` and newlines `newline`.
 ///
-/// `prefix` is [`prefix_xor`] or a faster equal of it. `open` says, on entry, whether a string is open
-/// before the word, and on return, after it. A newline within a string acts as a closing quote. Well-formed
-/// text has none, so the loop below runs once; each unclosed string of the word costs a turn more.
+/// `prefix` is [`prefix_xor`] or a faster equivalent. On entry, `open` says if a string is open before the
+/// word. On return, it says if one is open after the word. A newline within a string acts as a closing quote.
+/// Well-formed text has no such newline, so the loop below runs once. Each unclosed string of the word costs
+/// one more turn.
 #[inline(always)]
 pub fn strings(quote: u64, newline: u64, open: &mut bool, prefix: impl Fn(u64) -> u64) -> Strings {
     let mut string = prefix(quote) ^ (*open as u64).wrapping_neg();
@@ -40,7 +41,8 @@ pub fn strings(quote: u64, newline: u64, open: &mut bool, prefix: impl Fn(u64) -
         if broken == 0 {
             break;
         }
-        // The first such newline closes its string: flip from there on. Those after it are judged anew.
+        // The first such newline closes its string, so all bits from there on flip. Later newlines are
+        // checked again.
         let first = broken & broken.wrapping_neg();
         unclosed |= first;
         string ^= first.wrapping_neg();

@@ -1,4 +1,4 @@
-//! The rule for a word, held to rules for bytes at every place of a word.
+//! The rule for a word, compared with rules for bytes, at every position of a word.
 
 use std::format;
 use std::string::String;
@@ -25,7 +25,7 @@ fn words(text: &[u8]) -> Vec<StrictWord> {
     found
 }
 
-/// Where the words of a text are suspected.
+/// The suspected positions of a text.
 fn suspects(text: &[u8]) -> Vec<usize> {
     let mut left = StrictCarry::default();
     let mut places = Vec::new();
@@ -37,26 +37,26 @@ fn suspects(text: &[u8]) -> Vec<usize> {
     places
 }
 
-/// Whether a text is good at all these places of a word, and between lines that are.
+/// Checks that a text is valid, or not, at all these positions of a word and between valid lines.
 #[track_caller]
 fn check(middle: &[u8], pads: impl Iterator<Item = usize>, good: bool) {
     for pad in pads {
         let before = match pad {
             0..4 => " ".repeat(pad),
-            // What is right before it is a good line.
+            // A valid line directly precedes the text.
             _ => format!("{}\"a\"\n", " ".repeat(pad - 4)),
         };
         let text = [before.as_bytes(), middle, b"\ntrue\n"].concat();
         let found = suspects(&text);
         let shown = text.escape_ascii();
         assert_eq!(found.is_empty(), good, "{found:?}: {shown}");
-        // On the line itself, its newline included, if nowhere else.
+        // A fault is found at least in the line itself, including its newline.
         let line = pad..=pad + middle.len();
         assert!(good || found.iter().any(|at| line.contains(at)), "{found:?}: {shown}");
     }
 }
 
-/// A text of so many parts, as a number in their base says.
+/// A text of parts. The digits of `number`, in base `parts.len()`, select the parts.
 fn of_parts(parts: &[&str], mut number: usize) -> String {
     let mut text = String::new();
     while number > 0 {
@@ -80,7 +80,7 @@ fn is_number(text: &str) -> bool {
 fn all_short_numbers_at_the_end_of_a_word() {
     let parts = ["0", "1", "27", "-", "+", ".", "e", "E", "x"];
     let mut good = 0;
-    // All of six parts or fewer.
+    // All texts of six parts or fewer.
     for number in 1..(9usize.pow(7) - 1) / 8 {
         let text = of_parts(&parts, number);
         let is_good = is_number(&text);
@@ -163,7 +163,7 @@ fn long_numbers() {
             check(format!("{number}.").as_bytes(), 0..64, false);
         }
     }
-    // Longer ones may be suspected, but what is wrong with them must be.
+    // Longer numbers may be suspected, and malformed ones must be.
     for len in 62..200 {
         for (head, tail) in [("1.", ".5"), ("1e", ".5"), ("1e-", "e5"), ("1.5e", ".")] {
             check(format!("{head}{}{tail}", "5".repeat(len)).as_bytes(), 0..64, false);
@@ -176,7 +176,7 @@ fn escapes_at_every_place() {
     for byte in 0..=255u8 {
         let text = [b"\"a\\", &[byte][..], b"0000\""].concat();
         let good = b"\"\\/bfnrtu".contains(&byte);
-        // What an escaped newline or quote leaves open, the index says.
+        // The index detects a string that an escaped newline or quote leaves open.
         if byte != b'\n' && byte != b'"' {
             check(&text, 0..70, good);
         }
@@ -215,7 +215,7 @@ fn utf8_is_what_the_standard_library_says() {
         let bytes: [u8; 4] =
             core::array::from_fn(|i| BYTES[number / BYTES.len().pow(i as u32) % BYTES.len()]);
         let text = [b"\"", &bytes[..], b"\""].concat();
-        // The sets of each word differ, and so do places.
+        // The sets of each word differ, and so do positions.
         let pad = 55 + number % 12;
         check(&text, pad..=pad, str::from_utf8(&bytes).is_ok());
     }
@@ -227,11 +227,11 @@ fn utf8_is_what_the_standard_library_says() {
             if second != b'"' && second != b'\n' && second != b'\\' {
                 check(&[b"\"", &bytes[..len], b"\""].concat(), 59..66, good);
             }
-            // What one line wants, the next one does not give.
+            // Bytes that a line requires do not come from the next line.
             check(&[b"\"", &bytes[..1], b"\n\"", &bytes[2..3], b"\""].concat(), 59..66, false);
         }
     }
-    // A place of the second line is told, too.
+    // A position of the second line is suspected, too.
     for lead in [&b"\xe0"[..], b"\xf0", b"\xf0\x90", b"\xf4"] {
         for pad in 0..70 {
             let text = [" ".repeat(pad).as_bytes(), b"\"", lead, b"\n\"\x80\""].concat();
@@ -241,7 +241,7 @@ fn utf8_is_what_the_standard_library_says() {
     }
 }
 
-/// What a word says to the next one is what it would say if it knew what is before it, or it is suspected.
+/// A word computes the same carry as with knowledge of the words before it, or it is suspected.
 #[test]
 fn words_need_no_others_to_tell() {
     let parts = [

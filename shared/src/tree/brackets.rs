@@ -1,107 +1,112 @@
-//! Brackets that match: for each, which container is innermost behind it; for each that opens, where it is closed.
+//! The matching of brackets: for each bracket, the innermost container after it; for each opening bracket,
+//! the position where its container is closed.
 //!
-//! Of all that trees consist of, only this is found one after the other: a bracket in twelve tokens, as tweets go. All
-//! other nodes are made from it side by side ([`follow`](super::follow)).
+//! This is the only part of a tree that is found serially: about one token in twelve is a bracket in tweets.
+//! All other nodes are made from it in parallel ([`follow`](super::follow)).
 //!
 //! ```text
 //! text       {"a":[1,true],"b":{}}
 //! bracket    0    1      2     3 4 5
-//! top        0    2      0     6 0 .      the node that is innermost behind it
-//! closed     5    2            4          the bracket that closes it: what is stored is its place, and the next node there
+//! top        0    2      0     6 0 .      the node of the innermost container after the bracket
+//! closed     5    2            4          the closing bracket, stored as its end and the next node
 //! ```
 //!
-//! The stack of open containers is the array of tops: around a container is what is innermost behind the bracket before it.
+//! The stack of open containers is the array of tops. The container around another one is the top of the
+//! bracket before the opener.
 //!
 //! # Pieces
 //!
-//! A long line is cut. A piece asks the [outline](super::outline) what it could not read: the container it begins in, and around
-//! each container that it closes and did not open, which is around that. No entry is written by two pieces: a top is written by
-//! who reads its bracket, and where a container is closed by who reads the closing one. A piece reads only tops of its own.
+//! A long line is cut into pieces. A piece finds in the [outline](super::outline) what it could not read: the
+//! container in which it begins. It also finds there the container around each one that it closes and did not
+//! open. No two pieces write the same entry. The piece that reads a bracket writes its top, and the piece
+//! that reads a closing bracket writes where the container is closed. A piece reads only its own tops.
 //!
-//! What a piece finds out about its left is so, if each bracket there stands where it may. So the piece with the first that does not
-//! sees it as one that reads the whole line would; and of a line without one all pieces are right. Behind a line's last bracket there
-//! is no container, even if one was not closed: so that the next line needs to know nothing of this one.
+//! The containers that a piece finds at its left are right if each bracket there is valid. So the piece with
+//! the first invalid bracket finds it, as a reader of the whole line would. In a line without such a bracket
+//! all pieces are right. After a line's last bracket there is no container, even if one was not closed, so
+//! that the next line is independent of this one.
 
 use super::outline::{BracketIx, Opener, Outline, STRETCH_WORDS, below, enclosing, place};
 use super::tape::TapeIx;
 use crate::units::{Depth, MAX_DEPTH, PartOffset, WORD_BYTES};
 
-/// Some bytes.
+/// A range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// The first.
+    /// The first byte.
     pub from: PartOffset,
-    /// One past the last.
+    /// The position after the last byte.
     pub to: PartOffset,
 }
 
-/// The container that is innermost behind a bracket. 8 bytes, which a device moves at once.
+/// The innermost container after a bracket. 8 bytes, which a device moves at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Top {
-    /// Its node, with [`OBJECT`]; [`NO_NODE`] for none.
+    /// The node of the container, with [`OBJECT`] for an object. [`NO_NODE`] for none.
     container: u32,
-    /// The bracket that opens it.
+    /// The bracket that opens the container.
     opener: BracketIx,
 }
 
 const OBJECT: u32 = 1 << 31;
-/// A node that there is not. As what a [node](super::tape::TapeNode) is in, it makes that a root.
+/// No node. A [node](super::tape::TapeNode) in it is a root.
 const NO_NODE: u32 = OBJECT - 1;
 
 impl Top {
     /// No container.
     pub const NONE: Self = Self { container: NO_NODE, opener: 0 };
 
-    /// The container that is some node, opened by some bracket.
+    /// The container that is node `node`, opened by bracket `opener`.
     #[inline(always)]
     pub const fn new(node: TapeIx, object: bool, opener: BracketIx) -> Self {
         Self { container: node | if object { OBJECT } else { 0 }, opener }
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no container.
     #[inline(always)]
     pub const fn is_none(self) -> bool {
         self.container == NO_NODE
     }
 
-    /// Whether it is an object.
+    /// Returns true for an object.
     #[inline(always)]
     pub const fn is_object(self) -> bool {
         self.container & OBJECT != 0
     }
 
-    /// Its node: of none, a number that as [`TapeNode::up`](super::tape::TapeNode::up) says so.
+    /// The node of the container. For no container, the number that
+    /// [`TapeNode::up`](super::tape::TapeNode::up) reads as a root.
     #[inline(always)]
     pub const fn node(self) -> TapeIx {
         self.container & NO_NODE
     }
 }
 
-/// Where a container is closed. 8 bytes, which a device moves at once.
+/// The position where a container is closed. 8 bytes, which a device moves at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Closed {
-    /// One past its closing bracket.
+    /// The offset after its closing bracket.
     pub end: PartOffset,
-    /// The first node behind it.
+    /// The first node after it.
     pub next: TapeIx,
 }
 
-/// What is found of brackets.
+/// The storage of the results for brackets.
 pub trait Store {
-    /// A top that this piece has written.
+    /// Returns a top that this piece has written.
     fn top(&self, bracket: BracketIx) -> Top;
-    /// Writes what is innermost behind a bracket.
+    /// Writes the innermost container after a bracket.
     fn set_top(&mut self, bracket: BracketIx, top: Top);
-    /// Writes where the container is closed that a bracket opens.
+    /// Writes the position where the container of an opening bracket is closed.
     fn set_closed(&mut self, opener: BracketIx, closed: Closed);
 }
 
-/// None.
+/// No container.
 const NO_OPENER: Opener = Opener { at: 0, node: NO_NODE, object: false, bracket: 0 };
 
-/// What a piece has read so far. `WHOLE`: it is a whole line, so nothing is outside.
+/// The state of a piece. `WHOLE`: the piece is a whole line, so no container is outside it.
 struct Walk<'o, O, S, const WHOLE: bool> {
     outline: &'o O,
     store: S,
@@ -109,19 +114,20 @@ struct Walk<'o, O, S, const WHOLE: bool> {
     top: Top,
     /// The next bracket.
     bracket: BracketIx,
-    /// The piece's first bracket: those before it are other pieces'.
+    /// The piece's first bracket. Earlier brackets belong to other pieces.
     first: BracketIx,
-    /// The innermost open container of another piece's; its node is [`NO_NODE`] for none.
+    /// The innermost open container of another piece; its node is [`NO_NODE`] for none.
     outer: Opener,
     /// The depth before the line.
     floor: Depth,
-    /// How many containers are open.
+    /// The number of open containers.
     depth: Depth,
     faulty: bool,
 }
 
 impl<O: Outline, S: Store, const WHOLE: bool> Walk<'_, O, S, WHOLE> {
-    /// Finds the innermost container around a byte of the line at which the depth is given, counted as the outline does.
+    /// Finds the innermost container around a byte of the line. `depth` is the depth there, counted as in the
+    /// outline.
     #[inline(always)]
     fn look_around(&mut self, at: PartOffset, depth: Depth) -> Top {
         self.outer = if depth > self.floor { enclosing(self.outline, at, depth) } else { NO_OPENER };
@@ -129,7 +135,7 @@ impl<O: Outline, S: Store, const WHOLE: bool> Walk<'_, O, S, WHOLE> {
         Top::new(node, object, bracket)
     }
 
-    /// What is around the container that a bracket opens, which is the innermost.
+    /// The container around the innermost one, which bracket `opener` opens.
     #[inline(always)]
     fn around(&mut self, opener: BracketIx) -> Top {
         if opener > self.first {
@@ -165,8 +171,8 @@ impl<O: Outline, S: Store, const WHOLE: bool> Walk<'_, O, S, WHOLE> {
         }
     }
 
-    /// Says of the containers that this piece has opened, and that nobody closes, that they end nowhere: so that whoever reads
-    /// where they end, of a line that is faulty, reads what has been written.
+    /// Writes a default end for the containers that this piece opened and that are never closed. A reader of
+    /// a faulty line then reads only entries that were written.
     #[inline(always)]
     fn leave_open(&mut self) {
         while !self.top.is_none() && self.top.opener >= self.first {
@@ -176,7 +182,7 @@ impl<O: Outline, S: Store, const WHOLE: bool> Walk<'_, O, S, WHOLE> {
         }
     }
 
-    /// Reads the brackets of some bytes.
+    /// Reads the brackets of a range of bytes.
     #[inline(always)]
     fn run(&mut self, Stretch { from, to }: Stretch) {
         let mut word = from as usize / WORD_BYTES;
@@ -209,9 +215,10 @@ impl<O: Outline, S: Store, const WHOLE: bool> Walk<'_, O, S, WHOLE> {
     }
 }
 
-/// Matches the brackets of the part of a line that is in `window`, and says whether the line is faulty, if it can be seen there: a
-/// bracket closes nothing, or another kind; is too deep; or is not closed. To be called for windows that together have each byte
-/// of the line once, in any order, or at the same time. With `WHOLE` the line is in one window.
+/// Matches the brackets of the part of a line that is in `window`. Returns true if the part shows a fault: a
+/// bracket closes nothing or another kind, is too deep, or is not closed. The caller passes windows that
+/// together have each byte of the line once, in any order or at the same time. With `WHOLE` the line is in
+/// one window.
 #[inline(always)]
 pub fn part<O: Outline, S: Store, const WHOLE: bool>(
     outline: &O,

@@ -1,8 +1,9 @@
-//! Nodes made side by side, once brackets are matched: what each token is, and whether it may stand where it does, by a word's
-//! bitmaps.
+//! Nodes made in parallel, after the brackets are matched: the role of each token, and the check of its
+//! position, by a word's bitmaps.
 //!
-//! A *mark* is a token or a newline. What stands before each mark is found for all marks of a word at once: the bits of a set, moved
-//! one up, are added to the gaps between marks, and run through them to the next mark ([`to_next`]).
+//! A *mark* is a token or a newline. The mark before each mark is found for all marks of a word at once. The
+//! bits of a set, moved one up, are added to the gaps between marks, and carry through the gaps to the next
+//! mark ([`to_next`]).
 //!
 //! ```text
 //! text         {"a" :  17 }
@@ -15,29 +16,30 @@
 //!
 //! # What is checked
 //!
-//! Each rule is about a mark, the one before it, and for strings the one behind; and for some about the container that is innermost
-//! before it. Of a line whose brackets match, and in which no rule is broken, each token stands where RFC 8259 lets it; and in such a line none
-//! is broken. So a line is found faulty as by [`Builder`](super::tape::Builder), which reads it token by token.
+//! Each rule is about a mark and the one before it, and for strings also the one after it. Some rules also
+//! use the innermost container before the mark. A line with matching brackets breaks none of these rules if
+//! and only if RFC 8259 allows each of its tokens. So the rules find the same faulty lines as
+//! [`Builder`](super::tape::Builder), which reads them token by token.
 //!
 //! | token | fault |
 //! |---|---|
-//! | the first of a value or a name | behind the end of a value |
-//! | the same, in an object and not behind a colon | is not a string with a colon behind it |
-//! | a string with a colon behind it | behind a colon |
-//! | colon | not behind a string in an object |
-//! | comma | not behind the end of a value in a container |
-//! | closing bracket | behind what is neither the end of a value nor an opening bracket |
+//! | the first token of a value or a name | after the end of a value |
+//! | the same, in an object and not after a colon | is not a string with a colon after it |
+//! | a string with a colon after it | after a colon |
+//! | colon | not after a string in an object |
+//! | comma | not after the end of a value in a container |
+//! | closing bracket | after neither the end of a value nor an opening bracket |
 
 use super::brackets::{Closed, Top};
 use super::outline::TapeWord;
 use super::tape::{TapeIx, TapeNode};
 use crate::units::{PartOffset, STRETCH_BYTES};
 
-/// A mark, or none: what stands before a word, or behind it.
+/// A mark, or none: the neighbour of a word at its left or right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark(u32);
 
-/// Bits of a [`Mark`]: those of the same names in its [`TapeWord`].
+/// Bits of a [`Mark`]: the bits of the same names in its [`TapeWord`].
 const NODE: u32 = 1;
 const BRACKET: u32 = 2;
 const ALT: u32 = 4;
@@ -47,7 +49,7 @@ impl Mark {
     /// No mark.
     pub const NONE: Self = Self(0);
 
-    /// The mark at a bit of a word, if there is one.
+    /// The mark at a bit of a word, or none.
     #[inline(always)]
     pub const fn at(word: &TapeWord, bit: u64) -> Self {
         let node = if word.node & bit != 0 { NODE } else { 0 };
@@ -71,81 +73,82 @@ impl Mark {
         Self::at(word, if marks == 0 { 0 } else { 1 << (63 - marks.leading_zeros()) })
     }
 
-    /// In four bits.
+    /// The mark as four bits.
     #[inline(always)]
     pub const fn to_bits(self) -> u32 {
         self.0
     }
 
-    /// The mark of such bits.
+    /// The mark that [`to_bits`](Self::to_bits) returned as `bits`.
     #[inline(always)]
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
-    /// Whether it is a string.
+    /// Returns true for a string.
     #[inline(always)]
     pub const fn is_string(self) -> bool {
         self.0 == START | NODE | ALT
     }
 
-    /// Whether it is a string or a scalar.
+    /// Returns true for a string or a scalar.
     #[inline(always)]
     pub const fn is_scalar(self) -> bool {
         self.0 & !ALT == START | NODE
     }
 
-    /// Whether it is a colon.
+    /// Returns true for a colon.
     #[inline(always)]
     pub const fn is_colon(self) -> bool {
         self.0 == START | ALT
     }
 
-    /// Whether it opens a container.
+    /// Returns true if the mark opens a container.
     #[inline(always)]
     pub const fn opens(self) -> bool {
         self.0 & !ALT == START | NODE | BRACKET
     }
 
-    /// Whether it ends a value, or is a name.
+    /// Returns true if the mark ends a value, or is a name.
     #[inline(always)]
     pub const fn ends(self) -> bool {
         self.is_scalar() || self.0 & !ALT == START | BRACKET
     }
 }
 
-/// The marks behind those of a set. `carry`: the one before the word is in the set, too.
+/// The next mark after each mark of a set. `carry` says if the mark before the word is in the set.
 #[inline(always)]
 pub const fn to_next(set: u64, carry: bool, marks: u64) -> u64 {
     (set << 1 | carry as u64).wrapping_add(!marks) & marks
 }
 
-/// The marks before those of a set. `carry`: the one behind the word is in the set, too.
+/// The mark before each mark of a set. `carry` says if the mark after the word is in the set.
 #[inline(always)]
 pub const fn to_previous(set: u64, carry: bool, marks: u64) -> u64 {
     to_next(set.reverse_bits(), carry, marks.reverse_bits()).reverse_bits()
 }
 
-/// Colons with a container behind them, given the mark behind the word.
+/// The colons that a container follows, given the mark after the word.
 #[inline(always)]
 pub const fn colons_of_containers(word: &TapeWord, right: Mark) -> u64 {
     word.colon() & to_previous(word.open(), right.opens(), word.mark())
 }
 
-/// What the tokens of a word are to one another.
+/// The relations between the tokens of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roles {
-    /// Tokens behind a colon.
+    /// Tokens after a colon.
     pub valued: u64,
     /// Strings before a colon: names.
     pub name: u64,
-    /// Those of them whose value is a container.
+    /// The names whose value is a container.
     pub of_container: u64,
 }
 
 impl Roles {
-    /// Of a word with [its colons of containers](colons_of_containers), given the marks before it and behind it, and whether that
-    /// is a colon of a container.
+    /// The roles of the tokens of a word. `colons` are its [colons of containers](colons_of_containers), and
+    /// `left` and `right` are the marks around it. `right_of_container` says if the right mark is a colon of
+    /// a container.
     #[inline(always)]
     pub const fn of(
         word: &TapeWord,
@@ -162,7 +165,8 @@ impl Roles {
     }
 }
 
-/// Where the innermost container is an object, and where there is any: by the bytes of a word, each as it is before that byte.
+/// The innermost container before each byte of a word: the bytes in an object, and the bytes in any
+/// container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inside {
     /// In an object.
@@ -172,13 +176,15 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Of a word, given what is innermost before it, and behind each bracket, counted from the word's first.
+    /// The bitmaps of a word, given the innermost container before it, and the one after each of its
+    /// brackets, counted from the word's first.
     #[inline(always)]
     pub fn of(word: &TapeWord, before: Top, mut behind: impl FnMut(u32) -> Top) -> Self {
         let all = |holds: bool| if holds { !0 } else { 0u64 };
         let mut inside = Self { object: all(before.is_object()), any: all(!before.is_none()) };
         let (mut left, mut bracket) = (word.bracket, 0);
-        // What an opening bracket says of itself is not true behind a newline, where a line ends without closing it.
+        // A line may end without closing its containers. So in a word with a newline, an opening bracket
+        // alone does not determine the container after it.
         let known = if word.newline() == 0 { word.node } else { 0 };
         while left != 0 {
             let bit = left & left.wrapping_neg();
@@ -198,7 +204,7 @@ impl Inside {
     }
 }
 
-/// The tokens of a word that may not stand where they do, given the mark before the word.
+/// The tokens of a word that are not valid at their positions, given the mark before the word.
 #[inline(always)]
 pub const fn faults(word: &TapeWord, left: Mark, roles: &Roles, inside: &Inside) -> u64 {
     let (mark, string, close) = (word.mark(), word.string(), word.close());
@@ -212,21 +218,22 @@ pub const fn faults(word: &TapeWord, left: Mark, roles: &Roles, inside: &Inside)
         | close & !(ended | opened)
 }
 
-/// A node of a stretch, before it is known what it is in, in 8 bytes.
+/// A node of a stretch without its surrounding node, in 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sketch(u64);
 
-/// Bits of a place in a stretch.
+/// The number of bits of a position in a stretch.
 const PLACE_BITS: u32 = STRETCH_BYTES.trailing_zeros();
-/// Where the number of brackets is: each of them at a place before.
+/// The offset of the bits for the number of brackets, which is not more than the position.
 const BRACKETS: u32 = PLACE_BITS;
-/// Where what it is begins: whether it is a container; an object or a name; behind a colon; a name of a container.
+/// The offset of four bits for the kind: a container; an object or a name; a value after a colon; a name of a
+/// container.
 const WHAT: u32 = BRACKETS + PLACE_BITS;
 const _: () = assert!(WHAT + 4 <= 32);
 
 impl Sketch {
-    /// The node that begins at a bit of a word, at some place of its stretch, with so many brackets before it in the stretch. A scalar or a
-    /// string ends at `end`; 0 where that is not known.
+    /// The node at bit `bit` of a word, at position `place` of its stretch, with `brackets` brackets before
+    /// it in the stretch. A scalar or a string ends at `end`, or at 0 if its end is not known.
     #[inline(always)]
     pub const fn of(
         word: &TapeWord,
@@ -244,19 +251,19 @@ impl Sketch {
         Self((place | brackets << BRACKETS | what << WHAT) as u64 | (end as u64) << 32)
     }
 
-    /// In 64 bits.
+    /// The sketch as 64 bits.
     #[inline(always)]
     pub const fn to_bits(self) -> u64 {
         self.0
     }
 
-    /// The sketch of such bits.
+    /// The sketch that [`to_bits`](Self::to_bits) returned as `bits`.
     #[inline(always)]
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// Brackets before it in its stretch.
+    /// The number of brackets before the node in its stretch.
     #[inline(always)]
     pub const fn brackets(self) -> u32 {
         self.0 as u32 >> BRACKETS & ((1 << PLACE_BITS) - 1)
@@ -267,30 +274,32 @@ impl Sketch {
         self.0 as u32 >> (WHAT + what) & 1 == 1
     }
 
-    /// Whether the node says where a container is closed: its own, or its value's. Either is opened by the next bracket.
+    /// Returns true if the node has the end of a container: its own, or its value's. The next bracket opens
+    /// that container.
     #[inline(always)]
     pub const fn has_container(self) -> bool {
         self.is(0) || self.is(3)
     }
 
-    /// Whether it is behind a colon, so in the name before it.
+    /// Returns true if the node is after a colon, and so the value of the name before it.
     #[inline(always)]
     pub const fn is_valued(self) -> bool {
         self.is(2)
     }
 
-    /// Whether all of it is known: not so of a string or a scalar without its end.
+    /// Returns true if the sketch is complete. A string or a scalar without its end is not.
     #[inline(always)]
     pub const fn is_whole(self) -> bool {
         self.is(0) || self.0 >> 32 != 0
     }
 
-    /// The node, which is the one at `at`: given where its stretch begins, what is innermost before it unless
-    /// [`is_valued`](Self::is_valued), and where its container is closed if it [has one](Self::has_container).
+    /// The node, as node `at`. `stretch` is the start of its stretch. `top` is the innermost container before
+    /// it, unless [`is_valued`](Self::is_valued). `closed` is the end of its container if it [has
+    /// one](Self::has_container).
     #[inline(always)]
     pub const fn node(self, at: TapeIx, stretch: PartOffset, top: TapeIx, closed: Closed) -> TapeNode {
         let start = stretch + (self.0 as u32 & ((1 << PLACE_BITS) - 1));
-        // Of a faulty line anything may come out.
+        // The nodes of a faulty line are unspecified.
         let up = if self.is_valued() { at.wrapping_sub(1) } else { top };
         let flag = self.is(1);
         if self.is(0) {

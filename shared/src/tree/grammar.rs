@@ -1,25 +1,26 @@
-//! Which token may follow which (RFC 8259, sections 2 to 5).
+//! The rules for which token may follow which (RFC 8259, sections 2 to 5).
 //!
-//! Where brackets are balanced and match, a text is JSON if each token may stand behind the one before it. Only commas are
-//! read differently in objects and in arrays.
+//! A text with balanced and matching brackets is JSON if each token may follow the one before it. Only commas
+//! have different rules in objects and in arrays.
 
 use super::TreeFaultKind;
 use super::token::TokenKind;
 use crate::check::FaultKind;
 
-/// Where the token before another one stands.
+/// The token before another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Before {
-    /// What it is; [`TokenKind::Edge`] before the first.
+    /// The kind of the token; [`TokenKind::Edge`] before the first token.
     pub kind: TokenKind,
-    /// Whether the container that it stands in is an object. It matters for commas.
+    /// True if the token is in an object. Only used for commas.
     pub in_object: bool,
 }
 
-/// What is wrong with a token behind another, if anything is. `nested` says whether a container is open between them.
+/// Returns the fault of a token after another one, or `None`. `nested` says if a container is open between
+/// the two.
 ///
-/// To be asked of texts in which [`diagnose`](crate::check::diagnose) finds nothing. What is wrong with a text is the answer
-/// for the first token that has one.
+/// The caller checks texts for which [`diagnose`](crate::check::diagnose) returns `None`. The fault of a text
+/// is that of its first token with a fault.
 #[inline(always)]
 pub const fn misplaced(before: Before, this: TokenKind, nested: bool) -> Option<TreeFaultKind> {
     use TokenKind::{Colon, Comma, Edge, Name, OpenArray, OpenObject};
@@ -29,7 +30,7 @@ pub const fn misplaced(before: Before, this: TokenKind, nested: bool) -> Option<
         Comma if before.in_object => member(this),
         OpenArray if this.closes() => None,
         OpenArray | Comma | Colon => value(this),
-        // It is a name since a colon is behind it.
+        // A string is a name because a colon follows it.
         Name => None,
         Edge => match this {
             Edge => None,
@@ -45,7 +46,7 @@ pub const fn misplaced(before: Before, this: TokenKind, nested: bool) -> Option<
     }
 }
 
-/// What is wrong with a token where a member should begin.
+/// Returns the fault of a token at the start of a member, or `None`.
 #[inline(always)]
 const fn member(this: TokenKind) -> Option<TreeFaultKind> {
     match this {
@@ -55,7 +56,7 @@ const fn member(this: TokenKind) -> Option<TreeFaultKind> {
     }
 }
 
-/// What is wrong with a token where a value should begin.
+/// Returns the fault of a token at the start of a value, or `None`.
 #[inline(always)]
 const fn value(this: TokenKind) -> Option<TreeFaultKind> {
     match this {

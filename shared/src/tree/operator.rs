@@ -1,19 +1,20 @@
-//! The operators of the scans. Each is associative and has its default for identity, so that a scan may be cut anywhere.
+//! The operators of the scans. Each is associative and has its default as the identity, so a scan may be cut
+//! anywhere.
 
 use super::{NONE, Rank, TokenIx};
 use crate::index::Monoid;
 use crate::units::Depth;
 
-/// How many nodes begin in a stretch of tokens, and how much deeper it ends than it began.
+/// The number of nodes that begin in a stretch of tokens, and its change of depth.
 ///
-/// `combine` adds both, which is associative since addition is; the identity is zero and zero. An exclusive scan gives each token
-/// the number of the next node and the depth at which it stands.
+/// `combine` adds both, which is associative because addition is. The identity is zero and zero. An exclusive
+/// scan gives each token the number of the next node and the depth at the token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Count {
-    /// Nodes that begin.
+    /// The number of nodes that begin.
     pub nodes: u32,
-    /// Change of depth.
+    /// The change of depth.
     pub depth: Depth,
 }
 
@@ -26,13 +27,15 @@ impl Monoid for Count {
     }
 }
 
-/// How a stretch of brackets changes the depth, and the least depth on its way, counted from its start.
+/// The change of depth over a stretch of brackets, and the least depth within it, counted from its start.
 ///
-/// A total of zero does not prove balance: `][` has it. Brackets are balanced where total and least are both zero.
+/// A total of zero does not prove balance: `][` has that total. Brackets are balanced if total and least are
+/// both zero.
 ///
-/// `combine`: what is least is least on the left, or on the right as seen from the start of the left. Both groupings of
-/// `a b c` take the least of `a.least`, `a.total + b.least` and `a.total + b.total + c.least`. The identity is the empty
-/// stretch, of which both are zero; `least` is never above zero or `total`, since start and end are on the way.
+/// `combine`: the least depth is in the left stretch, or in the right one, counted from the start of the
+/// left. Both groupings of `a b c` take the least of `a.least`, `a.total + b.least` and
+/// `a.total + b.total + c.least`. The identity is the empty stretch, where both values are zero. `least` is
+/// never above zero or `total`, because a stretch includes its start and its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Balance {
@@ -43,7 +46,7 @@ pub struct Balance {
 const _: () = assert!(size_of::<Balance>() == 8);
 
 impl Balance {
-    /// One step up or down, or none.
+    /// One step up or down, or no step.
     #[inline(always)]
     pub const fn of(change: Depth) -> Self {
         Self { total: change, least: if change < 0 { change } else { 0 } }
@@ -55,7 +58,7 @@ impl Balance {
         self.total
     }
 
-    /// The least depth: below zero where something is closed that was not opened in the stretch.
+    /// The least depth: below zero if the stretch closes something that it did not open.
     #[inline(always)]
     pub const fn least(self) -> Depth {
         self.least
@@ -73,10 +76,11 @@ impl Monoid for Balance {
     }
 }
 
-/// The last bracket that opens in a stretch of tokens that stand in containers of one level.
+/// The last opening bracket in a stretch of tokens that are in containers of one level.
 ///
-/// `combine` takes the right one where there is one: of three it takes the last that there is, however they are grouped. The
-/// identity is none. An inclusive scan, over tokens sorted by level, gives each token the container that it stands in.
+/// `combine` takes the right bracket if there is one. Of three stretches it takes the last bracket, in any
+/// grouping. The identity is no bracket. An inclusive scan, over tokens sorted by level, gives each token its
+/// container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Opener(pub TokenIx);
@@ -94,19 +98,21 @@ impl Monoid for Opener {
     }
 }
 
-/// Of a stretch of nodes in breadth-first order: the parent of its last node, as far as the stretch knows it, and the last node's
-/// number among its siblings.
+/// The parent of the last node in a stretch of nodes in breadth-first order, and that node's number among its
+/// siblings, as far as the stretch has them.
 ///
-/// A node that is its parent's first child knows the parent; to all others it comes from the left. This is a segmented sum
-/// that carries a value with each segment: `combine` takes the right stretch as it is where a first child is in it; else the
-/// left one, and adds. Grouping changes nothing, since the last first child of `a b c` decides, and what is behind it is added.
-/// The identity is the empty stretch, of no parent and no node.
+/// A first child knows its parent. All other nodes get the parent from the left. This is a segmented sum that
+/// carries a value with each segment. `combine` takes the right stretch unchanged if it has a first child.
+/// Otherwise it takes the left one, and adds the count. Grouping has no effect: the last first child of
+/// `a b c` decides, and the nodes after it are added. The identity is the empty stretch, with no parent and
+/// no node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Siblings {
-    /// The parent, or [`NONE`] where no first child is in the stretch.
+    /// The parent, or [`NONE`] if the stretch has no first child.
     pub parent: Rank,
-    /// Nodes from the last first child on, that one counted; all nodes where there is none.
+    /// The number of nodes from the last first child on, including that one. All nodes if there is no first
+    /// child.
     pub count: u32,
 }
 
@@ -119,7 +125,7 @@ impl Default for Siblings {
 }
 
 impl Siblings {
-    /// A single node: `first_of` is its parent if it is the first child of that, else [`NONE`].
+    /// A single node. `first_of` is its parent if the node is a first child, and [`NONE`] otherwise.
     #[inline(always)]
     pub const fn of(first_of: Rank) -> Self {
         Self { parent: first_of, count: 1 }

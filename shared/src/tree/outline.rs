@@ -1,11 +1,12 @@
-//! Where the tokens of a text are, and what is before any place of it: made by words, all at the same time.
+//! The tokens of a text, and the counts before any position of it, made for all words at the same time.
 //!
-//! Each word of 64 bytes has a [`TapeWord`]; each stretch of 2 KiB what it adds up to ([`StretchSum`]). After a scan of these, what is
-//! before a place is known by looking at one stretch and one word. Depth is counted from the start of the text, whatever the
-//! lines in it: only differences within a line mean anything.
+//! Each word of 64 bytes has a [`TapeWord`], and each stretch of 2 KiB has its sum ([`StretchSum`]). After a
+//! scan of the sums, one stretch and one word give the counts before a position. Depth is counted from the
+//! start of the text, across lines, so only differences within a line are meaningful.
 //!
-//! Which container a place is in is asked backwards: it is the last bracket before it at which the depth is less. Words and
-//! stretches in which the depth does not fall so low are stepped over, and so are 32 stretches, and 32 times 32:
+//! The search for the container of a position goes backwards: its bracket is the last one before which the
+//! depth is less. The search skips words and stretches in which the depth does not fall below that limit. It
+//! also skips groups of 32 stretches, and of 32 times 32:
 //!
 //! ```text
 //! depth          1 2 3 2 3 2 1 2 3 4 3 2
@@ -19,19 +20,20 @@ use crate::index::line::IndexedWord;
 use crate::tree::tape::TapeIx;
 use crate::units::{Depth, PartOffset, STRETCH_BYTES, WORD_BYTES};
 
-/// Words of a stretch.
+/// The number of words of a stretch.
 pub const STRETCH_WORDS: usize = STRETCH_BYTES / WORD_BYTES;
-/// How many stretches, or groups of them, make a group of the next level.
+/// The number of stretches, or of groups, in a group of the next level.
 pub const FAN_OUT: usize = 32;
-/// Levels of groups above stretches. Those of the last are gone through one by one: in a partition there are 1,024 at most.
+/// The number of levels of groups above stretches. The groups of the last level are searched one by one: a
+/// partition has at most 1,024.
 pub const GROUP_LEVELS: usize = 2;
 
 /// A bracket of a partition, counted from 0 in the order of the text.
 pub type BracketIx = u32;
 
-/// The tokens of one word, and what is before it in its stretch. 48 bytes: three loads of a device.
+/// The tokens of one word, and the counts before it in its stretch. 48 bytes: three loads of a device.
 ///
-/// What a token is, as far as its first byte says so, and newlines:
+/// The kind of a token, as far as its first byte shows it, and newlines:
 ///
 /// ```text
 ///           {  [  }  ]  :  ,  "  other  newline
@@ -45,27 +47,29 @@ pub type BracketIx = u32;
 pub struct TapeWord {
     /// The first byte of each token.
     pub start: u64,
-    /// One past the last byte of each.
+    /// The position after the last byte of each token.
     pub past: u64,
     /// The first byte of each token that begins a node.
     pub node: u64,
     /// Brackets.
     pub bracket: u64,
-    /// Of tokens, where they start: braces among brackets, colons among separators, strings among values. Elsewhere, newlines.
+    /// At starts of tokens: braces among brackets, colons among separators, strings among values. Elsewhere:
+    /// newlines.
     pub alt: u64,
-    /// Nodes that begin before it in its stretch.
+    /// The number of nodes that begin before the word in its stretch.
     pub nodes: u16,
-    /// Brackets before it in its stretch.
+    /// The number of brackets before the word in its stretch.
     pub brackets: u16,
-    /// Brackets that open before it in its stretch, less those that close.
+    /// The number of opening brackets before the word in its stretch, less the number of closing ones.
     pub depth: Depth,
 }
 
 const _: () = assert!(size_of::<TapeWord>() == 48);
 
 impl TapeWord {
-    /// The tokens of a word, at the start of a stretch: given its strings and structure, which of its brackets are braces and which of
-    /// its separators colons (elsewhere `alt` may say anything), its white space and newlines, and what the word at its left says.
+    /// The tokens of a word at the start of a stretch. `word` has its strings and structure. `alt` has the
+    /// braces among its brackets and the colons among its separators; its other bits are ignored. `space` and
+    /// `newline` have its white space and newlines, and `left` is the carry of the word at its left.
     #[inline(always)]
     pub const fn of(word: &IndexedWord, alt: u64, [space, newline]: [u64; 2], mut left: TokenCarry) -> Self {
         let structure = word.open | word.close | word.separator;
@@ -82,7 +86,7 @@ impl TapeWord {
         }
     }
 
-    /// Tokens' first bytes, and newlines.
+    /// The first bytes of tokens, and newlines.
     #[inline(always)]
     pub const fn mark(&self) -> u64 {
         self.start | self.alt
@@ -130,16 +134,17 @@ impl TapeWord {
         self.bracket & !self.node
     }
 
-    /// Brackets that open less those that close.
+    /// The number of opening brackets less the number of closing ones.
     #[inline(always)]
     pub const fn net(&self) -> Depth {
         self.open().count_ones() as Depth - self.close().count_ones() as Depth
     }
 
-    /// The least depth before one of its bytes, counted from its start: 0 or less.
+    /// The least depth before any byte of the word, counted from its start: 0 or less.
     #[inline(always)]
     pub const fn least(&self) -> Depth {
-        // It is least behind a closing bracket, but for the last byte, behind which is another word.
+        // The least depth is after a closing bracket. The last byte is left out, because the position after
+        // it is in the next word.
         let mut close = self.close() & !(1 << 63);
         let (mut closed, mut least) = (0, 0);
         while close != 0 {
@@ -153,18 +158,19 @@ impl TapeWord {
     }
 }
 
-/// What some text adds up to. A [`Monoid`]: the identity is no text, and `combine` adds, and keeps the last mark, which is
-/// associative since both are. 16 bytes, which a device loads at once.
+/// The sums of some text. A [`Monoid`]: the identity is no text. `combine` adds the counts and keeps the last
+/// mark, and both are associative. 16 bytes, which a device loads at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct StretchSum {
-    /// Nodes that begin.
+    /// The number of nodes that begin.
     pub nodes: u32,
-    /// Brackets.
+    /// The number of brackets.
     pub brackets: u32,
-    /// Brackets that open less those that close.
+    /// The number of opening brackets less the number of closing ones.
     pub depth: Depth,
-    /// One past the first byte of the last token, or past the last newline if that is behind it; 0 for none.
+    /// The offset after the first byte of the last token, or after the last newline if that is later. 0 for
+    /// none.
     pub last: PartOffset,
 }
 
@@ -180,37 +186,38 @@ impl Monoid for StretchSum {
     }
 }
 
-/// A text's words and sums, wherever they are.
+/// The words and sums of a text, in any storage.
 pub trait Outline {
-    /// How many words there are: whole stretches.
+    /// The number of words: whole stretches.
     fn words(&self) -> usize;
-    /// A word.
+    /// Returns a word.
     fn word(&self, word: usize) -> TapeWord;
-    /// The sum of all stretches before one.
+    /// Returns the sum of all stretches before `stretch`.
     fn before(&self, stretch: usize) -> StretchSum;
-    /// The least depth before a byte of a stretch (level 0), or of so many of them: [`FAN_OUT`] at level 1, its square at level 2.
+    /// Returns the least depth before any byte of a stretch (level 0) or of a group of stretches. A group has
+    /// [`FAN_OUT`] stretches at level 1, and the square of it at level 2.
     fn least(&self, level: usize, group: usize) -> Depth;
 }
 
-/// What is before a place.
+/// The counts before a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The next node.
+    /// The index of the next node.
     pub nodes: TapeIx,
-    /// The next bracket.
+    /// The index of the next bracket.
     pub brackets: BracketIx,
     /// The depth.
     pub depth: Depth,
 }
 
-/// The bits of the places of a word that are before `limit`.
+/// The bits of a word's positions before `limit`.
 #[inline(always)]
 pub const fn below(limit: PartOffset, word: usize) -> u64 {
     let bits = (limit as usize).saturating_sub(word * WORD_BYTES);
     if bits >= WORD_BYTES { !0 } else { (1 << bits) - 1 }
 }
 
-/// What is before byte `at`.
+/// Returns the counts before byte `at`.
 #[inline(always)]
 pub fn place<O: Outline>(outline: &O, at: PartOffset) -> Place {
     let word = at as usize / WORD_BYTES;
@@ -223,20 +230,21 @@ pub fn place<O: Outline>(outline: &O, at: PartOffset) -> Place {
     }
 }
 
-/// A container: where it begins.
+/// The start of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opener {
-    /// Its bracket.
+    /// The offset of its bracket.
     pub at: PartOffset,
     /// Its node.
     pub node: TapeIx,
-    /// Whether it is an object.
+    /// True if it is an object.
     pub object: bool,
-    /// Its bracket, by number.
+    /// The index of its bracket.
     pub bracket: BracketIx,
 }
 
-/// The innermost container in which byte `at` is, which is at `depth`: there is one, wherever the depth was less before it.
+/// Returns the innermost container around byte `at`, where the depth is `depth`. There is such a container if
+/// the depth was less anywhere before.
 #[inline(always)]
 pub fn enclosing<O: Outline>(outline: &O, at: PartOffset, depth: Depth) -> Opener {
     let word = at as usize / WORD_BYTES;
@@ -255,7 +263,8 @@ pub fn enclosing<O: Outline>(outline: &O, at: PartOffset, depth: Depth) -> Opene
     Opener { at: found, node, object: outline.word(word).alt & bit != 0, bracket }
 }
 
-/// The last place at which the depth is less, in words of one stretch, of the last only those of `mask`.
+/// Returns the last position at which the depth is less than `depth`, in words of one stretch. In the last
+/// word, only positions in `mask` count.
 #[inline(always)]
 fn in_words<O: Outline>(
     outline: &O,
@@ -270,7 +279,7 @@ fn in_words<O: Outline>(
         let here = outline.word(word);
         let (open, close) = (here.open() & mask, here.close() & mask);
         let mut now = base + here.depth + open.count_ones() as Depth - close.count_ones() as Depth;
-        // Only an opening bracket has less before it than behind it.
+        // Only before an opening bracket is the depth less than after it.
         if now - (open.count_ones() as Depth) < depth {
             let mut left = open | close;
             while left != 0 {
@@ -290,11 +299,11 @@ fn in_words<O: Outline>(
     }
 }
 
-/// The last stretch before `stretch` in which the depth is less somewhere.
+/// Returns the last stretch before `stretch` in which the depth is less than `depth` somewhere.
 #[inline(always)]
 fn stretch_before<O: Outline>(outline: &O, stretch: usize, depth: Depth) -> usize {
     let (mut level, mut group) = (0, stretch);
-    // Up, until there is one among those beside it.
+    // Up, until one of the groups to the left in the same parent has it.
     loop {
         let first = if level == GROUP_LEVELS { 0 } else { group / FAN_OUT * FAN_OUT };
         let mut found = false;
@@ -311,7 +320,7 @@ fn stretch_before<O: Outline>(outline: &O, stretch: usize, depth: Depth) -> usiz
         level += 1;
         group /= FAN_OUT;
     }
-    // And down: whatever is before `stretch` is a whole group.
+    // Then down. All groups here are whole, because they are before `stretch`.
     while level > 0 {
         level -= 1;
         let first = group * FAN_OUT;

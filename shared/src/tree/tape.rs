@@ -1,20 +1,22 @@
-//! The tree in the order of the text, with links: what queries walk.
+//! The tree in the order of the text, with links: the form that queries walk.
 //!
-//! Nodes stand as they begin in the text, so a node's children and all below them follow it. Each says where the next node behind
-//! them is, and what it is in. Nothing is sorted, and nothing is as deep as the deepest: the open containers are the links upwards,
-//! so that one pass needs no stack.
+//! Nodes are in the order in which they begin in the text, so a node is followed by its descendants. Each
+//! node has the index of the next node after its descendants, and that of the node around it. No sort is
+//! needed, and no storage grows with the depth: the links upwards connect the open containers, so one pass
+//! needs no stack.
 //!
 //! ```text
 //! text      {"a":[1,true],"b":{}}
 //! index      0   1   2 3   4   5   6
 //!            {} "a"  [] 1 true "b" {}
-//! next       7   5   5  4  5   7   7       one past all that is in it; of a name, past its value
+//! next       7   5   5  4  5   7   7       after all its descendants; for a name, after its value
 //! up         .   0   1  2  2   0   5
 //! ```
 //!
-//! [`Builder`] makes it of tokens, one after the other, and holds them to RFC 8259: that each stands where it may, and that brackets
-//! match. What scalars and strings consist of it does not ask. Devices make the same otherwise, all nodes at the same time
-//! ([`brackets`](super::brackets), [`follow`](super::follow)).
+//! [`Builder`] makes the tape from tokens, one at a time. It checks the rules of RFC 8259 for the order of
+//! tokens and for matching brackets. It does not check the contents of scalars and strings. Devices make the
+//! same tape in another way, all nodes at the same time ([`brackets`](super::brackets),
+//! [`follow`](super::follow)).
 
 use super::NONE;
 use crate::units::{MAX_DEPTH, PartOffset};
@@ -26,85 +28,87 @@ pub type TapeIx = u32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct TapeNode {
-    /// Its first byte; with [`FLAG`], of a container.
+    /// The offset of the first byte. With [`FLAG`] for a container.
     start: u32,
-    /// One past its last byte. A container ends with its closing bracket, and a name with its closing quote.
+    /// The offset after the last byte. A container ends with its closing bracket, and a name with its closing
+    /// quote.
     pub end: PartOffset,
-    /// The first node behind it and all that is in it. The value is in its name.
+    /// The first node after this one and its descendants. A name's value is one of its descendants.
     pub next: TapeIx,
-    /// What it is in: a container, or for a member's value its name; [`UP`] for a root. With [`FLAG`], of an object or a name.
+    /// The node around this one: a container, or for a member's value its name. [`UP`] for a root. With
+    /// [`FLAG`] for an object or a name.
     up: u32,
 }
 
 const _: () = assert!(size_of::<TapeNode>() == 16 && align_of::<TapeNode>() == 16);
 
-/// The bit of an offset or index, all of which are less, that says what the node is.
+/// The bit of an offset or index that marks the kind of the node. All offsets and indexes are less.
 const FLAG: u32 = 1 << 31;
-/// What a root is in: no node.
+/// The node around a root: none.
 const UP: u32 = FLAG - 1;
 
 impl TapeNode {
-    /// An object or array that begins at `start`, in `up` ([`NONE`]: a root). Where it ends is not known yet.
+    /// An object or array that begins at `start`, in `up` ([`NONE`] for a root). Its end is not known yet.
     #[inline(always)]
     pub const fn container(start: PartOffset, object: bool, up: TapeIx) -> Self {
         Self { start: start | FLAG, end: 0, next: 0, up: up & UP | if object { FLAG } else { 0 } }
     }
 
-    /// A string or a scalar, the node at `at`.
+    /// A string or a scalar, as node `at`.
     #[inline(always)]
     pub const fn scalar(start: PartOffset, end: PartOffset, at: TapeIx, up: TapeIx) -> Self {
         Self { start, end, next: at + 1, up: up & UP }
     }
 
-    /// A string, after all, that is a name.
+    /// The string as a name.
     #[inline(always)]
     pub const fn named(self) -> Self {
         Self { up: self.up | FLAG, ..self }
     }
 
-    /// Its four words, as they lie in memory: start, end, next, up.
+    /// The four words of the node, as in memory: start, end, next, up.
     #[inline(always)]
     pub const fn to_words(self) -> [u32; 4] {
         [self.start, self.end, self.next, self.up]
     }
 
-    /// The node of such words.
+    /// The node of the four words of [`to_words`](Self::to_words).
     #[inline(always)]
     pub const fn from_words([start, end, next, up]: [u32; 4]) -> Self {
         Self { start, end, next, up }
     }
 
-    /// Its first byte.
+    /// The offset of the first byte.
     #[inline(always)]
     pub const fn start(&self) -> PartOffset {
         self.start & !FLAG
     }
 
-    /// Whether it is an object or an array.
+    /// Returns true for an object or an array.
     #[inline(always)]
     pub const fn is_container(&self) -> bool {
         self.start & FLAG != 0
     }
 
-    /// Whether it is an object.
+    /// Returns true for an object.
     #[inline(always)]
     pub const fn is_object(&self) -> bool {
         self.start & self.up & FLAG != 0
     }
 
-    /// Whether it is an array.
+    /// Returns true for an array.
     #[inline(always)]
     pub const fn is_array(&self) -> bool {
         self.start & !self.up & FLAG != 0
     }
 
-    /// Whether it is a member's name.
+    /// Returns true for a member's name.
     #[inline(always)]
     pub const fn is_name(&self) -> bool {
         !self.start & self.up & FLAG != 0
     }
 
-    /// What it is in; [`NONE`] for a root.
+    /// The node around this one; [`NONE`] for a root.
     #[inline(always)]
     pub const fn up(&self) -> TapeIx {
         let up = self.up & UP;
@@ -112,11 +116,11 @@ impl TapeNode {
     }
 }
 
-/// Where nodes are put, and read again while others are.
+/// The storage of a tape, which is read while nodes are still added.
 pub trait Tape {
-    /// The node at an index below those that are put.
+    /// Returns the node at `at`, which has been put.
     fn node(&self, at: TapeIx) -> TapeNode;
-    /// Puts a node. Each index is put once, and in order.
+    /// Puts a node. Each index is put once, in order.
     fn put(&mut self, at: TapeIx, node: TapeNode);
     /// Changes [`TapeNode::next`].
     fn set_next(&mut self, at: TapeIx, next: TapeIx);
@@ -126,18 +130,18 @@ pub trait Tape {
     fn set_named(&mut self, at: TapeIx);
 }
 
-/// What a container is in.
+/// The surroundings of a container.
 struct Around {
-    /// The container around it; [`NONE`] around a root.
+    /// The container around it; [`NONE`] for a root.
     container: TapeIx,
-    /// Whether that is an object.
+    /// True if that container is an object.
     object: bool,
-    /// Whether it is a member's value. Then its name is the node before it.
+    /// True if the container is a member's value. Its name is then the node before it.
     named: bool,
 }
 
 impl Around {
-    /// What the container at `at` is in.
+    /// The surroundings of the container at `at`.
     #[inline(always)]
     fn of<T: Tape>(tape: &T, at: TapeIx) -> Self {
         let up = tape.node(at).up();
@@ -153,7 +157,7 @@ impl Around {
     }
 }
 
-/// What may come next. A set of them says after what a token may stand.
+/// Kinds of previous tokens. A set of them says after which tokens another one is valid.
 mod after {
     /// The start of a record, or a comma.
     pub const START: u32 = 1;
@@ -163,24 +167,24 @@ mod after {
     pub const COLON: u32 = 4;
     /// A string.
     pub const STRING: u32 = 8;
-    /// Another value that has ended.
+    /// Any other value that has ended.
     pub const VALUE: u32 = 16;
-    /// A token that may not stand where it does: nothing more is read of the record.
+    /// A misplaced token. The rest of the record is not read.
     pub const FAULT: u32 = 32;
 }
 
-/// What a line was.
+/// The result for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// White space.
     Blank,
-    /// A record, each of whose tokens stands where it may.
+    /// A record in which each token is valid at its position.
     Record,
     /// Something else.
     Faulty,
 }
 
-/// Makes the trees of some lines, token by token. The default is at the start of a line.
+/// A builder of the trees of some lines, token by token. The default is at the start of a line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Builder {
@@ -189,9 +193,9 @@ pub struct Builder {
     /// The innermost open container, or [`NONE`].
     top: TapeIx,
     top_is_object: bool,
-    /// What came last is, or is to be, the value behind a name.
+    /// The last or the next node is the value of a name.
     named: bool,
-    /// How many containers are open.
+    /// The number of open containers.
     depth: u32,
     after: u32,
 }
@@ -204,14 +208,14 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// At the start of a line whose first node is `next`.
+    /// A builder at the start of a line whose first node is `next`.
     #[inline(always)]
     pub fn at_line(next: TapeIx) -> Self {
         Self { next, ..Self::default() }
     }
 
-    /// Takes the token that begins at `at` with `byte`, and ends at `end`; that is looked at only of strings and scalars, and may
-    /// be told later by [`Tape::set_end`].
+    /// Adds the token that begins at `at` with `byte` and ends at `end`. Only strings and scalars use `end`,
+    /// and a caller may set it later with [`Tape::set_end`].
     #[inline(always)]
     pub fn token<T: Tape>(&mut self, tape: &mut T, at: PartOffset, byte: u8, end: PartOffset) {
         match byte {
@@ -223,7 +227,8 @@ impl Builder {
         }
     }
 
-    /// Whether nothing stands where it may not, so far.
+    /// Records a fault unless the last token is in the set `behind` and `holds` is true. Returns true while
+    /// the record has no fault.
     #[inline(always)]
     fn follows(&mut self, behind: u32, holds: bool) -> bool {
         let good = self.after & behind != 0 && holds;
@@ -231,7 +236,7 @@ impl Builder {
         good
     }
 
-    /// What the next node is in: the name before it, or the innermost container.
+    /// The node around the next one: the name before it, or the innermost container.
     #[inline(always)]
     fn up(&self) -> TapeIx {
         if self.named { self.next - 1 } else { self.top }
@@ -274,7 +279,7 @@ impl Builder {
         }
     }
 
-    /// Whether what came last may be the whole of an element or a member.
+    /// Returns true if the last node may be a whole element or member.
     #[inline(always)]
     fn is_item(&self) -> bool {
         self.top != NONE && self.named == self.top_is_object
@@ -305,7 +310,7 @@ impl Builder {
         }
     }
 
-    /// Ends a line, and says what it was.
+    /// Ends a line, and returns its result.
     #[inline(always)]
     pub fn end_line(&mut self) -> Line {
         let line = match self.after {

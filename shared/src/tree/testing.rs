@@ -1,4 +1,4 @@
-//! What the tests of several modules use: outlines in memory, and random texts.
+//! Utilities for the tests of several modules: outlines in memory, and random texts.
 
 use std::vec::Vec;
 
@@ -93,7 +93,7 @@ pub fn lines(text: &[u8]) -> Vec<Stretch> {
 pub struct Random(pub u64);
 
 impl Random {
-    /// One less than `n`.
+    /// Returns a number less than `n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % n
@@ -142,7 +142,7 @@ pub fn value(random: &mut Random, depth: u64, out: &mut Vec<u8>) {
     space(random, out);
 }
 
-/// Lines of random JSON, and how many bytes at most.
+/// Lines of random JSON, at most `bytes` bytes.
 pub fn random_lines(random: &mut Random, bytes: usize) -> Vec<u8> {
     let mut text = Vec::new();
     while text.len() < bytes {

@@ -1,9 +1,10 @@
-//! Tokens: brackets, separators, strings and scalars; where they stand in a word, and what each does to the tree.
+//! Tokens: brackets, separators, strings and scalars. Their positions in a word, and their effects on the
+//! tree.
 //!
 //! ```text
 //! text      {"a": 12,"b c":[] }
 //! start     ■■  ■ ■ ■■    ■■■ ■
-//! past       ■  ■■  ■■     ■■■ ■     one past a token's last byte
+//! past       ■  ■■  ■■     ■■■ ■     the position after a token's last byte
 //! ```
 //!
 //! Tokens do not overlap, so the token that begins at the *k*-th start ends at the *k*-th past.
@@ -14,7 +15,7 @@ use crate::index::class::is_whitespace;
 use crate::index::line::IndexedWord;
 use crate::units::{Depth, WORD_BYTES};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum TokenKind {
@@ -30,11 +31,11 @@ pub enum TokenKind {
     Colon,
     /// `,`
     Comma,
-    /// A string without a `:` behind it.
+    /// A string that is not followed by `:`.
     String,
-    /// A string with a `:` behind it.
+    /// A string that is followed by `:`.
     Name,
-    /// What begins as a number does.
+    /// A token that begins as a number does.
     Number,
     /// `true`
     True,
@@ -44,12 +45,12 @@ pub enum TokenKind {
     Null,
     /// Any other run of bytes.
     Other,
-    /// None: before the first token, and behind the last.
+    /// No token: before the first one, and after the last one.
     Edge,
 }
 
 impl TokenKind {
-    /// The kind of the node that begins with the token, if one does.
+    /// Returns the kind of the node that begins with the token, or `None` if no node does.
     #[inline(always)]
     pub const fn node(self) -> Option<NodeKind> {
         match self {
@@ -65,53 +66,53 @@ impl TokenKind {
         }
     }
 
-    /// Whether it opens a container.
+    /// Returns true if the token opens a container.
     #[inline(always)]
     pub const fn opens(self) -> bool {
         matches!(self, Self::OpenObject | Self::OpenArray)
     }
 
-    /// Whether it closes one.
+    /// Returns true if the token closes a container.
     #[inline(always)]
     pub const fn closes(self) -> bool {
         matches!(self, Self::CloseObject | Self::CloseArray)
     }
 
-    /// Whether it closes what `opener` opens.
+    /// Returns true if the token closes the container that `opener` opens.
     #[inline(always)]
     pub const fn matches(self, opener: Self) -> bool {
         matches!((opener, self), (Self::OpenObject, Self::CloseObject) | (Self::OpenArray, Self::CloseArray))
     }
 
-    /// What it does to the number of containers that are open.
+    /// The change of the number of open containers.
     #[inline(always)]
     pub const fn nesting(self) -> Depth {
         self.opens() as Depth - self.closes() as Depth
     }
 }
 
-/// What of one word matters to tokens, a bitmap each.
+/// The starts and ends of the tokens of one word, one bitmap for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenWord {
     /// The first byte of each token.
     pub start: u64,
-    /// One past the last byte of each.
+    /// The position after the last byte of each token.
     pub past: u64,
 }
 
-/// What a word has to say of its last byte to the word at its right. The default is a text's start.
+/// The state of a word's last byte, for the word at its right. The default is the state at a text's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenCarry {
-    /// It is in a string, the closing quote left out.
+    /// The byte is in a string, and is not the closing quote.
     string: bool,
-    /// It is a whole token, or closes a string.
+    /// The byte is a whole token, or closes a string.
     done: bool,
-    /// It is in a scalar.
+    /// The byte is in a scalar.
     scalar: bool,
 }
 
 impl TokenCarry {
-    /// What a word has to say to its right. Nothing at its left changes that.
+    /// The carry after a word. No byte at the word's left changes it.
     #[inline(always)]
     pub const fn behind(word: &IndexedWord, space: u64) -> Self {
         let mut carry = Self { string: false, done: false, scalar: false };
@@ -119,7 +120,8 @@ impl TokenCarry {
         carry
     }
 
-    /// The same by the last two bytes alone: is each in a string, and is the last one structure, or white space?
+    /// The carry from the last two bytes alone. `strings` says for each if it is in a string. `structure` and
+    /// `space` say if the last byte is structure, or white space.
     #[inline(always)]
     pub const fn of_bytes(strings: [bool; 2], structure: bool, space: bool) -> Self {
         let [before, string] = strings;
@@ -127,20 +129,21 @@ impl TokenCarry {
         Self { string, done, scalar: !(string || done || space) }
     }
 
-    /// In three bits.
+    /// The carry as three bits.
     #[inline(always)]
     pub const fn to_bits(self) -> u32 {
         self.string as u32 | (self.done as u32) << 1 | (self.scalar as u32) << 2
     }
 
-    /// The carry of such bits.
+    /// The carry that [`to_bits`](Self::to_bits) returned as `bits`.
     #[inline(always)]
     pub const fn from_bits(bits: u32) -> Self {
         Self { string: bits & 1 != 0, done: bits & 2 != 0, scalar: bits & 4 != 0 }
     }
 }
 
-/// The tokens of one word, given its strings and structure, its white space ([`white_space`]), and what is at its left.
+/// Returns the tokens of one word, given its strings and structure, its white space ([`white_space`]) and the
+/// carry at its left. Moves `carry` to the word's right.
 #[inline(always)]
 pub const fn tokens(word: &IndexedWord, space: u64, carry: &mut TokenCarry) -> TokenWord {
     let structure = word.open | word.close | word.separator;
@@ -155,7 +158,7 @@ pub const fn tokens(word: &IndexedWord, space: u64, carry: &mut TokenCarry) -> T
     TokenWord { start, past }
 }
 
-/// The white space of one word, in strings too.
+/// Returns the white space of one word, including white space in strings.
 #[inline(always)]
 pub fn white_space(word: &[u8; WORD_BYTES]) -> u64 {
     let mut space = 0;
@@ -165,7 +168,8 @@ pub fn white_space(word: &[u8; WORD_BYTES]) -> u64 {
     space
 }
 
-/// What a token is by its bytes, of which there is one at least. A string is a [`TokenKind::String`], until [`named`] says otherwise.
+/// Returns the kind of a token of at least one byte. A string is a [`TokenKind::String`]; [`named`] finds the
+/// names among them.
 #[inline(always)]
 pub const fn kind(token: &[u8]) -> TokenKind {
     match token {
@@ -184,7 +188,7 @@ pub const fn kind(token: &[u8]) -> TokenKind {
     }
 }
 
-/// What a token is, given the one behind it.
+/// Returns the kind of a token, given the kind of the next one.
 #[inline(always)]
 pub const fn named(this: TokenKind, next: TokenKind) -> TokenKind {
     match (this, next) {
@@ -193,10 +197,10 @@ pub const fn named(this: TokenKind, next: TokenKind) -> TokenKind {
     }
 }
 
-/// What a token of a JSON text does to node number and depth, given its neighbours.
+/// Returns the effect of a token of a JSON text on node number and depth, given its neighbours.
 ///
-/// A name is opened by itself, and closed by what ends its member: the comma before another name, or the brace. So no rule
-/// needs to know what container it is in:
+/// A name opens a node. The comma before another name, or the closing brace, ends the member and closes that
+/// node. So no rule depends on the kind of the container:
 ///
 /// ```text
 /// text      { "a" : [ 1 , 2 ] , "b" : { } }
@@ -221,8 +225,8 @@ pub const fn weight(previous: TokenKind, this: TokenKind, next: TokenKind) -> Co
     Count { nodes, depth }
 }
 
-/// What a bracket does to node number and depth, where there is nothing but brackets: an opening one is a node, and any
-/// container may be in any other.
+/// Returns the effect of a bracket on node number and depth, in a text of brackets only. An opening bracket
+/// is a node, and any container may be in any other.
 #[inline(always)]
 pub const fn bracket_weight(this: TokenKind) -> Count {
     Count { nodes: this.opens() as u32, depth: this.nesting() }
@@ -237,7 +241,7 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    /// The tokens of a text by the rules for words, `pad` spaces before it.
+    /// The tokens of a text by the rules for words, with `pad` spaces before it.
     fn found(text: &str, pad: usize) -> Vec<String> {
         let mut bytes = std::vec![b' '; pad];
         bytes.extend_from_slice(text.as_bytes());

@@ -1,7 +1,9 @@
-//! What names and values are called by twigs: a table that a device looks them up in.
+//! The numbers of names and values in twigs: a table for look-ups on a device.
 //!
-//! One table with open addressing has all of them: names of members, and for each name whose values are tested the strings and the numbers that are asked for. Strings are kept as they are when escapes are decoded,
-//! numbers by their digits, power of ten and sign, so that equal ones are the same bytes. Other tests, such as `>=`, are tried one after the other.
+//! One table with open addressing has all names of members. For each name with tests of its values, it also
+//! has the tested strings and numbers. Strings are stored decoded. Numbers are stored as digits, power of ten
+//! and sign, so that equal numbers have the same bytes. Other tests, for example `>=`, are tried one at a
+//! time.
 
 use super::NONE;
 use crate::ir::relation;
@@ -10,24 +12,25 @@ use crate::query::document::Text;
 use crate::tree::tape::TapeNode;
 use crate::view::View;
 
-/// What an entry is of: of names 0, of strings and numbers that list `i` of tests asks for `2 i + 1` and `2 i + 2`.
+/// The class of entries for names. For list `i` of tests, the class of strings is `2 i + 1`, and that of
+/// numbers is `2 i + 2`.
 pub const NAMES: u32 = 0;
-/// The same: of names of attributes.
+/// The class of entries for names of attributes.
 pub const ATTRIBUTES: u32 = NONE - 1;
 
 /// An entry. 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Entry {
-    /// What it is of; [`NONE`]: there is none here.
+    /// The class of the entry; [`NONE`] for an empty entry.
     pub of: u32,
-    /// The hash of its bytes.
+    /// The hash of the bytes.
     pub hash: u32,
-    /// Where its bytes begin.
+    /// The offset of the bytes.
     pub at: u32,
-    /// How many they are.
+    /// The number of bytes.
     pub len: u32,
-    /// A name's number, or a value's row.
+    /// The number of a name, or the row of a value.
     pub value: u32,
     /// Zero.
     pub reserved: u32,
@@ -39,13 +42,14 @@ impl Default for Entry {
     }
 }
 
-/// What a name stands for. Numbers 0 and 1: names that no twig has, of elements and of attributes.
+/// The row and tests of a name. Numbers 0 and 1 are for names that no twig has: 0 of elements, 1 of
+/// attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct TagPlace {
-    /// The row of nodes without a test; [`NONE`].
+    /// The row of nodes without a test, or [`NONE`].
     pub row: u32,
-    /// The list of tests of the others; [`NONE`].
+    /// The list of tests of the other nodes, or [`NONE`].
     pub tests: u32,
 }
 
@@ -53,29 +57,29 @@ pub struct TagPlace {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct TestList {
-    /// The rows of nodes that ask for `false`, `true` and `null`; or [`NONE`].
+    /// The rows of nodes that test for `false`, `true` and `null`, or [`NONE`].
     pub literals: [u32; 3],
-    /// Whether strings, bit 0, and numbers, bit 1, are looked up.
+    /// Bit 0: strings are looked up. Bit 1: numbers are looked up.
     pub looked_up: u32,
-    /// The first of its other tests.
+    /// The first of the other tests.
     pub begin: u32,
-    /// One past the last.
+    /// The position after the last of the other tests.
     pub end: u32,
 }
 
-/// A test that is tried. Those of one row stand together, and all have to hold.
+/// A test that is tried. The tests of one row are adjacent, and all of them have to hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ValueTest {
-    /// The row of those that pass; [`NONE`] if the next test has to hold as well.
+    /// The row of values that pass, or [`NONE`] if the next test has to hold as well.
     pub row: u32,
-    /// A kind of [`kind`].
+    /// The kind of the literal ([`kind`]).
     pub kind: u32,
-    /// How values may compare: bits of [`relation`].
+    /// The relations for which the test holds: bits of [`relation`].
     pub relation: u32,
-    /// Where the literal's bytes begin, as it is spelt, without quotes or escapes.
+    /// The offset of the literal's bytes, in its own spelling, without quotes or escapes.
     pub at: u32,
-    /// How many they are.
+    /// The number of bytes.
     pub len: u32,
     /// Zero.
     pub reserved: u32,
@@ -95,39 +99,39 @@ pub mod kind {
     pub const NULL: u32 = 4;
 }
 
-/// All that twigs ask of names and values.
+/// All names and values in the tests of twigs.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Dictionary<'a> {
-    /// A power of two, and more than are there.
+    /// The entries. Their number is a power of two, and some are empty.
     pub entries: View<'a, Entry>,
-    /// Names and values.
+    /// The bytes of names and values.
     pub bytes: View<'a, u8>,
-    /// What names stand for.
+    /// The rows and tests of names.
     pub tags: View<'a, TagPlace>,
-    /// Lists of tests. The first is of `*`, the second of `@*`.
+    /// Lists of tests. The first is for `*`, the second for `@*`.
     pub lists: View<'a, TestList>,
     /// Tests.
     pub tests: View<'a, ValueTest>,
-    /// Whether a row has nodes without others below them, bit 0, and with, bit 1.
+    /// Bit 0: the row has nodes with nothing below them. Bit 1: it has nodes with others below them.
     pub rows: View<'a, u8>,
-    /// Whether nodes `*` have tests of their values, bit 0, and nodes `@*`, bit 1.
+    /// Bit 0: nodes `*` have tests of their values. Bit 1: nodes `@*` have.
     pub tests_any: u64,
 }
 
-/// A hash of bytes, one after the other (Fowler, Noll and Vo, 1a).
+/// A hash of bytes (Fowler, Noll and Vo, 1a).
 #[derive(Clone, Copy, Debug)]
 pub struct Hash(u32);
 
 impl Hash {
-    /// Of no bytes, for entries of a kind.
+    /// The hash of no bytes, for entries of a class.
     #[inline(always)]
     #[must_use]
     pub const fn new(of: u32) -> Self {
         Self(0x811c_9dc5 ^ of.wrapping_mul(0x9e37_79b1))
     }
 
-    /// With one byte more.
+    /// Adds a byte.
     #[inline(always)]
     pub const fn push(&mut self, byte: u8) {
         self.0 = (self.0 ^ byte as u32).wrapping_mul(0x0100_0193);
@@ -141,13 +145,13 @@ impl Hash {
     }
 }
 
-/// What is looked up.
+/// A key of a look-up.
 trait Key {
-    /// Tells its bytes.
+    /// Passes the bytes of the key to `byte`, one at a time.
     fn tell(&self, byte: impl FnMut(u8));
 }
 
-/// A string in a text, between its quotes: decoded.
+/// A string in a text, between its quotes, as its decoded bytes.
 struct StringKey<'a, T> {
     reader: Reader<'a, T>,
     start: u32,
@@ -164,7 +168,7 @@ impl<T: Text> Key for StringKey<'_, T> {
     }
 }
 
-/// A stretch of a text, as it is.
+/// A range of a text, as its own bytes.
 struct PlainKey<'a> {
     text: View<'a, u8>,
     start: u32,
@@ -182,7 +186,7 @@ impl Key for PlainKey<'_> {
     }
 }
 
-/// No text: where all that is read are literals.
+/// An empty text, for readers of literals only.
 struct Nothing;
 
 impl Text for Nothing {
@@ -192,7 +196,7 @@ impl Text for Nothing {
     }
 }
 
-/// What may be a number in a text: equal numbers have the same bytes, and others do not.
+/// A possible number in a text. Equal numbers have the same bytes, and different ones do not.
 struct NumberKey<'a, T> {
     reader: Reader<'a, T>,
     start: u32,
@@ -214,13 +218,13 @@ impl<T: Text> Key for NumberKey<'_, T> {
 }
 
 impl<'a> Dictionary<'a> {
-    /// Looks a key up.
+    /// Looks up a key, and returns its value, or [`NONE`].
     #[inline(always)]
     fn find(&self, of: u32, key: &impl Key) -> u32 {
         self.find_hash(of, key).0
     }
 
-    /// The same, with the hash.
+    /// Looks up a key, and returns its value, or [`NONE`], and its hash.
     #[inline(always)]
     fn find_hash(&self, of: u32, key: &impl Key) -> (u32, u32) {
         let mut hash = Hash::new(of);
@@ -247,7 +251,7 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// What the name of a member is called.
+    /// The number of a member's name.
     #[inline(always)]
     pub fn tag<T: Text>(&self, text: &T, name: TapeNode) -> u32 {
         let reader = Reader::text(text, self.bytes);
@@ -255,14 +259,15 @@ impl<'a> Dictionary<'a> {
         if found == NONE { 0 } else { found }
     }
 
-    /// What a name in a text of XML is called, of [`NAMES`] or [`ATTRIBUTES`], and its hash.
+    /// The number of a name in an XML text, in class [`NAMES`] or [`ATTRIBUTES`], and its hash.
     #[inline(always)]
     pub fn name(&self, of: u32, text: View<'_, u8>, start: u32, end: u32) -> (u32, u32) {
         let (found, hash) = self.find_hash(of, &PlainKey { text, start, end });
         (if found == NONE { (of == ATTRIBUTES) as u32 } else { found }, hash)
     }
 
-    /// Tells the rows of a list whose tests a text of XML passes: as it is, and as a number, if it is spelt like one but for white space around it.
+    /// Passes to `row` the rows of a list whose tests an XML text passes. The text is tested as a string, and
+    /// also as a number if it is spelled like one, except for white space around it.
     #[inline(always)]
     pub fn passed_text(&self, list: u32, text: View<'a, u8>, start: u32, end: u32, mut row: impl FnMut(u32)) {
         let tests = self.lists.get(list as usize);
@@ -314,7 +319,7 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// Tells the rows of a list whose tests a value passes.
+    /// Passes to `row` the rows of a list whose tests a value passes.
     #[inline(always)]
     pub fn passed<T: Text>(&self, list: u32, text: &T, value: TapeNode, mut row: impl FnMut(u32)) {
         if value.is_container() {
@@ -334,7 +339,7 @@ impl<'a> Dictionary<'a> {
             kind::STRING if tests.looked_up & 1 != 0 => {
                 self.find(2 * list + 1, &StringKey { reader, start: start + 1, end: end - 1 })
             }
-            // What is no number has no bytes, as no number has.
+            // A value that is not a number has no bytes, and every number has some.
             kind::NUMBER if tests.looked_up & 2 != 0 => {
                 self.find(2 * list + 2, &NumberKey { reader, start, end })
             }
@@ -379,7 +384,7 @@ impl<'a> Dictionary<'a> {
                 }
             }
             kind::FALSE | kind::TRUE if test.kind == kind::FALSE || test.kind == kind::TRUE => {
-                // What has no order is equal or not.
+                // Values without an order are either equal or not.
                 if kind == test.kind {
                     test.relation & relation::EQUAL != 0
                 } else {

@@ -1,4 +1,5 @@
-//! The program of a record, made of its tree in the order of the text: no stack, for the links lead upwards.
+//! The program of a record, made from its tape. No stack is needed, because the links of the tape lead
+//! upwards.
 
 use super::dictionary::Dictionary;
 use super::{MAX_LEVELS, NONE, Op, OpKind};
@@ -8,7 +9,9 @@ use crate::tree::tape::{TapeIx, TapeNode};
 /// The row of nodes `*` without a test of their value.
 const ANY: u32 = 0;
 
-/// Writes the program of the record at `root`, but for its answer, operation by operation, until there is no room. Whether that is all of it: else it goes deeper than [`MAX_LEVELS`], or there was none.
+/// Writes the program of the record at `root`, without the `Answer`, one operation at a time. Returns false
+/// if the program is incomplete: the record is deeper than [`MAX_LEVELS`], or `op` returned false because
+/// there was no room.
 #[inline(always)]
 pub fn write<T: Text>(
     dictionary: &Dictionary<'_>,
@@ -19,10 +22,10 @@ pub fn write<T: Text>(
 ) -> bool {
     let mut fits = true;
     let (mut at, mut open, mut end) = (root + 1, root, node(root).next);
-    // Bit *l*: leaves `*` of level *l* have been told; to tell them again changes nothing.
+    // Bit *l*: the leaves `*` of level *l* have been written. To write them again has no effect.
     let (mut depth, mut told) = (0_u32, 0_u32);
     loop {
-        // What ends next: the container that is open, or what has nothing below it.
+        // The next node that ends: the open container, or a node with nothing below it.
         let ends = at == end;
         let (value, name);
         if ends {
@@ -69,7 +72,7 @@ pub fn write<T: Text>(
     }
 }
 
-/// Tells the rows that a value passes, which has this name or none.
+/// Passes to `row` the rows that a value passes, with its name, if any.
 #[inline(always)]
 fn rows<T: Text>(
     dictionary: &Dictionary<'_>,
@@ -87,7 +90,7 @@ fn rows<T: Text>(
         }
         list = tag.tests;
     }
-    // Behind the tests of the name those of `*`.
+    // The tests of `*` come after those of the name.
     let mut left = 1 + (dictionary.tests_any & 1);
     while left > 0 {
         if list != NONE {

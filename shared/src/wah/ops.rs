@@ -1,12 +1,14 @@
-//! Set algebra on compressed bitmaps, atom by atom, as they are: literal with literal, fill with fill, fill with literal.
+//! Set algebra on compressed bitmaps, atom by atom: literal with literal, fill with fill, fill with literal.
 //!
-//! Both operands are stacks of atoms of which the top is used up, at the same pace:
+//! Both operands are stacks of atoms. The top atoms are consumed at the same pace:
 //!
 //! ```text
-//! a   │ 0×5            │ 63 rows │ …         literal, literal   a ∘ b, one chunk
-//! b   │ 63 rows │ 1×7            │ …         fill, fill         the value v(a) ∘ v(b), as many chunks as the shorter has left
-//! a∘b │ 63 rows │ 0∘1 ×4 │ …                 fill, literal      the chunk of v(a), all 0 or all 1, with the literal: one chunk
+//! a   │ 0×5            │ 63 rows │ …     literal, literal   a ∘ b, one chunk
+//! b   │ 63 rows │ 1×7            │ …     fill, fill         v(a) ∘ v(b), the chunks of the shorter
+//! a∘b │ 63 rows │ 0∘1 ×4 │ …             fill, literal      the chunk of v(a) with the literal
 //! ```
+//!
+//! The chunk of v(a) is all 0 or all 1. A fill with a literal gives one chunk.
 
 use super::{ALL, Atom, Encoder, Wah, chunks_for, last_chunk};
 
@@ -19,12 +21,12 @@ pub enum Op {
     Or,
     /// Symmetric difference.
     Xor,
-    /// Difference: what is in the first and not in the second.
+    /// Difference: the rows of the first set that are not in the second.
     AndNot,
 }
 
 impl Op {
-    /// Of two chunks.
+    /// Applies the operation to two chunks.
     #[inline]
     pub const fn of(self, a: u64, b: u64) -> u64 {
         match self {
@@ -36,11 +38,11 @@ impl Op {
     }
 }
 
-/// Atoms of which the top one is used up chunk by chunk.
+/// A stack of atoms whose top atom is consumed chunk by chunk.
 #[derive(Clone, Debug)]
 struct Stack<'a> {
     rest: core::slice::Iter<'a, u64>,
-    /// The chunk of the top, and how many are left of it.
+    /// The chunk of the top atom, and the number of its chunks that are left.
     chunk: u64,
     left: u64,
 }
@@ -50,7 +52,7 @@ impl<'a> Stack<'a> {
         Self { rest: of.words().iter(), chunk: 0, left: 0 }
     }
 
-    /// Whether there is a top, after the next has been taken where the last is used up.
+    /// Replaces a consumed top with the next atom. Returns false at the end.
     #[inline]
     fn fetch(&mut self) -> bool {
         while self.left == 0 {
@@ -62,14 +64,15 @@ impl<'a> Stack<'a> {
     }
 }
 
-/// The atoms of an operation on two bitmaps of as many rows, or of fewer where one of them ends early.
+/// Returns the atoms of an operation on two bitmaps with the same number of rows. The result has fewer rows
+/// where one of the bitmaps ends early.
 pub fn zip<'a>(op: Op, a: Wah<'a>, b: Wah<'a>) -> impl Iterator<Item = Atom> + 'a {
     let (mut a, mut b) = (Stack::new(a), Stack::new(b));
     let next = move || {
         if !(a.fetch() && b.fetch()) {
             return None;
         }
-        // One chunk where either is a literal, of which one is left.
+        // A literal has one chunk left, so the count is 1 where either atom is a literal.
         let chunks = a.left.min(b.left);
         a.left -= chunks;
         b.left -= chunks;
@@ -78,14 +81,14 @@ pub fn zip<'a>(op: Op, a: Wah<'a>, b: Wah<'a>) -> impl Iterator<Item = Atom> + '
     canonical(core::iter::from_fn(next))
 }
 
-/// The atoms of the rows that a bitmap does not have.
+/// Returns the atoms of the complement of a bitmap.
 pub fn not(of: Wah<'_>) -> impl Iterator<Item = Atom> + '_ {
     let (last, mut left) = (last_chunk(of.rows()), chunks_for(of.rows()));
     let flipped = of.atoms().flat_map(move |atom| {
         let chunks = atom.chunks().min(left);
         left -= chunks;
         let chunk = !atom.chunk() & ALL;
-        // The last chunk has rows that are none, and these stay 0.
+        // The bits after the last row in the last chunk stay 0.
         let ends = left == 0 && chunks > 0;
         let before = (chunk, chunks - ends as u64);
         [before, (chunk & last, ends as u64)]
@@ -93,10 +96,11 @@ pub fn not(of: Wah<'_>) -> impl Iterator<Item = Atom> + '_ {
     canonical(flipped)
 }
 
-/// Canonical atoms of chunks and how often each is repeated. Only chunks of one value are, more than once.
+/// Converts runs to canonical atoms. A run is a chunk and its number of repetitions. Only chunks that are all
+/// 0 or all 1 are repeated.
 pub fn canonical(runs: impl Iterator<Item = (u64, u64)>) -> impl Iterator<Item = Atom> {
     let mut encoder = Encoder::default();
-    // The end is a run of no chunks.
+    // `None` marks the end.
     let all = runs.map(Some).chain(core::iter::once(None));
     let atoms = all.flat_map(move |run| match run {
         None => [encoder.finish(), None],

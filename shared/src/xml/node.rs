@@ -1,11 +1,11 @@
-//! What stands between an event and the one before it: looked at for all events at the same time.
+//! The text between an event and the one before it: read for all events at the same time.
 
 use super::{MAX_RUN_BYTES, XmlEvent, begins_name, event, is_name, is_space};
 use crate::twig::NONE;
 use crate::twig::dictionary::{ATTRIBUTES, Dictionary, NAMES};
 use crate::view::View;
 
-/// What an event is to a document.
+/// The kinds of events in a document.
 pub mod kind {
     /// An element's start begins.
     pub const START: u32 = 0;
@@ -19,57 +19,58 @@ pub mod kind {
     pub const CLOSE_EMPTY: u32 = 4;
     /// A section of characters begins.
     pub const CDATA: u32 = 5;
-    /// Its end.
+    /// A section of characters ends.
     pub const CDATA_END: u32 = 6;
-    /// What is passed over begins: a comment, a processing instruction, a document type.
+    /// A part that is skipped begins: a comment, a processing instruction or a document type.
     pub const ASIDE: u32 = 7;
-    /// It ends.
+    /// A skipped part ends.
     pub const ASIDE_END: u32 = 8;
-    /// Quotes end, or stand in what is passed over.
+    /// Quotes end, or are in a skipped part.
     pub const QUOTE: u32 = 9;
 }
 
-/// An event, and what was found there. 16 bytes, which a device loads at once.
+/// An event, and the node at it. 16 bytes, which a device loads at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct XmlNode {
-    /// Four bits: one of [`kind`](mod@kind); what is asked of it: [`Self::LEAF`], [`Self::INNER`], [`Self::TESTED`]; and from bit 8 on how long its name is.
+    /// The kind in four bits ([`kind`](mod@kind)); [`Self::LEAF`], [`Self::INNER`] and [`Self::TESTED`]; from
+    /// bit 8 on, the length of the name.
     bits: u32,
-    /// The row of its name, if an element's start or an attribute has one; [`NONE`].
+    /// The row of the name, for the start of an element or for an attribute, or [`NONE`].
     pub row: u32,
-    /// What the name is called, of an element or attribute.
+    /// The number of the name of an element or attribute.
     pub tag: u32,
     /// The hash of the name.
     pub hash: u32,
 }
 
 impl XmlNode {
-    /// The row has nodes without others below them.
+    /// The row has nodes with nothing below them.
     pub const LEAF: u32 = 1 << 4;
-    /// It has nodes with others.
+    /// The row has nodes with others below them.
     pub const INNER: u32 = 1 << 5;
-    /// There are tests of its value.
+    /// Twigs test the value.
     pub const TESTED: u32 = 1 << 6;
 
     pub(super) const fn of(kind: u32) -> Self {
         Self { bits: kind, row: NONE, tag: 0, hash: 0 }
     }
 
-    /// One of [`kind`](mod@kind).
+    /// The kind ([`kind`](mod@kind)).
     #[inline(always)]
     #[must_use]
     pub const fn kind(&self) -> u32 {
         self.bits & 15
     }
 
-    /// Whether this is asked of it.
+    /// Returns true if the node has this bit.
     #[inline(always)]
     #[must_use]
     pub const fn has(&self, bit: u32) -> bool {
         self.bits & bit != 0
     }
 
-    /// How long the name is.
+    /// The length of the name.
     #[inline(always)]
     #[must_use]
     pub const fn name_len(&self) -> u32 {
@@ -77,24 +78,24 @@ impl XmlNode {
     }
 }
 
-/// The texts of a batch, of which the last ends at `end`.
+/// The texts of a batch. The last one ends at `end`.
 #[derive(Clone, Copy)]
 pub struct XmlText<'a> {
     /// All bytes.
     pub text: View<'a, u8>,
-    /// How many there are.
+    /// The number of bytes.
     pub end: u32,
 }
 
 impl XmlText<'_> {
-    /// A byte; zero behind the last.
+    /// Returns a byte, or zero after the last one.
     #[inline(always)]
     #[must_use]
     pub fn byte(&self, at: u32) -> u8 {
         if at < self.end { self.text.get(at as usize) } else { 0 }
     }
 
-    /// Whether these bytes stand here.
+    /// Returns true if the text has these bytes at `at`.
     #[inline(always)]
     fn has(&self, at: u32, bytes: &[u8]) -> bool {
         let mut has = true;
@@ -104,7 +105,7 @@ impl XmlText<'_> {
         has
     }
 
-    /// The first place from here on that is none of a sort of bytes, or `before`.
+    /// Returns the first position from `at` on with a byte outside `sort`, or `before`.
     #[inline(always)]
     fn skip(&self, mut at: u32, before: u32, sort: impl Fn(u8) -> bool) -> u32 {
         while at < before && sort(self.byte(at)) {
@@ -113,13 +114,15 @@ impl XmlText<'_> {
         at
     }
 
-    /// The end of the name that begins here, or here where none does.
+    /// Returns the end of the name that begins at `at`, or `at` if no name does.
     #[inline(always)]
     fn name(&self, at: u32, before: u32) -> u32 {
         if at < before && begins_name(self.byte(at)) { self.skip(at, before, is_name) } else { at }
     }
 
-    /// Whether what begins with `&` here is an entity that XML has, or a character by its number: one of those with four hexadecimal or five decimal digits at most, but no surrogate.
+    /// Returns true if the reference that begins with `&` at `at` is one of these: an entity of XML, or a
+    /// character by its number. The number has at most four hexadecimal or five decimal digits, and is not a
+    /// surrogate or above.
     #[inline(always)]
     #[must_use]
     pub fn is_reference(&self, at: u32) -> bool {
@@ -155,9 +158,10 @@ impl XmlText<'_> {
     }
 }
 
-/// What an event is, given the one before it, if there is one: nothing where something there is not as it is expected.
+/// Returns the node of an event, given the event before it, if any. Returns `None` if anything there is not
+/// as expected.
 ///
-/// Tags are read strictly, between where the event before ended and this one:
+/// Tags are read strictly, between the end of the previous event and this one:
 ///
 /// ```text
 /// <name   a = "value"  b='value' />
@@ -185,7 +189,7 @@ pub fn node(
             return if begins_name(text.byte(at + 2)) { Some(XmlNode::of(kind::ASIDE)) } else { None };
         }
         event::TYPE => {
-            // Its name is right behind one space.
+            // The name of the document type follows exactly one space.
             let is_one =
                 text.has(at, b"<!DOCTYPE") && is_space(text.byte(at + 9)) && begins_name(text.byte(at + 10));
             return if is_one { Some(XmlNode::of(kind::ASIDE)) } else { None };
@@ -194,7 +198,7 @@ pub fn node(
         event::COMMENT_END | event::INSTRUCTION_END => kind::ASIDE_END,
         event::VALUE_END | event::QUOTE_END => kind::QUOTE,
         event::QUOTE | event::TYPE_END => {
-            // What is declared between brackets is the host's to read.
+            // The host reads declarations between brackets.
             let from = before.at() + 1;
             let end = text.skip(from, at, |byte| byte != b'[' && byte != b'<');
             let is_end = here.kind() == event::TYPE_END;
@@ -206,7 +210,7 @@ pub fn node(
     if !matches!(here.kind(), event::TAG | event::VALUE | event::TAG_END) {
         return Some(XmlNode::of(kind));
     }
-    // A tag begins; or it is gone through from the event before, which is of the same tag.
+    // A tag begins here, or is read on from the previous event, which is in the same tag.
     let begins = here.kind() == event::TAG;
     let from = if begins { at } else { before.at() };
     let limit = if begins { (at + MAX_RUN_BYTES).min(text.end) } else { at };
@@ -247,7 +251,7 @@ pub fn node(
         }
         (of, kind) = (ATTRIBUTES, kind::ATTRIBUTE);
     }
-    // Where the name does not end before the limit, there may be more of it.
+    // A name that reaches the limit may be longer.
     if last == limit {
         return None;
     }
@@ -257,7 +261,7 @@ pub fn node(
         let place = dictionary.tags.get(tag as usize);
         node.row = place.row;
         if place.row != NONE {
-            // Its two bits are in the order of these.
+            // The two bits of the row have the order of `LEAF` and `INNER`.
             node.bits |= (dictionary.rows.get(place.row as usize) as u32 & 3) * XmlNode::LEAF;
         }
         if place.tests != NONE || dictionary.tests_any >> (of == ATTRIBUTES) as u32 & 1 != 0 {

@@ -1,4 +1,5 @@
-//! The program of a document, made of its nodes in the order of the text: no stack, for what is to be known of an element that is open stands where it began.
+//! The program of a document, made from its nodes in the order of the text. No stack is needed: the state of
+//! an open element is stored at the node of its start.
 
 use super::node::{XmlNode, XmlText, kind};
 use super::{MAX_RUN_BYTES, XmlEvent, is_space};
@@ -7,22 +8,24 @@ use crate::twig::{MAX_LEVELS, NONE, Op, OpKind};
 
 /// The row of nodes `*` without a test of their value.
 const ANY_ELEMENT: u32 = 0;
-/// The row of nodes `@*` without one.
+/// The row of nodes `@*` without a test of their value.
 const ANY_ATTRIBUTE: u32 = 1;
-/// Attributes of an element, at most.
+/// The greatest number of attributes of an element.
 const MAX_ATTRIBUTES: usize = 64;
 
-/// An element that is open while another is: kept at the place of its node. 16 bytes, which a device moves at once.
+/// The state of an element that is open while another one is, stored at its node. 16 bytes, which a device
+/// moves at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct XmlOpen {
-    /// The node of the element that it is in; [`NONE`].
+    /// The node of the element around it, or [`NONE`].
     pub up: u32,
-    /// Whether it was entered, bit 0, and stretches of its own text, bits 1 and 2: none, one, or more.
+    /// Bit 0: the element was entered. Bits 1 and 2: the number of stretches of its own text: none, one, or
+    /// more.
     pub state: u32,
-    /// Where the first stretch of its own text begins.
+    /// The start of the first stretch of its own text.
     pub from: u32,
-    /// Where it ends.
+    /// The end of that stretch.
     pub to: u32,
 }
 
@@ -33,38 +36,39 @@ const STRETCHES: u32 = 6;
 /// One document.
 #[derive(Clone, Copy, Debug)]
 pub struct XmlDocument {
-    /// Its first byte.
+    /// The first byte.
     pub begin: u32,
-    /// One past its last.
+    /// The position after the last byte.
     pub end: u32,
-    /// Its first event.
+    /// The first event.
     pub first: usize,
-    /// One past its last.
+    /// The position after the last event.
     pub last: usize,
 }
 
-/// Why a program was not written.
+/// The reason why a program was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// The host has to read the document.
     Document,
-    /// There was no room.
+    /// The program did not fit.
     Room,
 }
 
-/// The nodes of a batch: what they are, and room for what is kept of elements that are open.
+/// The nodes of a batch, and storage for the states of open elements.
 pub trait XmlNodes {
-    /// An event.
+    /// Returns an event.
     fn event(&self, at: usize) -> XmlEvent;
-    /// What it is.
+    /// Returns the node of an event.
     fn node(&self, at: usize) -> XmlNode;
-    /// What was kept at a node.
+    /// Returns the state that was stored at a node.
     fn open(&self, at: usize) -> XmlOpen;
-    /// Keeps something at a node.
+    /// Stores a state at a node.
     fn keep(&self, at: usize, open: XmlOpen);
 }
 
-/// Writes the program of a document, but for its answer, operation by operation. Its nodes are all as expected, and so are its bytes and references: the caller knows that.
+/// Writes the program of a document, without the `Answer`, one operation at a time. The caller has checked
+/// that all nodes, bytes and references of the document are valid.
 ///
 /// # Errors
 /// [`Unfit`].
@@ -77,15 +81,17 @@ pub fn write<'a>(
     mut op: impl FnMut(Op) -> bool,
 ) -> Result<(), Unfit> {
     let (mut fits, mut has_root) = (true, false);
-    // The element that is open, and the one that it is in, if that is not kept; and how many attributes it had so far.
+    // The open element, the element around it, if that one is not stored, and the number of the open
+    // element's attributes so far.
     let (mut open, mut above, mut attributes) = (Element::NONE, Element::NONE, 0);
-    // What the rows of `*` and `@*` have, as nodes have it; and bit *l*: they have told of their leaves in level *l*. To tell of them again changes nothing.
+    // The bits of the rows of `*` and `@*`, as in [`XmlNode`]. Bit *l* of `told`: the leaves of these rows in
+    // level *l* have been written. To write them again has no effect.
     let rows = |row: u32| dictionary.rows.get(row as usize) as u32;
     let any = [rows(ANY_ELEMENT), rows(ANY_ATTRIBUTE)];
     let (mut depth, mut told) = (0_u32, [0_u32; 2]);
-    // From here on it is text, if it is.
+    // The start of the current text, if the state is text.
     let (mut from, mut is_text, mut at) = (document.begin, true, document.first);
-    // A node is loaded while the one before it is worked on.
+    // Each node is loaded while the one before it is processed.
     let load = |at: usize| (nodes.event(at).at(), nodes.node(at));
     let mut next = if at < document.last { load(at) } else { (0, XmlNode::default()) };
     while at < document.last {
@@ -106,7 +112,7 @@ pub fn write<'a>(
         is_text = matches!(kind, kind::CLOSE | kind::CLOSE_EMPTY | kind::CDATA_END | kind::ASIDE_END);
         let is_attribute = kind == kind::ATTRIBUTE;
         if is_attribute || kind == kind::START && open.is_some() {
-            // What is open has something below it.
+            // The open element has something below it.
             if open.now.state & ENTERED == 0 {
                 open.now.state |= ENTERED;
                 fits &= op(Op::new(OpKind::Enter, 0));
@@ -131,7 +137,8 @@ pub fn write<'a>(
                 (open, attributes) = (Element { at: here as u32, place, now, node }, 0);
             }
             kind::ATTRIBUTE => {
-                // Those of one name have one hash; and others that have it are left to the host.
+                // Attributes with the same name have the same hash. A document with other attributes of equal
+                // hash is left to the host.
                 let mut other = 0;
                 while other < attributes {
                     other += 1;
@@ -184,7 +191,7 @@ pub fn write<'a>(
             if !is_known {
                 return Err(Unfit::Document);
             }
-            // Behind the tests of the name those of `*`.
+            // The tests of `*` come after those of the name.
             let mut list = dictionary.tags.get(named.tag as usize).tests;
             let mut left = 1 + (dictionary.tests_any >> class & 1);
             while left > 0 {
@@ -218,12 +225,12 @@ pub fn write<'a>(
     if fits { Ok(()) } else { Err(Unfit::Room) }
 }
 
-/// An element, its node and what is known of it.
+/// An element: its node and its state.
 #[derive(Clone, Copy)]
 struct Element {
-    /// Its node; [`NONE`].
+    /// The index of the node, or [`NONE`].
     at: u32,
-    /// Where it begins.
+    /// The position of its start.
     place: u32,
     now: XmlOpen,
     node: XmlNode,
@@ -257,14 +264,14 @@ impl XmlOpen {
         }
     }
 
-    /// Whether its own text is one stretch, or empty.
+    /// Returns true if the element's own text is one stretch, or empty.
     #[inline(always)]
     const fn is_one(&self) -> bool {
         self.state & STRETCHES != STRETCHES
     }
 }
 
-/// Whether there is nothing but white space, and not very much of it.
+/// Returns true if the range is only white space, and not longer than [`MAX_RUN_BYTES`].
 #[inline(always)]
 fn is_blank(text: XmlText<'_>, mut from: u32, to: u32) -> bool {
     if to - from > MAX_RUN_BYTES {
@@ -276,7 +283,8 @@ fn is_blank(text: XmlText<'_>, mut from: u32, to: u32) -> bool {
     from == to
 }
 
-/// Whether a value is what it is spelt, and not very long: it has no references, and no bytes less than `least`.
+/// Returns true if the spelling of a value is the value itself, and it is not longer than [`MAX_RUN_BYTES`].
+/// Such a value has no references and no bytes less than `least`.
 #[inline(always)]
 fn is_plain(text: XmlText<'_>, (mut from, to): (u32, u32), least: u8) -> bool {
     if to - from > MAX_RUN_BYTES {
@@ -292,7 +300,8 @@ fn is_plain(text: XmlText<'_>, (mut from, to): (u32, u32), least: u8) -> bool {
     true
 }
 
-/// Whether an element's end, which begins at a place, has the name of its start. Names that are called the same are the same, but for those that no twig has.
+/// Returns true if the end of an element, at `place`, has the name of its start. Names with the same number
+/// are equal, except for names that no twig has.
 #[inline(always)]
 fn is_same(text: XmlText<'_>, start: &Element, (place, end): (u32, &XmlNode)) -> bool {
     let Element { place: begin, node, .. } = start;

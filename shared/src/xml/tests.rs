@@ -5,7 +5,7 @@ use super::*;
 use crate::strict::planes;
 use crate::units::WORD_BYTES;
 
-/// Numbers by chance.
+/// Random numbers.
 struct Rng(u64);
 
 impl Rng {
@@ -58,7 +58,7 @@ fn text(rng: &mut Rng, pieces: usize) -> Vec<u8> {
     text
 }
 
-/// Each event, where `&` is in text or a value, and the last state, a byte at a time.
+/// Each event, each `&` in text or a value, and the last state, computed byte by byte.
 fn naive(text: &[u8], begins: &[usize]) -> (Vec<(usize, u32)>, Vec<usize>, Vec<u32>) {
     let (mut events, mut references, mut states, mut now) = (Vec::new(), Vec::new(), Vec::new(), state::TEXT);
     let has = |at: usize, what: &[u8]| text[at..].starts_with(what);
@@ -136,7 +136,7 @@ fn words_read_as_bytes_do() {
                     found_references.push(at(place));
                 }
             }
-            // From any state the map says what reading says.
+            // From any state, the map and the reader give the same result.
             let map = here.map(begins);
             for before in 0..state::COUNT {
                 assert_eq!(map.get(before), here.read(begins, before).after);
@@ -171,7 +171,7 @@ fn maps_are_a_monoid() {
     }
 }
 
-/// A text has a fault where, and only where, it is not UTF-8.
+/// A text has a fault exactly where it is not UTF-8.
 #[test]
 fn what_is_no_utf8_is_faulty() {
     let mut rng = Rng(3);
@@ -201,7 +201,7 @@ fn what_is_no_utf8_is_faulty() {
         let want = std::str::from_utf8(&text[..len]).map_err(|error| error.valid_up_to());
         match (want, faults.next()) {
             (Ok(_), None) => good += 1,
-            // The first fault is at most three bytes behind where the first malformed sequence begins.
+            // The first fault is at most three bytes after the start of the first malformed sequence.
             (Err(at), Some(fault)) => {
                 assert!((at..=at + 3).contains(&fault), "{at} {fault} {text:x?}");
                 bad += 1;

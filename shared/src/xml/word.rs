@@ -4,31 +4,33 @@ use super::{XmlMap, event_of, state, step};
 use crate::index::Monoid;
 use crate::strict::Planes;
 
-/// The bytes of a word that matter, a bitmap each.
+/// The bytes of a word that matter, one bitmap for each class.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct XmlWord {
     /// Bytes that may change the state.
     special: u64,
-    /// Bit *b* of their [`symbol`](mod@super::symbol)s.
+    /// Bit *b* of the [`symbol`](mod@super::symbol)s of these bytes.
     symbols: [u64; 4],
     /// `&`
     reference: u64,
-    /// Bytes that are not UTF-8 behind those before them.
+    /// Bytes that are not valid UTF-8 after the bytes before them.
     faults: u64,
 }
 
-/// What a word is found to be when its state is known.
+/// The contents of a word, once its state is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct XmlRead {
     /// The events.
     pub events: u64,
-    /// Bit *b* of their kinds.
+    /// Bit *b* of the kinds of the events.
     pub kinds: [u64; 4],
     /// `&` in text and in the values of attributes.
     pub references: u64,
-    /// Bytes that are not UTF-8 behind those before them. A character of which two documents have a part each is none of these, or the second's: but of both it is text outside their roots.
+    /// Bytes that are not valid UTF-8 after the bytes before them. If a character is split between two
+    /// documents, the fault is in the second document or in none. But then both documents have text outside
+    /// their roots.
     pub faults: u64,
-    /// The state behind the word.
+    /// The state after the word.
     pub after: u32,
 }
 
@@ -41,14 +43,14 @@ impl XmlRead {
     }
 }
 
-/// The number whose bits four planes have at a place.
+/// The number whose bits are in four planes at a position.
 #[inline(always)]
 const fn number(planes: &[u64; 4], place: u32) -> u32 {
     let [a, b, c, d] = *planes;
     (a >> place & 1 | (b >> place & 1) << 1 | (c >> place & 1) << 2 | (d >> place & 1) << 3) as u32
 }
 
-/// The bytes that are this one.
+/// The bytes that are equal to `byte`.
 #[inline(always)]
 const fn equal(planes: &Planes, byte: u8) -> u64 {
     let (mut equal, mut bit) = (!0, 0);
@@ -60,10 +62,11 @@ const fn equal(planes: &Planes, byte: u8) -> u64 {
 }
 
 impl XmlWord {
-    /// A word: its planes, the three bytes before it, of which the last is the nearest, and the two behind it.
+    /// A word: its planes, the three bytes before it, the last of which is the nearest, and the two bytes
+    /// after it. The bytes after a `<` and before a `>` give its kind:
     ///
     /// ```text
-    /// text       <!-- a -->        bytes behind `<` and before `>` tell what they are:
+    /// text       <!-- a -->
     /// !           ■                shifted to the left of the text by one
     /// -            ■■     ■■       by two to the left; by one and two to the right
     /// comment    ■
@@ -91,7 +94,7 @@ impl XmlWord {
         let types = bang & !(comment | cdata);
         Self {
             special: less | greater | double | single,
-            // Bits of the numbers that `symbol` gives.
+            // The bits of the numbers in `symbol`.
             symbols: [
                 comment | instruction | plain | cdata_end | double,
                 cdata | instruction | comment_end | cdata_end | single,
@@ -103,7 +106,7 @@ impl XmlWord {
         }
     }
 
-    /// What the word makes of each state, if documents begin at these bytes.
+    /// The effect of the word on each state, if documents begin at the bytes `begins`.
     #[inline(always)]
     #[must_use]
     pub fn map(&self, begins: u64) -> XmlMap {
@@ -122,13 +125,13 @@ impl XmlWord {
         map
     }
 
-    /// The word from a state on, if documents begin at these bytes.
+    /// Reads the word from the state `before` on, if documents begin at the bytes `begins`.
     #[inline(always)]
     #[must_use]
     pub fn read(&self, begins: u64, before: u32) -> XmlRead {
         let mut read = XmlRead { faults: self.faults, ..XmlRead::default() };
         let mut now = before;
-        // From here on it is text or a value, if it is.
+        // The start of the current text or value, if the state is one of these.
         let mut text = 0;
         let mut left = self.special | begins;
         while left != 0 {
@@ -167,18 +170,19 @@ impl XmlWord {
     }
 }
 
-/// Whether references may stand there.
+/// Returns true if references may be in this state.
 #[inline(always)]
 const fn has_references(state: u32) -> bool {
     matches!(state, state::TEXT | state::DOUBLE | state::SINGLE)
 }
 
-/// Bytes that are not UTF-8 behind those before them (RFC 3629): a byte 80 to BF where none is wanted, another where one is, and those that never are.
+/// Returns the bytes that are not valid UTF-8 after the bytes before them (RFC 3629). These are bytes 80 to
+/// BF where none is required, other bytes where one is required, and bytes that are never valid.
 ///
 /// ```text
 /// text       C3 A9 41 E2 82 AC        é, A and €
 /// leads      ■        ■
-/// wanted        ■        ■  ■         where a byte 80 to BF has to be, and nowhere else
+/// wanted        ■        ■  ■         a byte 80 to BF is required here, and not allowed elsewhere
 /// ```
 #[inline(always)]
 fn faults(planes: &Planes, left: [u8; 3]) -> u64 {
@@ -204,7 +208,7 @@ fn faults(planes: &Planes, left: [u8; 3]) -> u64 {
     let low_zero = !(p3 | p2 | p1 | p0);
     // C0, C1, F5 to FF.
     let never = leads & !p5 & !p4 & !(p3 | p2 | p1) | four & (p3 | p2 & (p1 | p0));
-    // What has to be behind E0, ED, F0 and F4.
+    // The restrictions on the byte after E0, ED, F0 and F4.
     let behind = |set: u64, byte: u8| set << 1 | (left[2] == byte) as u64;
     let long = behind(three & low_zero, 0xe0) & !p5;
     let surrogate = behind(three & p3 & p2 & !p1 & p0, 0xed) & p5;

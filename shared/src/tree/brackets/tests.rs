@@ -1,4 +1,4 @@
-//! Brackets of lines that are cut anywhere are what a stack says.
+//! Brackets of lines that are cut anywhere, compared with a stack.
 
 use std::vec::Vec;
 
@@ -7,7 +7,7 @@ use super::super::testing::{InMemory, Random, junk, lines, mutate, random_lines}
 use super::*;
 use crate::index::Monoid;
 
-/// What is found, and which piece has written it: nothing is written by two.
+/// The results, with the piece that wrote each of them. No two pieces write the same entry.
 struct Found {
     tops: Vec<Option<(Top, usize)>>,
     closed: Vec<Option<Closed>>,
@@ -32,8 +32,8 @@ impl Store for &mut Found {
     }
 }
 
-/// The tops of a line behind each bracket, and where each is closed, by a stack; `None` if the line is faulty. `first`: the next
-/// node and the next bracket.
+/// The tops of a line after each bracket, and the position where each container is closed, by a stack. `None`
+/// if the line is faulty. `first`: the next node and the next bracket.
 fn by_stack(
     outline: &InMemory,
     line: Stretch,
@@ -62,7 +62,8 @@ fn by_stack(
     stack.is_empty().then_some((tops, closed))
 }
 
-/// Cuts each line at every multiple of `window`, and holds what comes of it to the stack's. How many lines are not faulty.
+/// Cuts each line at every multiple of `window`, and compares the result with the stack's. Returns the number
+/// of lines without a fault.
 fn check(text: &[u8], window: u32) -> usize {
     let mut good = 0;
     let outline = InMemory::of(text);
@@ -76,7 +77,7 @@ fn check(text: &[u8], window: u32) -> usize {
         };
         let (from, to) = (place(&outline, line.from), place(&outline, line.to));
         let want = by_stack(&outline, line, (from.nodes, from.brackets));
-        // The last piece first, and then the others: any order does.
+        // The last piece comes first. Any order gives the same result.
         let mut pieces: Vec<u32> = (line.from / window..line.to.div_ceil(window)).collect();
         pieces.reverse();
         let middle = pieces.len() / 3;
@@ -111,7 +112,7 @@ fn random_lines_cut_by_words() {
         let mut text = random_lines(random, 3000);
         good += check(&text, 64);
         check(&text, 192);
-        // And with bytes changed.
+        // The text with some bytes changed.
         mutate(random, &mut text);
         check(&text, 64);
         check(&text, 128);
@@ -122,7 +123,7 @@ fn random_lines_cut_by_words() {
     assert!(good > 1000, "{good}");
 }
 
-/// Containers that begin stretches, and groups of them, before the place that asks.
+/// Containers that begin stretches, or groups of them, before the position of the search.
 #[test]
 fn far_containers() {
     let mut text = b"{\"first\":[[[".to_vec();

@@ -1,4 +1,4 @@
-//! Nodes and verdicts of whole texts are the sequential builder's.
+//! The nodes and verdicts of whole texts, compared with the sequential builder's.
 
 use std::vec::Vec;
 
@@ -10,7 +10,7 @@ use super::*;
 use crate::check::diagnose;
 use crate::units::WORD_BYTES;
 
-/// What is found of brackets.
+/// The results for brackets.
 struct Found {
     tops: Vec<Top>,
     closed: Vec<Closed>,
@@ -51,7 +51,7 @@ impl Tape for Whole {
     }
 }
 
-/// The places of the bits of all words.
+/// The positions of the bits of all words.
 fn places(outline: &InMemory, of: fn(&TapeWord) -> u64) -> Vec<PartOffset> {
     let bits = |word: &TapeWord| {
         let bits = of(word);
@@ -61,10 +61,10 @@ fn places(outline: &InMemory, of: fn(&TapeWord) -> u64) -> Vec<PartOffset> {
     words.flat_map(|(w, word)| bits(word).map(move |i| (w * WORD_BYTES) as u32 + i)).collect()
 }
 
-/// The nodes of all words, and the places of faults.
+/// The nodes of all words, and the positions of faults.
 fn nodes(outline: &InMemory, found: &Found) -> (Vec<TapeNode>, Vec<PartOffset>) {
     let words = &outline.words;
-    // As a device exchanges them, but over all words: from the left, and from the right.
+    // The exchange of a device, but over all words: from the left, and from the right.
     let (mut left, mut lefts) = (Mark::NONE, Vec::new());
     for word in words {
         lefts.push(left);
@@ -113,7 +113,8 @@ fn nodes(outline: &InMemory, found: &Found) -> (Vec<TapeNode>, Vec<PartOffset>) 
     (nodes, faulty)
 }
 
-/// Holds the nodes and the verdicts of all lines to the builder's. How many lines are not faulty.
+/// Compares the nodes and verdicts of all lines with the builder's. Returns the number of lines without a
+/// fault.
 fn check(text: &[u8]) -> usize {
     let outline = InMemory::of(text);
     let total = outline.before.last().unwrap().brackets as usize;
@@ -122,7 +123,7 @@ fn check(text: &[u8]) -> usize {
         lines(text).into_iter().map(|line| part::<_, _, true>(&outline, &mut found, line, line)).collect();
     let (nodes, faults) = nodes(&outline, &found);
     let (starts, mut ends) = (places(&outline, |word| word.start), places(&outline, |word| word.past));
-    // A string that is not closed runs on to the end of the text.
+    // A string that is not closed ends at the end of the text.
     ends.resize(starts.len(), text.len() as PartOffset);
     let (mut whole, mut good) = (Whole::default(), 0);
     for (line, bad_brackets) in lines(text).into_iter().zip(bad_brackets) {
@@ -163,7 +164,7 @@ fn random_lines_as_the_builder_reads_them() {
     assert!(good > 1000, "{good}");
 }
 
-/// Every line of so many tokens: what may follow what, wherever it is.
+/// Every line of up to six tokens: all orders of tokens, at any position.
 #[test]
 fn all_short_lines() {
     const TOKENS: [&str; 8] = ["{", "}", "[", "]", ":", ",", "\"a\"", "1"];
@@ -173,7 +174,7 @@ fn all_short_lines() {
         for mut n in 0..8usize.pow(len) {
             for _ in 0..len {
                 text.extend_from_slice(TOKENS[n % 8].as_bytes());
-                // Without it two numbers were one.
+                // Without the space, two numbers would be one.
                 text.push(b' ');
                 n /= 8;
             }
@@ -187,7 +188,7 @@ fn all_short_lines() {
             good += check(&text);
         }
     }
-    // By length: a blank line, scalars, empty containers, arrays of a scalar, arrays of a container, and so on.
+    // The numbers by length: a blank line, scalars, empty containers, arrays of a scalar, and so on.
     assert_eq!(good, 1 + 2 + 2 + 2 + 2 + 8 + 12);
 }
 
@@ -225,7 +226,7 @@ fn short_lines_at_every_place() {
                     text.extend_from_slice(right.as_bytes());
                     text.push(b'\n');
                 }
-                // The last line is not ended.
+                // The last line has no newline.
                 text.pop();
                 check(&text);
             }

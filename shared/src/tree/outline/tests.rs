@@ -1,4 +1,4 @@
-//! Searches and sums, held to what is found by looking at everything.
+//! Searches and sums, compared with a search of everything.
 
 use std::vec::Vec;
 
@@ -33,7 +33,7 @@ impl Outline for Depths {
     }
 }
 
-/// As far apart as stretches of a partition may be: a gigabyte.
+/// The greatest distance of stretches in a partition: a gigabyte.
 #[test]
 fn stretches_far_away() {
     let mut stretches = std::vec![100; 500_000];
