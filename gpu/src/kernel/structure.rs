@@ -276,8 +276,8 @@ fn sliced_levels(
 /// [`sliced_levels`].
 ///
 /// # Safety
-/// `column` is the first of this lane's elements in shared memory, which nobody else touches: element `(2 *
-/// level + half) * 32`, for [`LEVELS_AT_ONCE`] levels.
+/// `column` is the first of this lane's elements in shared memory, which nobody else touches. There is an
+/// element `(2 * level + half) * 32` for [`LEVELS_AT_ONCE`] levels.
 #[inline(always)]
 unsafe fn walked_levels(
     args: &StructureWriteArgs<'_>,

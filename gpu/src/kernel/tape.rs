@@ -295,8 +295,8 @@ pub unsafe fn tape_minima(args: TapeMinimaArgs<'_>) {
         least = least.min(args.before.get(stretch).depth + args.least.get(stretch));
         stretch += 1;
     }
-    // SAFETY: the return above depends on the status, which is the same for all threads, and on `group /
-    // FAN_OUT`, which is the same for a whole warp, so all lanes are here.
+    // SAFETY: blocks are whole warps of `FAN_OUT` lanes. The return above depends on the status, the same for
+    // all threads, and on `group / FAN_OUT`, the same for a whole warp. So all lanes are here.
     let of_all = unsafe { warp_reduce_min(ALL, least) };
     // SAFETY: `group` is this thread's own, and one thread in `FAN_OUT` writes the element of the second
     // level.

@@ -13,10 +13,10 @@
 //! Each lane looks up whether the group knows the row of one operation. By one vote, the warp skips the
 //! operations with a row that it does not know.
 //!
-//! *Keys*: where there are many groups, a warp first looks whether a document passes any of the group's keys
-//! (`host/src/twig/set.rs`), 32 operations at a time, and skips the document if it does not. This costs two
-//! loads and a vote; running these operations takes some hundred instructions. Of 100,000 subscriptions to
-//! events, most groups are skipped in this way.
+//! *Keys*: where there are many groups, a warp first looks for the group's keys (`host/src/twig/set.rs`) in
+//! the document's program, 32 operations at a time. If the document passes none, the warp skips it. This
+//! look-up costs two loads and a vote; running 32 operations takes some hundred instructions. Of 100,000
+//! subscriptions to events, most groups are skipped in this way.
 //!
 //! *Layout*: the matches at the top level and the masks are in registers. The levels below are in shared
 //! memory, 256 bytes each, 16 a warp, with a lane's column in its own banks. Rows are read as 256 consecutive
