@@ -5,12 +5,12 @@
 //! if there are any. Plain lines have blocks of 64 threads. A multiprocessor has 12 such blocks in
 //! `query_slots` and `query_fill`, with 80 registers a thread, and 8 in `query_count`, with 128. Threads that
 //! leave a loop at different times run on alone while their next instructions differ. So they join again
-//! within loops and after them ([`Text::any`]): without that, names took half as long again.
+//! within loops and after them ([`Text::any`]): without that, names took half as long again. The thread of a
+//! record reads the white space around it one byte at a time.
 //! *Layout*: frames of the interpreter in local memory, touched only by programs that branch.
 //! *Overflow*: there is one slot for each path and line. Matches are counted, in 64 bits, by the interpreter
 //! that writes them. The first two of each path and line are kept while they are counted, so the second pass
-//! runs the program again only on lines that have more. The thread of a record reads the white space around
-//! it one byte at a time.
+//! runs the program again only on lines that have more.
 //! *Cost*: 32 bytes, the smallest memory transaction, for every four bitmap words, which are read at once and
 //! a step ahead, and for every candidate of a name. Neighbouring threads read far apart, so at each step one
 //! of a warp's threads misses the caches. The run time therefore depends on the number of steps.
