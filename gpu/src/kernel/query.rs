@@ -4,9 +4,9 @@
 //! are found by their length. The loose lines follow, side by side, in a kernel of their own that runs only
 //! if there are any. Plain lines have blocks of 64 threads. A multiprocessor has 12 such blocks in
 //! `query_slots` and `query_fill`, with 80 registers a thread, and 8 in `query_count`, with 128. Threads that
-//! leave a loop at different times run on alone while their next instructions differ. So they join again
-//! within loops and after them ([`Text::any`]): without that, names took half as long again. The thread of a
-//! record reads the white space around it one byte at a time.
+//! leave a loop at different times run on alone while their next instructions differ. The code therefore
+//! makes them join again within loops and after them ([`Text::any`]): without that, names took half as long
+//! again. The thread of a record reads the white space around it one byte at a time.
 //! *Layout*: frames of the interpreter in local memory, touched only by programs that branch.
 //! *Overflow*: there is one slot for each path and line. Matches are counted, in 64 bits, by the interpreter
 //! that writes them. The first two of each path and line are kept while they are counted, so the second pass
