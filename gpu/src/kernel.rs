@@ -1,4 +1,4 @@
-//! The kernels, a file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`].
+//! The kernels, one file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`].
 
 mod bitmap;
 mod columns;

@@ -1,22 +1,32 @@
-//! Programs over compressed bitmaps ([`warpath_shared::bitmap`]), a tile of 128 chunks a block; and the same tiles decompressed, a warp each.
+//! Programs over compressed bitmaps ([`warpath_shared::bitmap`]), one tile of 128 chunks a block; and the
+//! decompression of the same tiles, one warp a tile.
 //!
-//! *Threads*: a block of four warps a tile. Each warp adds every fourth column; of the tile's chunks, lane *l* has *l*, *l* + 32, *l* + 64 and *l* + 96, in
-//! registers, and 1 KiB of shared memory a warp takes what comes in another order. After two columns each, the warps put together what they have. *What is read*: of
-//! each column 16 bytes that say which atoms overlap the tile, 32 columns at a time, a lane each; then those atoms alone, while the column before is worked
-//! on. A column of which the tile is one fill is done with there: 0s say nothing, and 1s end it. So does a tile that is full.
+//! *Threads*: a block of four warps a tile. Each warp adds every fourth column. Lane *l* holds the tile's
+//! chunks *l*, *l* + 32, *l* + 64 and *l* + 96 in registers; 1 KiB of shared memory a warp takes the chunks
+//! that come in another order. After two columns each, the warps combine their chunks. All warps of a block
+//! have the same tile after each round, so all take the same path through the program. All lanes take the
+//! same path as well, except for a lane that writes a fill of 1 by itself.
 //!
-//! *Places without a loop*: atom *i* of a tile stands at chunk *i* + what fills before it have beyond one chunk each. A lane has at most four atoms (*i* = *l* + 32 *j*),
-//! and all excesses of a tile together are less than 256, so four of them go through one scan of the warp, a byte each:
+//! *Layout*: a warp reads 16 bytes of each column that describe the atoms that overlap the tile, 32 columns
+//! at a time, one lane each. Then it reads those atoms alone, while it adds the column before. A column whose
+//! tile is one fill needs no atoms after that: a fill of 0 adds nothing, and a fill of 1 ends the operation.
+//! A full tile ends it as well.
+//!
+//! Atom *i* of a tile begins at chunk *i* plus the excess, over one chunk each, of the fills before it. No
+//! loop is needed to find it. A lane has at most four atoms (*i* = *l* + 32 *j*), and all excesses of a tile
+//! together are less than 256. So four of them go through one scan of the warp, one byte each:
 //!
 //! ```text
-//! excess    j = 3    j = 2    j = 1    j = 0        place of atom l + 32 j =
-//!          │ 8 bits │ 8 bits │ 8 bits │ 8 bits │        l + 32 j + byte j of the scan + bytes below j of the total
+//! excess    j = 3    j = 2    j = 1    j = 0     offset of atom l + 32 j =
+//!          │ 8 bits │ 8 bits │ 8 bits │ 8 bits │  l + 32 j + byte j of the scan + bytes below j of the total
 //! ```
 //!
-//! A tile of as many atoms as chunks has no fills but of one chunk: atom *i* is chunk *i*, and nothing is scanned.
+//! A tile of as many atoms as chunks has only fills of one chunk: atom *i* is chunk *i*, and no scan is
+//! needed.
 //!
-//! *Cost*: the atoms of the columns read once, 8 bytes a column and tile beside them (less than 2 % where it matters), the result written once; 64 columns of 223.9 MB take 0.066 ms on an H200 (docs/performance.md, with what
-//! lost). *Convergence*: all warps of a block have the same tile behind each round, so all take the same way through the program; all lanes take the same path, but where a lane has a fill of 1, which it writes by itself.
+//! *Cost*: the atoms of the columns read once, 8 bytes a column and tile beside them (less than 2 % where it
+//! matters), the result written once. 64 columns of 223.9 MB take 0.066 ms on an H200.
+//! *Tried and lost*: see docs/performance.md.
 
 #![allow(
     clippy::needless_range_loop,
@@ -42,38 +52,38 @@ use crate::coop::warp::ALL;
 
 /// Warps of a block.
 const WARPS: u32 = 4;
-/// Columns that a warp adds before all warps put together what they have.
+/// Columns that a warp adds before all warps combine their chunks.
 const ROUND: u32 = 2;
 /// Chunks of a tile that a lane has.
 const PARTS: usize = (TILE_CHUNKS / LANES) as usize;
 
-/// What a lane has of a tile: chunks `lane + 32 j`.
+/// A lane's chunks of a tile: `lane + 32 j`.
 type Part = [u64; PARTS];
 
-/// The atoms of a column that overlap a tile, in 16 bytes: where the first is, in two halves; how many; and how many chunks of the first are before
-/// the tile.
+/// The atoms of a column that overlap a tile, in 16 bytes: the index of the first, in two halves; their
+/// number; and the number of the first atom's chunks that are before the tile.
 type Overlap = U32x4;
 
 /// Overlaps of the columns that a warp adds next.
 const OVERLAPS: usize = LANES as usize;
-/// What the warps of a block have of both.
+/// Elements that the warps of a block have of each array.
 const SCATTERED: usize = (WARPS * TILE_CHUNKS) as usize;
 const NOTED: usize = WARPS as usize * OVERLAPS;
 
-/// A tile, as one of the warps sees it that work on it.
+/// A tile, from the view of one of the warps that work on it.
 struct Tile<'a> {
     columns: Columns<'a>,
     number: u64,
     /// Tiles of each column.
     tiles: u64,
-    /// How many chunks it has, and what the last of them has of rows.
+    /// The number of its chunks, and the rows of its last chunk.
     chunks: u32,
     last: u64,
-    /// What comes to this warp in whatever order.
+    /// The chunks of this warp, added in any order.
     scattered: Shared<u64>,
-    /// The same of all warps.
+    /// The chunks of all warps, in the same form.
     all: Shared<u64>,
-    /// What this warp adds next.
+    /// The overlaps of the columns that this warp adds next.
     overlaps: Shared<Overlap>,
     warp: u32,
     lane: u32,
@@ -81,11 +91,12 @@ struct Tile<'a> {
 
 #[inline(always)]
 fn load(columns: &Columns<'_>, at: u64) -> u64 {
-    // SAFETY: nobody writes atoms during a launch, and the place is checked off the device.
+    // SAFETY: no thread writes atoms during a launch, and `at` checks the index in the emulated run of the
+    // same kernel.
     unsafe { load_readonly_64(columns.atoms.at(at as usize, 1)) }
 }
 
-/// What an atom has beyond one chunk, at most a tile. Fills are of less than 2³² chunks.
+/// The chunks of an atom beyond its first, at most a tile. Fills have less than 2³² chunks.
 #[inline(always)]
 fn excess(atom: u64, skip: u32) -> u32 {
     if atom as i64 >= 0 { 0 } else { (atom as u32 - skip).min(TILE_CHUNKS) - 1 }
@@ -121,13 +132,13 @@ impl<'a> Tile<'a> {
         self.lane + j as u32 * LANES
     }
 
-    /// Which rows there are in a chunk of this lane's.
+    /// The rows that exist in a chunk of this lane's.
     #[inline(always)]
     fn rows(&self, j: usize) -> u64 {
         rows_of(self.chunk(j) as u64, self.chunks as u64, self.last)
     }
 
-    /// Which atoms of a column overlap the tile.
+    /// The atoms of a column that overlap the tile.
     #[inline(always)]
     fn overlap(&self, column: u32) -> Overlap {
         let at = (column as u64 * (self.tiles + 1) + self.number) as usize;
@@ -137,10 +148,10 @@ impl<'a> Tile<'a> {
         U32x4([first as u32, (first >> 32) as u32, atoms.min(TILE_CHUNKS), here.skip])
     }
 
-    /// One of the overlaps that are noted, and its atoms: of what is behind the last, literals of no row.
+    /// One of the noted overlaps, and its atoms. The atoms after the last are literals of no row.
     #[inline(always)]
     fn fetch(&self, number: u32) -> (Overlap, Part) {
-        // SAFETY: below how many there are, and written before the barrier.
+        // SAFETY: the number is below the noted overlaps, which were written before the barrier.
         let overlap = unsafe { self.overlaps.offset(number).read() };
         (overlap, self.atoms(overlap))
     }
@@ -158,7 +169,7 @@ impl<'a> Tile<'a> {
         atoms
     }
 
-    /// Adds a column: what is in order to `part`, and what is not to shared memory.
+    /// Adds a column: to `part` if each atom is one chunk, and to shared memory otherwise.
     ///
     /// # Safety
     /// All lanes call it together.
@@ -170,24 +181,25 @@ impl<'a> Tile<'a> {
             }
             return;
         }
-        // Only the first atom of all begins before the tile.
+        // Only the first atom of the column's overlap begins before the tile.
         let skip = if self.lane == 0 { overlap.0[3] } else { 0 };
         let own = [excess(atoms[0], skip), excess(atoms[1], 0), excess(atoms[2], 0), excess(atoms[3], 0)];
         let packed = own[0] | own[1] << 8 | own[2] << 16 | own[3] << 24;
         let mut sum = packed;
         let mut delta = 1;
         while delta < LANES {
-            // SAFETY: all lanes are here.
+            // SAFETY: the overlap is the same in all lanes, and so is `delta`, so all lanes that the caller
+            // brings are here.
             let (left, there) = unsafe { warp_shuffle_up(ALL, sum, delta, LANES) };
             if there {
                 sum += left;
             }
             delta *= 2;
         }
-        // SAFETY: all lanes are here.
+        // SAFETY: the loop above has the same rounds in all lanes, so all lanes are here.
         let total = unsafe { warp_shuffle_idx(ALL, sum, LANES - 1, LANES).0 };
         let before = sum - packed;
-        // One by one: in a loop, the arrays would be in memory.
+        // Unrolled by hand: in a loop, the arrays would be in memory.
         const { assert!(PARTS == 4) };
         let at0 = self.lane + (before & 0xff);
         let at1 = self.lane + LANES + (before >> 8 & 0xff) + (total & 0xff);
@@ -198,7 +210,7 @@ impl<'a> Tile<'a> {
         self.put(atoms[1], at1);
         self.put(atoms[2], at2);
         self.put(atoms[3], at3);
-        // Fills of 1, and of these there are few.
+        // Fills of 1, which are rare.
         let high = |j: usize| (atoms[j] >> 32) as u32;
         if high(0).max(high(1)).max(high(2).max(high(3))) >= 0xc000_0000 {
             self.put_ones(atoms[0], own[0], at0);
@@ -206,50 +218,52 @@ impl<'a> Tile<'a> {
             self.put_ones(atoms[2], own[2], at2);
             self.put_ones(atoms[3], own[3], at3);
         }
-        // SAFETY: all lanes are here.
+        // SAFETY: the branch above has joined, and the overlap is the same in all lanes, so all lanes are
+        // here.
         unsafe { sync_warp(ALL) };
     }
 
-    /// Adds a literal at its place; of a fill, and of what was not loaded, nothing.
+    /// Adds a literal at its chunk. Adds nothing for a fill, nor for an atom that was not loaded.
     #[inline(always)]
     fn put(&self, atom: u64, at: u32) {
         if atom as i64 > 0 {
             let place = self.scattered.offset(at.min(TILE_CHUNKS - 1));
-            // SAFETY: within the tile, and no other lane has this chunk of this column.
+            // SAFETY: the offset is within the tile, and no other lane has this chunk of this column.
             unsafe { place.write(place.read() | atom) };
         }
     }
 
-    /// Adds a fill of 1, which may go on behind the tile.
+    /// Adds a fill of 1, which may extend beyond the tile.
     #[inline(always)]
     fn put_ones(&self, atom: u64, excess: u32, at: u32) {
         if Atom(atom).is_one_fill() {
             for place in at..TILE_CHUNKS.min(at + 1 + excess) {
-                // SAFETY: as for a literal.
+                // SAFETY: the range is within the tile, and no other lane has these chunks of this column.
                 unsafe { self.scattered.offset(place).write(wah::ALL) };
             }
         }
     }
 
-    /// Takes in what has come to shared memory.
+    /// Merges this lane's chunks from shared memory into `part`.
     ///
     /// # Safety
-    /// Behind a [`Self::add`], or a barrier of the warp.
+    /// The caller has called [`Self::add`], or a barrier of the warp, after the last write.
     #[inline(always)]
     unsafe fn gather(&self, part: &mut Part) {
         for j in 0..PARTS {
-            // SAFETY: within the tile, and whoever wrote it did so before the barrier.
+            // SAFETY: the offset is within the tile, and each write to it came before the barrier.
             part[j] |= unsafe { self.scattered.offset(self.chunk(j)).read() };
         }
     }
 
-    /// Puts together what the warps have. Whether the tile is full, and whether all warps are `done`.
+    /// Combines the chunks of all warps. Returns whether the tile is full, and whether all warps are `done`.
     ///
     /// # Safety
-    /// All threads of the block call it together, behind a barrier of each warp.
+    /// All threads of the block call it together, after a barrier of each warp.
     #[inline(always)]
     unsafe fn combine(&self, part: &mut Part, done: bool) -> (bool, bool) {
-        // SAFETY: own places, which no other warp touches before the barrier, nor between the last barrier and here.
+        // SAFETY: the elements are this lane's own. No other warp touches them before the next barrier, nor
+        // did one since the last.
         unsafe {
             self.gather(part);
             for j in 0..PARTS {
@@ -262,7 +276,7 @@ impl<'a> Tile<'a> {
             other += 1;
             let theirs = self.all.offset(other % WARPS * TILE_CHUNKS);
             for j in 0..PARTS {
-                // SAFETY: written before the barrier.
+                // SAFETY: the other warps wrote these elements before the barrier.
                 part[j] |= unsafe { theirs.offset(self.chunk(j)).read() };
             }
         }
@@ -270,18 +284,18 @@ impl<'a> Tile<'a> {
         for j in 0..PARTS {
             missing |= !part[j] & self.rows(j);
         }
-        // All warps have the same; and nobody writes before all have read.
+        // All warps have the same chunks. The barrier keeps each warp from writing before all have read.
         (sync_threads_and((missing == 0) as u32) != 0, all_done)
     }
 
-    /// Adds the rows of some columns.
+    /// Adds the rows of `count` columns.
     ///
     /// # Safety
     /// All threads of the block call it together, with the same `part`.
     #[inline(always)]
     unsafe fn any(&self, first: u32, count: u32, part: &mut Part) {
         for j in 0..PARTS {
-            // SAFETY: a place that nobody else touches before the barrier.
+            // SAFETY: no other thread touches the element before the barrier.
             unsafe { self.scattered.offset(self.chunk(j)).write(0) };
         }
         let mut from = 0;
@@ -292,21 +306,22 @@ impl<'a> Tile<'a> {
                 mine = self.overlap(first + column);
             }
             from += LANES * WARPS;
-            // A tile of one atom is a fill, or a chunk.
+            // A tile of one atom is a fill, or one chunk.
             let mut says = mine.0[2] > 0;
             let mut one = false;
             if mine.0[2] == 1 {
                 let atom = Atom(load(&self.columns, mine.0[0] as u64 | (mine.0[1] as u64) << 32));
                 (says, one) = (!atom.is_fill(), atom.is_one_fill());
             }
-            // SAFETY: all lanes are here.
+            // SAFETY: the caller brings all threads, `from` is the same in all lanes, and the branches above
+            // have joined, so all lanes are here.
             let (full, say) = unsafe { (warp_vote_ballot(ALL, one), warp_vote_ballot(ALL, says)) };
             if says {
                 let place = self.overlaps.offset((say & ((1 << self.lane) - 1)).count_ones());
-                // SAFETY: each place has one writer, and those before have been read.
+                // SAFETY: each element has one writer, and the overlaps of the round before have been read.
                 unsafe { place.write(mine) };
             }
-            // SAFETY: all lanes are here.
+            // SAFETY: the branch above has joined, so all lanes are here.
             unsafe { sync_warp(ALL) };
             let mut columns = say.count_ones();
             if full != 0 {
@@ -326,13 +341,15 @@ impl<'a> Tile<'a> {
                     let (overlap, atoms) = next;
                     done += 1;
                     if done < columns {
-                        // They arrive while these are worked on.
+                        // These loads arrive while the current column is added.
                         next = self.fetch(done);
                     }
-                    // SAFETY: all lanes are here.
+                    // SAFETY: `done` and `end` are the same in all lanes of the warp, so all lanes are here,
+                    // with the same overlap.
                     unsafe { self.add(overlap, atoms, part) };
                 }
-                // SAFETY: all threads are here: the number of rounds is the same for all.
+                // SAFETY: all warps run until `all_done` or `full`, which are the same for the block, so all
+                // threads are here.
                 let (full, all_done) = unsafe { self.combine(part, done == columns) };
                 if full {
                     return;
@@ -345,7 +362,7 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Runs a program over tiles.
+/// Runs a program over one tile a block.
 ///
 /// # Safety
 /// Launched as [`BitmapRange`](warpath_shared::kernel::BitmapRange) says, with sizes that its check accepts.
@@ -356,14 +373,15 @@ pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
     let number = block_idx_x() as u64;
     let tile = Tile::new(args.columns, number, (args.chunks, args.last), scattered, overlaps);
     let mut part = Part::default();
-    // Not zeroed: that alone would write 256 bytes a thread.
+    // The stack is not zeroed: zeroes alone would write 256 bytes a thread.
     let mut stack = [const { MaybeUninit::<Part>::uninit() }; MAX_STACK];
     let (mut depth, mut at) = (0_usize, 0_usize);
     while at < args.program.len() {
         let instr = args.program.get(at);
         at += 1;
         if instr.op == OpCode::Any as u32 {
-            // SAFETY: all lanes are here.
+            // SAFETY: the program and `part` are the same for all threads of the block, and so is `at`, so
+            // all threads are here.
             unsafe { tile.any(instr.first, instr.count, &mut part) };
         } else if instr.op == OpCode::Push as u32 {
             stack[depth % MAX_STACK].write(part);
@@ -371,7 +389,7 @@ pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
             part = Part::default();
         } else if instr.op <= OpCode::AndNot as u32 {
             depth -= 1;
-            // SAFETY: a program pops what it has pushed.
+            // SAFETY: the host compiles programs that pop only what they have pushed.
             let pushed = unsafe { stack[depth % MAX_STACK].assume_init() };
             for j in 0..PARTS {
                 part[j] = if instr.op == OpCode::And as u32 {
@@ -387,14 +405,14 @@ pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
                 part[j] = !part[j] & tile.rows(j);
             }
         } else if instr.op == OpCode::Store as u32 {
-            // SAFETY: all lanes are here; the tile is this warp's.
+            // SAFETY: `at` and `part` are the same in all warps of the block, so all threads are here.
             unsafe { store(&args, &tile, instr.first, &part) };
         } else {
             let mut other = 0;
             for j in 0..PARTS {
                 other |= if instr.op == OpCode::SkipNone as u32 { part[j] } else { !part[j] & tile.rows(j) };
             }
-            // SAFETY: all lanes are here.
+            // SAFETY: `at` is the same for all threads of the block, so all lanes are here.
             if unsafe { warp_vote_all(ALL, other == 0) } {
                 at = instr.first as usize;
             }
@@ -408,21 +426,21 @@ pub unsafe fn bitmap_range(args: BitmapRangeArgs<'_>) {
 unsafe fn store(args: &BitmapRangeArgs<'_>, tile: &Tile<'_>, output: u32, part: &Part) {
     let mut ones = 0;
     for j in 0..PARTS {
-        // Each warp stores and counts a quarter.
+        // Each warp stores and counts a quarter of the chunks.
         if tile.warp == j as u32 {
             ones = part[j].count_ones();
             if tile.chunk(j) < tile.chunks && !args.words.is_empty() {
                 let at =
                     output as u64 * args.chunks + tile.number * TILE_CHUNKS as u64 + tile.chunk(j) as u64;
-                // SAFETY: each chunk has one writer.
+                // SAFETY: one warp stores each chunk, so it has one writer.
                 unsafe { args.words.set(at as usize, part[j]) };
             }
         }
     }
-    // SAFETY: all lanes are here.
+    // SAFETY: the branch above depends on the warp, and the one within it has joined, so all lanes are here.
     let ones = unsafe { warp_reduce_add(ALL, ones) };
     if tile.lane == 0 && ones != 0 {
-        // SAFETY: counts are only added to during the launch.
+        // SAFETY: `at` checks the index, and counts are changed only by atomic additions during the launch.
         unsafe { atomic_fetch_add_u64_relaxed_device(args.counts.at(output as usize, 1), ones as u64) };
     }
 }
@@ -430,7 +448,8 @@ unsafe fn store(args: &BitmapRangeArgs<'_>, tile: &Tile<'_>, output: u32, part: 
 /// Decompresses tiles of columns.
 ///
 /// # Safety
-/// Launched as [`DecompressTiles`](warpath_shared::kernel::DecompressTiles) says, with sizes that its check accepts.
+/// Launched as [`DecompressTiles`](warpath_shared::kernel::DecompressTiles) says, with sizes that its check
+/// accepts.
 #[kernel]
 pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
     let scattered = Shared::new(shared_array![u64; SCATTERED]);
@@ -452,10 +471,11 @@ pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
         }
     } else {
         for j in 0..PARTS {
-            // SAFETY: a place that nobody else touches before the barrier.
+            // SAFETY: the element is this lane's own before the barrier.
             unsafe { tile.scattered.offset(tile.chunk(j)).write(0) };
         }
-        // SAFETY: all lanes are here.
+        // SAFETY: blocks are whole warps, and `column` and `overlap` are the same in all lanes, so all lanes
+        // are here.
         unsafe {
             sync_warp(ALL);
             tile.add(overlap, tile.atoms(overlap), &mut part);
@@ -465,7 +485,8 @@ pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
     for j in 0..PARTS {
         if tile.chunk(j) < tile.chunks {
             let at = column as u64 * args.stripe + within * TILE_CHUNKS as u64 + tile.chunk(j) as u64;
-            // SAFETY: each chunk has one writer.
+            // SAFETY: one warp stores each tile, and its lanes take different chunks, so each chunk has one
+            // writer.
             unsafe { args.words.set(at as usize, part[j]) };
         }
     }

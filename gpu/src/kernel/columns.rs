@@ -1,9 +1,12 @@
-//! Typed columns in Arrow's layout: validity bits, values, offsets and bytes; and text in which strings are as they say.
+//! Typed columns in Arrow's layout: validity bits, values, offsets and bytes; and text in which strings are
+//! decoded.
 //!
-//! The rules are those of [`warpath_shared::column`], a thread a row; only bytes are copied by output
-//! ([`crate::coop::gather`]). *What is serial*: a string, or JSON text, is read by one thread from end to end, since
-//! escapes and UTF-8 are to be checked: 16 bytes at once where they are plain ASCII, byte by byte where they are not. A
-//! column of very few and very long values is therefore slow to read, and as fast as others to copy.
+//! The rules are those of [`warpath_shared::column`].
+//!
+//! *Threads*: one thread a row; only bytes are copied by output ([`crate::coop::gather`]). One thread reads a
+//! string, or JSON text, from end to end, because escapes and UTF-8 must be checked. It checks 16 bytes at
+//! once where they are plain ASCII, and byte by byte where they are not. A column of very few and very long
+//! values is therefore slow to read, and as fast as others to copy.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_device;
 use cuda_std::kernel;
@@ -26,22 +29,22 @@ use crate::coop::{LANES, WARPS, compact};
 
 #[inline(always)]
 fn reader(text: View<'_, u8>) -> impl Fn(PartOffset) -> u8 + Copy {
-    // SAFETY: the place is checked, and no kernel here writes to a text.
+    // SAFETY: the offset is checked, and no kernel here writes to a text.
     move |at| unsafe { load_readonly_8(text.at(at as usize, 1)) }
 }
 
-/// Whether 16 bytes of the text are plain, from a multiple of 16 on: read as one vector.
+/// Returns whether 16 bytes of the text, from a multiple of 16 on, are plain. They are read as one vector.
 #[inline(always)]
 fn plain(text: View<'_, u8>, in_string: bool) -> impl Fn(PartOffset) -> bool + Copy {
     move |at| {
-        // SAFETY: the place is checked, texts are 16-byte aligned, and no kernel here writes to one.
+        // SAFETY: the offset is checked, texts are 16-byte aligned, and no kernel here writes to one.
         let U32x4([a, b, c, d]) = unsafe { load_readonly_16(text.at(at as usize, 16).cast()) };
         let is_plain = |word| column::is_plain(word, in_string);
         is_plain(a) && is_plain(b) && is_plain(c) && is_plain(d)
     }
 }
 
-/// Whether a line is a record without a fault: whether there is anything on it.
+/// Returns whether a line is a record: it is not blank and has no fault.
 #[inline(always)]
 fn is_record(indexed: &Indexed<'_>, line: usize) -> bool {
     let byte = reader(indexed.text);
@@ -54,11 +57,13 @@ fn is_record(indexed: &Indexed<'_>, line: usize) -> bool {
 
 /// Lists the lines that are records, in one pass.
 ///
-/// *Threads*: as [`crate::coop::compact`] says, four lines a thread. *Overflow*: there is room for all lines. *Cost*: four bytes
-/// read a line and four written a record, and the sector in which each line begins.
+/// *Threads*: see [`crate::coop::compact`]; four lines a thread.
+/// *Overflow*: there is room for all lines.
+/// *Cost*: four bytes read a line and four written a record, and the sector in which each line begins.
 ///
 /// # Safety
-/// Launched as [`RecordCompact`](warpath_shared::kernel::RecordCompact) says, with sizes that its check accepts.
+/// Launched as [`RecordCompact`](warpath_shared::kernel::RecordCompact) says, with sizes that its check
+/// accepts.
 #[kernel]
 pub unsafe fn record_compact(args: RecordCompactArgs<'_>) {
     let shared = compact::Scratch {
@@ -66,16 +71,19 @@ pub unsafe fn record_compact(args: RecordCompactArgs<'_>) {
         counts: shared_array![u32; WARPS],
         before: shared_array![u64; 1],
     };
-    // SAFETY: every thread of the block is here, and the shared memory is this compaction's own.
+    // SAFETY: no branch comes before this call, so every thread of the block is here. The shared memory is
+    // this compaction's own.
     let first = unsafe { compact::first_element(&args.look_back, &shared) };
     let lines = args.records.len();
     let line = |row: usize| first + row * LANES as usize;
     let keep = core::array::from_fn(|row| line(row) < lines && is_record(&args.indexed, line(row)));
-    // SAFETY: as above.
+    // SAFETY: the branches above have joined, so every thread of the block is here, once, after
+    // `first_element`.
     let places: [u64; COMPACT_ROWS] = unsafe { compact::places(keep, &args.look_back, &shared) };
     let mut row = 0;
     while row < COMPACT_ROWS {
-        // SAFETY: one writer an element: the place is this thread's own, and so is the last line.
+        // SAFETY: one writer an element: the compaction gives each offset to one thread, and one thread has
+        // the last line.
         unsafe {
             if keep[row] {
                 args.records.set(places[row] as usize, line(row) as LineIx);
@@ -99,8 +107,11 @@ fn first_match(found: &PathMatches<'_>, line: LineIx) -> u64 {
     low
 }
 
-/// Makes the rows of a path that has one match a record at most, by bisection of its matches. *Cost*: 4 bytes read and 12
-/// written a record, and the matches that the bisection meets, most of which its neighbours meet, too.
+/// Makes the rows of a path that has at most one match a record, by bisection of its matches.
+///
+/// *Threads*: one thread a record.
+/// *Cost*: 4 bytes read and 12 written a record, and the matches that the bisection visits. Neighbouring
+/// threads visit mostly the same matches.
 ///
 /// # Safety
 /// Launched as [`RecordRows`](warpath_shared::kernel::RecordRows) says, with sizes that its check accepts.
@@ -119,11 +130,11 @@ pub unsafe fn record_rows(args: RecordRowsArgs<'_>) {
             row = found;
         }
     }
-    // SAFETY: one writer a row.
+    // SAFETY: one thread has each record, so each row has one writer.
     unsafe { args.rows.set(this, row) };
 }
 
-/// Finds where each record's matches begin, by bisection. *Cost*: as for [`record_rows`].
+/// Finds the offset of each record's first match, by bisection. *Cost*: see [`record_rows`].
 ///
 /// # Safety
 /// Launched as [`ListOffsets`](warpath_shared::kernel::ListOffsets) says, with sizes that its check accepts.
@@ -135,7 +146,7 @@ pub unsafe fn list_offsets(args: ListOffsetsArgs<'_>) {
     }
     let at = if this == records { args.found.end } else { first_match(&args.found, args.records.get(this)) };
     let offset = at - args.found.first;
-    // SAFETY: one writer an offset.
+    // SAFETY: `this` is the thread's number in the grid, so each offset has one writer.
     unsafe {
         if args.narrow.is_empty() {
             args.wide.set(this, offset as i64);
@@ -145,7 +156,8 @@ pub unsafe fn list_offsets(args: ListOffsetsArgs<'_>) {
     }
 }
 
-/// Where the bytes of a row are in the text: a string's without its quotes, if it is to be as it says.
+/// The range of a row's bytes in the text, and whether they are the contents of a string that is to be
+/// decoded. The range then excludes the quotes.
 #[inline(always)]
 fn source(rows: &Rows<'_>, row: Match) -> (PartOffset, PartOffset, bool) {
     let byte = reader(rows.text);
@@ -155,8 +167,9 @@ fn source(rows: &Rows<'_>, row: Match) -> (PartOffset, PartOffset, bool) {
 
 /// Reads the value of every row, or measures it.
 ///
-/// *Threads*: a thread a row, a warp a word of bits. *Overflow*: a value, a length and a place among the unfinished for each
-/// row. *Cost*: the bytes of each value, 12 of its row and 8 written.
+/// *Threads*: one thread a row, one warp a word of bits.
+/// *Overflow*: each row has room for a value, a length and an element among the unfinished.
+/// *Cost*: the bytes of each value, 12 bytes of its row, and 8 written.
 ///
 /// # Safety
 /// Launched as [`ColumnRead`](warpath_shared::kernel::ColumnRead) says, with sizes that its check accepts.
@@ -180,7 +193,7 @@ pub unsafe fn column_read(args: ColumnReadArgs<'_>) {
                 Float::None => None,
                 Float::Exact(value) => Some(value.to_bits()),
                 Float::Unfinished => {
-                    // SAFETY: the counter is only touched atomically, and a row is counted once.
+                    // SAFETY: the counter is touched only atomically, and each row is counted once.
                     unsafe {
                         let count = args.unfinished_count.at(0, 1);
                         let place = atomic_fetch_add_u32_relaxed_device(count, 1);
@@ -203,12 +216,14 @@ pub unsafe fn column_read(args: ColumnReadArgs<'_>) {
             }
         }
     }
-    // SAFETY: all lanes are here.
+    // SAFETY: blocks are whole warps, no thread has returned, and the branches above have joined, so all
+    // lanes are here.
     let valid = unsafe { warp_vote_ballot(ALL, value.is_some()) };
-    // SAFETY: as above.
+    // SAFETY: no branch comes after the vote above, so all lanes are here.
     let truth = unsafe { warp_vote_ballot(ALL, value == Some(1)) };
     if here {
-        // SAFETY: one writer an element: a row is this thread's own, and a word its warp's first lane's.
+        // SAFETY: one writer an element: a row is this thread's own, and a word belongs to its warp's first
+        // lane.
         unsafe {
             if this % LANES as usize == 0 {
                 args.validity.set(this / LANES as usize, valid);
@@ -225,12 +240,15 @@ pub unsafe fn column_read(args: ColumnReadArgs<'_>) {
 
 /// Copies the bytes of every row.
 ///
-/// *Threads*: as [`crate::coop::gather`] says. A string with escapes is shorter than its text: what is copied of it is
-/// written over by [`column_finish`]. *Overflow*: the offsets were scanned from lengths, none of which is longer than its
-/// row's text; what there is no room for is not copied. *Cost*: the bytes read once and written once; 20 bytes a row.
+/// *Threads*: see [`crate::coop::gather`]. A string with escapes is shorter than its text: [`column_finish`]
+/// writes over the bytes that are copied for it.
+/// *Overflow*: the offsets were scanned from lengths, none of which is longer than its row's text. Bytes
+/// beyond the room are not copied.
+/// *Cost*: the bytes read once and written once; 20 bytes a row.
 ///
 /// # Safety
-/// Launched as [`ColumnGather`](warpath_shared::kernel::ColumnGather) says, with sizes that its check accepts.
+/// Launched as [`ColumnGather`](warpath_shared::kernel::ColumnGather) says, with sizes that its check
+/// accepts.
 #[kernel]
 pub unsafe fn column_gather(args: ColumnBytesArgs<'_>) {
     let ends = shared_array![u64; 2];
@@ -246,22 +264,26 @@ pub unsafe fn column_gather(args: ColumnBytesArgs<'_>) {
     };
     let last = if rows.are(Kind::Raw) { Some(b'\n') } else { None };
     let gather = Gather { text: rows.text, offsets, out, start, last };
-    // SAFETY: every thread of the block is here, and the shared memory is used by nothing else.
+    // SAFETY: no branch comes before this call, so every thread of the block is here. Nothing else uses the
+    // shared memory.
     unsafe { gather.tile(ends) };
 }
 
-/// Writes what strings with escapes say, narrows offsets, and looks up bounds.
+/// Decodes strings with escapes, narrows offsets, and looks up bounds.
 ///
-/// *Threads*: a thread a row. *Overflow*: what a string says is as long as it was measured to be, by the same rule; strings
-/// that end where there is no room are left. *Cost*: 24 bytes a row, and the bytes of strings with escapes once more.
+/// *Threads*: one thread a row.
+/// *Overflow*: a decoded string has the length that the same rule has measured. Strings that end beyond the
+/// room are left.
+/// *Cost*: 24 bytes a row, and the bytes of strings with escapes once more.
 ///
 /// # Safety
-/// Launched as [`ColumnFinish`](warpath_shared::kernel::ColumnFinish) says, with sizes that its check accepts.
+/// Launched as [`ColumnFinish`](warpath_shared::kernel::ColumnFinish) says, with sizes that its check
+/// accepts.
 #[kernel]
 pub unsafe fn column_finish(args: ColumnBytesArgs<'_>) {
     let (this, rows) = (index_1d() as usize, args.rows);
     if this < args.bounds.len() {
-        // SAFETY: one writer a bound.
+        // SAFETY: `this` is the thread's number in the grid, so each bound has one writer.
         unsafe { args.byte_bounds.set(this, args.offsets.get(args.bounds.get(this) as usize)) };
     }
     if this > rows.len as usize {
@@ -269,7 +291,7 @@ pub unsafe fn column_finish(args: ColumnBytesArgs<'_>) {
     }
     let offset = args.offsets.get(this);
     if !args.narrow.is_empty() {
-        // SAFETY: one writer an offset.
+        // SAFETY: `this` is the thread's number in the grid, so each offset has one writer.
         unsafe { args.narrow.set(this, offset as i32) };
     }
     if this == rows.len as usize {
@@ -289,7 +311,7 @@ pub unsafe fn column_finish(args: ColumnBytesArgs<'_>) {
         let Some(said) = column::say(at, end, byte, raw) else { return };
         let mut i = 0;
         while i < said.len {
-            // SAFETY: the bytes of a row are its thread's own.
+            // SAFETY: offsets are ascending, so the bytes of a row belong to its thread alone.
             unsafe { args.bytes.set(to, (said.bytes >> (8 * i)) as u8) };
             to += 1;
             i += 1;

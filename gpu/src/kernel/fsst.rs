@@ -1,31 +1,49 @@
-//! Strings from the codes of FSST ([`warpath_shared::fsst`]): a warp's lanes decode stretches of 16 codes that lie side by side, whichever strings they are of.
+//! Decoding of FSST codes to strings ([`warpath_shared::fsst`]). The lanes of a warp decode neighbouring
+//! stretches of 16 codes, whichever strings these belong to.
 //!
-//! *Threads*: a block of four warps decodes some splits of 2,048 codes, one behind the other, 512 codes a warp, 16 a lane, which it loads as one vector while the split before is decoded. Strings do not matter: the codes of one lie behind those
-//! of the one before, as the bytes do, so all work is equal. *What is needed to begin anywhere*: whether a lane's first code is the byte behind an escape, and where its output goes.
+//! *Threads*: a block of four warps decodes some splits of 2,048 codes, one after the other: 512 codes a
+//! warp, 16 a lane. A lane loads its 16 codes as one vector while it decodes the split before. Strings do not
+//! matter: their codes follow one another, as their bytes do, so all lanes have equal work. To begin
+//! anywhere, a lane needs two facts: whether its first code is the byte after an escape, and the offset of
+//! its output.
 //!
 //! ```text
 //! codes     lane 0            lane 1            lane 2            lane 3
-//!           ··· 7 255 255 255  255 255 ··· 255   'x' 7 ··· 9 255   'y' ···      a run of 255s at the end of a lane's codes tells the next lane whether its
-//! pending                   1                 1               1                 first is a byte: 1 where the length is odd; 16 of them tell what the lane was told
+//!           ··· 7 255 255 255  255 255 ··· 255   'x' 7 ··· 9 255   'y' ···
+//! pending                   1                 1               1
 //! ```
 //!
-//! Where the output goes is a scan of lengths: each lane adds up those of its codes and keeps them, 4 bits each, for the second pass. *Output*: each lane puts symbols together in a register and
-//! stores 8 aligned bytes of shared memory when they are full; where two lanes meet in one word, the left one adds its bytes behind a barrier of the warp. Every lane has at least 8 bytes of output, since
-//! no two codes are less than a byte, so no more than two meet; but for the last of all. The warp then stores its output by aligned vectors of 16 bytes side by side, and the ends byte by byte.
+//! A run of 255s at the end of a lane's codes decides whether the next lane's first code is a byte: it is one
+//! (1 above) if the length of the run is odd. A lane of 16 such codes passes on the fact that it was given.
+//! The offset of the output is a scan of lengths: each lane adds up the lengths of its codes and keeps them,
+//! 4 bits each, for the second pass.
 //!
-//! *Strings* come last: a thread one of those that begin in the split, whose place in the output is that of a lane and what its codes before are long.
+//! *Layout*: each lane collects symbols in a register and stores 8 aligned bytes of shared memory when the
+//! register is full. Where two lanes meet in one word, the left one adds its bytes after a barrier of the
+//! warp. Every lane but the last with any has at least 8 bytes of output, since no two codes are less than a
+//! byte, so at most two lanes meet. The warp then stores its output in neighbouring aligned vectors of 16
+//! bytes, and the ends byte by byte. Strings come last: one thread finds the offset of one string that begins
+//! in the split, by adding the lengths of the codes before it to the offset of its lane. Without splits,
+//! [`fsst_measure`] finds the output length of each split, and [`count_scan`](super::count_scan) its offset.
+//! The codes are then read twice, but the output, which is longer, is written once.
 //!
-//! *Without splits* [`fsst_measure`] finds out how long the output of each is, and [`count_scan`](super::count_scan) where it goes: the codes are read twice, but the output, which is longer, is written once.
+//! *Overflow*: codes and splits may come from anybody. Nothing is written of a split whose lengths do not add
+//! up to its declared length, or that does not fit. The length of a lane's output is a sum of at most 8 a
+//! code, so shared memory has room for any codes.
 //!
-//! *Safety*: codes and splits may be anybody's. Nothing is written of a split whose lengths do not add up to what splits say, or that does not fit; the lengths of a lane are
-//! sums of at most 8 a code, so that shared memory has room for any codes.
+//! *Cost*: the codes read and the output written once: 0.20 ms at the 4.0 TB/s of a copy kernel for 10
+//! million URLs (611 MB, 177 million codes). On an H200 it takes 0.39 ms, 0.45 with the offsets of strings,
+//! and 0.62 without splits. It is bound by shared memory: `ncu` reports its pipe busy for 91 % of the time,
+//! with 228 wavefronts for a warp's 512 codes. 80 of these exist because lanes look up symbols and lengths in
+//! the same bank, and 30 because they store in one. Instructions are 842, IPC 3.0 of 4 (docs/performance.md).
 //!
-//! *Cost*: the codes read and the output written once, 0.20 ms at the 4.0 TB/s of a copy kernel for 10 million URLs (611 MB, 177 million codes); it takes 0.39 ms on an H200, 0.45 with where strings begin, and 0.62 without
-//! splits. What bounds it is shared memory: `ncu` sees its pipe busy for 91 % of the time, 228 wavefronts for a warp's 512 codes, of which 80 are because lanes look up symbols and lengths in the same bank, and 30 because they
-//! store in one; instructions are 842, IPC 3.0 of 4 (docs/performance.md). *Lost*, against 0.39 and 0.45 ms: a block a split, 0.41 and 0.47, since each has to bring a table; with lengths of a table in the registers of a warp, found by
-//! shuffles, which do not meet in a bank but wait for one another, 0.43 and 0.48. Of an earlier form, of 367 million codes of 705 MB, 0.89 ms: looking back for where the output goes, in the one kernel, 1.96 ms (tiles
-//! of so few codes are too many); strings found by each warp for itself, by a search in their offsets, 1.33 ms, since that reads ten times what the warp has to. Telling bytes apart from symbols by a choice in place of a place in
-//! the table: 0.48 in place of 0.42 ms.
+//! *Tried and lost*, against 0.39 and 0.45 ms: a block a split, 0.41 and 0.47, since each block has to load a
+//! table. The lengths of the table in the registers of a warp, found by shuffles, 0.43 and 0.48: shuffles
+//! have no bank conflicts but wait for one another. An earlier form took 0.89 ms for 367 million codes of 705
+//! MB. With a look-back for the offset of the output in the same kernel it took 1.96 ms, since tiles of so
+//! few codes are too many. With strings found by each warp for itself, by a search in their offsets, it took
+//! 1.33 ms, since that reads ten times what the warp needs. A select between bytes and symbols in place of an
+//! index into the table took 0.48 in place of 0.42 ms.
 
 use cuda_std::atomic::mid::atomic_fetch_or_u32_relaxed_device;
 use cuda_std::bits::byte_permute;
@@ -53,32 +71,37 @@ const WARPS: usize = FSST_THREADS / LANES as usize;
 const WARP_CODES: usize = LANES as usize * FSST_THREAD_CODES;
 /// Bytes of a vector.
 const VECTOR: u32 = 16;
-/// Words of output that a warp has room for: 8 bytes a code, and where the first vector of output begins before.
+/// Words of output that a warp has room for: 8 bytes a code, and the part of the first vector before the
+/// output begins.
 const STAGING: usize = WARP_CODES + 2;
-/// How far back a warp without splits looks for a code that is not 255: each does, so that this bounds what codes of nothing else cost.
+/// The distance over which a warp without splits looks back for a code that is not 255. Every warp looks back
+/// by itself, so this limit bounds the cost of codes that are all 255.
 const FARTHEST: usize = 64 << 10;
 
-/// Entries of a table in shared memory: what 256 codes stand for, and behind them 256 bytes, for themselves. So a code that is a byte is looked up as others are, 256 further on.
+/// Entries of a table in shared memory: the symbols of 256 codes, then the 256 bytes, each for itself. So a
+/// code that is a byte is looked up like the others, 256 entries further on.
 const ENTRIES: usize = 512;
 
 /// Shared memory of a block.
 #[derive(Clone, Copy)]
 struct Memory {
     symbols: Shared<u64>,
-    /// Of [`ENTRIES`].
+    /// The lengths of [`ENTRIES`] entries.
     lens: Shared<u8>,
-    /// What the warps' outputs add up to.
+    /// The output lengths of the warps.
     totals: Shared<u32>,
-    /// The warps' outputs. Behind them, of each lane: where its output begins in that of the split and which of its codes are bytes, the halves of a word; and the lengths of its codes.
+    /// The warps' outputs. Once these are stored, two words for each lane. The halves of the first are the
+    /// offset of the lane's output in that of the split, and the set of its codes that are bytes. The second
+    /// holds the lengths of its codes.
     staging: Shared<u64>,
 }
 
-/// Which codes are a warp's.
+/// The position of a thread's codes.
 #[derive(Clone, Copy)]
 struct Place {
     warp: u32,
     lane: u32,
-    /// Where the split begins, and the warp's codes, and the lane's.
+    /// The offsets of the split, of the warp's codes, and of the lane's codes.
     split: usize,
     start: usize,
     at: usize,
@@ -94,32 +117,33 @@ impl Place {
     }
 }
 
-/// What a lane has loaded, and knows without the table.
+/// A lane's codes, and the facts about them that need no table.
 #[derive(Clone, Copy)]
 struct Loaded {
     words: [u64; 2],
-    /// How many of the codes there are.
+    /// The number of codes that exist.
     count: u32,
-    /// Which are the byte behind an escape.
+    /// The codes that are the byte after an escape, a bit each.
     bytes: u32,
-    /// Whether the code behind those of the warp is a byte.
+    /// True if the code after those of the warp is a byte.
     pending: bool,
-    /// An escape is the last code of all ([`FSST_ESCAPE`]); or it was too far to be found out what the first code is ([`FSST_FAR`]).
+    /// [`FSST_ESCAPE`] if the last code of all is an escape; [`FSST_FAR`] if the search for the kind of the
+    /// first code reached its limit.
     wrong: u32,
 }
 
-/// What a lane's codes stand for.
+/// A lane's codes with their entries and lengths.
 #[derive(Clone, Copy)]
 struct Lane {
     entries: Entries,
     bytes: u32,
-    /// How many bytes each code stands for, 4 bits each.
+    /// The number of bytes of each code's symbol, 4 bits each.
     lens: u64,
-    /// And all together.
+    /// The sum of these lengths.
     total: u32,
 }
 
-/// Does something with the number of each of 16 codes, one behind the other: a loop over them would keep them in memory.
+/// Runs a body for each number of 16 codes, in order. A loop over the codes would keep them in memory.
 macro_rules! each_code {
     (|$i:ident| $body:block) => {
         each_code!(@ $i $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -130,23 +154,24 @@ macro_rules! each_code {
     })*};
 }
 
-/// Where in a table in shared memory each of 16 codes is looked up.
+/// The indices of 16 codes in a table in shared memory.
 #[derive(Clone, Copy)]
 struct Entries {
     codes: [u64; 2],
-    /// For each code a byte: 1 if it is a byte, and 0 else.
+    /// For each code one byte: 1 if it is a byte, and 0 otherwise.
     marks: [u32; 4],
 }
 
 impl Entries {
     #[inline(always)]
     fn new(codes: [u64; 2], bytes: u32) -> Self {
-        // The product puts bit i at 8 i, and others where the mask has none.
+        // The product moves bit i to 8 i, and the mask removes the others.
         let marks = |first: u32| ((bytes >> first & 15).wrapping_mul(0x0020_4081)) & 0x0101_0101;
         Self { codes, marks: [marks(0), marks(4), marks(8), marks(12)] }
     }
 
-    /// The code in the lowest byte, its mark in the next, and that one's sign, which is 0, in the others.
+    /// The code in the lowest byte, its mark in the next, and the sign of the mark, which is 0, in the
+    /// others.
     #[inline(always)]
     fn entry(&self, i: usize) -> u32 {
         let word = (self.codes[i / 8] >> (32 * (i / 4 % 2))) as u32;
@@ -154,13 +179,13 @@ impl Entries {
     }
 }
 
-/// `value >> bits`, which is 0 for 64 of them.
+/// `value >> bits`, which is 0 for 64 bits.
 #[inline(always)]
 fn shift_right(value: u64, bits: u32) -> u64 {
     #[cfg(target_arch = "nvptx64")]
     {
         let shifted: u64;
-        // SAFETY: it computes on registers only: PTX's shift takes any number of bits.
+        // SAFETY: the instruction computes on registers only, and PTX's shift takes any number of bits.
         unsafe {
             core::arch::asm!(
                 "shr.u64 {}, {}, {};", out(reg64) shifted, in(reg64) value, in(reg32) bits,
@@ -182,20 +207,20 @@ fn below(bits: u32) -> u64 {
 /// 16 escapes.
 const ALL_ESCAPES: u32 = 0xffff;
 
-/// Which of 16 codes are escapes, or bytes like them: a bit each.
+/// The codes of 16 that are 255, a bit each: escapes, or bytes with the value of one.
 #[inline(always)]
 fn escapes(words: [u64; 2]) -> u32 {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let of = |word: u64| {
-        // The highest bit of each byte that is 255: its lower seven and 1 carry into it.
+        // The highest bit of each byte that is 255: its lower seven bits and 1 carry into it.
         let full = (word & !HIGH).wrapping_add(HIGH >> 7) & word & HIGH;
-        // The product moves bit 8 i + 7 to 56 + i, and no two bits of it meet.
+        // The product moves bit 8 i + 7 to 56 + i, and no two of its bits meet.
         ((full >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
     };
     of(words[0]) | of(words[1]) << 8
 }
 
-/// How many of 16 codes are escapes, from the last on.
+/// The number of escapes at the end of 16 codes.
 #[inline(always)]
 fn run_at_end(escapes: u32) -> u32 {
     (!(escapes << 16)).leading_zeros()
@@ -203,12 +228,14 @@ fn run_at_end(escapes: u32) -> u32 {
 
 #[inline(always)]
 fn load(codes: View<'_, u8>, at: usize) -> [u64; 2] {
-    // SAFETY: the place is checked, codes are whole vectors, 16-byte aligned, and nothing writes them meanwhile.
+    // SAFETY: `at` checks the offset, codes are whole vectors, 16-byte aligned, and nothing writes them
+    // during the launch.
     U64x2::from(unsafe { load_readonly_16(codes.at(at, FSST_THREAD_CODES).cast()) }).0
 }
 
-/// Whether the code at `start`, which begins a warp's, is the byte behind an escape; `first` says it of the code at `limit`. `None` if that is too far to be found
-/// out. All lanes read the same.
+/// Returns whether the code at `start`, the first of a warp, is the byte after an escape. `first` is the same
+/// fact for the code at `limit`. Returns `None` if the search would go further back than [`FARTHEST`]. All
+/// lanes read the same codes.
 #[inline(always)]
 fn pending_at(codes: View<'_, u8>, start: usize, limit: usize, first: bool) -> Option<bool> {
     let mut at = start;
@@ -226,7 +253,8 @@ fn pending_at(codes: View<'_, u8>, start: usize, limit: usize, first: bool) -> O
 }
 
 impl Loaded {
-    /// Of a lane's codes. `limit` is a place before which nothing need be known, and `first` whether the code there is a byte.
+    /// Examines a lane's codes. No code before `limit` is needed, and `first` is true if the code there is a
+    /// byte.
     ///
     /// # Safety
     /// All lanes of the warp call it together.
@@ -240,14 +268,15 @@ impl Loaded {
     ) -> Self {
         let carried = pending_at(codes, place.start, limit, first);
         let count = len.saturating_sub(place.at).min(FSST_THREAD_CODES) as u32;
-        // Behind the last code there is none.
+        // Codes after the last do not exist.
         let escapes = escapes(words) & below(count) as u32;
-        // SAFETY: all lanes are here.
+        // SAFETY: the caller brings all lanes, and `start`, `limit` and `first` are the same in them, so
+        // `pending_at` diverges in none.
         let (told, odd) = unsafe {
             let odd = run_at_end(escapes) & 1 != 0;
             (warp_vote_ballot(ALL, escapes != ALL_ESCAPES), warp_vote_ballot(ALL, odd))
         };
-        // The nearest lane to the left that tells anything.
+        // The nearest lane to the left that is not all escapes.
         let pending_of = |lane: u32| {
             let left = told & below(lane) as u32;
             if left == 0 { carried == Some(true) } else { odd >> (31 - left.leading_zeros()) & 1 != 0 }
@@ -265,14 +294,14 @@ impl Lane {
     /// Reads the lengths of a lane's codes.
     ///
     /// # Safety
-    /// The table is in shared memory.
+    /// The table is in shared memory, written before a barrier.
     #[inline(always)]
     unsafe fn new(loaded: &Loaded, lens_of_table: Shared<u8>) -> Self {
         let Loaded { words, bytes, .. } = *loaded;
         let (mut lens, mut total) = (0_u64, 0);
         let entries = Entries::new(words, bytes);
         each_code!(|I| {
-            // SAFETY: the table has as many lengths.
+            // SAFETY: an entry is below `ENTRIES`, and the caller has put that many lengths in shared memory.
             let len = unsafe { lens_of_table.offset(entries.entry(I)).read() } as u32;
             lens |= (len as u64) << (4 * I);
             total += len;
@@ -281,7 +310,7 @@ impl Lane {
         if loaded.count < FSST_THREAD_CODES as u32 { all.only(loaded.count) } else { all }
     }
 
-    /// The first `count` of them, if they are not all.
+    /// Keeps the first `count` codes, if the lane has fewer than 16.
     #[inline(always)]
     fn only(self, count: u32) -> Self {
         let [low, high] = self.entries.codes;
@@ -289,11 +318,11 @@ impl Lane {
         let mut i = 0;
         while i < FSST_THREAD_CODES {
             let len = (lens >> (4 * i)) as u32 & 15;
-            // What is no length is all of a code's 4 bits.
+            // A length of 15 is none: it marks a code without a symbol.
             total += if len == 15 { UNKNOWN_LEN as u32 } else { len };
             i += 1;
         }
-        // The others are escapes, whose symbol is nothing.
+        // The others become escapes, whose symbol is empty.
         let codes = [low | !below(8 * count), high | !below((8 * count).max(64) - 64)];
         Self { entries: Entries { codes, ..self.entries }, lens, total, ..self }
     }
@@ -301,31 +330,33 @@ impl Lane {
     /// Writes a lane's output from byte `start` of the warp's staging on.
     ///
     /// # Safety
-    /// All lanes of the warp call it together, with outputs that lie side by side, and have the staging for themselves.
+    /// All lanes of the warp call it together, with neighbouring outputs, and have the staging for
+    /// themselves.
     #[inline(always)]
     unsafe fn stage(&self, start: u32, lane: u32, symbols: Shared<u64>, staging: Shared<u64>) {
         let mut at = staging.offset(start / 8);
         let first = at;
-        // The word at hand, and how many of its bits are filled.
+        // The current word, and the number of its bits that are filled.
         let (mut word, mut filled) = (0_u64, start % 8 * 8);
         each_code!(|I| {
-            // SAFETY: the table has as many symbols.
+            // SAFETY: an entry is below `ENTRIES`, and the caller has put that many symbols in shared memory.
             let symbol = unsafe { symbols.offset(self.entries.entry(I)).read() };
             word |= symbol << filled;
             let next = filled + (self.lens >> (4 * I)) as u32 % 16 * 8;
             if next >= 64 {
-                // SAFETY: the word is one of those that this lane fills to their end.
+                // SAFETY: this lane fills the word to its end, so no other lane writes it before the barrier.
                 unsafe { at.write(word) };
                 at = at.next();
-                // What is left of the symbol: nothing of one that began the word.
+                // The rest of the symbol: 0 for a symbol that began the word.
                 word = shift_right(symbol, 64 - filled);
             }
             filled = next % 64;
         });
         let stored = at != first;
-        // Whoever has a word that is not full adds it to what the next lane wrote there. Only the last lane that has any output may have written nothing: it is
-        // given what the one before has.
-        // SAFETY: all lanes are here.
+        // A lane whose last word is not full adds it to the word that the next lane wrote. Only the last lane
+        // with any output may have written nothing: it receives the word of the lane before.
+        // SAFETY: the caller brings all lanes, and the unrolled codes above have joined, so all lanes are
+        // here.
         let (left, right) = unsafe {
             let left = warp_shuffle_up(ALL, word, 1, LANES).0;
             let right = warp_shuffle_down(ALL, (self.total << 1) | stored as u32, 1, LANES).0;
@@ -337,22 +368,25 @@ impl Lane {
         let is_writer = right_total == 0 || right_stored;
         if filled != 0 && self.total != 0 && is_writer {
             if right_stored {
-                // SAFETY: the next lane wrote it before the barrier, and nobody else does behind it.
+                // SAFETY: the next lane wrote the word before the barrier, and no other lane writes it after
+                // the barrier.
                 word |= unsafe { at.read() };
             }
             if short {
                 word |= left;
             }
-            // SAFETY: as above.
+            // SAFETY: after the barrier this lane is the only writer of the word.
             unsafe { at.write(word) };
         }
     }
 }
 
-/// Stores `total` bytes from byte `skip` of the staging on, to `to` of the output, which is as far from an aligned vector.
+/// Stores `total` bytes from byte `skip` of the staging on, to offset `to` of the output. Both have the same
+/// distance from an aligned vector.
 ///
 /// # Safety
-/// All lanes of the warp call it together, behind a barrier of the warp; and the output is this warp's alone, and there.
+/// All lanes of the warp call it together, after a barrier of the warp. The output from `to` on exists and is
+/// this warp's alone.
 #[inline(always)]
 unsafe fn store(args: &FsstDecodeArgs<'_>, staging: Shared<u64>, to: u64, skip: u32, total: u32, lane: u32) {
     let end = skip + total;
@@ -360,7 +394,8 @@ unsafe fn store(args: &FsstDecodeArgs<'_>, staging: Shared<u64>, to: u64, skip: 
     let (first, last) = (skip.div_ceil(VECTOR), end / VECTOR);
     let mut vector = first + lane;
     while vector < last {
-        // SAFETY: the staging has it, written before the barrier; the output has room, and each vector one writer.
+        // SAFETY: the staging holds the vector, written before the barrier. The caller's output has room, and
+        // each vector has one writer.
         unsafe {
             let bytes = staging.cast::<U32x4>().offset(vector).read();
             let at = base + (vector * VECTOR) as usize;
@@ -368,12 +403,13 @@ unsafe fn store(args: &FsstDecodeArgs<'_>, staging: Shared<u64>, to: u64, skip: 
         }
         vector += LANES;
     }
-    // The first vector and the last, where other warps have a part of them: half the lanes each.
+    // The first vector and the last, which other warps share: half the lanes each.
     let (vector, is_mine) = if lane < VECTOR { (0, true) } else { (last, last > 0) };
     let byte = vector * VECTOR + lane % VECTOR;
     let is_whole = vector >= first && vector < last;
     if is_mine && !is_whole && byte >= skip && byte < end {
-        // SAFETY: as above, byte by byte.
+        // SAFETY: the staging holds the byte, written before the barrier. The caller's output has room, and
+        // each byte has one writer.
         unsafe {
             let value = staging.cast::<u8>().offset(byte).read();
             args.out.set(base + byte as usize, value);
@@ -381,13 +417,14 @@ unsafe fn store(args: &FsstDecodeArgs<'_>, staging: Shared<u64>, to: u64, skip: 
     }
 }
 
-/// Says where in the output the strings begin that begin in a split's codes, and whether one does behind an escape: a thread a string.
+/// Writes the output offsets of the strings that begin in a split's codes, one thread a string. Returns
+/// whether one of them begins after an escape.
 ///
 /// # Safety
-/// All threads of the block call it together, behind a barrier after lanes' words were written.
+/// All threads of the block call it together, after a barrier that follows the writes of the lanes' words.
 #[inline(always)]
 unsafe fn strings(args: &FsstDecodeArgs<'_>, memory: &Memory, split: usize, base: u64) -> bool {
-    // SAFETY: the index is checked, and nothing writes either meanwhile.
+    // SAFETY: `at` checks the index, and nothing writes either array during the launch.
     let load = |view: View<'_, u64>, index: usize| unsafe { load_readonly_64(view.at(index, 1)) };
     let count = args.code_offsets.len() as u64;
     let start = (split * SPLIT_CODES) as u64;
@@ -401,7 +438,7 @@ unsafe fn strings(args: &FsstDecodeArgs<'_>, memory: &Memory, split: usize, base
             break;
         }
         if place < start {
-            // The first string of a split is not what it was said to be.
+            // The declared first string of the split begins before it.
             wrong = true;
             break;
         }
@@ -409,26 +446,28 @@ unsafe fn strings(args: &FsstDecodeArgs<'_>, memory: &Memory, split: usize, base
         let of = (at / FSST_THREAD_CODES as u32).min(FSST_THREADS as u32 - 1);
         let codes = at - of * FSST_THREAD_CODES as u32;
         let words = memory.staging.offset(of / LANES * STAGING as u32 + 2 * (of % LANES));
-        // SAFETY: each lane wrote both before the barrier.
+        // SAFETY: each lane wrote both words before the barrier.
         let (own, lens) = unsafe { (words.read(), words.offset(1).read()) };
         wrong |= (own >> 32 >> codes) & 1 != 0;
-        // 4 bits each, then 8 bits each for two, and all of these are added up in the highest by one product.
+        // 4 bits each are added to 8 bits each for two codes. One product then adds all of these in the
+        // highest byte.
         let lens = lens & below(4 * codes);
         let pairs = (lens & 0x0f0f_0f0f_0f0f_0f0f) + (lens >> 4 & 0x0f0f_0f0f_0f0f_0f0f);
         let before = pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56;
-        // SAFETY: the string begins in this split and no other.
+        // SAFETY: the string begins in this split and no other, and one thread takes it.
         unsafe { args.offsets.set(string as usize, base.wrapping_add((own & 0xffff_ffff) + before)) };
         string += FSST_THREADS as u64;
     }
     wrong
 }
 
-/// Puts the symbols of a table in shared memory.
+/// Copies the symbols of a table to shared memory.
 #[inline(always)]
 fn put_symbols(table: View<'_, u64>, symbols: Shared<u64>) {
     let mut code = thread_idx_x();
     while code < 256 {
-        // SAFETY: the index is checked, and nothing writes the table meanwhile. Shared memory has as many words, and each has one writer.
+        // SAFETY: `at` checks the index, and nothing writes the table during the launch. Shared memory has as
+        // many words, and each has one writer.
         unsafe {
             symbols.offset(code).write(load_readonly_64(table.at(code as usize, 1)));
             symbols.offset(256 + code).write(code as u64);
@@ -437,7 +476,7 @@ fn put_symbols(table: View<'_, u64>, symbols: Shared<u64>) {
     }
 }
 
-/// Puts the lengths of a table in shared memory.
+/// Copies the lengths of a table to shared memory.
 #[inline(always)]
 fn put_lens(table: View<'_, u64>, lens: Shared<u8>) {
     let word = thread_idx_x();
@@ -451,12 +490,12 @@ fn put_lens(table: View<'_, u64>, lens: Shared<u8>) {
 #[inline(always)]
 fn report(status: ViewMut<'_, u32>, wrong: u32) {
     if wrong != 0 {
-        // SAFETY: it is only touched atomically during the launch.
+        // SAFETY: `at` checks the index, and the word is touched only atomically during the launch.
         unsafe { atomic_fetch_or_u32_relaxed_device(status.at(0, 1), wrong) };
     }
 }
 
-/// Decodes a block's splits. `STRINGS` says that there are strings.
+/// Decodes a block's splits. `STRINGS` is true if there are strings.
 ///
 /// # Safety
 /// All threads of the block call it together, once.
@@ -470,16 +509,18 @@ unsafe fn decode<const STRINGS: bool>(args: &FsstDecodeArgs<'_>, memory: Memory)
     put_lens(args.table, memory.lens);
     let mut wrong = 0;
     while tile < end {
-        // SAFETY: all threads are here, and those of a block have the same splits.
+        // SAFETY: `tile` and `end` are the same in all threads of the block, so all threads are here.
         wrong |= unsafe { decode_split::<STRINGS>(args, memory, tile, &mut words, tile + 1 < end) };
         tile += 1;
     }
     report(args.status, wrong);
 }
 
-/// Decodes a split, whose codes a lane has in `words`: behind it those of the next, if there is one. Says what is wrong.
+/// Decodes a split. A lane has its codes in `words`, and leaves those of the next split there, if there is
+/// one. Returns the faults.
 ///
-/// Two barriers are enough, since what lies behind the second of one split, reads of shared memory, lies before the first of the next, and writes behind that.
+/// Two barriers are enough. After the second barrier of a split come only reads of shared memory, which
+/// precede the first barrier of the next split. Writes come after that barrier.
 ///
 /// # Safety
 /// All threads of the block call it together.
@@ -492,42 +533,43 @@ unsafe fn decode_split<const STRINGS: bool>(
     has_next: bool,
 ) -> u32 {
     let (place, len) = (Place::new(tile), args.len as usize);
-    // SAFETY: the index is checked, and nothing writes the splits meanwhile.
+    // SAFETY: `at` checks the index, and nothing writes the splits during the launch.
     let split = |index: usize| Split(unsafe { load_readonly_64(args.splits.at(index, 1)) });
     let (here, next) = (split(tile), split(tile + 1));
     let is_told = args.are_measured == 0;
     let known = if is_told { (place.split, here.behind_escape()) } else { (0, false) };
-    // SAFETY: all lanes are here.
+    // SAFETY: the caller brings all threads of whole warps, and no branch above depends on the lane, so all
+    // lanes are here.
     let loaded = unsafe { Loaded::new(*words, args.codes, len, place, known) };
     sync_threads();
     // SAFETY: the table was written before the barrier.
     let mut codes = unsafe { Lane::new(&loaded, memory.lens) };
     let mut wrong = loaded.wrong | if codes.total >= UNKNOWN_LEN as u32 { FSST_UNKNOWN } else { 0 };
-    // SAFETY: all lanes are here.
+    // SAFETY: the branch in `Lane::new` has joined at the vote, so all lanes are here.
     if unsafe { warp_vote_any(ALL, wrong != 0) } {
         (codes.total, codes.lens) = (0, 0);
     }
-    // SAFETY: all lanes are here.
+    // SAFETY: the vote is the same in all lanes, so all lanes are here.
     let (mine, total) = unsafe { scan(codes.total, place.lane) };
     if place.lane == 0 {
-        // SAFETY: one writer, before the barrier.
+        // SAFETY: only lane 0 of each warp writes its element, before the barrier.
         unsafe { memory.totals.offset(place.warp).write(total) };
     }
     sync_threads();
     let (mut before_warp, mut of_split) = (0, 0);
     let mut i = 0;
     while i < WARPS as u32 {
-        // SAFETY: written before the barrier.
+        // SAFETY: the totals were written before the barrier.
         let total = unsafe { memory.totals.offset(i).read() };
         before_warp += if i < place.warp { total } else { 0 };
         of_split += total;
         i += 1;
     }
-    // Loaded here, they are there when they are asked for.
+    // These loads arrive before the next split needs them.
     if has_next {
         *words = load(args.codes, place.at + SPLIT_CODES);
     }
-    // A byte behind an escape is counted where it stands.
+    // A byte after an escape is counted in the split that holds the byte.
     let base = here.offset().wrapping_sub(here.behind_escape() as u64);
     let end = next.offset().wrapping_sub(next.behind_escape() as u64);
     let is_last = place.split + SPLIT_CODES >= len;
@@ -539,13 +581,14 @@ unsafe fn decode_split<const STRINGS: bool>(
     if !fits || is_wrong {
         wrong |= FSST_SPLITS;
     }
-    // SAFETY: all lanes are here.
+    // SAFETY: the branches above have joined, so all lanes are here.
     let is_any_wrong = unsafe { warp_vote_any(ALL, wrong != 0) };
     let staging = memory.staging.offset(place.warp * STAGING as u32);
     if !is_any_wrong && place.start < len {
         let to = base + before_warp as u64;
         let skip = to as u32 % VECTOR;
-        // SAFETY: all lanes are here; outputs lie side by side, and all of them fit.
+        // SAFETY: the vote and `start` are the same in all lanes, so all lanes are here. The outputs of lanes
+        // are neighbours, and all of them fit.
         unsafe {
             codes.stage(skip + mine, place.lane, memory.symbols, staging);
             sync_warp(ALL);
@@ -553,7 +596,9 @@ unsafe fn decode_split<const STRINGS: bool>(
         }
     }
     if STRINGS {
-        // SAFETY: all lanes are here. Behind the first barrier nobody reads the output; each lane has two words for itself before the second.
+        // SAFETY: `STRINGS` is a constant and the branch above is the same for the warp, so all lanes are
+        // here. The output was stored before the first barrier, and each lane has two words for itself before
+        // the second.
         unsafe {
             sync_warp(ALL);
             let own = staging.offset(2 * place.lane);
@@ -561,7 +606,8 @@ unsafe fn decode_split<const STRINGS: bool>(
             own.offset(1).write(codes.lens);
         }
         sync_threads();
-        // SAFETY: all threads are here.
+        // SAFETY: `STRINGS` is a constant, and a barrier of the block comes just before, so all threads are
+        // here.
         if unsafe { strings(args, &memory, tile, base) } {
             wrong |= FSST_ESCAPE;
         }
@@ -569,7 +615,7 @@ unsafe fn decode_split<const STRINGS: bool>(
     wrong
 }
 
-/// What the lanes before this one have, and all.
+/// The sum of the values of the lanes before this one, and the sum of all.
 ///
 /// # Safety
 /// All lanes of the warp call it together.
@@ -578,14 +624,14 @@ unsafe fn scan(value: u32, lane: u32) -> (u32, u32) {
     let mut inclusive = value;
     let mut delta = 1;
     while delta < LANES {
-        // SAFETY: all lanes are here.
+        // SAFETY: the caller brings all lanes, and `delta` is the same in all, so all lanes are here.
         let (left, _) = unsafe { warp_shuffle_up(ALL, inclusive, delta, LANES) };
         if lane >= delta {
             inclusive += left;
         }
         delta *= 2;
     }
-    // SAFETY: all lanes are here.
+    // SAFETY: the loop has the same rounds in all lanes, so all lanes are here.
     let (total, _) = unsafe { warp_shuffle_idx(ALL, inclusive, LANES - 1, LANES) };
     (inclusive - value, total)
 }
@@ -601,27 +647,30 @@ macro_rules! memory {
     }};
 }
 
-/// Decodes codes of which is known where each split's output goes.
+/// Decodes codes with a known output offset for each split.
 ///
 /// # Safety
 /// Launched as [`FsstDecode`](warpath_shared::kernel::FsstDecode) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn fsst_decode(args: FsstDecodeArgs<'_>) {
-    // SAFETY: all threads are here, and the shared memory is this block's own.
+    // SAFETY: no branch comes before this call, so all threads are here. The shared memory is this block's
+    // own.
     unsafe { decode::<false>(&args, memory!()) };
 }
 
-/// Decodes codes of which is known where each split's output goes, and says where each string begins.
+/// Decodes codes with a known output offset for each split, and writes the offset of each string.
 ///
 /// # Safety
-/// Launched as [`FsstDecodeStrings`](warpath_shared::kernel::FsstDecodeStrings) says, with sizes that its check accepts.
+/// Launched as [`FsstDecodeStrings`](warpath_shared::kernel::FsstDecodeStrings) says, with sizes that its
+/// check accepts.
 #[kernel]
 pub unsafe fn fsst_decode_strings(args: FsstDecodeArgs<'_>) {
-    // SAFETY: as above.
+    // SAFETY: no branch comes before this call, so all threads are here. The shared memory is this block's
+    // own.
     unsafe { decode::<true>(&args, memory!()) };
 }
 
-/// Says how long the output of each split is, and which string begins in it first.
+/// Writes the output length of each split, and the first string that begins in it.
 ///
 /// # Safety
 /// Launched as [`FsstMeasure`](warpath_shared::kernel::FsstMeasure) says, with sizes that its check accepts.
@@ -631,17 +680,17 @@ pub unsafe fn fsst_measure(args: FsstMeasureArgs<'_>) {
     let totals = Shared::new(shared_array![u32; WARPS]);
     let place = Place::new(block_idx_x() as usize);
     let words = load(args.codes, place.at);
-    // SAFETY: all lanes are here.
+    // SAFETY: blocks are whole warps, and no branch comes before this call, so all lanes are here.
     let loaded = unsafe { Loaded::new(words, args.codes, args.len as usize, place, (0, false)) };
     put_lens(args.table, lens);
     sync_threads();
     // SAFETY: the table was written before the barrier.
     let total = unsafe { Lane::new(&loaded, lens) }.total;
     let wrong = loaded.wrong | if total >= UNKNOWN_LEN as u32 { FSST_UNKNOWN } else { 0 };
-    // SAFETY: all lanes are here.
+    // SAFETY: no thread has returned, and the branches above have joined, so all lanes are here.
     let total = unsafe { warp_reduce_add(ALL, total) };
     if place.lane == 0 {
-        // SAFETY: one writer, before the barrier.
+        // SAFETY: only lane 0 of each warp writes its element, before the barrier.
         unsafe { totals.offset(place.warp).write(total) };
     }
     sync_threads();
@@ -650,18 +699,19 @@ pub unsafe fn fsst_measure(args: FsstMeasureArgs<'_>) {
         let mut of_split = 0;
         let mut i = 0;
         while i < WARPS as u32 {
-            // SAFETY: written before the barrier.
+            // SAFETY: the totals were written before the barrier.
             of_split += unsafe { totals.offset(i).read() } as u64;
             i += 1;
         }
         let mut first = 0;
         if place.split > 0 {
             let before = place.split as u64 - 1;
-            // SAFETY: all lanes are here. Offsets begin with 0 and end with the length, which is above all codes.
+            // SAFETY: `warp` and `split` are the same in all lanes, so all lanes are here. Offsets begin with
+            // 0 and end with the length, which is above all codes.
             first = unsafe { search::by_warp(args.code_offsets, before, place.lane) } + 1;
         }
         if place.lane == 0 {
-            // SAFETY: one writer an element.
+            // SAFETY: only lane 0 of the block's first warp writes, and the split is the block's own.
             unsafe {
                 args.lengths.set(tile, of_split);
                 args.first_strings.set(tile, first as u64);

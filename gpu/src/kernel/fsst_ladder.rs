@@ -1,10 +1,12 @@
-//! Strings from the codes of FSST as others decode them: rivals of [`super::fsst`] in benches.
+//! Decoding of FSST codes as other projects do it: baselines for [`super::fsst`] in benches.
 //!
-//! The ladder of P. Bourdon's article ("My journey optimizing a CUDA kernel", Polar Signals), a kernel a step: a thread a string, byte by byte; codes loaded by 8 bytes; the table in
-//! shared memory; and, with the table where it was, output that is gathered in registers and stored by the widest aligned stores. The last of these, over stretches of equal
-//! length instead of strings, is the split kernel of GSST (Vonk, Hoozemans and Al-Ars, 2025).
+//! The ladder of P. Bourdon's article ("My journey optimizing a CUDA kernel", Polar Signals), one kernel a
+//! step. The first has one thread a string, byte by byte. The second loads codes by 8 bytes. The third has
+//! the table in shared memory. The fourth has the table where it was, gathers output in registers, and stores
+//! it by the widest aligned stores. This last step, over stretches of equal length instead of strings, is the
+//! split kernel of GSST (Vonk, Hoozemans and Al-Ars, 2025).
 //!
-//! They need to know where each string's output goes: [`fsst_lengths`] and a scan say it.
+//! The kernels need the output offset of each string: [`fsst_lengths`] and a scan compute it.
 
 use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
@@ -14,28 +16,28 @@ use warpath_shared::fsst::{ESCAPE, TABLE_WORDS};
 use warpath_shared::kernel::{FsstLadderArgs, FsstLengthsArgs};
 use warpath_shared::view::{View, ViewMut};
 
-/// Where codes come from, one after the other.
+/// A source of codes, one after the other.
 trait Codes {
-    /// The code at a place, which is asked for in ascending order.
+    /// The code at an offset. Offsets ascend from call to call.
     fn at(&mut self, at: usize) -> u32;
 }
 
-/// One by one.
+/// Codes loaded one by one.
 struct Single<'a>(View<'a, u8>);
 
 impl Codes for Single<'_> {
     #[inline(always)]
     fn at(&mut self, at: usize) -> u32 {
-        // SAFETY: the place is checked, and nothing writes the codes meanwhile.
+        // SAFETY: `at` checks the offset, and nothing writes the codes during the launch.
         unsafe { load_readonly_8(self.0.at(at, 1)) as u32 }
     }
 }
 
-/// By words of 8 aligned bytes.
+/// Codes loaded by words of 8 aligned bytes.
 struct Words<'a> {
     codes: View<'a, u8>,
     word: u64,
-    /// Which it is: none before the first.
+    /// The number of the word: `usize::MAX` before the first.
     number: usize,
 }
 
@@ -51,30 +53,32 @@ impl Codes for Words<'_> {
     fn at(&mut self, at: usize) -> u32 {
         if at / 8 != self.number {
             self.number = at / 8;
-            // SAFETY: the place is checked, codes are whole words, 16-byte aligned, and nothing writes them meanwhile.
+            // SAFETY: `at` checks the offset, codes are whole words, 16-byte aligned, and nothing writes them
+            // during the launch.
             self.word = unsafe { load_readonly_64(self.codes.at(at / 8 * 8, 8).cast()) };
         }
         (self.word >> (at % 8 * 8)) as u32 & 0xff
     }
 }
 
-/// Where symbols come from.
+/// A source of symbols.
 trait Symbols: Copy {
     fn symbol(&self, code: u32) -> u64;
     fn bytes(&self, code: u32) -> u32;
 }
 
-/// The table where it is.
+/// The table in global memory.
 impl Symbols for View<'_, u64> {
     #[inline(always)]
     fn symbol(&self, code: u32) -> u64 {
-        // SAFETY: the index is checked, and nothing writes the table meanwhile.
+        // SAFETY: `at` checks the index, and nothing writes the table during the launch.
         unsafe { load_readonly_64(self.at(code as usize, 1)) }
     }
 
     #[inline(always)]
     fn bytes(&self, code: u32) -> u32 {
-        // SAFETY: as above: there are 32 words of lengths behind the symbols.
+        // SAFETY: `at` checks the range: 32 words of lengths follow the symbols. Nothing writes the table
+        // during the launch.
         unsafe { load_readonly_8(self.at(256, 32).cast::<u8>().wrapping_add(code as usize)) as u32 }
     }
 }
@@ -89,18 +93,18 @@ impl Symbols for Shared<u64> {
 
     #[inline(always)]
     fn bytes(&self, code: u32) -> u32 {
-        // SAFETY: as above.
+        // SAFETY: the table was written before a barrier.
         unsafe { self.offset(256).cast::<u8>().offset(code).read() as u32 }
     }
 }
 
-/// Where bytes go.
+/// A destination of bytes.
 trait Output {
-    /// Some bytes more, the first lowest.
+    /// Appends `len` bytes, the first lowest.
     fn push(&mut self, symbol: u64, len: u32);
 }
 
-/// One by one.
+/// Bytes stored one by one.
 struct Bytes<'a> {
     out: ViewMut<'a, u8>,
     at: usize,
@@ -111,7 +115,7 @@ impl Output for Bytes<'_> {
     fn push(&mut self, symbol: u64, len: u32) {
         let mut i = 0;
         while i < len {
-            // SAFETY: the output of this string is this thread's.
+            // SAFETY: the output of this string belongs to this thread alone.
             unsafe { self.out.set(self.at, (symbol >> (8 * i)) as u8) };
             self.at += 1;
             i += 1;
@@ -119,12 +123,12 @@ impl Output for Bytes<'_> {
     }
 }
 
-/// In registers, until there are 16 aligned bytes.
+/// Bytes kept in registers until there are 16 aligned ones.
 struct Buffered<'a> {
     out: ViewMut<'a, u8>,
-    /// Where the vector at hand begins.
+    /// The offset of the current vector.
     at: usize,
-    /// How many of its bytes are another thread's, and how many are filled.
+    /// The number of its bytes that are another thread's, and the number that are filled.
     skip: u32,
     filled: u32,
     vector: [u64; 2],
@@ -137,13 +141,13 @@ impl<'a> Buffered<'a> {
         Self { out, at: at / 16 * 16, skip, filled: skip, vector: [0; 2] }
     }
 
-    /// Stores those of the vector's bytes that are this thread's, one by one.
+    /// Stores the vector's bytes that belong to this thread, one by one.
     #[inline(always)]
     fn store_bytes(&self, end: u32) {
         let mut byte = self.skip;
         while byte < end {
             let word = if byte < 8 { self.vector[0] } else { self.vector[1] };
-            // SAFETY: the output of this string is this thread's.
+            // SAFETY: the output of this string belongs to this thread alone.
             unsafe { self.out.set(self.at + byte as usize, (word >> (byte % 8 * 8)) as u8) };
             byte += 1;
         }
@@ -167,7 +171,8 @@ impl Output for Buffered<'_> {
         self.filled += len;
         if self.filled >= 16 {
             if self.skip == 0 {
-                // SAFETY: the place is checked, the output is 16-byte aligned, and these 16 bytes are this thread's.
+                // SAFETY: `at` checks the offset, the output is 16-byte aligned, and these 16 bytes belong to
+                // this thread alone.
                 unsafe { store_global_16(self.out.at(self.at, 16).cast(), U64x2(self.vector).into()) };
             } else {
                 self.store_bytes(16);
@@ -201,19 +206,19 @@ fn decode(
     }
 }
 
-/// Where the codes of this thread's string are, and where its output goes.
+/// The range of codes of this thread's string, and the offset of its output.
 #[inline(always)]
 fn string(args: &FsstLadderArgs<'_>) -> Option<((usize, usize), usize)> {
     let index = index_1d() as usize;
     if index + 1 >= args.code_offsets.len() {
         return None;
     }
-    // SAFETY: the index is checked, and nothing writes the offsets meanwhile.
+    // SAFETY: `at` checks the index, and nothing writes the offsets during the launch.
     let load = |view: View<'_, u64>, index: usize| unsafe { load_readonly_64(view.at(index, 1)) as usize };
     Some(((load(args.code_offsets, index), load(args.code_offsets, index + 1)), load(args.offsets, index)))
 }
 
-/// How many bytes each string has.
+/// Writes the number of bytes of each string.
 ///
 /// # Safety
 /// Launched as [`FsstLengths`](warpath_shared::kernel::FsstLengths) says, with sizes that its check accepts.
@@ -232,11 +237,11 @@ pub unsafe fn fsst_lengths(args: FsstLengthsArgs<'_>) {
         len += if is_escape { 1 } else { args.table.bytes(code) as u64 };
         at += 1 + is_escape as usize;
     }
-    // SAFETY: one writer an element.
+    // SAFETY: `index` is the thread's number in the grid, so each element has one writer.
     unsafe { args.lengths.set(index, len) };
 }
 
-/// Byte by byte.
+/// Decodes strings byte by byte.
 ///
 /// # Safety
 /// Launched as [`FsstBytes`](warpath_shared::kernel::FsstBytes) says, with sizes that its check accepts.
@@ -247,10 +252,10 @@ pub unsafe fn fsst_bytes(args: FsstLadderArgs<'_>) {
     }
 }
 
-/// Codes by 8 bytes.
+/// Decodes strings with codes loaded by 8 bytes.
 ///
 /// # Safety
-/// As for [`fsst_bytes`].
+/// See [`fsst_bytes`].
 #[kernel]
 pub unsafe fn fsst_words(args: FsstLadderArgs<'_>) {
     if let Some((range, at)) = string(&args) {
@@ -258,16 +263,16 @@ pub unsafe fn fsst_words(args: FsstLadderArgs<'_>) {
     }
 }
 
-/// Codes by 8 bytes, and the table in shared memory.
+/// Decodes strings with codes loaded by 8 bytes and the table in shared memory.
 ///
 /// # Safety
-/// As for [`fsst_bytes`].
+/// See [`fsst_bytes`].
 #[kernel]
 pub unsafe fn fsst_shared(args: FsstLadderArgs<'_>) {
     let table = Shared::new(shared_array![u64; TABLE_WORDS]);
     let mut word = thread_idx_x() as usize;
     while word < TABLE_WORDS {
-        // SAFETY: there are as many words, and each has one writer.
+        // SAFETY: shared memory has as many words, and each has one writer.
         unsafe { table.offset(word as u32).write(args.table.get(word)) };
         word += cuda_std::thread::block_dim_x() as usize;
     }
@@ -277,10 +282,10 @@ pub unsafe fn fsst_shared(args: FsstLadderArgs<'_>) {
     }
 }
 
-/// Codes by 8 bytes, and the output by 16.
+/// Decodes strings with codes loaded by 8 bytes and the output stored by 16.
 ///
 /// # Safety
-/// As for [`fsst_bytes`].
+/// See [`fsst_bytes`].
 #[kernel]
 pub unsafe fn fsst_buffered(args: FsstLadderArgs<'_>) {
     if let Some((range, at)) = string(&args) {

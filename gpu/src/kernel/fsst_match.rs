@@ -1,17 +1,20 @@
-//! Compressed strings, asked by an automaton over their codes ([`warpath_shared::fsst::automaton`]).
+//! Evaluation of a pattern over compressed strings, by an automaton over their codes
+//! ([`warpath_shared::fsst::automaton`]).
 //!
-//! *Threads*: a thread a string, 512 a block. *Memory*: all rows of the automaton in shared memory, up to 32 KiB, put there once a block, 16 bytes a
-//! thread at a time. *What is read*: words of eight codes, each one ahead of the walk; strings that are neighbours share lines, which a warp finds in L1.
-//! A warp writes what its strings say as half a word, by one vote.
+//! *Threads*: one thread a string, 512 a block. Lanes diverge as their strings end or are decided, and join
+//! at the vote. A warp writes its strings' results as half a word, by that vote.
+//! *Layout*: all rows of the automaton in shared memory, up to 32 KiB. Each block copies them once, 16 bytes
+//! a thread at a time. Codes are read by words of eight, each one ahead of the walk. Neighbouring strings
+//! share cache lines, which a warp finds in L1.
 //!
 //! ```text
-//! codes       │ . . . a b c d e │ f g h i j k l m │ n o . . . . . . │       a word a row of the loop;
-//! string            └──────────────── a to o ────────────┘                the first is shifted, and the last cut
+//! codes       │ . . . a b c d e │ f g h i j k l m │ n o . . . . . . │ one word a round;
+//! string            └──────────────── a to o ────────────┘          the first is shifted, the last is cut
 //! ```
 //!
-//! *Why nothing is out of bounds*: offsets are cut to the codes, and no row has a state that has none. *Convergence*: lanes leave each other as their strings end or are
-//! decided, and meet at the vote. *Cost*: a byte of shared memory a code and thread; lanes have other states and codes, so some of them want other rows of the same bank.
-//! The work of a warp is that of its longest string.
+//! *Overflow*: offsets are cut to the length of the codes, and each state in a row has a row itself.
+//! *Cost*: one byte of shared memory a code and thread. Lanes have different states and codes, so some of
+//! them read different rows of the same bank. The work of a warp is that of its longest string.
 
 use cuda_std::atomic::mid::atomic_fetch_min_u64_relaxed_device;
 use cuda_std::kernel;
@@ -28,11 +31,12 @@ use crate::coop::warp::ALL;
 /// Rows, 16 bytes at a time.
 const VECTORS: usize = MAX_ROWS * ROW / 16;
 
-/// The state behind the codes from `begin` to `end`.
+/// The state after the codes from `begin` to `end`.
 #[inline(always)]
 fn walk(args: &FsstMatchArgs<'_>, rows: Shared<u8>, begin: u64, end: u64) -> u8 {
     let load = |word: u64| {
-        // SAFETY: nobody writes codes during a launch, and the place is checked off the device.
+        // SAFETY: nothing writes codes during a launch, and `at` checks the index in the emulated run of the
+        // same kernel.
         unsafe { load_readonly_64(args.codes.at(word as usize, 1)) }
     };
     let mut state = args.automaton.marks.start;
@@ -48,11 +52,11 @@ fn walk(args: &FsstMatchArgs<'_>, rows: Shared<u8>, begin: u64, end: u64) -> u8 
         left -= here as u64;
         word += 1;
         if left > 0 {
-            // It arrives while these are walked.
+            // This load arrives while the current codes are walked.
             next = load(word);
         }
         while here > 0 {
-            // SAFETY: within the rows, to which nobody writes behind the barrier.
+            // SAFETY: each state has a row, and nothing writes to the rows after the barrier.
             state = unsafe { rows.offset(place(state, codes as u8)).read() };
             codes >>= 8;
             here -= 1;
@@ -64,7 +68,7 @@ fn walk(args: &FsstMatchArgs<'_>, rows: Shared<u8>, begin: u64, end: u64) -> u8 
     }
 }
 
-/// Says of each string whether it matches.
+/// Writes for each string whether it matches.
 ///
 /// # Safety
 /// Launched as [`FsstMatch`](warpath_shared::kernel::FsstMatch) says, with sizes that its check accepts.
@@ -74,9 +78,9 @@ pub unsafe fn fsst_match(args: FsstMatchArgs<'_>) {
     let vectors = (args.automaton.next.len() / 16) as u32;
     let mut vector = thread_idx_x();
     while vector < vectors {
-        // SAFETY: rows are 16-byte aligned, and the place is checked off the device.
+        // SAFETY: rows are 16-byte aligned, and `at` checks the index in the emulated run of the same kernel.
         let loaded = unsafe { load_readonly_16(args.automaton.next.at(vector as usize * 16, 16).cast()) };
-        // SAFETY: less than the array has, and of no other thread.
+        // SAFETY: the launch's check bounds the rows by the array, and each vector has one writer.
         unsafe { rows.offset(vector).write(loaded) };
         vector += MATCH_STRINGS as u32;
     }
@@ -90,15 +94,17 @@ pub unsafe fn fsst_match(args: FsstMatchArgs<'_>) {
         is_match = verdict.is_match();
         let fault = fault_word(string as u64, verdict);
         if fault != NO_FAULT {
-            // SAFETY: the word is only touched so during the launch.
+            // SAFETY: `at` checks the index, and every access to the word during the launch is such an atomic
+            // minimum.
             unsafe { atomic_fetch_min_u64_relaxed_device(args.fault.at(0, 1), fault) };
         }
     }
-    // SAFETY: all lanes are here.
+    // SAFETY: blocks are whole warps, no thread has returned, and the branches above have joined, so all
+    // lanes are here.
     let half = unsafe { warp_vote_ballot(ALL, is_match) };
     if thread_idx_x().is_multiple_of(LANES) && string / 64 < args.matches.len() {
         let word = args.matches.at(string / 64, 1).cast::<u32>();
-        // SAFETY: each half of a word, the lower one first, has one writer.
+        // SAFETY: each half of a word, the lower one first, has one writer: the first lane of a warp.
         unsafe { word.add(string / 32 % 2).write(half) };
     }
 }

@@ -1,6 +1,8 @@
-//! Bracket kinds from tile to tile: the scan of what tiles wrote, and what each must find there.
+//! Bracket kinds across tiles: a scan of the kinds that each tile writes, compared with the kinds that each
+//! tile expects.
 //!
-//! *Threads*: a thread a tile; blocks look back as every scan does ([`super::scan`]). *Cost*: 16 bytes read a tile.
+//! *Threads*: one thread a tile; blocks look back as in every scan ([`super::scan`]).
+//! *Cost*: 16 bytes read a tile.
 
 use cuda_std::kernel;
 use cuda_std::shared::shared_array;
@@ -24,7 +26,8 @@ pub unsafe fn kind_check(args: KindCheckArgs<'_>) {
     };
     let tiles = args.kinds.len();
     let load = |at| if at < tiles { args.kinds.get(at).writes } else { KindWrites::default() };
-    // SAFETY: every thread of the block is here, and the shared memory is this scan's own.
+    // SAFETY: no branch comes before this call, so every thread of the block is here. The shared memory is
+    // this scan's own.
     let Element { at, before, .. } = unsafe { scan(&args.look_back, &shared, load) };
     if at < tiles && before.contradicts(args.kinds.get(at).reads) {
         report(&args.faulty, args.first_lines.get(at));

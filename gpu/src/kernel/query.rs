@@ -1,34 +1,42 @@
-//! Running a program over every record.
+//! Programs of the query machine over every record, by leveled bitmaps.
 //!
-//! *Threads*: a thread a line, first the plain lines ([`warpath_shared::index::loose`]), whose names are found by how long
-//! they are; then, in a kernel of its own and only if there are any, the loose ones, side by side. Plain lines have blocks of 64
-//! threads, of which a multiprocessor has 12 in `query_slots` and `query_fill`, 80 registers a thread, and 8 in `query_count`, 128.
-//! *Convergence*: threads that leave a loop at different times go on alone, for as long as what comes next is not the same for
-//! all. So they meet within loops and behind them ([`Text::any`]): without, names took half as long again.
-//! *Memory*: frames of the interpreter in local memory, touched only by programs that branch. *Overflow*: slots are one a
-//! path and line; matches are counted, in 64 bits, by the same interpreter that writes them. The first two of each path and
-//! line are kept while they are counted, so that the writing runs the program again on lines only that have more.
-//! White space around a record is walked a byte at a time by its thread.
-//! *Cost*: 32 bytes, the least that the memory moves, for every four bitmap words, which are read at once and a step ahead, and for
-//! every candidate of a name. Neighbouring threads read far apart, so at each step one of a warp's misses the caches: what takes
-//! long is the number of steps.
+//! *Threads*: one thread a line. The plain lines ([`warpath_shared::index::loose`]) come first, whose names
+//! are found by their length. The loose lines follow, side by side, in a kernel of their own that runs only
+//! if there are any. Plain lines have blocks of 64 threads. A multiprocessor has 12 such blocks in
+//! `query_slots` and `query_fill`, with 80 registers a thread, and 8 in `query_count`, with 128. Threads that
+//! leave a loop at different times run on alone while their next instructions differ. The code therefore
+//! makes them join again within loops and after them ([`Text::any`]): without that, names took half as long
+//! again. The thread of a record reads the white space around it one byte at a time.
+//! *Layout*: frames of the interpreter in local memory, touched only by programs that branch.
+//! *Overflow*: there is one slot for each path and line. Matches are counted, in 64 bits, by the interpreter
+//! that writes them. The first two of each path and line are kept while they are counted, so the second pass
+//! runs the program again only on lines that have more.
+//! *Cost*: 32 bytes, the smallest memory transaction, for every four bitmap words, which are read at once and
+//! a step ahead, and for every candidate of a name. Neighbouring threads read far apart, so at each step one
+//! of a warp's threads misses the caches. The run time therefore depends on the number of steps.
 //!
-//! *Tried*, over 842 MB of tweets (178,675 records of 4.7 kB) on an H200 unless something else is said:
+//! *Tried and lost*, over 842 MB of tweets (178,675 records of 4.7 kB) on an H200 unless something else is
+//! said:
 //!
-//! * Names by their bytes, all of them, in one kernel for all lines: `$.user.lang` 0.26 ms, `$.lang` 0.35. By their length, a word
-//!   at a time: 0.17 to 0.19 and 0.23 to 0.26; four at a time: 0.11 and 0.18; and asked for a step ahead: 0.11 and 0.13. Eight at a
-//!   time: 0.18 and 0.23. All threads in lockstep: 0.13 and 0.21; for filters on strings that won, 0.31 in place of 0.37.
-//! * A group of 8, 16 or 32 lanes a record, which searched windows of 2 words a lane together and looked at four names at once:
-//!   1.20 ms and 1.09 ms with a warp; over products of 1.2 kB, 0.69 ms for `$.name` with 8 lanes. Few of a record's words are
-//!   looked at, and 32 lanes run the interpreter to do it. The same search by one thread: 0.32 and 0.84 ms. A word of a level
-//!   and two of text kept by each thread: 0.46 and 0.56 ms, since what is kept is in local memory.
-//! * Candidates put down in shared memory and looked at together: 0.47 and 0.39 ms with room for four, 0.38 and 0.28 with room for
-//!   eight; the same over sixteen words at a time: 0.15 and 0.21, but 0.83 for two filters.
-//! * All names of a level at once, without regard to records: a warp goes through 64 KiB's words of the level, four a lane,
-//!   queues the colons that are as far from a separator as a name is long, looks at 32 at a time, and keeps each line's first.
-//!   0.06 to 0.10 ms a level for tweets and 0.2 for products, and 0.03 to 0.08 ms to go on from what was found: `$.lang` 0.09 to
-//!   0.13 ms, but `$.user.lang` 0.19, and `$.name`, which stands early in a record, 0.30 in place of 0.10.
-//! * Loose lines beside plain ones in the same warps: a few in a hundred of them made 1.72 ms of 0.32 for a filter.
+//! * Names by all of their bytes, in one kernel for all lines: `$.user.lang` 0.26 ms, `$.lang` 0.35. By their
+//!   length, a word at a time: 0.17 to 0.19 and 0.23 to 0.26; four words at a time: 0.11 and 0.18; four,
+//!   loaded a step ahead: 0.11 and 0.13. Eight at a time: 0.18 and 0.23. All threads in lockstep: 0.13 and
+//!   0.21; for filters on strings lockstep won, 0.31 in place of 0.37.
+//! * A group of 8, 16 or 32 lanes a record, which searched windows of 2 words a lane together and compared
+//!   four names at once: 1.20 ms and 1.09 ms with a warp; over products of 1.2 kB, 0.69 ms for `$.name` with
+//!   8 lanes. Few of a record's words are read, and 32 lanes run the interpreter for them. The same search by
+//!   one thread: 0.32 and 0.84 ms. A word of a level and two of text kept by each thread: 0.46 and 0.56 ms,
+//!   since the kept words are in local memory.
+//! * Candidates collected in shared memory and compared together: 0.47 and 0.39 ms with room for four, 0.38
+//!   and 0.28 with room for eight; the same over sixteen words at a time: 0.15 and 0.21, but 0.83 for two
+//!   filters.
+//! * All names of a level at once, without regard to records: a warp reads 64 KiB's words of the level, four
+//!   a lane. It queues the colons that are as far from a separator as a name is long, compares 32 at a time,
+//!   and keeps each line's first. This took 0.06 to 0.10 ms a level for tweets and 0.2 for products, and 0.03
+//!   to 0.08 ms to continue from the names found. `$.lang` took 0.09 to 0.13 ms, but `$.user.lang` 0.19, and
+//!   `$.name`, which is early in a record, 0.30 in place of 0.10.
+//! * Loose lines beside plain ones in the same warps: a few loose lines in a hundred made a filter take 1.72
+//!   ms in place of 0.32.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_shared;
 use cuda_std::kernel;
@@ -44,7 +52,7 @@ use warpath_shared::view::{View, ViewMut};
 
 use crate::text::PartText;
 
-/// Words of a level that are read at once where a value's end is looked for.
+/// Words of a level that are read at once in the search for the end of a value.
 const END_WORDS: usize = 4;
 
 /// `N` words of a bitmap.
@@ -53,7 +61,7 @@ fn words<const N: usize>(bitmap: View<'_, u64>, first: usize) -> [u64; N] {
     let mut words = [0; N];
     let mut i = 0;
     while i < N {
-        // SAFETY: the range is checked; bitmaps are aligned, and no query kernel writes to one.
+        // SAFETY: `at` checks the range; bitmaps are aligned, and no query kernel writes to one.
         let U64x2(two) = unsafe { load_readonly_16(bitmap.at(first + i, 2).cast()) }.into();
         [words[i], words[i + 1]] = two;
         i += 2;
@@ -61,7 +69,7 @@ fn words<const N: usize>(bitmap: View<'_, u64>, first: usize) -> [u64; N] {
     words
 }
 
-/// A record as one thread sees it.
+/// A record, from the view of one thread.
 #[derive(Clone, Copy)]
 struct Record<'a> {
     indexed: Indexed<'a>,
@@ -94,7 +102,7 @@ impl Document for Record<'_> {
     #[inline(always)]
     fn level_word(&self, level: Level, word: u32) -> u64 {
         let index = level as usize * self.indexed.words() + word as usize;
-        // SAFETY: the index is checked, and no query kernel writes to a bitmap.
+        // SAFETY: `at` checks the index, and no query kernel writes to a bitmap.
         unsafe { load_readonly_64(self.indexed.levels.at(index, 1)) }
     }
 
@@ -110,7 +118,7 @@ impl Document for Record<'_> {
 
     #[inline(always)]
     fn words_with_escapes<const N: usize>(&self, first: u32) -> u32 {
-        // SAFETY: the index is checked, and no query kernel writes to them.
+        // SAFETY: `at` checks the index, and no query kernel writes to the escape words.
         let words = unsafe { load_readonly_32(self.indexed.escapes.at(first as usize / 32, 1)) };
         words >> (first % 32) & ((1 << N) - 1)
     }
@@ -126,7 +134,7 @@ impl Document for Record<'_> {
     }
 }
 
-/// Whether a line's bit is set.
+/// Returns whether a line's bit is set.
 #[inline(always)]
 pub(super) fn is_set(bits: View<'_, u32>, line: usize) -> bool {
     bits.get(line / 32) >> (line % 32) & 1 == 1
@@ -144,40 +152,41 @@ fn record(indexed: Indexed<'_>, line: usize, plain: bool) -> Option<(Record<'_>,
     Some((record, Node { start, end, level: 0 }))
 }
 
-/// This thread's line, if it is plain.
+/// The line of this thread, if it is plain.
 #[inline(always)]
 fn plain_line(indexed: &Indexed<'_>) -> Option<usize> {
     let line = index_1d() as usize;
     (line < indexed.lines() && !is_set(indexed.loose, line)).then_some(line)
 }
 
-/// One of the block's lines that are loose, for the first threads. A warp takes as long as its slowest lane, and where few
-/// lines are loose one warp has them all.
+/// One of the block's loose lines for each of the first threads. A warp takes as long as its slowest lane, so
+/// where few lines are loose, one warp takes them all.
 ///
 /// # Safety
-/// All threads of the block call it together, with the same arguments. `lines` is a block's shared memory, for as many lines
-/// as it has threads, and `count` is, too, for one number.
+/// All threads of the block call it together, with the same arguments. `lines` is shared memory of the block
+/// with room for one line a thread, and `count` is shared memory for one number.
 #[inline(always)]
 unsafe fn loose_line(indexed: &Indexed<'_>, lines: Shared<u32>, count: *mut u32) -> Option<usize> {
     let (thread, line) = (thread_idx_x(), index_1d() as usize);
     if thread == 0 {
-        // SAFETY: nobody else touches it before the barrier.
+        // SAFETY: only thread 0 touches the count before the barrier.
         unsafe { shared::write(count, 0) };
     }
     sync_threads();
     if line < indexed.lines() && is_set(indexed.loose, line) {
-        // SAFETY: between the barriers the count is touched only atomically, and each place is one thread's own.
+        // SAFETY: between the barriers the count is touched only atomically, and gives each thread an element
+        // of its own.
         unsafe {
             let place = atomic_fetch_add_u32_relaxed_shared(count, 1);
             lines.offset(place).write(line as u32);
         }
     }
     sync_threads();
-    // SAFETY: written before the barrier.
+    // SAFETY: the count and the lines were written before the barrier.
     unsafe { (thread < shared::read(count)).then(|| lines.offset(thread).read() as usize) }
 }
 
-/// Where one line's matches of each path are kept: element `path * lines + line`.
+/// The elements in which one line's matches of each path are kept: element `path * lines + line`.
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub line: usize,
@@ -211,7 +220,7 @@ impl SlotSink<'_> {
 impl Sink for SlotSink<'_> {
     #[inline(always)]
     fn emit(&mut self, path: PathIx, node: Node) {
-        // SAFETY: the column is this thread's own.
+        // SAFETY: the column belongs to this thread's line, and no other thread has that line.
         unsafe { self.slots.set(self.column.of(path), Span { start: node.start, end: node.end }) };
     }
 }
@@ -226,7 +235,8 @@ impl Sink for CountSink<'_> {
     #[inline(always)]
     fn emit(&mut self, path: PathIx, node: Node) {
         let at = self.column.of(path);
-        // SAFETY: as for slots.
+        // SAFETY: the column belongs to this thread's line, and no other thread has that line. A match that
+        // is kept goes to a row of its own in that column.
         unsafe {
             let count = self.counts.get(at);
             let keep_at = count as usize * self.counts.len() + at;
@@ -247,7 +257,7 @@ pub(super) struct FillSink<'a> {
 }
 
 impl FillSink<'_> {
-    /// Whether all matches of all paths were kept.
+    /// Returns whether all matches of all paths were kept.
     #[inline(always)]
     pub fn has_all(&self, paths: PathIx) -> bool {
         let most = self.kept.len() / self.counts.len();
@@ -284,7 +294,8 @@ impl Sink for FillSink<'_> {
     fn emit(&mut self, path: PathIx, node: Node) {
         let at = self.column.of(path);
         let found = Match { line: self.column.line as LineIx, start: node.start, end: node.end };
-        // SAFETY: as for slots; and so are the matches from the column's offset on, as many as were counted.
+        // SAFETY: the column belongs to this thread's line. The matches from its offset on, as many as were
+        // counted, belong to it as well.
         unsafe {
             let offset = self.offsets.get(at);
             if (offset as usize) < self.matches.len() {
@@ -295,7 +306,7 @@ impl Sink for FillSink<'_> {
     }
 }
 
-/// Writes one span a path for a line, empty where there is no match.
+/// Writes one span a path for a line: empty if there is no match.
 #[inline(always)]
 fn slots(args: QuerySlotsArgs<'_>, line: usize, plain: bool) {
     let QuerySlotsArgs { indexed, program, slots } = args;
@@ -320,11 +331,13 @@ pub unsafe fn query_slots(args: QuerySlotsArgs<'_>) {
 /// Writes one span a path and loose line.
 ///
 /// # Safety
-/// Launched as [`QuerySlotsLoose`](warpath_shared::kernel::QuerySlotsLoose) says, with sizes that its check accepts.
+/// Launched as [`QuerySlotsLoose`](warpath_shared::kernel::QuerySlotsLoose) says, with sizes that its check
+/// accepts.
 #[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_slots_loose(args: QuerySlotsArgs<'_>) {
     let (lines, count) = (shared_array![u32; BLOCK_THREADS], shared_array![u32; 1]);
-    // SAFETY: all threads are here, and the memory is this call's own.
+    // SAFETY: no branch comes before this call, so all threads of the block are here. The shared memory is
+    // this call's own.
     if let Some(line) = unsafe { loose_line(&args.indexed, Shared::new(lines), count) } {
         slots(args, line, false);
     }
@@ -354,11 +367,13 @@ pub unsafe fn query_count(args: QueryCountArgs<'_>) {
 /// Counts the matches of each path and loose line.
 ///
 /// # Safety
-/// Launched as [`QueryCountLoose`](warpath_shared::kernel::QueryCountLoose) says, with sizes that its check accepts.
+/// Launched as [`QueryCountLoose`](warpath_shared::kernel::QueryCountLoose) says, with sizes that its check
+/// accepts.
 #[kernel(launch_bounds(256, 3))]
 pub unsafe fn query_count_loose(args: QueryCountArgs<'_>) {
     let (lines, matches) = (shared_array![u32; BLOCK_THREADS], shared_array![u32; 1]);
-    // SAFETY: all threads are here, and the memory is this call's own.
+    // SAFETY: no branch comes before this call, so all threads of the block are here. The shared memory is
+    // this call's own.
     if let Some(line) = unsafe { loose_line(&args.indexed, Shared::new(lines), matches) } {
         count(args, line, false);
     }
@@ -384,7 +399,7 @@ pub unsafe fn query_fill(args: QueryFillArgs<'_>) {
     }
 }
 
-/// As [`query_count`], for programs with other filters, and over all lines.
+/// Counts matches like [`query_count`], for programs with other filters, and over all lines.
 ///
 /// # Safety
 /// Launched as [`FilterCount`](warpath_shared::kernel::FilterCount) says, with sizes that its check accepts.
@@ -400,7 +415,7 @@ pub unsafe fn filter_count(args: QueryCountArgs<'_>) {
     }
 }
 
-/// As [`query_fill`], for programs with other filters.
+/// Writes matches like [`query_fill`], for programs with other filters.
 ///
 /// # Safety
 /// Launched as [`FilterFill`](warpath_shared::kernel::FilterFill) says, with sizes that its check accepts.

@@ -1,7 +1,8 @@
-//! Device-wide scans of what tiles and lines amount to.
+//! Device-wide scans over the values of tiles and lines.
 //!
-//! *Threads*: a block for every 256 elements, a thread an element. *Cost*: the input read once, the output written
-//! once, and a look-back over block sums ([`crate::coop::lookback`]). A text of 1 GiB has 32,768 tiles: 128 blocks.
+//! *Threads*: one block for every 256 elements, one thread an element.
+//! *Cost*: the input read once, the output written once, and a look-back over block sums
+//! ([`crate::coop::lookback`]). A text of 1 GiB has 32,768 tiles: 128 blocks.
 
 use cuda_std::kernel;
 use cuda_std::shared::shared_array;
@@ -25,15 +26,16 @@ pub(super) struct Scratch<T> {
 
 /// A thread's part of a device-wide scan.
 pub(super) struct Element<T> {
-    /// Which element is this thread's.
+    /// The index of this thread's element.
     pub at: usize,
-    /// The element.
+    /// The element at this index.
     pub value: T,
-    /// The sum of all before it.
+    /// The sum of all elements before it.
     pub before: T,
 }
 
-/// The sum of all elements before this thread's, and its element. `load` gives an element, the identity behind the last.
+/// Returns this thread's element and the sum of all elements before it. `load` returns the element at an
+/// index, and the identity at an index after the last.
 ///
 /// # Safety
 /// All threads of the block call it together, once, with shared memory that nothing else uses.
@@ -45,34 +47,36 @@ pub(super) unsafe fn scan<T: Monoid + Shuffle>(
 ) -> Element<T> {
     let thread = thread_idx_x();
     if thread == 0 {
-        // SAFETY: one writer, before the barrier.
+        // SAFETY: only thread 0 writes, and the others read after the barrier.
         unsafe { shared.tile.write(lookback::take_ticket(look_back)) };
     }
     sync_threads();
-    // SAFETY: written before the barrier.
+    // SAFETY: thread 0 wrote the ticket before the barrier.
     let tile = unsafe { shared.tile.read() };
     let at = tile as usize * SCAN_TILE + thread as usize;
     let value = load(at);
-    // SAFETY: every thread of the block is here.
+    // SAFETY: the caller brings every thread of the block, and no branch around this call depends on the
+    // thread.
     let scanned = unsafe { block::exclusive_scan(value, shared.sums) };
     if thread < LANES {
-        // SAFETY: all lanes of the first warp are here, once; tickets are dealt in order.
+        // SAFETY: `thread < LANES` holds for the whole first warp and no other, so all its lanes are here,
+        // once. Tickets are dealt in order.
         let before = unsafe { lookback::prefix(look_back, tile, scanned.total, thread) };
         if thread == 0 {
-            // SAFETY: one writer, before the barrier.
+            // SAFETY: only thread 0 writes, and the others read after the barrier.
             unsafe { shared.before.write(before) };
         }
     }
     sync_threads();
-    // SAFETY: written before the barrier.
+    // SAFETY: thread 0 wrote the sum before the barrier.
     let before = unsafe { shared.before.read() }.combine(scanned.before);
     Element { at, value, before }
 }
 
-/// Scans what each element of the input comes to into offsets.
+/// Scans the lengths of the input's elements into offsets.
 ///
 /// # Safety
-/// As for [`scan`].
+/// See [`scan`].
 #[inline(always)]
 pub(super) unsafe fn offsets<I: Copy, T: Monoid + Shuffle>(
     args: &ScanArgs<'_, I, T>,
@@ -81,14 +85,14 @@ pub(super) unsafe fn offsets<I: Copy, T: Monoid + Shuffle>(
 ) {
     let len = args.input.len();
     let load = |at| if at < len { length(args.input.get(at)) } else { T::default() };
-    // SAFETY: the caller's contract is the same.
+    // SAFETY: the caller upholds the contract of `scan`, which is the contract of this function.
     let Element { at, value, before } = unsafe { scan(&args.look_back, shared, load) };
     if at < len {
-        // SAFETY: each element has one writer.
+        // SAFETY: the scan gives each element to one thread, so each has one writer.
         unsafe { args.output.set(at, before) };
     }
     if at + 1 == len {
-        // SAFETY: as above: this is the thread of the last element.
+        // SAFETY: only the thread of the last element is here, and no element has the index `len`.
         unsafe { args.output.set(len, before.combine(value)) };
     }
 }
@@ -104,11 +108,12 @@ pub unsafe fn count_scan(args: ScanArgs<'_, u64, u64>) {
         before: shared_array![u64; 1],
         tile: shared_array![u32; 1],
     };
-    // SAFETY: every thread of the block is here, and the shared memory is this scan's own.
+    // SAFETY: no branch comes before this call, so every thread of the block is here. The shared memory is
+    // this scan's own.
     unsafe { offsets(&args, &shared, |count| count) };
 }
 
-/// Scans the lengths of matches, each with a newline behind it.
+/// Scans the lengths of matches, each with the newline that follows it.
 ///
 /// # Safety
 /// Launched as [`TextScan`](warpath_shared::kernel::TextScan) says, with sizes that its check accepts.
@@ -119,6 +124,7 @@ pub unsafe fn text_scan(args: ScanArgs<'_, Match, u64>) {
         before: shared_array![u64; 1],
         tile: shared_array![u32; 1],
     };
-    // SAFETY: as above.
+    // SAFETY: no branch comes before this call, so every thread of the block is here. The shared memory is
+    // this scan's own.
     unsafe { offsets(&args, &shared, |found| (found.end - found.start) as u64 + 1) };
 }

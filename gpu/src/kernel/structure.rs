@@ -1,16 +1,19 @@
 //! The whole structural index, in one pass over the text.
 //!
-//! *Threads*: a warp a tile of 32 KiB, which it reads from start to end, 2 KiB at a time, a 64-byte word a lane. The state
-//! in which the tile begins is known ([`super::line`]), so no warp waits for another: there is no barrier here.
-//! Which level a byte belongs to comes from its depth, counted for a whole word at once ([`Sliced`]); only bracket kinds take
-//! a walk from bracket to bracket. A word that is at fault somewhere, or deeper than 15, is walked for its levels as well.
-//! *Memory*: 2 KiB of shared memory a warp, first to turn coalesced 16-byte loads into words; then, for words that are
-//! walked, for up to eight levels, since registers cannot be indexed.
-//! *Overflow*: how many lines end in a tile is not known before, so each tile has room for as many as the host guesses;
-//! those beyond are counted and not written, and the host sees the count and makes room. *Cost*: the text read once; an
-//! eighth of it written for the string bitmap and for each level; four bytes a line; four for every 2 KiB, a bit for each word that
-//! has a backslash; 20 bytes a tile, and its room's bits.
-//! That is 1 + (1 + levels) / 8 bytes moved a byte of text: 1.5 for three levels.
+//! *Threads*: one warp a tile of 32 KiB. The warp reads the tile from start to end, 2 KiB at a time, one
+//! 64-byte word a lane. The state in which the tile begins is known ([`super::line`]), so no warp waits for
+//! another and there is no barrier. The level of a byte comes from its depth, which is counted for a whole
+//! word at once ([`Sliced`]). Only bracket kinds need a walk from bracket to bracket. A word with a fault, or
+//! deeper than 15, is walked for its levels as well.
+//! *Layout*: 2 KiB of shared memory a warp. It first turns coalesced 16-byte loads into words. Then it holds
+//! up to eight levels of the words that are walked, since registers cannot be indexed.
+//! *Overflow*: the number of lines that end in a tile is not known in advance, so each tile has room for as
+//! many as the host guesses. Lines beyond that room are counted and not written; the host sees the count and
+//! makes room.
+//! *Cost*: the text read once; an eighth of it written for the string bitmap and for each level; four bytes a
+//! line; four bytes for every 2 KiB, one bit for each word that has a backslash; 20 bytes a tile, and the
+//! bits of its room. In total 1 + (1 + levels) / 8 bytes are moved for each byte of text: 1.5 for three
+//! levels.
 
 use cuda_std::atomic::mid::atomic_fetch_or_u32_relaxed_device;
 use cuda_std::kernel;
@@ -39,7 +42,8 @@ const LEVELS_AT_ONCE: u32 = (VECTORS * 16 / (LANES as usize * 8)) as u32;
 /// Writes bitmaps, the tiles' newlines and bracket kinds, and marks faulty lines.
 ///
 /// # Safety
-/// Launched as [`StructureWrite`](warpath_shared::kernel::StructureWrite) says, with sizes that its check accepts.
+/// Launched as [`StructureWrite`](warpath_shared::kernel::StructureWrite) says, with sizes that its check
+/// accepts.
 #[kernel(launch_bounds(256, 3))]
 pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
     let staging = Shared::new(shared_array![U32x4; WARPS * VECTORS]);
@@ -51,16 +55,18 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
     let staging = staging.offset(warp * VECTORS as u32);
     let marks = Marks { args: &args, tile };
     marks.clear(lane);
-    // SAFETY: all lanes are here. The warp's marks are cleared before one of its lanes makes one.
+    // SAFETY: blocks are whole warps, and the return above depends on the warp alone, so all lanes are here.
+    // The barrier orders the clearing of the warp's marks before the first mark of one of its lanes.
     unsafe { sync_warp(ALL) };
 
     let mut left = args.states.get(tile).state();
     let (mut lines, mut faulty, mut loose) = (0, false, false);
-    // SAFETY: all lanes are here, with the same arguments.
+    // SAFETY: blocks are whole warps, and no branch above depends on the lane, so all lanes are here, with
+    // the same arguments.
     let mut strings = unsafe { StringsAtLeft::of_tile(args.text, tile * TILE_BYTES, left, lane) };
     let mut kinds = KindDelta::default();
-    // Counted by a number that has nothing to do with the thread's: else the assembler takes the loop for one that lanes leave
-    // one by one, and writes it twice.
+    // The counter is independent of the thread's index. Otherwise the assembler takes the loop for one that
+    // lanes leave one by one, and emits it twice.
     let mut stretch = 0;
     let at = |stretch: usize| tile * TILE_BYTES + stretch * STRETCH_BYTES;
     let mut next = load(args.text, at(0), lane);
@@ -68,19 +74,21 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         let word = at(stretch) / WORD_BYTES + lane as usize;
         let loaded = next;
         stretch += 1;
-        // It arrives while this stretch is worked on. The last is loaded once more: without a branch.
+        // This load arrives while the current stretch is worked on. The last stretch is loaded once more,
+        // which needs no branch.
         next = load(args.text, at(stretch.min(STRETCHES - 1)), lane);
-        // SAFETY: all lanes are here, with the same arguments but for what is each lane's own; the staging is this warp's.
+        // SAFETY: `stretch` is the same in all lanes, so all lanes are here, with the same arguments but for
+        // each lane's own. The staging is this warp's.
         let (classes, found, loosely, escapes) = unsafe {
             let classes = classify(loaded, staging, lane);
             let words = Words::new(classes, left.escape, lane);
             let found = words.resolve(left);
             (classes, found, words.loose(found.string, &mut strings), words.with_backslashes())
         };
-        // SAFETY: one writer a word.
+        // SAFETY: a word belongs to one stretch and one lane, so it has one writer.
         unsafe { args.string.set(word, found.string) };
         if lane == 0 {
-            // SAFETY: one writer a word.
+            // SAFETY: only lane 0 writes, and the element belongs to this warp's stretch.
             unsafe { args.escapes.set(word / LANES as usize, escapes) };
         }
         marks.newlines(classes.newline, word, lines + found.before);
@@ -90,9 +98,10 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         marks.loose(line, classes.newline, loosely);
         let outside = Brackets::outside(&classes, &found);
         let (mut delta, mut faults, holds) = sliced_levels(&args, &outside, &found, word);
-        // SAFETY: all lanes are here.
+        // SAFETY: the branches and loops above have joined, and `stretch` is the same in all lanes, so all
+        // lanes are here.
         if unsafe { warp_vote_any(ALL, !holds) } && !holds {
-            // SAFETY: `classify` has returned, and the column of the staging is this lane's own.
+            // SAFETY: `classify` has returned, so the column of the staging is this lane's own.
             (delta, faults) =
                 unsafe { walked_levels(&args, &outside, &found, staging.cast::<u32>().offset(lane), word) };
         }
@@ -103,8 +112,10 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
             faults &= faults - 1;
         }
 
-        // Bracket kinds: lanes against lanes and what the tile wrote before here, then tile against tile in `kind_check`.
-        // SAFETY: all lanes are here.
+        // Bracket kinds: each lane's reads are compared with the lanes at its left and with the tile's writes
+        // before this stretch. `kind_check` then compares tile with tile.
+        // SAFETY: the branches above have joined, and `stretch` is the same in all lanes, so all lanes are
+        // here.
         let (written, before) = unsafe {
             let written = warp::inclusive_scan(delta.writes, lane);
             (written, warp::up(written, 1))
@@ -114,10 +125,11 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
             faulty = true;
             marks.fault(line);
         }
-        // Of all lanes, one at most has a read of a level that nothing before it in the tile wrote; but for roots, of which
-        // all reads are the same.
+        // At most one lane has a read of a level that nothing before it in the tile wrote. Roots are the
+        // exception, but all reads of roots are the same.
         let open = delta.reads.unanswered(before);
-        // SAFETY: all lanes are here, since the vote is the same in all.
+        // SAFETY: the branch above has joined, and the vote is the same in all lanes, so all lanes are here
+        // in both calls.
         unsafe {
             if warp_vote_any(ALL, open.mask != 0) {
                 kinds.reads.mask |= warp_reduce_or(ALL, open.mask);
@@ -128,11 +140,11 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         lines += found.newlines;
         left = found.right;
     }
-    // SAFETY: all lanes are here.
+    // SAFETY: all lanes run the same number of stretches, so all lanes are here.
     let (faulty, loose) = unsafe { (warp_vote_any(ALL, faulty), warp_vote_any(ALL, loose)) };
     if lane == 0 {
         let KindDelta { writes, reads } = kinds;
-        // SAFETY: one writer an element.
+        // SAFETY: one warp a tile, and only its lane 0 writes, so each element has one writer.
         unsafe {
             args.kinds.set(tile, TileKinds { writes, reads });
             let flags = if faulty { FAULTY_TILE } else { 0 } | if loose { LOOSE_TILE } else { 0 };
@@ -141,19 +153,19 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
     }
 }
 
-/// Where a tile's lines are marked.
+/// The bitmaps in which a tile's lines are marked.
 struct Marks<'a> {
     args: &'a StructureWriteArgs<'a>,
     tile: usize,
 }
 
 impl Marks<'_> {
-    /// Clears the marks of faulty and of loose lines.
+    /// Clears the marks of faulty and loose lines.
     #[inline(always)]
     fn clear(&self, lane: u32) {
         let (words, mut i) = (self.args.lines.fault_words(), lane as usize);
         while i < words {
-            // SAFETY: the words are this warp's own, and each has one writer.
+            // SAFETY: the words are this warp's own, and lanes take different words.
             unsafe {
                 self.args.lines.faulty.set(self.tile * words + i, 0);
                 self.args.lines.loose.set(self.tile * words + i, 0);
@@ -162,7 +174,8 @@ impl Marks<'_> {
         }
     }
 
-    /// Writes where the lines end whose newlines are in a word, of which `before` newlines of the tile lie to the left.
+    /// Writes the end of each line whose newline is in a word. `before` newlines of the tile are at the left
+    /// of the word.
     #[inline(always)]
     fn newlines(&self, mut newlines: u64, word: usize, before: LineIx) {
         let room = self.args.lines.room as usize;
@@ -170,7 +183,8 @@ impl Marks<'_> {
         while newlines != 0 {
             let end = (word * WORD_BYTES) as PartOffset + newlines.trailing_zeros() + 1;
             if line < room {
-                // SAFETY: one writer a line. The newline that terminates the text may be beyond its length.
+                // SAFETY: each newline has one number in the tile, so each element has one writer. The
+                // newline that terminates the text may be beyond the text's length.
                 unsafe { self.args.lines.ends.set(self.tile * room + line, end.min(self.args.len)) };
             }
             line += 1;
@@ -184,13 +198,14 @@ impl Marks<'_> {
         self.mark(self.args.lines.faulty, line);
     }
 
-    /// Marks lines as loose: those that a word has bytes of at which they are. `line` is the one at its left edge.
+    /// Marks as loose the lines that have one of the bytes `at` of a word. `line` is the line at the word's
+    /// left edge.
     #[inline(always)]
     fn loose(&self, line: LineIx, newline: u64, mut at: u64) {
         while at != 0 {
             let before = (at & at.wrapping_neg()) - 1;
             self.mark(self.args.lines.loose, line + (newline & before).count_ones());
-            // All up to the next newline are of the same line.
+            // All bits up to the next newline are of the same line.
             let next = newline & !before;
             at &= if next == 0 { 0 } else { !(next ^ (next - 1)) };
         }
@@ -200,7 +215,8 @@ impl Marks<'_> {
     fn mark(&self, bits: ViewMut<'_, u32>, line: LineIx) {
         if line <= self.args.lines.room {
             let word = self.tile * self.args.lines.fault_words() + line as usize / 32;
-            // SAFETY: within the launch and after they were cleared, the words are only touched atomically.
+            // SAFETY: `at` checks the index. After the warp has cleared the words, they are touched only
+            // atomically.
             unsafe { atomic_fetch_or_u32_relaxed_device(bits.at(word, 1), 1 << (line % 32)) };
         }
     }
@@ -229,8 +245,9 @@ const fn join(low: u32, high: u32) -> u64 {
     low as u64 | (high as u64) << 32
 }
 
-/// Writes one word of each level by slicing. Returns what the word does to bracket kinds, the bytes at which a line is
-/// faulty, and whether all of that holds: if not, [`walked_levels`] has to do it.
+/// Writes one word of each level by slicing. Returns the word's effect on bracket kinds, the bytes at which a
+/// line is faulty, and whether slicing applies to the word. If it does not, the caller must call
+/// [`walked_levels`].
 #[inline(always)]
 fn sliced_levels(
     args: &StructureWriteArgs<'_>,
@@ -247,7 +264,7 @@ fn sliced_levels(
     let seconds = kinds.one_root(sliced.level(0) & open, newline);
     let (mut level, mut to) = (0, index);
     while level < args.level_count {
-        // SAFETY: one writer a word of the bitmap.
+        // SAFETY: this lane is the only writer of its word in each level's bitmap.
         unsafe { args.levels.set(to, sliced.level(level)) };
         level += 1;
         to += args.string.len();
@@ -255,11 +272,12 @@ fn sliced_levels(
     (kinds, found.faults | seconds, holds & (low | high == 0))
 }
 
-/// Writes one word of each level, whatever is in it. Returns what [`sliced_levels`] does.
+/// Writes one word of each level, whatever the word contains. Returns the first two values of
+/// [`sliced_levels`].
 ///
 /// # Safety
-/// `column` is the first of this lane's elements in shared memory, which nobody else touches: element
-/// `(2 * level + half) * 32`, for [`LEVELS_AT_ONCE`] levels.
+/// `column` is the first of this lane's elements in shared memory, which nobody else touches. There is an
+/// element `(2 * level + half) * 32` for [`LEVELS_AT_ONCE`] levels.
 #[inline(always)]
 unsafe fn walked_levels(
     args: &StructureWriteArgs<'_>,
@@ -277,7 +295,7 @@ unsafe fn walked_levels(
         let end = column.offset(2 * count * ROW);
         let mut at = column;
         while at != end {
-            // SAFETY: the column is this lane's own.
+            // SAFETY: the caller gives this lane the column for itself.
             unsafe {
                 at.write(0);
                 at.offset(ROW).write(0);
@@ -298,7 +316,8 @@ unsafe fn walked_levels(
             walk_half(half, depth, &mut again, |level, bits| {
                 let level = level.wrapping_sub(base);
                 if level < count {
-                    // SAFETY: as above.
+                    // SAFETY: `level` is below `count`, so the element is in the column, which is this lane's
+                    // own.
                     unsafe {
                         let at = column.offset(2 * level * ROW);
                         at.write(at.read() | bits);
@@ -315,7 +334,8 @@ unsafe fn walked_levels(
         let mut at = column;
         let mut to = base as usize * args.string.len() + index;
         while at != end {
-            // SAFETY: as above; and one writer a word of the bitmap.
+            // SAFETY: the column is this lane's own, and this lane is the only writer of its word in each
+            // level's bitmap.
             unsafe {
                 let (low, high) = (at.read(), at.offset(ROW).read());
                 args.levels.set(to, join(low, high));

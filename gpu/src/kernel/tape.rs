@@ -1,22 +1,28 @@
-//! Tokens and brackets of all lines of a partition: what trees are made from ([`warpath_shared::tree`]).
+//! Tokens and brackets of all lines of a partition, from which trees are made ([`warpath_shared::tree`]).
 //!
-//! First the tokens of all words are found, with what each stretch of 2 KiB adds up to ([`tape_words`]); a scan of these
-//! ([`tape_scan`]) says where each line's nodes go. Then [`tape_lines`] matches the brackets of lines, one after the other. Lines that are too
-//! long for one thread are cut, and [`tape_pieces`] reads the pieces, all at the same time ([`warpath_shared::tree::brackets`]). All
-//! nodes are made from these, side by side ([`mod@super::tape_nodes`]).
+//! [`tape_words`] finds the tokens of all words, and the sum of each stretch of 2 KiB. A scan of these sums
+//! ([`tape_scan`]) gives the offset of each line's nodes. Then [`tape_lines`] matches the brackets of each
+//! line, one after the other. Lines that are too long for one thread are cut, and [`tape_pieces`] reads all
+//! pieces at the same time ([`warpath_shared::tree::brackets`]). All nodes are made from the results, side by
+//! side ([`mod@super::tape_nodes`]).
 //!
-//! *Threads*: a warp a tile of 32 KiB, a word a lane; a thread a stretch in the scan; then a thread a line, and a thread a piece.
-//! *Convergence*: threads of a warp take a bracket each, of whatever kind, and meet again for the next one.
-//! *Memory*: 2 KiB of shared memory a warp for [`tape_words`]; the stack of what is open is what has been written, in no other memory.
-//! *Overflow*: how many brackets there are is not known before, so there is room for as many as the host guesses. Where there are more,
-//! nothing is written, and the last sum says how many there are.
-//! *Cost*, of a text of *n* bytes with *b* brackets: the text and an eighth of it read, 3/4 of it written for the words and as much read again
-//! for brackets; 36 bytes moved for a stretch; 12 bytes written a bracket, and 4 read. 842 MB of tweets with 8.8 million brackets
-//! move 2.4 GB: 0.8 ms on a card that moves 3.1 TB/s. A line of 100 million brackets, 150 MB, moves 2.0 GB: 0.6 ms.
-//! *Measured* on an H200, those tweets: words 0.456, scan 0.021, lines 0.930, pieces 0.136 ms with no long line, and
-//! [`tape_nodes`](super::tape_nodes) 0.977: 2.53 ms for trees, 3.1 times what must be moved. Those brackets: pieces 7.28, nodes 1.39 ms.
-//! *What lost*: taking all tokens of a line here, one after the other, in one thread: 5.6 ms for the tweets in place of lines and nodes;
-//! the same in pieces of 0.5, 1, 2 and 4 KiB: 5.7, 5.8, 5.5 and 5.7. Brackets in pieces of 0.5, 1 and 4 KiB: 11.0, 10.0 and 9.5 ms.
+//! *Threads*: one warp a tile of 32 KiB, one word a lane; one thread a stretch in the scan; then one thread a
+//! line, and one thread a piece. Threads of a warp take one bracket each, of any kind, and join again for the
+//! next one.
+//! *Layout*: 2 KiB of shared memory a warp for [`tape_words`]. The stack of open brackets is the output that
+//! has been written; it needs no other memory.
+//! *Overflow*: the number of brackets is not known in advance, so there is room for as many as the host
+//! guesses. If there are more, nothing is written, and the last sum holds their number.
+//! *Cost*, for a text of *n* bytes with *b* brackets: the text and an eighth of it read; 3/4 of the text
+//! written for the words, and as much read again for brackets; 36 bytes moved for a stretch; 12 bytes written
+//! a bracket, and 4 read. 842 MB of tweets with 8.8 million brackets move 2.4 GB: 0.8 ms on a card that moves
+//! 3.1 TB/s. A line of 100 million brackets, 150 MB, moves 2.0 GB: 0.6 ms.
+//! *Measured* on an H200 for those tweets: words 0.456, scan 0.021, lines 0.930, pieces 0.136 ms with no long
+//! line, and [`tape_nodes`](super::tape_nodes) 0.977. Trees take 2.53 ms, 3.1 times the time of the bytes
+//! that must be moved. For that line of brackets: pieces 7.28, nodes 1.39 ms.
+//! *Tried and lost*: all tokens of a line taken here by one thread, one after the other: 5.6 ms for the
+//! tweets in place of lines and nodes. The same in pieces of 0.5, 1, 2 and 4 KiB: 5.7, 5.8, 5.5 and 5.7 ms.
+//! Brackets in pieces of 0.5, 1 and 4 KiB: 11.0, 10.0 and 9.5 ms.
 
 use cuda_std::atomic::mid::atomic_store_32_relaxed_device;
 use cuda_std::kernel;
@@ -45,7 +51,7 @@ use crate::coop::{LANES, WARPS};
 /// Stretches of a tile.
 const STRETCHES: usize = TILE_BYTES / STRETCH_BYTES;
 
-/// What the text before a tile says to its first word.
+/// The carry of the text before a tile, for the tile's first word.
 #[inline(always)]
 fn carry_of_tile(args: &TapeWordsArgs<'_>, start: usize) -> TokenCarry {
     if start == 0 {
@@ -56,7 +62,7 @@ fn carry_of_tile(args: &TapeWordsArgs<'_>, start: usize) -> TokenCarry {
     TokenCarry::of_bytes([string >> 62 & 1 == 1, string >> 63 == 1], structure, is_whitespace(byte))
 }
 
-/// Finds the tokens of each word, and what each stretch adds up to.
+/// Finds the tokens of each word, and the sum of each stretch.
 ///
 /// # Safety
 /// Launched as [`TapeWords`](warpath_shared::kernel::TapeWords) says, with sizes that its check accepts.
@@ -70,21 +76,22 @@ pub unsafe fn tape_words(args: TapeWordsArgs<'_>) {
     }
     let staging = staging.offset(warp * VECTORS as u32);
     let at = |stretch: usize| tile * TILE_BYTES + stretch * STRETCH_BYTES;
-    // In lane 31, what the word before these says; in others, nothing.
+    // In lane 31, the carry of the word before these; in other lanes, unused.
     let mut left = carry_of_tile(&args, at(0)).to_bits();
     let string_at = |start: usize| args.string.get(start / WORD_BYTES + lane as usize);
     let (mut next, mut next_string) = (load(args.text, at(0), lane), string_at(at(0)));
-    // As in `structure_write`: counted by a number that has nothing to do with the thread's.
+    // The counter is independent of the thread's index, as in `structure_write`.
     let mut stretch = 0;
     while stretch < STRETCHES {
         let start = at(stretch);
         let word = start / WORD_BYTES + lane as usize;
         let (loaded, string) = (next, next_string);
         stretch += 1;
-        // It arrives while this stretch is worked on.
+        // This load arrives while the current stretch is worked on.
         let ahead = at(stretch.min(STRETCHES - 1));
         (next, next_string) = (load(args.text, ahead, lane), string_at(ahead));
-        // SAFETY: all lanes are here; the staging is this warp's.
+        // SAFETY: blocks are whole warps, and `tile` and `stretch` are the same in all lanes, so all lanes
+        // are here. The staging is this warp's own.
         let classes = unsafe { classify_tokens(loaded, staging, lane) };
         let indexed = IndexedWord {
             string,
@@ -93,12 +100,12 @@ pub unsafe fn tape_words(args: TapeWordsArgs<'_>) {
             separator: classes.separator & !string,
             faults: 0,
         };
-        // What is behind the text is no token, and no newline.
+        // Bytes after the text are neither tokens nor newlines.
         let text = below(args.len, word);
         let space = classes.space | !text;
         let own = TokenCarry::behind(&indexed, space).to_bits();
         let sent = if lane == LANES - 1 { left } else { own };
-        // SAFETY: all lanes are here.
+        // SAFETY: `stretch` is the same in all lanes of a whole warp, so all lanes are here.
         let (at_left, _) = unsafe { warp_shuffle_idx(ALL, sent, (lane + LANES - 1) % LANES, LANES) };
         left = own;
         let spaces = [space, classes.newline & text];
@@ -110,7 +117,7 @@ pub unsafe fn tape_words(args: TapeWordsArgs<'_>) {
         let mut sum = own;
         let mut delta = 1;
         while delta < LANES {
-            // SAFETY: all lanes are here.
+            // SAFETY: `delta` and `stretch` are the same in all lanes, so all lanes are here.
             let (left, there) = unsafe { warp_shuffle_up(ALL, sum, delta, LANES) };
             sum = if there { sum.wrapping_add(left) } else { sum };
             delta *= 2;
@@ -122,7 +129,7 @@ pub unsafe fn tape_words(args: TapeWordsArgs<'_>) {
             0 => 0,
             mark => (word * WORD_BYTES) as PartOffset + 64 - mark.leading_zeros(),
         };
-        // SAFETY: all lanes are here.
+        // SAFETY: the loop above has the same rounds in all lanes, so all lanes are here.
         let (sum, least, last) = unsafe {
             (
                 warp_shuffle_idx(ALL, sum, LANES - 1, LANES).0,
@@ -130,7 +137,7 @@ pub unsafe fn tape_words(args: TapeWordsArgs<'_>) {
                 warp_reduce_max(ALL, last),
             )
         };
-        // SAFETY: one writer an element.
+        // SAFETY: the word is this lane's own, and only lane 0 writes the elements of its warp's stretch.
         unsafe {
             args.words.set(word, here);
             if lane == 0 {
@@ -143,7 +150,7 @@ pub unsafe fn tape_words(args: TapeWordsArgs<'_>) {
     }
 }
 
-/// Scans what stretches add up to.
+/// Scans the sums of stretches.
 ///
 /// # Safety
 /// Launched as [`TapeScan`](warpath_shared::kernel::TapeScan) says, with sizes that its check accepts.
@@ -154,11 +161,12 @@ pub unsafe fn tape_scan(args: ScanArgs<'_, StretchSum, StretchSum>) {
         before: shared_array![StretchSum; 1],
         tile: shared_array![u32; 1],
     };
-    // SAFETY: every thread of the block is here, and the shared memory is this scan's own.
+    // SAFETY: no branch comes before this call, so every thread of the block is here. The shared memory is
+    // this scan's own.
     unsafe { offsets(&args, &shared, |sum| sum) };
 }
 
-/// The outline as kernels read it, all of which only read it.
+/// The outline as kernels see it, which only read it.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded<'a>(pub TapeOutline<'a>);
 
@@ -172,7 +180,8 @@ impl Outline for Loaded<'_> {
     fn word(&self, word: usize) -> TapeWord {
         let from: *const U32x4 = self.0.words.at(word, 1).cast();
         let load = |i: usize| {
-            // SAFETY: the index is checked; words are 48 bytes, 16-byte aligned, and nothing writes them meanwhile.
+            // SAFETY: the index is checked; words are 48 bytes, 16-byte aligned, and nothing writes them
+            // during the launch.
             let U64x2(two) = unsafe { load_readonly_16(from.wrapping_add(i)) }.into();
             two
         };
@@ -196,19 +205,19 @@ impl Outline for Loaded<'_> {
     }
 }
 
-/// How many nodes there are in all lines, and how many brackets.
+/// The numbers of nodes and of brackets in all lines.
 #[inline(always)]
 pub(super) fn all(outline: &TapeOutline<'_>) -> Place {
     let StretchSum { nodes, brackets, depth, .. } = outline.before.get(outline.before.len() - 1);
     Place { nodes, brackets, depth }
 }
 
-/// What is found of brackets, of which this thread writes some.
+/// The results for brackets, of which this thread writes a part.
 #[derive(Clone, Copy)]
 struct Found<'a>(TapeBrackets<'a>);
 
 impl Found<'_> {
-    /// Whether there is room for that of all brackets.
+    /// Returns whether there is room for the results of all brackets.
     #[inline(always)]
     fn has_room(&self, outline: &TapeOutline<'_>) -> bool {
         all(outline).brackets as usize <= self.0.tops.len()
@@ -218,24 +227,24 @@ impl Found<'_> {
 impl Store for Found<'_> {
     #[inline(always)]
     fn top(&self, bracket: BracketIx) -> Top {
-        // SAFETY: asked of what this thread has written.
+        // SAFETY: the matching reads only elements that this thread has written.
         unsafe { self.0.tops.get(bracket as usize) }
     }
 
     #[inline(always)]
     fn set_top(&mut self, bracket: BracketIx, top: Top) {
-        // SAFETY: one writer an element.
+        // SAFETY: each bracket is in the part of one thread, so each element has one writer.
         unsafe { self.0.tops.set(bracket as usize, top) };
     }
 
     #[inline(always)]
     fn set_closed(&mut self, opener: BracketIx, closed: Closed) {
-        // SAFETY: one bracket closes what another opens.
+        // SAFETY: one bracket closes each opening bracket, so each element has one writer.
         unsafe { self.0.closed.set(opener as usize, closed) };
     }
 }
 
-/// Matches the brackets of lines that are not too long, and says where each line's nodes begin.
+/// Matches the brackets of lines that are not too long, and writes the offset of each line's nodes.
 ///
 /// # Safety
 /// Launched as [`TapeLines`](warpath_shared::kernel::TapeLines) says, with sizes that its check accepts.
@@ -247,7 +256,7 @@ pub unsafe fn tape_lines(args: TapeLinesArgs<'_>) {
     }
     let outline = Loaded(args.outline);
     let (from, to) = (args.line_starts.get(line), args.line_starts.get(line + 1));
-    // SAFETY: one writer an element.
+    // SAFETY: `line` is this thread's own, and only the last line's thread writes the element after it.
     unsafe {
         args.roots.set(line, place(&outline, from).nodes);
         if line + 1 == lines {
@@ -259,7 +268,8 @@ pub unsafe fn tape_lines(args: TapeLinesArgs<'_>) {
         return;
     }
     if to - from > args.longest {
-        // SAFETY: touched only atomically during the launch; all writers write the same.
+        // SAFETY: the word is touched only atomically during the launch, and all writers write the same
+        // value.
         unsafe { atomic_store_32_relaxed_device(args.status.at(LONG_LINES, 1), 1) };
         return;
     }
@@ -285,9 +295,11 @@ pub unsafe fn tape_minima(args: TapeMinimaArgs<'_>) {
         least = least.min(args.before.get(stretch).depth + args.least.get(stretch));
         stretch += 1;
     }
-    // SAFETY: whole warps leave above, so all lanes are here.
+    // SAFETY: blocks are whole warps of `FAN_OUT` lanes. The return above depends on the status, the same for
+    // all threads, and on `group / FAN_OUT`, the same for a whole warp. So all lanes are here.
     let of_all = unsafe { warp_reduce_min(ALL, least) };
-    // SAFETY: one writer an element.
+    // SAFETY: `group` is this thread's own, and one thread in `FAN_OUT` writes the element of the second
+    // level.
     unsafe {
         if group < args.groups[0].len() {
             args.groups[0].set(group, least);

@@ -1,18 +1,21 @@
-//! The nodes of trees, all at the same time, once brackets are matched ([`warpath_shared::tree::follow`]).
+//! The nodes of trees, all made at the same time, once brackets are matched
+//! ([`warpath_shared::tree::follow`]).
 //!
-//! *Threads*: a warp a stretch of 2 KiB, a word a lane; then, for each node of the stretch, a lane.
-//! *Layout*: a lane sketches the nodes of its word in shared memory, 8 bytes each, at the places that they have among the stretch's nodes. Then
-//! lanes take neighbouring sketches, look up what each node is in and where it is closed, and store neighbouring nodes. There is room for
-//! [`SKETCHES`] at a time: stretches with more take as many rounds.
-//! *What is not in the stretch*: the mark before it is where its sum says. A string that is its last mark, or a colon, asks for one or two
-//! marks behind it: the next stretch that has some is found by sums, 32 at a time. Where the last token ends in another stretch, that one
+//! *Threads*: one warp a stretch of 2 KiB, one word a lane; then, for each node of the stretch, one lane.
+//! *Layout*: a lane sketches the nodes of its word in shared memory, 8 bytes each, at the offsets that they
+//! have among the stretch's nodes. Then lanes take neighbouring sketches, look up each node's container and
+//! its closing bracket, and store neighbouring nodes. There is room for [`SKETCHES`] at a time: stretches
+//! with more take more rounds. The mark before the stretch is at the offset in the stretch's sum. If the
+//! stretch's last mark is a string or a colon, one or two marks after it are needed. The next stretch that
+//! has marks is found by sums, 32 at a time. Where the last token ends in another stretch, that stretch
 //! writes the end, and this one the other three words.
-//! *Overflow*: where there is no room for all nodes or for all brackets, nothing is written.
-//! *Cost*, of a text of *n* bytes with *m* nodes and *b* brackets: 3/4 *n* read, for some words twice, but those of a neighbour; 16 *m* written;
-//! 16 *b* read. 842 MB of tweets with 46 million nodes and 8.8 million brackets move 1.5 GB: 0.5 ms on a card that moves 3.1 TB/s. By
-//! hand, some 1,400 instructions a stretch: as long again, if they were not hidden behind what is moved.
-//! *What lost*: a thread a line that takes all of its tokens, one after the other, with a stream of loads and stores of its own: 5.6 ms for these
-//! tweets on an H200.
+//! *Overflow*: if there is no room for all nodes or for all brackets, nothing is written.
+//! *Cost*, for a text of *n* bytes with *m* nodes and *b* brackets: 3/4 *n* read, and some words of
+//! neighbours twice; 16 *m* written; 16 *b* read. 842 MB of tweets with 46 million nodes and 8.8 million
+//! brackets move 1.5 GB: 0.5 ms on a card that moves 3.1 TB/s. Counted by hand, a stretch takes some 1,400
+//! instructions. They would take as long again, if the memory traffic did not hide them.
+//! *Tried and lost*: one thread a line that takes all of its tokens, one after the other, with its own stream
+//! of loads and stores: 5.6 ms for these tweets on an H200.
 
 use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
@@ -40,7 +43,7 @@ const SKETCHES: usize = 256;
 /// All lanes call it together.
 #[inline(always)]
 unsafe fn of_lane(value: u32, lane: u32) -> u32 {
-    // SAFETY: all lanes are here.
+    // SAFETY: the caller brings all lanes, and all lanes are in the mask.
     let (value, _) = unsafe { warp_shuffle_idx(ALL, value, lane % LANES, LANES) };
     if lane < LANES { value } else { 0 }
 }
@@ -51,13 +54,13 @@ fn before(set: u32, lane: u32) -> u32 {
     31u32.wrapping_sub((set & ((1 << lane) - 1)).leading_zeros())
 }
 
-/// The first lane of a set behind `lane`, or none: 32.
+/// The first lane of a set after `lane`, or none: 32.
 #[inline(always)]
 fn behind(set: u32, lane: u32) -> u32 {
     (set & (!1 << lane)).trailing_zeros()
 }
 
-/// The first mark of the text that is not before `at`, and its place; no mark if there is none.
+/// The first mark of the text that is not before `at`, and its offset; no mark if there is none.
 ///
 /// # Safety
 /// All lanes call it together, with the same `at`.
@@ -69,13 +72,13 @@ unsafe fn mark_from(outline: &TapeOutline<'_>, at: PartOffset, lane: u32) -> (Ma
         let word = stretch * STRETCH_WORDS + lane as usize;
         let here = Loaded(*outline).word(word);
         let marks = here.mark() & !below(at, word);
-        // SAFETY: all lanes are here.
+        // SAFETY: `at` is the same in all lanes, and so is `stretch`, so all lanes are here.
         let marked = unsafe { warp_vote_ballot(ALL, marks != 0) };
         if marked != 0 {
             let mark = Mark::at(&here, marks & marks.wrapping_neg());
             let place = (word * WORD_BYTES) as PartOffset + marks.trailing_zeros();
             let first = marked.trailing_zeros();
-            // SAFETY: all lanes are here.
+            // SAFETY: the vote is the same in all lanes, so all lanes are here.
             return unsafe { (Mark::from_bits(of_lane(mark.to_bits(), first)), of_lane(place, first)) };
         }
         // The next stretch whose sum has another last mark.
@@ -83,7 +86,8 @@ unsafe fn mark_from(outline: &TapeOutline<'_>, at: PartOffset, lane: u32) -> (Ma
         while stretch < stretches {
             let it = stretch + lane as usize;
             let any = it < stretches && outline.before.get(it).last != outline.before.get(it + 1).last;
-            // SAFETY: all lanes are here.
+            // SAFETY: the loop's bounds and the vote that ends it are the same in all lanes, so all lanes are
+            // here.
             let any = unsafe { warp_vote_ballot(ALL, any) };
             if any != 0 {
                 stretch += any.trailing_zeros() as usize;
@@ -95,7 +99,8 @@ unsafe fn mark_from(outline: &TapeOutline<'_>, at: PartOffset, lane: u32) -> (Ma
     (Mark::NONE, 0)
 }
 
-/// The marks behind a stretch that matter to its last one: the first, and whether that is a colon of a container.
+/// The marks after a stretch that matter to its last one: the first mark, and whether it is a colon of a
+/// container.
 ///
 /// # Safety
 /// All lanes call it together, with the same arguments.
@@ -106,7 +111,8 @@ unsafe fn marks_behind(outline: &TapeOutline<'_>, (last, stretch): (Mark, usize)
     }
     let (mut colon, mut from) = (Mark::NONE, ((stretch + 1) * STRETCH_BYTES) as PartOffset);
     loop {
-        // SAFETY: all lanes are here.
+        // SAFETY: the arguments and the marks found are the same in all lanes, so all lanes are here, with
+        // the same `from`.
         let (mark, at) = unsafe { mark_from(outline, from, lane) };
         if colon.is_colon() {
             return (colon, mark.opens());
@@ -124,23 +130,24 @@ fn report_all(args: &TapeNodesArgs<'_>, here: &TapeWord, word: usize, mut faults
     while faults != 0 {
         let at = (word * WORD_BYTES) as PartOffset + faults.trailing_zeros();
         report(&args.faulty, line_of(args.line_starts, at) as LineIx);
-        // On with the next line.
+        // Continues with the next line.
         let newline = here.newline() & !((faults & faults.wrapping_neg()) - 1);
         faults = if newline == 0 { 0 } else { faults & !(newline ^ (newline - 1)) };
     }
 }
 
-/// Writes a node of which all is known, or all but where it ends.
+/// Writes a node that is complete, or complete but for its end.
 #[inline(always)]
 fn store(args: &TapeNodesArgs<'_>, at: TapeIx, node: TapeNode, whole: bool) {
     let (to, words) = (args.nodes.at(at as usize, 1), node.to_words());
     if whole {
-        // SAFETY: the index is checked; nodes are 16 bytes, so aligned, and each has one writer.
+        // SAFETY: the index is checked; nodes are 16 bytes and so aligned, and each has one writer.
         unsafe { store_global_16(to.cast(), U32x4(words)) };
         return;
     }
     let to: *mut u32 = to.cast();
-    // SAFETY: as above, but that another thread writes the second word.
+    // SAFETY: the index is checked, and another thread writes only the second word, which this one leaves
+    // out.
     unsafe {
         to.write(words[0]);
         to.wrapping_add(2).write(words[2]);
@@ -148,7 +155,7 @@ fn store(args: &TapeNodesArgs<'_>, at: TapeIx, node: TapeNode, whole: bool) {
     }
 }
 
-/// Makes the nodes of all lines, and finds the lines in which a token may not stand where it does.
+/// Makes the nodes of all lines, and reports the lines that have a token where the grammar allows none.
 ///
 /// # Safety
 /// Launched as [`TapeNodes`](warpath_shared::kernel::TapeNodes) says, with sizes that its check accepts.
@@ -176,25 +183,27 @@ pub unsafe fn tape_nodes(args: TapeNodesArgs<'_>) {
         }
     };
 
-    // SAFETY: all lanes are here.
+    // SAFETY: blocks are whole warps, and the return above depends on the warp and the arguments alone, so
+    // all lanes are here.
     let (started, passed) =
         unsafe { (warp_vote_ballot(ALL, here.start != 0), warp_vote_ballot(ALL, here.past != 0)) };
-    // Where a token ends that starts before the stretch: no other starts before it has ended.
+    // The end of a token that starts before the stretch. No other token starts before it has ended.
     let ends = passed != 0 && lane == passed.trailing_zeros() && lane <= started.trailing_zeros();
     if ends && before_all.is_scalar() && here.past.trailing_zeros() <= here.start.trailing_zeros() {
         let node: *mut u32 = args.nodes.at(sum.nodes as usize - 1, 1).cast();
-        // SAFETY: nodes are four words; who writes the others leaves this one out.
+        // SAFETY: the index is checked, nodes are four words, and the thread that writes the others leaves
+        // this one out.
         unsafe { node.wrapping_add(1).write(place_of(here.past)) };
     }
 
-    // SAFETY: all lanes are here.
+    // SAFETY: the branch above has joined, and no other depends on the lane, so all lanes are here.
     let marked = unsafe { warp_vote_ballot(ALL, here.mark() != 0) };
     if marked == 0 {
         return;
     }
     let (first, last) = (Mark::first(&here), Mark::last(&here));
     let (at_left, at_right) = (before(marked, lane), behind(marked, lane));
-    // SAFETY: all lanes are here, and have the same marks and stretch.
+    // SAFETY: `marked` is the same in all lanes, so all lanes are here, with the same last mark and stretch.
     let (left, right, past_ahead, behind_all) = unsafe {
         let last_of_all = Mark::from_bits(of_lane(last.to_bits(), 31 - marked.leading_zeros()));
         (
@@ -208,7 +217,7 @@ pub unsafe fn tape_nodes(args: TapeNodesArgs<'_>) {
     let right = if at_right < LANES { right } else { behind_all.0 };
     let colons = colons_of_containers(&here, right);
     let first_bit = here.mark() & here.mark().wrapping_neg();
-    // SAFETY: all lanes are here.
+    // SAFETY: no branch since the vote on marks depends on the lane, so all lanes are here.
     let of_container = unsafe { of_lane((colons & first_bit != 0) as u32, at_right) != 0 };
     let of_container = if at_right < LANES { of_container } else { behind_all.1 };
     let roles = Roles::of(&here, colons, [left, right], of_container);
@@ -223,7 +232,7 @@ pub unsafe fn tape_nodes(args: TapeNodesArgs<'_>) {
     }
 
     let (mut unsketched, mut next) = (here.node, here.nodes as u32);
-    // SAFETY: all lanes are here.
+    // SAFETY: the branch above has joined, so all lanes are here.
     let nodes = unsafe { of_lane(next + here.node.count_ones(), LANES - 1) };
     let mut round = 0;
     while round < nodes {
@@ -235,16 +244,17 @@ pub unsafe fn tape_nodes(args: TapeNodesArgs<'_>) {
             let place = lane * WORD_BYTES as u32 + bit.trailing_zeros();
             let brackets = here.brackets as u32 + (here.bracket & (bit - 1)).count_ones();
             let sketch = Sketch::of(&here, &roles, bit, (place, brackets), end);
-            // SAFETY: each node has one lane, and a place in the round.
+            // SAFETY: each node belongs to one lane, and `next - round` is below `SKETCHES`.
             unsafe { staging.offset(next - round).write(sketch.to_bits()) };
             next += 1;
         }
-        // SAFETY: all lanes are here.
+        // SAFETY: `round` and `nodes` are the same in all lanes, and the loop above has joined, so all lanes
+        // are here.
         unsafe { sync_warp(ALL) };
         let sketched = (nodes - round).min(SKETCHES as u32);
         let mut i = lane;
         while i < sketched {
-            // SAFETY: written before the warp was synchronised.
+            // SAFETY: the sketch was written before the warp was synchronised.
             let sketch = Sketch::from_bits(unsafe { staging.offset(i).read() });
             let bracket = sum.brackets + sketch.brackets();
             let top = if sketch.is_valued() { 0 } else { top_at(bracket).node() };
@@ -255,7 +265,8 @@ pub unsafe fn tape_nodes(args: TapeNodesArgs<'_>) {
             store(&args, at, node, sketch.is_whole());
             i += LANES;
         }
-        // SAFETY: all lanes are here.
+        // SAFETY: `round` and `nodes` are the same in all lanes, and the loop above has joined, so all lanes
+        // are here.
         unsafe { sync_warp(ALL) };
         round += SKETCHES as u32;
     }

@@ -1,13 +1,15 @@
-//! Programs over trees.
+//! Programs of the query machine over trees.
 //!
-//! *Threads*: a thread a line runs the program by the links of the line's tree, as [`query_count`](super::query_count) does by leveled
-//! bitmaps. *Memory*: frames in local memory, but for the top one. *Cost*: 16 bytes read of each node that is looked at, which for
-//! `..` are all of the record, and of names that are as long as is wanted the bytes.
-//!
-//! Paths `$..name` have kernels of their own ([`warpath_shared::query::names`]): nodes are looked at side by side, four a thread, so that
-//! all loads of a warp are of nodes in a row, and what was found is put in order line by line. `$..id_str` over 842 MB of tweets, of
-//! 46 million nodes, on an H200: 0.53 and 0.66 ms, where reading the nodes (730 MB) would take 0.24 at 3.1 TB/s; with a thread a line that runs the program 3.4 ms and,
-//! where two matches were kept of a line, 3.4 again.
+//! *Threads*: one thread a line runs the program by the links of the line's tree, as
+//! [`query_count`](super::query_count) does by leveled bitmaps. Paths `$..name` have kernels of their own
+//! ([`warpath_shared::query::names`]), with four nodes a thread, side by side. All loads of a warp are then
+//! of consecutive nodes, and the matches are put in order line by line.
+//! *Layout*: frames in local memory, except for the top one.
+//! *Cost*: 16 bytes read of each node that is visited, which for `..` are all nodes of the record; and the
+//! bytes of names that have the length of the wanted name. `$..id_str` over 842 MB of tweets, of 46 million
+//! nodes, on an H200: 0.53 and 0.66 ms. Reading the nodes (730 MB) would take 0.24 ms at 3.1 TB/s.
+//! *Tried and lost*: one thread a line that runs the program for `$..id_str`: 3.4 ms and, where two matches
+//! of a line were kept, 3.4 ms again.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u64_relaxed_device;
 use cuda_std::kernel;
@@ -26,7 +28,7 @@ use warpath_shared::view::View;
 use super::query::{Column, CountSink, FillSink, is_set};
 use crate::text::PartText;
 
-/// The trees of a partition as one thread sees them.
+/// The trees of a partition, from the view of one thread.
 pub(super) struct Records<'a>(pub Trees<'a>);
 
 impl Text for Records<'_> {
@@ -54,13 +56,13 @@ impl Text for Records<'_> {
 impl Walk for Records<'_> {
     #[inline(always)]
     fn tape_node(&self, at: TapeIx) -> TapeNode {
-        // SAFETY: the index is checked, and no query kernel writes to nodes.
+        // SAFETY: `at` checks the index, and no query kernel writes to nodes.
         let U32x4(words) = unsafe { load_readonly_16(self.0.nodes.at(at as usize, 1).cast()) };
         TapeNode::from_words(words)
     }
 }
 
-/// This thread's line.
+/// The line of this thread.
 #[inline(always)]
 fn line(trees: &Trees<'_>) -> Option<usize> {
     let line = index_1d() as usize;
@@ -108,7 +110,7 @@ pub unsafe fn tree_fill(args: TreeFillArgs<'_>) {
     }
 }
 
-/// The line that a node is of: the last whose first node is not behind it.
+/// The line that a node belongs to: the last line whose first node is not after it.
 #[inline(always)]
 fn line_of(trees: &Trees<'_>, node: TapeIx) -> usize {
     let (mut first, mut lines) = (0, trees.lines());
@@ -124,7 +126,7 @@ fn line_of(trees: &Trees<'_>, node: TapeIx) -> usize {
     first
 }
 
-/// Counts the matches of each path `$..name` and line, and keeps where the first ones are that come.
+/// Counts the matches of each path `$..name` and line, and keeps the positions of the first ones that arrive.
 ///
 /// # Safety
 /// Launched as [`NamesCount`](warpath_shared::kernel::NamesCount) says, with sizes that its check accepts.
@@ -134,7 +136,7 @@ pub unsafe fn names_count(args: NamesCountArgs<'_>) {
     let (records, nodes) = (Records(trees), trees.nodes.len());
     let linked = Linked(&records);
     let first = block_idx_x() as usize * NAMES_TILE + thread_idx_x() as usize;
-    // All are asked for before the first is looked at.
+    // All nodes are loaded before the first is examined.
     let members: [u32; NAMES_TILE / BLOCK_THREADS] = core::array::from_fn(|i| {
         let at = first + i * BLOCK_THREADS;
         let node = if at < nodes { records.tape_node(at as TapeIx) } else { TapeNode::default() };
@@ -143,7 +145,7 @@ pub unsafe fn names_count(args: NamesCountArgs<'_>) {
     let mut path = 0;
     while path < names.len() {
         let name = program.instrs.get(names.get(path) as usize);
-        // With its quotes. Where names may be spelt with escapes, they may be longer.
+        // The length includes the quotes. Where names may be spelt with escapes, they may be longer.
         let least = name.quoted().1.saturating_sub(1);
         let longest = if exact != 0 { least } else { u32::MAX };
         let mut left = 0;
@@ -166,7 +168,8 @@ pub unsafe fn names_count(args: NamesCountArgs<'_>) {
             }
             if let Some(container) = container(&linked, &program, &name, (at, &node)) {
                 let cell = path * trees.lines() + line;
-                // SAFETY: counts are touched by nobody but through this, and each place is one thread's own.
+                // SAFETY: counts are touched only by this atomic addition, and it gives each thread an
+                // element of its own.
                 unsafe {
                     let before = atomic_fetch_add_u64_relaxed_device(counts.at(cell, 1), 1);
                     let place = before as usize * counts.len() + cell;
@@ -200,7 +203,7 @@ pub unsafe fn names_fill(args: TreeFillArgs<'_>) {
     while path < program.paths {
         let cell = path as usize * column.lines + line;
         let count = counts.get(cell) as usize;
-        // The next in the order of containers, as often as there is one. There are few.
+        // The next in the order of containers, repeated for each match. There are few.
         let (mut written, mut last) = (0, 0u64);
         while written < count {
             let (mut next, mut i) = (u64::MAX, 0);

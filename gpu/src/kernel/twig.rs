@@ -1,19 +1,30 @@
-//! Twigs, by bits: documents' programs on groups of twigs ([`warpath_shared::twig`]).
+//! Twig matching by bits: the programs of documents, run on groups of twigs ([`warpath_shared::twig`]).
 //!
-//! *Threads*: a warp has a group, a word of 64 bits a lane, and runs the programs of some documents one after the other; four warps a block, the blocks of a group beside one another, so that a multiprocessor has the rows of few
-//! groups in its cache. *Memory*: what was found at the top level and the masks are in registers; the levels below in shared memory, 256 bytes each, 16 a warp, the column of a lane in its own banks. Rows are
-//! read as 256 bytes in a row. *No barrier*: a warp tells another nothing.
+//! *Threads*: a warp has one group, one word of 64 bits a lane, and runs the programs of some documents one
+//! after the other. Four warps a block. The blocks of a group are neighbours, so a multiprocessor has the
+//! rows of few groups in its cache. An operation is the same for all lanes. Warps do not communicate, so
+//! there is no barrier.
 //!
 //! ```text
-//! operations    │ leaf 7 │ enter │ leaf 9 │ leaf 2 │ pass 4 │ exit │ …      a lane each looks up whether its group knows the row:
-//! known           yes      (yes)   no       yes      no       (yes)         by one vote the others are passed over
+//! operations    │ leaf 7 │ enter │ leaf 9 │ leaf 2 │ pass 4 │ exit │ …
+//! known           yes      (yes)   no       yes      no       (yes)
 //! ```
 //!
-//! *Keys*: where there are many groups, a warp looks first whether a document passes any of the group's keys (`host/src/twig/set.rs`), 32 operations at a time, and is done with it if not: two loads and a vote, where the operations on it take
-//! some hundred instructions. Of 100,000 subscriptions to events most groups are passed over so.
+//! Each lane looks up whether the group knows the row of one operation. By one vote, the warp skips the
+//! operations with a row that it does not know.
 //!
-//! *Why nothing is out of bounds*: places of rows are 0 or what the host wrote, and levels what programs say, both checked off the device. *Convergence*: an operation is the same for all lanes. *Cost*: for each operation that
-//! a group knows a shuffle and a branch; of a leaf a load and an or; of an exit, where anything was found below, about 30 instructions and ten for each move.
+//! *Keys*: where there are many groups, a warp first looks for the group's keys (`host/src/twig/set.rs`) in
+//! the document's program, 32 operations at a time. If the document passes none, the warp skips it. This
+//! look-up costs two loads and a vote; running 32 operations takes some hundred instructions. Of 100,000
+//! subscriptions to events, most groups are skipped in this way.
+//!
+//! *Layout*: the matches at the top level and the masks are in registers. The levels below are in shared
+//! memory, 256 bytes each, 16 a warp, with a lane's column in its own banks. Rows are read as 256 consecutive
+//! bytes.
+//! *Overflow*: offsets of rows are 0 or written by the host, and levels come from programs. The emulated run
+//! of the same kernel checks both.
+//! *Cost*: for each operation that a group knows, a shuffle and a branch; for a leaf, a load and an or; for
+//! an exit, if anything was found below, about 30 instructions and ten for each move.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_device;
 use cuda_std::kernel;
@@ -27,7 +38,7 @@ use warpath_shared::twig::{GROUP_WORDS, GroupPlace, KEY, MAX_LEVELS, Matched, Op
 use crate::coop::LANES;
 use crate::coop::warp::ALL;
 
-/// A block's levels.
+/// Words of a block's levels.
 const LEVELS: usize = MAX_LEVELS * TWIG_WARPS * GROUP_WORDS;
 
 const ENTER: u32 = OpKind::Enter as u32;
@@ -39,7 +50,7 @@ const STORE: u32 = OpKind::Store as u32;
 const LOAD: u32 = OpKind::Load as u32;
 const POP: u32 = OpKind::Pop as u32;
 
-/// A group as one lane sees it.
+/// A group, from the view of one lane.
 struct Group<'a> {
     groups: TwigGroups<'a>,
     place: GroupPlace,
@@ -57,7 +68,8 @@ impl<'a> Group<'a> {
     fn new(groups: TwigGroups<'a>, number: usize, lane: u32) -> Self {
         let at = |mask: usize| {
             let at = groups.masks.at((number * mask::COUNT + mask) * GROUP_WORDS + lane as usize, 1);
-            // SAFETY: checked off the device, and no kernel writes masks.
+            // SAFETY: `at` checks the index in the emulated run of the same kernel, and no kernel writes
+            // masks.
             unsafe { load_readonly_64(at) }
         };
         Self {
@@ -73,7 +85,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// An operation with the place of its row's words in place of its row: or 0, if the group knows nothing of it.
+    /// An operation with the offset of its row's words in place of the row; 0 if the group does not know the
+    /// row.
     #[inline(always)]
     fn placed(&self, op: Op) -> u32 {
         let kind = op.kind();
@@ -82,32 +95,34 @@ impl<'a> Group<'a> {
         }
         let of = if kind == PASS { self.groups.inner } else { self.groups.leaves };
         let at = self.number * self.groups.rows as usize + op.operand() as usize;
-        // SAFETY: checked off the device, and no kernel writes it.
+        // SAFETY: `at` checks the index in the emulated run of the same kernel, and no kernel writes the
+        // rows' offsets.
         let known = (unsafe { load_readonly_u16(of.at(at, 1)) } & !KEY) as u32;
         let row = op.operand();
         if known == 0 { 0 } else { op.0 - row + self.place.words + known }
     }
 
-    /// Whether an operation says that a key of the group was passed.
+    /// Returns whether an operation reports that a key of the group was passed.
     #[inline(always)]
     fn is_key(&self, op: Op) -> bool {
         if op.kind() != LEAF && op.kind() != TELL {
             return false;
         }
         let at = self.number * self.groups.rows as usize + op.operand() as usize;
-        // SAFETY: checked off the device, and no kernel writes it.
+        // SAFETY: `at` checks the index in the emulated run of the same kernel, and no kernel writes the
+        // rows' offsets.
         unsafe { load_readonly_u16(self.groups.leaves.at(at, 1)) & KEY != 0 }
     }
 
-    /// This lane's word of a row.
+    /// The word of a row that belongs to this lane.
     #[inline(always)]
     fn word(&self, place: u32) -> u64 {
         let at = self.groups.words.at(place as usize * GROUP_WORDS + self.lane as usize, 1);
-        // SAFETY: checked off the device, and no kernel writes rows.
+        // SAFETY: `at` checks the index in the emulated run of the same kernel, and no kernel writes rows.
         unsafe { load_readonly_64(at) }
     }
 
-    /// Nodes all of whose children were found, where they report.
+    /// The nodes all of whose children were found, at the bits to which they report.
     ///
     /// # Safety
     /// All lanes call it together.
@@ -119,7 +134,8 @@ impl<'a> Group<'a> {
         while at < self.place.moves + self.place.moves_len {
             let place =
                 self.groups.moves.at(at as usize * 2 * GROUP_WORDS + self.lane as usize, GROUP_WORDS + 1);
-            // SAFETY: checked off the device, and no kernel writes moves.
+            // SAFETY: `at` checks the range in the emulated run of the same kernel, and no kernel writes
+            // moves.
             let (mask, by) = unsafe { (load_readonly_64(place), load_readonly_64(place.add(GROUP_WORDS))) };
             moved |= (guards & mask) << (by as u32 & 63);
             at += 1;
@@ -127,7 +143,8 @@ impl<'a> Group<'a> {
         let mut at = self.place.far;
         while at < self.place.far + self.place.far_len {
             let far = self.groups.far.get(at as usize);
-            // SAFETY: all lanes are here.
+            // SAFETY: the caller brings all lanes, and the range of far bits is the group's, the same in all
+            // lanes.
             let (from, _) = unsafe { warp_shuffle_idx(ALL, guards, far.from / 64, LANES) };
             if far.to / 64 == self.lane {
                 moved |= (from >> (far.from % 64) & 1) << (far.to % 64);
@@ -137,29 +154,30 @@ impl<'a> Group<'a> {
         moved
     }
 
-    /// Tells which twigs match.
+    /// Writes the twigs that match a document.
     ///
     /// # Safety
     /// All lanes call it together.
     #[inline(always)]
     unsafe fn answer(&self, args: &TwigMatchArgs<'_>, document: u32, found: u64) {
         let bits = found.wrapping_add(self.starts) & self.documents;
-        // SAFETY: all lanes are here.
+        // SAFETY: the caller brings all lanes, and no branch comes before this call.
         let lanes = unsafe { warp_vote_ballot(ALL, bits != 0) };
         if lanes == 0 {
             return;
         }
         let mut first = 0;
         if self.lane == 0 {
-            // SAFETY: the word is only touched so during a launch.
+            // SAFETY: `at` checks the index, and every access to the word during the launch is such an atomic
+            // addition.
             first = unsafe { atomic_fetch_add_u32_relaxed_device(args.count.at(0, 1), lanes.count_ones()) };
         }
-        // SAFETY: all lanes are here.
+        // SAFETY: the vote is the same in all lanes, and the branch above has joined, so all lanes are here.
         let (first, _) = unsafe { warp_shuffle_idx(ALL, first, 0, LANES) };
         let at = first as usize + (lanes & ((1 << self.lane) - 1)).count_ones() as usize;
         if bits != 0 && at < args.matched.len() {
             let word = (self.number * GROUP_WORDS) as u32 + self.lane;
-            // SAFETY: the place is this lane's alone.
+            // SAFETY: the counter gives each lane an element of its own.
             unsafe { args.matched.set(at, Matched { document, word, bits }) };
         }
     }
@@ -192,11 +210,13 @@ pub unsafe fn twig_match(args: TwigMatchArgs<'_>) {
                 let mine = next + lane;
                 let mut is_key = false;
                 if mine < task.end {
-                    // SAFETY: checked off the device, and no kernel writes programs while they run.
+                    // SAFETY: `at` checks the index in the emulated run of the same kernel, and no kernel
+                    // writes programs while they run.
                     is_key =
                         group.is_key(Op(unsafe { load_readonly_32(args.ops.at(mine as usize, 1).cast()) }));
                 }
-                // SAFETY: all lanes are here.
+                // SAFETY: blocks are whole warps, `at`, `next` and the vote are the same in all lanes, and
+                // the branch above has joined, so all lanes are here.
                 is_asked = unsafe { warp_vote_any(ALL, is_key) };
                 next += LANES;
             }
@@ -210,21 +230,24 @@ pub unsafe fn twig_match(args: TwigMatchArgs<'_>) {
             let mine = next + lane;
             let mut op = 0;
             if mine < task.end {
-                // SAFETY: checked off the device, and no kernel writes programs while they run.
+                // SAFETY: `at` checks the index in the emulated run of the same kernel, and no kernel writes
+                // programs while they run.
                 op = group.placed(Op(unsafe { load_readonly_32(args.ops.at(mine as usize, 1).cast()) }));
             }
             next += LANES;
-            // SAFETY: all lanes are here.
+            // SAFETY: blocks are whole warps, `at` and `next` are the same in all lanes, and the branch above
+            // has joined, so all lanes are here.
             let mut known = unsafe { warp_vote_ballot(ALL, op != 0) };
             while known != 0 {
-                // SAFETY: all lanes are here.
+                // SAFETY: `known` is a vote, the same in all lanes, so all lanes are here.
                 let (op, _) = unsafe { warp_shuffle_idx(ALL, op, known.trailing_zeros(), LANES) };
                 known &= known - 1;
                 let op = Op(op - 1);
                 match op.kind() {
                     LEAF => found |= group.word(op.operand()),
                     ENTER => {
-                        // SAFETY: this lane's own column, as deep as programs are.
+                        // SAFETY: the column is this lane's own, and programs enter at most `MAX_LEVELS`
+                        // levels.
                         unsafe { column.offset(depth * GROUP_WORDS as u32).write(found) };
                         depth += 1;
                         found = 0;
@@ -233,34 +256,37 @@ pub unsafe fn twig_match(args: TwigMatchArgs<'_>) {
                     TELL => told_by_end |= group.word(op.operand()),
                     EXIT => {
                         let mut told = told_by_end;
-                        // SAFETY: all lanes are here.
+                        // SAFETY: the operation is the same in all lanes, so all lanes are here.
                         if unsafe { warp_vote_any(ALL, found != 0) } {
-                            // SAFETY: all lanes are here.
+                            // SAFETY: the vote above is the same in all lanes, so all lanes are here.
                             if unsafe { warp_vote_any(ALL, passed != 0) } {
-                                // SAFETY: all lanes are here.
+                                // SAFETY: both votes are the same in all lanes, so all lanes are here.
                                 told |= unsafe { group.satisfied(found) } & passed;
                             }
                             told |= found & group.descendant;
                         }
                         depth -= 1;
-                        // SAFETY: as above, and written before.
+                        // SAFETY: the column is this lane's own, and the element was written when the level
+                        // was entered.
                         found = told | unsafe { column.offset(depth * GROUP_WORDS as u32).read() };
                         (passed, told_by_end) = (0, 0);
                     }
                     STORE => {
-                        // SAFETY: one task stores under a number, and this lane's word has no other writer.
+                        // SAFETY: only one task stores under this number, and this lane's word has no other
+                        // writer.
                         unsafe { args.kept.set(kept(op.operand()), found) };
                         found = 0;
                     }
-                    // SAFETY: what is loaded was stored by a launch before.
+                    // SAFETY: the word was stored by an earlier launch.
                     LOAD => found |= unsafe { args.kept.get(kept(op.operand())) },
                     POP => {
                         depth -= 1;
-                        // SAFETY: as above.
+                        // SAFETY: the column is this lane's own, and the element was written when the level
+                        // was entered.
                         found = unsafe { column.offset(depth * GROUP_WORDS as u32).read() };
                     }
                     _ => {
-                        // SAFETY: all lanes are here.
+                        // SAFETY: the operation is the same in all lanes, so all lanes are here.
                         unsafe { group.answer(&args, op.operand(), found) };
                         found = 0;
                     }

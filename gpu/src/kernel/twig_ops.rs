@@ -1,7 +1,12 @@
 //! Records as programs for [`twig`](super::twig): [`warpath_shared::twig::program`].
 //!
-//! *Threads*: a thread a line walks the line's tree, looks names and tested values up in one table, and writes operations to a place that is known before: some for each node, as many as the host has found to be enough. *Memory*: no stack, for nodes have links
-//! upwards; of levels it knows how deep they are and, in a bit, whether `*` was told. *Cost*: the bytes of each name, and of each value that has a test, read twice, one at a time.
+//! *Threads*: one thread a line walks the line's tree, looks names and tested values up in one table, and
+//! writes operations.
+//! *Layout*: no stack, because nodes have upward links. A thread keeps the depth of the current level and,
+//! one bit a level, whether `*` was reported.
+//! *Overflow*: the offset of a line's operations is known in advance: each node has room for as many
+//! operations as the host has found to be enough. A line that does not fit is listed as unfit.
+//! *Cost*: the bytes of each name, and of each value that has a test, read twice, one at a time.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_device;
 use cuda_std::kernel;
@@ -36,7 +41,8 @@ pub unsafe fn twig_ops(args: TwigOpsArgs<'_>) {
             |op: Op| {
                 let fits = end < room;
                 if fits {
-                    // SAFETY: the places from `begin` on are this line's alone.
+                    // SAFETY: the operations from `begin` to `room` belong to this line alone, which has one
+                    // thread.
                     unsafe { args.ops.set(end, op) };
                     end += 1;
                 }
@@ -44,18 +50,20 @@ pub unsafe fn twig_ops(args: TwigOpsArgs<'_>) {
             },
         );
         if fits {
-            // SAFETY: as above; one place was left for this.
+            // SAFETY: `end` is at most `room`, the last operation of this line, which was left free for this
+            // one.
             unsafe { args.ops.set(end, Op::new(OpKind::Answer, line as u32)) };
             task.end = end as u32 + 1;
         } else {
-            // SAFETY: the word is only touched so during a launch.
+            // SAFETY: `at` checks the index, and every access to the word during the launch is such an atomic
+            // addition.
             let at = unsafe { atomic_fetch_add_u32_relaxed_device(args.unfit_count.at(0, 1), 1) } as usize;
             if at < args.unfit.len() {
-                // SAFETY: the place is this line's alone.
+                // SAFETY: the counter gives each thread an element of its own.
                 unsafe { args.unfit.set(at, line as u32) };
             }
         }
     }
-    // SAFETY: as above.
+    // SAFETY: `line` is the thread's number in the grid, so each element has one writer.
     unsafe { args.tasks.set(line, task) };
 }

@@ -1,10 +1,15 @@
-//! Twigs as Absalyamov, Moussalli, Tsotras and Najjar ask them ("High-Performance Holistic XML Twig Filtering Using GPUs", EDBT 2013): a rival of [`twig`](super::twig).
+//! Twig matching by the method of Absalyamov, Moussalli, Tsotras and Najjar ("High-Performance Holistic XML
+//! Twig Filtering Using GPUs", EDBT 2013): a baseline for [`twig`](super::twig).
 //!
-//! *Threads*: a thread a query node, 256 a block, and whole queries in a block. *Memory*: the node's personality in a register; for each level a byte a node, the push stack's half and the pop stack's, and a byte
-//! for each child that a node may have, in which it reports without atomics; events are read 1,024 at a time into shared memory. *A barrier* behind each event: a node reads what its prefix and its children wrote at the
-//! event before.
+//! *Threads*: one thread a query node, 256 a block, and whole queries in a block. A barrier follows each
+//! event, because a node reads the results that its prefix and its children wrote at the event before.
+//! *Layout*: the node's personality in a register. For each level one byte a node, half of it the push
+//! stack's and half the pop stack's. For each level also one byte for each child that a node may have, in
+//! which the child reports without atomics. Events are read 1,024 at a time into shared memory.
 //!
-//! With two corrections, without which answers are wrong: all of a node's children are asked for, each by its own slot, and what was found anywhere below stays in the child's slot of the level above. The paper's line 23 can never become true.
+//! The kernel corrects the paper in two points, without which results are wrong. All of a node's children are
+//! required, each by its own slot. A match anywhere below stays in the child's slot of the level above; the
+//! paper's line 23 can never become true.
 
 use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
@@ -12,20 +17,20 @@ use cuda_std::thread::{block_idx_x, sync_threads, thread_idx_x};
 use warpath_shared::kernel::TwigSeedArgs;
 use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, STAGED};
 
-/// An entry of the push stack matches for children by `/`.
+/// Bit of the push stack: the entry matches for children by `/`.
 const FOR_CHILDREN: u8 = 0x80;
-/// For those by `//`.
+/// Bit of the push stack: the entry matches for children by `//`.
 const FOR_DESCENDANTS: u8 = 0x40;
-/// An entry of the pop stack: found below.
+/// Bit of the pop stack: a match was found below.
 const FOUND_BELOW: u8 = 0x02;
-/// An entry's bits of the push stack.
+/// The bits of an entry that belong to the push stack.
 const PUSH: u8 = 0xf0;
 
 /// Entries of the stacks, and words of slots.
 const STACK: usize = LEVELS * BLOCK;
 const _: () = assert!(CHILDREN == 4, "the slots of a node are a word");
 
-/// Asks 256 query nodes of one document.
+/// Evaluates 256 query nodes over one document.
 ///
 /// # Safety
 /// Launched as [`TwigSeed`](warpath_shared::kernel::TwigSeed) says, with sizes that its check accepts.
@@ -43,7 +48,7 @@ pub unsafe fn twig_seed(args: TwigSeedArgs<'_>) {
     let children = |level: u32, node: u32| slots.offset(level * BLOCK as u32 + node);
     let is_root = node.has(Personality::ROOT);
     let root = if is_root { FOR_CHILDREN | FOR_DESCENDANTS } else { 0 };
-    // SAFETY: this thread's own entries.
+    // SAFETY: the entries belong to this thread alone.
     unsafe {
         entry(0, thread).write(root);
         children(0, thread).write(0);
@@ -55,19 +60,20 @@ pub unsafe fn twig_seed(args: TwigSeedArgs<'_>) {
         sync_threads();
         let mut i = thread;
         while i < here {
-            // SAFETY: each place has one writer, and nobody reads it before the barrier.
+            // SAFETY: each element has one writer, and other threads read it only after the barrier.
             unsafe { staged.offset(i).write(args.events.get((at + i) as usize)) };
             i += BLOCK as u32;
         }
         sync_threads();
         let mut i = 0;
         while i < here {
-            // SAFETY: written before the barrier.
+            // SAFETY: the event was written before the barrier.
             let event = unsafe { staged.offset(i).read() };
             i += 1;
             let is_tag = node.has(Personality::ANY) || node.tag() == event as u32 & 0x7f;
             if event & 0x80 == 0 {
-                // SAFETY: written at events before, each behind a barrier; and this thread's own entries.
+                // SAFETY: other threads wrote these entries at earlier events, each followed by a barrier,
+                // and this thread writes only its own entries.
                 unsafe {
                     let prefix = entry(level, node.prefix()).read();
                     let own = entry(level, thread).read();
@@ -77,7 +83,7 @@ pub unsafe fn twig_seed(args: TwigSeedArgs<'_>) {
                     if is_match && node.has(Personality::HAS_CHILDREN | Personality::LEAF) {
                         new |= FOR_CHILDREN;
                     }
-                    // What is below a match is below it on every level.
+                    // A node below a match is below it on every level.
                     if node.has(Personality::HAS_DESCENDANTS) && (is_match || own & FOR_DESCENDANTS != 0) {
                         new |= FOR_DESCENDANTS;
                     }
@@ -86,7 +92,8 @@ pub unsafe fn twig_seed(args: TwigSeedArgs<'_>) {
                     children(level, thread).write(0);
                 }
             } else {
-                // SAFETY: as above; a slot of the level above has this thread as its writer alone.
+                // SAFETY: other threads wrote these entries at earlier events, each followed by a barrier.
+                // Each slot of the level above has this thread as its only writer.
                 unsafe {
                     let own = entry(level, thread).read();
                     let reported = children(level, thread).read();
@@ -106,7 +113,7 @@ pub unsafe fn twig_seed(args: TwigSeedArgs<'_>) {
                         }
                     }
                     if found {
-                        // Least significant byte first, as memory has it.
+                        // The least significant byte first, the byte order of memory.
                         let slot = children(level - 1, node.prefix()).cast::<u8>().offset(node.slot());
                         slot.write(1);
                     }
@@ -118,7 +125,7 @@ pub unsafe fn twig_seed(args: TwigSeedArgs<'_>) {
         at += here;
     }
     sync_threads();
-    // SAFETY: written before the barrier; each place of the answer has one writer.
+    // SAFETY: the slots were written before the barrier, and each thread writes one element of the output.
     unsafe {
         let reported = children(0, thread).read() as u64;
         let all = (1_u64 << (8 * node.children())) - 1;

@@ -1,14 +1,23 @@
-//! Documents of XML as programs for [`twig`](super::twig): [`warpath_shared::xml`].
+//! XML documents as programs for [`twig`](super::twig): [`warpath_shared::xml`].
 //!
-//! First the state before each word ([`xml_states`]), by a scan over what words make of each state; then the bytes that change the state, in the order of the text ([`xml_events`]); what stands between them
-//! ([`xml_nodes`]); and from these the programs ([`xml_ops`]).
+//! First comes the state before each word ([`xml_states`]), by a scan over the effect of each word on each
+//! state. Then come the bytes that change the state, in the order of the text ([`xml_events`]), and the nodes
+//! between them ([`xml_nodes`]). From the nodes come the programs ([`xml_ops`]).
 //!
-//! *Threads*: a word of 64 bytes a thread, twice; an event a thread; a document a thread, of a warp of its own where documents are few: those of one warp do different things most of the time, and wait for each other. *Convergence*: threads of a warp go through the bytes of their words that may change the state, one each at a time; where documents begin
-//! and which document a byte is in is searched for. *Memory*: no stack; what is known of an element while another is open is kept at its node. *Overflow*: how many events there are is not known before, so there is
-//! room for as many as the host guesses. Where there are more, they are counted, and no programs are made. *Cost*, of a text of *n* bytes with *e* events: the text read twice, and around each event again; 4 bytes written an event, then 16
-//! written and read for its node; 4 to 8 bytes written for each operation.
-//! *Measured* on an H100, 33.5 MB of documents of 1, 5 and 25 kB, with 256 twigs: states 0.10 ms, events 0.13, nodes 0.19, programs 0.30, 0.51 and 1.29. *What lost*: programs by threads side by side, where documents are few: 3.48 ms for those of 25 kB;
-//! and with 160 or 80 registers a thread in place of 128: 0.79 and 1.03 ms for those of 5 kB.
+//! *Threads*: one thread a word of 64 bytes, twice; one thread an event; one thread a document. Where
+//! documents are few, each document's thread has a warp to itself, because documents of one warp diverge most
+//! of the time and wait for each other. Threads of a warp visit the bytes of their words that may change the
+//! state, one byte each at a time. The beginnings of documents, and the document of a byte, are found by
+//! search.
+//! *Layout*: no stack; the state of an element, while another is open, is kept at its node.
+//! *Overflow*: the number of events is not known in advance, so there is room for as many as the host
+//! guesses. If there are more, they are counted, and no programs are made.
+//! *Cost*, for a text of *n* bytes with *e* events: the text read twice, and again around each event; 4 bytes
+//! written an event, then 16 written and read for its node; 4 to 8 bytes written for each operation.
+//! *Measured* on an H100, 33.5 MB of documents of 1, 5 and 25 kB, with 256 twigs: states 0.10 ms, events
+//! 0.13, nodes 0.19, programs 0.30, 0.51 and 1.29.
+//! *Tried and lost*: programs by threads side by side, where documents are few: 3.48 ms for those of 25 kB.
+//! With 160 or 80 registers a thread in place of 128: 0.79 and 1.03 ms for those of 5 kB.
 
 use core::cell::Cell;
 
@@ -29,7 +38,7 @@ use super::scan::{Scratch, scan};
 use crate::coop::WARPS;
 use crate::coop::stretch::planes_of_word;
 
-/// How many of so many ascending elements are below a place.
+/// The number of leading elements, of `len` ascending ones, for which `is_below` holds.
 #[inline(always)]
 fn below(len: usize, is_below: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, len);
@@ -56,17 +65,18 @@ fn word_of(batch: &XmlBatch<'_>, word: usize) -> (XmlWord, u64) {
     (XmlWord::of(&planes, [before(3), before(2), before(1)], [behind(0), behind(1)]), begins)
 }
 
-/// Says of the document that a byte is in that the host has to read it.
+/// Marks the document that a byte is in as one that the host has to read.
 #[inline(always)]
 fn mark(batch: &XmlBatch<'_>, fitness: ViewMut<'_, u32>, at: usize) {
     let documents = below(batch.len(), |document| batch.documents.get(document) as usize <= at);
     if documents > 0 {
-        // SAFETY: the element is only touched so during a launch.
+        // SAFETY: `at` checks the index, and every write to the element during the launch is such an atomic
+        // store.
         unsafe { atomic_store_32_relaxed_device(fitness.at(documents - 1, 1), fitness::UNFIT) };
     }
 }
 
-/// The texts of a batch.
+/// The text of a batch.
 #[inline(always)]
 fn text_of<'a>(batch: &XmlBatch<'a>) -> XmlText<'a> {
     XmlText { text: batch.text, end: batch.documents.get(batch.len()) }
@@ -92,15 +102,16 @@ pub unsafe fn xml_states(args: XmlStatesArgs<'_>) {
             XmlMap::default()
         }
     };
-    // SAFETY: every thread of the block is here, and the shared memory is this scan's own.
+    // SAFETY: no branch comes before this call, so every thread of the block is here. The shared memory is
+    // this scan's own.
     let element = unsafe { scan(&args.look_back, &shared, load) };
     if element.at < words {
-        // SAFETY: one writer an element.
+        // SAFETY: the scan gives each word to one thread, so each element has one writer.
         unsafe { args.states.set(element.at, element.before.get(state::TEXT) as u8) };
     }
 }
 
-/// Finds events, and documents that are not UTF-8 or refer to what is not known.
+/// Finds events, and marks documents that are not UTF-8 or that have an unknown reference.
 ///
 /// # Safety
 /// Launched as [`XmlEvents`](warpath_shared::kernel::XmlEvents) says, with sizes that its check accepts.
@@ -120,7 +131,8 @@ pub unsafe fn xml_events(args: XmlEventsArgs<'_>) {
         }
         found.get().events.count_ones() as u64
     };
-    // SAFETY: every thread of the block is here, and the shared memory is this scan's own.
+    // SAFETY: no branch comes before this call, so every thread of the block is here. The shared memory is
+    // this scan's own.
     let element = unsafe { scan(&args.look_back, &shared, load) };
     if element.at >= words {
         return;
@@ -131,14 +143,14 @@ pub unsafe fn xml_events(args: XmlEventsArgs<'_>) {
     while left != 0 {
         let place = left.trailing_zeros();
         if next < args.events.len() {
-            // SAFETY: one writer an element: each has a number of its own.
+            // SAFETY: the scan gives each event one number, so each element has one writer.
             unsafe { args.events.set(next, XmlEvent::new(start as u32 + place, read.kind(place))) };
         }
         next += 1;
         left &= left - 1;
     }
     if element.at + 1 == words {
-        // SAFETY: this is the thread of the last word.
+        // SAFETY: only the thread of the last word is here.
         unsafe { args.count.set(0, next as u32) };
     }
     let mut left = read.references;
@@ -156,7 +168,7 @@ pub unsafe fn xml_events(args: XmlEventsArgs<'_>) {
     }
 }
 
-/// Says what events are, and looks names up.
+/// Makes the node of each event, and looks names up.
 ///
 /// # Safety
 /// Launched as [`XmlNodes`](warpath_shared::kernel::XmlNodes) says, with sizes that its check accepts.
@@ -171,11 +183,11 @@ pub unsafe fn xml_nodes(args: XmlNodesArgs<'_>) {
     if found.is_none() {
         mark(&args.batch, args.fitness, here.at() as usize);
     }
-    // SAFETY: one writer an element.
+    // SAFETY: `at` is the thread's number in the grid, so each element has one writer.
     unsafe { args.nodes.set(at, found.unwrap_or_default()) };
 }
 
-/// The nodes of a batch, of which each thread touches those of its document.
+/// The nodes of a batch. Each thread touches only those of its own document.
 struct Nodes<'a> {
     events: View<'a, XmlEvent>,
     nodes: View<'a, XmlNode>,
@@ -195,13 +207,13 @@ impl XmlNodes for Nodes<'_> {
 
     #[inline(always)]
     fn open(&self, at: usize) -> XmlOpen {
-        // SAFETY: the element is this thread's alone.
+        // SAFETY: the element belongs to this thread's document, which no other thread has.
         unsafe { self.opens.get(at) }
     }
 
     #[inline(always)]
     fn keep(&self, at: usize, open: XmlOpen) {
-        // SAFETY: the element is this thread's alone.
+        // SAFETY: the element belongs to this thread's document, which no other thread has.
         unsafe { self.opens.set(at, open) }
     }
 }
@@ -219,7 +231,7 @@ pub unsafe fn xml_ops(args: XmlOpsArgs<'_>) {
     }
     let events = args.count.get(0) as usize;
     let is_whole = events <= args.events.len();
-    // SAFETY: the element is this thread's alone.
+    // SAFETY: the element belongs to this thread's document, which no other thread of this launch has.
     let is_fit = unsafe { args.fitness.get(document) } != fitness::UNFIT;
     let mut task = Task::default();
     if is_whole && is_fit {
@@ -238,7 +250,7 @@ pub unsafe fn xml_ops(args: XmlOpsArgs<'_>) {
             write(&args.dictionary, text_of(&args.batch), &nodes, here, |op: Op| {
                 let fits = next < room;
                 if fits {
-                    // SAFETY: the places from the first on are this document's alone.
+                    // SAFETY: the operations from `place_of` to `next_place` belong to this document alone.
                     unsafe { args.ops.set(next, op) };
                     next += 1;
                 }
@@ -247,7 +259,8 @@ pub unsafe fn xml_ops(args: XmlOpsArgs<'_>) {
         };
         let said = match result {
             Ok(()) => {
-                // SAFETY: as above; one place was left for this.
+                // SAFETY: `next` is at most `room`, the last operation of this document, which was left free
+                // for this one.
                 unsafe { args.ops.set(next, Op::new(OpKind::Answer, document as u32)) };
                 task = Task { begin: place_of as u32, end: next as u32 + 1 };
                 fitness::FIT
@@ -255,9 +268,9 @@ pub unsafe fn xml_ops(args: XmlOpsArgs<'_>) {
             Err(Unfit::Room) => fitness::NO_ROOM,
             Err(Unfit::Document) => fitness::UNFIT,
         };
-        // SAFETY: as above.
+        // SAFETY: the element belongs to this thread's document, which no other thread of this launch has.
         unsafe { args.fitness.set(document, said) };
     }
-    // SAFETY: as above.
+    // SAFETY: the element belongs to this thread's document, which no other thread of this launch has.
     unsafe { args.tasks.set(document, task) };
 }
