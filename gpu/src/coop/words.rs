@@ -128,7 +128,7 @@ impl Quotes {
 /// A warp's words, read from a known state.
 #[derive(Clone, Copy)]
 pub struct Resolved {
-    /// This lane's word of the string bitmap.
+    /// The word of the string bitmap for this lane's word.
     pub string: u64,
     /// The newlines of this lane's word at which a string is open or an escape is pending.
     pub faults: u64,
