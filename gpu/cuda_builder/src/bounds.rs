@@ -13,7 +13,7 @@ const MARK: &str = "// launch_bounds ";
 /// The PTX with the directives that its comments request.
 ///
 /// # Errors
-/// The comment if it is malformed, or the head of the entry that the comment names but the PTX lacks.
+/// The comment, if it is malformed, or a text with the entry that a comment names but that the PTX lacks.
 pub fn apply(ptx: &str) -> Result<String, String> {
     let mut bounds = Vec::new();
     for line in ptx.lines() {

@@ -8,7 +8,7 @@ use crate::Violation;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaBuilderError {
-    /// The folder, which is the payload, has no `Cargo.toml`.
+    /// The folder of the kernel crate has no `Cargo.toml`. Holds the folder.
     #[error("no kernel crate at {}: it has no Cargo.toml", .0.display())]
     CratePathDoesntExist(PathBuf),
     /// A tool that the build needs could not be started.
