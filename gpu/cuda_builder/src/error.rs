@@ -16,7 +16,7 @@ pub enum CudaBuilderError {
     Tool {
         /// The program, as it was called.
         tool: String,
-        /// Why it did not start.
+        /// The reason why it did not start.
         source: io::Error,
     },
     /// A tool that the build needs failed. Its own message is the reason.

@@ -47,8 +47,8 @@ pub unsafe fn first_element(look_back: &LookBack<'_, u64>, shared: &Scratch) -> 
 /// The number of kept elements before each of this thread's elements.
 ///
 /// # Safety
-/// All threads of the block call it together, once, after [`first_element`]. The look-back and shared memory
-/// are the same.
+/// All threads of the block call it together, once, after [`first_element`], with the look-back and the
+/// shared memory of that call.
 #[inline(always)]
 pub unsafe fn places(
     keep: [bool; COMPACT_ROWS],

@@ -118,8 +118,7 @@ pub unsafe fn inclusive_scan<T: Monoid + Shuffle>(mut value: T, lane: u32) -> T 
     value
 }
 
-/// The sum of all lanes' values, in which the values of higher lanes are further to the left. Valid in lane
-/// 0.
+/// The sum of all lanes' values; the values of higher lanes are further to the left. Valid in lane 0.
 ///
 /// # Safety
 /// All 32 lanes call it together.

@@ -169,8 +169,8 @@ impl StringsAtLeft {
         // discarded.
         let before = |bytes: u32| text.get(start.saturating_sub(bytes as usize));
         let closes = (before(1) == b'"') & !state.string;
-        // The string's bytes, counted backwards from the tile: this lane reads one byte at distance `near`
-        // and one 32 bytes further.
+        // The string's bytes, counted backwards from the tile without a closing quote: this lane reads the
+        // byte at distance `near` and the one 32 bytes further.
         let (near, far) = (lane + 1 + closes as u32, lane + 33 + closes as u32);
         let in_lanes = |byte: u8| {
             lanes_that(before(near) == byte) as u64 | (lanes_that(before(far) == byte) as u64) << 32
