@@ -1,4 +1,5 @@
-//! Cooperation, a layer each: a warp's lanes, a block's warps, a grid's blocks. Each calls only the one before it.
+//! Cooperation in three layers: the lanes of a warp, the warps of a block, the blocks of a grid. Each layer
+//! calls only the layer below.
 
 pub mod block;
 pub mod compact;

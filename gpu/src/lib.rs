@@ -1,11 +1,14 @@
 //! Warpath's kernels.
 //!
-//! Each arranges threads around the rules of [`warpath_shared`]; none knows anything of the host. Compiled for the
-//! `nvptx64-nvidia-cuda` target they become the PTX in `gpu/ptx`; compiled for the host they run in
-//! [`cuda_std`]'s emulator, under the tests.
+//! Each kernel distributes work over threads; the rules of the work are in [`warpath_shared`]. No kernel
+//! depends on the host. Compiled for the target `nvptx64-nvidia-cuda`, the kernels become the PTX in
+//! `gpu/ptx`. Compiled for the host, they run in [`cuda_std`]'s emulator, under the tests.
 //!
-//! [`coop`] is what the threads of a warp, a block and a grid do together; [`kernel`] has a file a stage; [`text`] is how one thread
-//! reads a text.
+//! | module | contents |
+//! |---|---|
+//! | [`coop`] | operations that the threads of a warp, a block or a grid do together |
+//! | [`kernel`] | the kernels, one file for each stage |
+//! | [`text`] | the text of a partition, as one thread reads it |
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 

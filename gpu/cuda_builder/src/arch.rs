@@ -2,16 +2,17 @@
 
 use std::{fmt, str::FromStr};
 
-/// A GPU architecture to compile PTX for: the oldest that can run it. A driver compiles the PTX for any newer one.
+/// A GPU architecture to compile PTX for: the oldest architecture that can run the PTX. A driver compiles the
+/// PTX for any newer one.
 ///
-/// In device code, `cfg(target_feature = "sm_80")` tells whether the target is that architecture or a newer one.
+/// In device code, `cfg(target_feature = "sm_80")` is set if the target is that architecture or a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Arch {
-    /// Turing (T4, RTX 20): the oldest that CUDA 13 knows.
+    /// Turing (T4, RTX 20): the oldest architecture that CUDA 13 supports.
     #[default]
     Sm75,
-    /// Ampere (A100): the first with `redux.sync`.
+    /// Ampere (A100): the first architecture with `redux.sync`.
     Sm80,
     /// Ampere (A10, RTX 30).
     Sm86,
@@ -30,8 +31,8 @@ impl Arch {
     pub const ALL: &[Self] =
         &[Self::Sm75, Self::Sm80, Self::Sm86, Self::Sm89, Self::Sm90, Self::Sm100, Self::Sm120];
 
-    /// The architectures whose PTX the repository carries, oldest first. At run time the newest that the device can
-    /// run is loaded.
+    /// The architectures whose PTX the repository contains, oldest first. At run time, the newest PTX that
+    /// the device can run is loaded.
     pub const COMMITTED: &[Self] = &[Self::Sm75];
 
     /// The name that rustc's `-C target-cpu`, PTX's `.target` and `ptxas -arch` use.
@@ -54,7 +55,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// The text names no architecture that the builder knows.
+/// An error: the text names no architecture that the builder knows.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown architecture `{0}`; known: {known}", known = Arch::ALL.iter().map(|arch| arch.name()).collect::<Vec<_>>().join(", "))]
 pub struct UnknownArch(String);

@@ -1,18 +1,19 @@
-//! Launch bounds: how many registers a kernel may take, said in the source and put into the PTX.
+//! Launch bounds, which limit a kernel's registers: they are given in the source and written to the PTX.
 //!
-//! rustc has no attribute for PTX's performance-tuning directives. So `#[kernel(launch_bounds(256, 3))]` leaves a comment in
-//! the module's assembly, `// launch_bounds NAME THREADS BLOCKS`, and the builder writes `.maxntid` and `.minnctapersm`
-//! between the entry's parameters and its body (PTX ISA, section "Performance-Tuning Directives").
+//! rustc has no attribute for PTX's performance-tuning directives. So `#[kernel(launch_bounds(256, 3))]`
+//! leaves a comment in the module's assembly, `// launch_bounds NAME THREADS BLOCKS`. The builder then writes
+//! `.maxntid` and `.minnctapersm` between the entry's parameters and its body (PTX ISA, section
+//! "Performance-Tuning Directives").
 
 use std::fmt::Write;
 
-/// What marks the comment.
+/// The start of the comment.
 const MARK: &str = "// launch_bounds ";
 
-/// The PTX with the directives that its comments ask for.
+/// The PTX with the directives that its comments request.
 ///
 /// # Errors
-/// The comment that is malformed, or names no entry.
+/// The comment, if it is malformed, or a text with the entry that a comment names but that the PTX lacks.
 pub fn apply(ptx: &str) -> Result<String, String> {
     let mut bounds = Vec::new();
     for line in ptx.lines() {
@@ -29,7 +30,8 @@ pub fn apply(ptx: &str) -> Result<String, String> {
         }
     }
     let mut out = String::with_capacity(ptx.len() + 64 * bounds.len());
-    // Set from an entry's first line to the end of its parameters.
+    // The bounds of the entry that is being read, set from the entry's first line to the end of its
+    // parameters.
     let mut waiting = None;
     for line in ptx.lines() {
         out.push_str(line);
@@ -40,7 +42,7 @@ pub fn apply(ptx: &str) -> Result<String, String> {
         if line.trim_end().ends_with(')')
             && let Some((_, threads, blocks)) = waiting.take()
         {
-            // A string takes everything.
+            // Writing to a string cannot fail.
             let _ = writeln!(out, ".maxntid {threads}, 1, 1\n.minnctapersm {blocks}");
         }
     }

@@ -11,13 +11,14 @@ use std::{
 use crate::split::{SplitError, split};
 use crate::{Arch, CudaBuilderError, Header, Report, bounds, sources};
 
-/// What every crate of the build is compiled with, `core` included, besides the architecture and the remapped paths.
+/// The flags for every crate of the build, `core` included, besides the architecture and the remapped paths.
 ///
-/// * A panic becomes a trap where it stands: no message, no formatting code, no call.
-/// * Every function may be compiled into the crate that calls it. There is no linker after this.
-/// * No call-site splitting. rustc marks intrinsics convergent, but not the functions that call them; so LLVM, before it
-///   inlines such a function, would copy a call of it, and the barrier before that, into both arms of a branch on the lane.
-///   Each arm would then wait for lanes that wait in the other: seen on an H200, where the kernel hung.
+/// * A panic becomes a trap at its position: no message, no formatting code, no call.
+/// * Every function may be compiled into the crate that calls it, because no linker runs afterwards.
+/// * No call-site splitting. rustc marks intrinsics convergent, but not the functions that call them. Before
+///   LLVM inlines such a function, call-site splitting would copy the call, and the barrier before it, into
+///   both arms of a branch on the lane. Each arm would then wait for lanes that wait in the other arm. This
+///   happened on an H200, where the kernel hung.
 pub(crate) const CODEGEN_FLAGS: &[&str] = &[
     "-Zunstable-options",
     "-Cpanic=immediate-abort",
@@ -25,7 +26,7 @@ pub(crate) const CODEGEN_FLAGS: &[&str] = &[
     "-Cllvm-args=-callsite-splitting-duplication-threshold=0",
 ];
 
-/// The release profile, whatever the manifests and the user's configuration say of it.
+/// The release profile, which overrides the manifests and the user's configuration.
 const PROFILE: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
     ("CARGO_PROFILE_RELEASE_DEBUG", "none"),
@@ -36,7 +37,7 @@ const PROFILE: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false"),
 ];
 
-/// Variables that would reach the compiler past the settings above.
+/// Environment variables that would change the compiler's settings despite the ones above.
 const FOREIGN: &[&str] = &["CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "CARGO_INCREMENTAL", "RUSTFLAGS"];
 
 const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -52,26 +53,28 @@ pub struct CudaBuilder {
     target_dir: Option<PathBuf>,
 }
 
-/// PTX that keeps the rules, and what it was made from.
+/// PTX that obeys the rules, and its origin.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Ptx {
-    /// The file: where [`CudaBuilder::copy_to`] said, else in the build's own folder.
+    /// The file: the path given to [`CudaBuilder::copy_to`], else one in the build's own folder.
     pub path: PathBuf,
-    /// Its contents, the header included.
+    /// The contents of the file, the header included.
     pub text: String,
-    /// Its header.
+    /// The header.
     pub header: Header,
-    /// What it defines. No rule is broken, or there would be an error instead.
+    /// The kernels and functions that the PTX defines. No rule is broken, otherwise the build returns an
+    /// error.
     pub report: Report,
 }
 
 impl Ptx {
-    /// A text for each of some modules, which are names and the names of their kernels, in their order: what can be loaded
-    /// alone. Between them they have all kernels. Nothing is written; [`path`](Self::path) stays that of the whole.
+    /// Splits the PTX into modules that can each be loaded alone. A module is given by its name and the names
+    /// of its kernels. Returns one text per module, in the order of `modules`. The modules together must
+    /// contain all kernels. Nothing is written; [`path`](Self::path) stays that of the whole PTX.
     ///
     /// # Errors
-    /// [`SplitError`], where modules and kernels do not agree.
+    /// [`SplitError`] if modules and kernels do not agree.
     pub fn split(&self, modules: &[(&str, Vec<&str>)]) -> Result<Vec<Self>, SplitError> {
         let body = &self.text[self.header.to_string().len()..];
         let part = |((module, _), body): (&(&str, _), String)| {
@@ -82,7 +85,7 @@ impl Ptx {
         Ok(modules.iter().zip(split(body, modules)?).map(part).collect())
     }
 
-    /// Writes the text to a file, so that no reader ever sees a part of it.
+    /// Writes the text to a file. No reader ever sees a part of the text.
     ///
     /// # Errors
     /// [`CudaBuilderError::FailedToCopyPtxFile`].
@@ -105,35 +108,35 @@ impl CudaBuilder {
         }
     }
 
-    /// The architecture to compile for; [`Arch::Sm75`] if not said.
+    /// Sets the architecture to compile for. Default [`Arch::Sm75`].
     #[must_use]
     pub fn arch(mut self, arch: Arch) -> Self {
         self.arch = arch;
         self
     }
 
-    /// Also write the PTX to `path`, once it is found good.
+    /// Writes the PTX also to `path`, after the checks succeed.
     #[must_use]
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.copy_to = Some(path.as_ref().to_owned());
         self
     }
 
-    /// The names of all the kernels that there should be; any that is missing, and any other, is an error.
+    /// Sets the names of all expected kernels. A missing kernel, or one that is not in `names`, is an error.
     #[must_use]
     pub fn expect_entries<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.expected = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
-    /// More arguments for cargo, such as `--features x` or `--offline`.
+    /// Adds arguments for cargo, such as `--features x` or `--offline`.
     #[must_use]
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
         self.build_args.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
-    /// The folder to compile in; if not said, `ptx` in the target folder of the crate's workspace. Each
+    /// Sets the folder to compile in. Default: `ptx` in the target folder of the crate's workspace. Each
     /// architecture has its own folder in it.
     #[must_use]
     pub fn target_dir(mut self, path: impl AsRef<Path>) -> Self {
@@ -141,11 +144,12 @@ impl CudaBuilder {
         self
     }
 
-    /// Compiles, checks, and gives the path of the PTX: the one given to [`copy_to`](Self::copy_to), if one was.
+    /// Compiles and checks, and returns the path of the PTX: the one given to [`copy_to`](Self::copy_to), if
+    /// any.
     ///
     /// # Errors
     ///
-    /// As [`compile`](Self::compile).
+    /// The errors of [`compile`](Self::compile).
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         Ok(self.compile()?.path)
     }
@@ -154,8 +158,8 @@ impl CudaBuilder {
     ///
     /// # Errors
     ///
-    /// Where the toolchain is not complete, the crate does not compile, or its PTX breaks a rule (see
-    /// [`Violation`](crate::Violation)); [`CudaBuilderError`] says which.
+    /// [`CudaBuilderError`], if the toolchain is not complete, the crate does not compile, or its PTX breaks
+    /// a rule (see [`Violation`](crate::Violation)).
     pub fn compile(self) -> Result<Ptx, CudaBuilderError> {
         let no_crate = |_| CudaBuilderError::CratePathDoesntExist(self.path_to_crate.clone());
         let crate_dir = fs::canonicalize(&self.path_to_crate).map_err(no_crate)?;
@@ -168,10 +172,12 @@ impl CudaBuilder {
             Some(dir) => absolute(dir),
             None => absolute(&target_dir_of(&root)).join("ptx"),
         };
-        // A folder for each architecture: one for all would have `core` compiled anew at every change of it.
+        // Each architecture has its own folder. With one folder for all, `core` would be compiled again at
+        // every change of the architecture.
         let target_dir = target_dir.join(self.arch.name());
 
-        // Before the compiler reads them: an edit meanwhile then leaves PTX that is known to be stale.
+        // The hash is taken before the compiler reads the sources. If they are edited meanwhile, the hash
+        // shows that the PTX is stale.
         let sources = hash_of(&root, &crate_dir).map_err(CudaBuilderError::Sources)?;
         let made = self.run_cargo(&tools, &crate_dir, &root, &target_dir)?;
         let copy_error = |path: &Path| {
@@ -211,7 +217,7 @@ impl CudaBuilder {
         Ok(Ptx { path, text, header, report })
     }
 
-    /// Compiles the crate; the assembly file that the compiler wrote.
+    /// Compiles the crate and returns the path of the assembly file.
     fn run_cargo(
         &self,
         tools: &Tools,
@@ -221,7 +227,7 @@ impl CudaBuilder {
     ) -> Result<PathBuf, CudaBuilderError> {
         let mut flags: Vec<String> = CODEGEN_FLAGS.iter().map(|&flag| flag.to_owned()).collect();
         flags.push(format!("-Ctarget-cpu={}", self.arch));
-        // Where several prefixes fit, the compiler takes the last: outer folders first.
+        // If several prefixes match, the compiler takes the last one. So outer folders come first.
         let mut paths = tools.machine_paths(root);
         paths.sort_by_key(|(path, _)| path.len());
         flags.extend(paths.iter().map(|(path, name)| format!("--remap-path-prefix={path}={name}")));
@@ -232,7 +238,8 @@ impl CudaBuilder {
         cargo.arg("--message-format=json-render-diagnostics");
         cargo.arg("--target-dir").arg(target_dir);
         cargo.args(&self.build_args);
-        // The file's own path must not be among the arguments: cargo hashes them into the names of symbols.
+        // The output file's path must not be among the arguments, because cargo hashes them into the names of
+        // symbols.
         cargo.args(["--", "--emit=asm"]);
         for name in FOREIGN {
             cargo.env_remove(name);
@@ -262,14 +269,15 @@ impl CudaBuilder {
 /// The programs that a build runs.
 struct Tools {
     cargo: PathBuf,
-    /// What `rustc --version` prints.
+    /// The output of `rustc --version`.
     version: String,
     sysroot: PathBuf,
 }
 
 impl Tools {
     fn find(crate_dir: &Path) -> Result<Self, CudaBuilderError> {
-        // Cargo names itself and the compiler to what it runs; elsewhere, the ones on the path.
+        // Cargo passes its own path and the compiler's to its children. Without these variables, the programs
+        // on the search path are used.
         let tool = |variable, name: &str| env::var_os(variable).map_or_else(|| name.into(), PathBuf::from);
         let (cargo, rustc) = (tool("CARGO", "cargo"), tool("RUSTC", "rustc"));
         let version = output(&rustc, ["--version"], crate_dir)?;
@@ -287,13 +295,14 @@ impl Tools {
         Ok(manifest.parent().unwrap_or(crate_dir).to_owned())
     }
 
-    /// The folders of this machine whose files the compiler reads, and the names it is to give them.
+    /// The folders of this machine whose files the compiler reads, and the names that replace them in the
+    /// PTX.
     fn machine_paths(&self, root: &Path) -> Vec<(String, &'static str)> {
         let home = env::var_os("HOME").map(PathBuf::from);
         let cargo_home =
             env::var_os("CARGO_HOME").map(PathBuf::from).or(home.map(|home| home.join(".cargo")));
         let source = self.sysroot.join("lib/rustlib/src/rust");
-        // A folder that is a link to the source has its files named by where they really are.
+        // If the folder is a link, the compiler names the files by their real path.
         let real_source = fs::canonicalize(&source).unwrap_or_else(|_| source.clone());
         let mut paths = vec![(root.to_owned(), "/warpath"), (source.clone(), "/rust")];
         paths.extend((real_source != source).then_some((real_source, "/rust")));
@@ -302,7 +311,7 @@ impl Tools {
     }
 }
 
-/// What a program prints, without the last newline.
+/// The output of a program, without the last newline.
 fn output<const N: usize>(program: &Path, args: [&str; N], dir: &Path) -> Result<String, CudaBuilderError> {
     let tool = program.to_string_lossy();
     let run = Command::new(program).args(args).current_dir(dir).stdin(Stdio::null()).output();
@@ -317,8 +326,8 @@ fn output<const N: usize>(program: &Path, args: [&str; N], dir: &Path) -> Result
     Ok(String::from_utf8_lossy(&run.stdout).trim_end().to_owned())
 }
 
-/// The workspace's target folder: the environment's choice, or the default. (One that is chosen in a configuration
-/// file is not seen; the default then serves as well.)
+/// The workspace's target folder: the one set in the environment, or the default. (A folder set in a
+/// configuration file is not seen. The default works in this case too.)
 fn target_dir_of(root: &Path) -> PathBuf {
     let chosen = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"].into_iter().find_map(env::var_os);
     chosen.filter(|dir| !dir.is_empty()).map_or_else(|| root.join("target"), PathBuf::from)
@@ -328,8 +337,8 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The hash for the header: of the workspace's device sources if the crate is `gpu` in a workspace like Warpath's,
-/// else of the crate alone.
+/// The hash for the header. It covers the workspace's device sources if the crate is `gpu` in a workspace
+/// like Warpath's, else the crate alone.
 fn hash_of(root: &Path, crate_dir: &Path) -> io::Result<String> {
     if crate_dir == root.join("gpu") && root.join("shared").is_dir() {
         sources::source_hash(root)
@@ -338,7 +347,7 @@ fn hash_of(root: &Path, crate_dir: &Path) -> io::Result<String> {
     }
 }
 
-/// Writes a file so that no reader ever sees a part of it.
+/// Writes a file. No reader ever sees a part of the text.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
@@ -349,8 +358,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     fs::rename(&part, path)
 }
 
-/// The `.rmeta` file of the library with this manifest, in cargo's JSON messages: its name has the hash that tells
-/// this build's files from those of earlier builds.
+/// The `.rmeta` file of the library with this manifest, from cargo's JSON messages. The file's name contains
+/// a hash, which separates this build's files from those of earlier builds.
 fn library_metadata(messages: &str, manifest: &Path) -> Option<PathBuf> {
     let artifact = messages.lines().find(|message| {
         let is_artifact = message.starts_with(r#"{"reason":"compiler-artifact""#);
@@ -379,7 +388,7 @@ fn string_after(json: &str, key: &str) -> Option<String> {
     Some(json_string(json.split_once(key)?.1)?.0)
 }
 
-/// The JSON string that `json` starts with, and what follows it. Paths have no escapes but of `"` and `\`.
+/// The JSON string that `json` starts with, and the text after it. In paths, only `"` and `\` are escaped.
 fn json_string(json: &str) -> Option<(String, &str)> {
     let body = json.strip_prefix('"')?;
     let mut text = String::new();

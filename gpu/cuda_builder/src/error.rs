@@ -1,14 +1,14 @@
-//! What can go wrong in a build.
+//! The errors of a build.
 
 use std::{fmt, io, path::PathBuf, process::ExitStatus};
 
 use crate::Violation;
 
-/// Why there is no PTX.
+/// The reason why a build gives no PTX.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaBuilderError {
-    /// There is no `Cargo.toml` in this folder.
+    /// The folder of the kernel crate has no `Cargo.toml`. Holds the folder.
     #[error("no kernel crate at {}: it has no Cargo.toml", .0.display())]
     CratePathDoesntExist(PathBuf),
     /// A tool that the build needs could not be started.
@@ -16,29 +16,29 @@ pub enum CudaBuilderError {
     Tool {
         /// The program, as it was called.
         tool: String,
-        /// Why it did not start.
+        /// The reason why it did not start.
         source: io::Error,
     },
-    /// A tool that the build needs ran and failed; its own message is the reason.
+    /// A tool that the build needs failed. Its own message is the reason.
     #[error("`{tool}` failed ({status}): {message}")]
     ToolFailed {
         /// The program and its arguments.
         tool: String,
-        /// How it ended.
+        /// The exit status of the tool.
         status: ExitStatus,
-        /// The end of what it wrote on standard error.
+        /// The text that the tool wrote on standard error.
         message: String,
     },
-    /// The toolchain lacks `core`'s source, which this path would hold.
+    /// The toolchain lacks the source of `core`, which would be at this path.
     #[error("the toolchain has no source for `core` at {}: run `rustup component add rust-src` or tests/ptx.sh", .0.display())]
     NoRustSource(PathBuf),
     /// The compiler refused the crate; its messages went to standard error.
     #[error("compiling the kernels failed ({0})")]
     BuildFailed(ExitStatus),
-    /// Cargo succeeded, but named no library, or there was no PTX beside the one that it named.
+    /// Cargo succeeded but named no library, or the library that it named has no PTX beside it.
     #[error("cargo named no PTX for the kernel crate ({0})")]
     NoPtx(String),
-    /// A kernel's launch bounds could not be put into the PTX. The text is what is wrong.
+    /// The launch bounds of a kernel could not be written to the PTX. The text says what is wrong.
     #[error("launch bounds: {0}")]
     LaunchBounds(String),
     /// The sources could not be read for their hash.
@@ -49,22 +49,22 @@ pub enum CudaBuilderError {
     FailedToCopyPtxFile {
         /// The file read or written.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The compiler made PTX that breaks the rules; every breach is listed.
+    /// The compiler made PTX that breaks rules. Every violation is listed.
     #[error("the PTX for {arch} is refused: {}", List(violations))]
     Refused {
-        /// The architecture it was compiled for.
+        /// The architecture of the PTX.
         arch: crate::Arch,
-        /// The file that breaks the rules, kept to be looked at.
+        /// The file that breaks the rules, kept for inspection.
         ptx: PathBuf,
-        /// The breaches, in the order of their lines.
+        /// The violations, in the order of their lines.
         violations: Vec<Violation>,
     },
 }
 
-/// One item a line.
+/// A list that is printed with one item per line.
 struct List<'a>(&'a [Violation]);
 
 impl fmt::Display for List<'_> {

@@ -2,18 +2,19 @@
 
 use std::fmt;
 
-/// What a generated PTX file says of its origin, in comment lines at its start.
+/// The origin of a generated PTX file, as comment lines at the file's start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The program that made the file, and its version.
     pub generator: String,
-    /// What `rustc --version` printed.
+    /// The output of `rustc --version`.
     pub compiler: String,
     /// The architecture: `sm_90`.
     pub target: String,
-    /// The sources, as [`source_hash`](crate::source_hash) gives them: `sha256:` and 64 hexadecimal digits.
+    /// The hash of the sources, as [`source_hash`](crate::source_hash) returns it: `sha256:` and 64
+    /// hexadecimal digits.
     pub sources: String,
-    /// Which module of the crate it is, if it is not all of it.
+    /// The module of the crate, if the file is not the whole crate.
     pub module: Option<String>,
 }
 
@@ -23,7 +24,7 @@ const TARGET: &str = "// target: ";
 const SOURCES: &str = "// sources: ";
 const MODULE: &str = "// module: ";
 
-/// The text of a header, each line ended, nothing after the last.
+/// Writes the header. Each line, also the last, ends with a newline.
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { generator, compiler, target, sources, module } = self;
@@ -35,7 +36,7 @@ impl fmt::Display for Header {
     }
 }
 
-/// Reads the header of a generated PTX file; `None` where the file does not start with one.
+/// Reads the header of a generated PTX file. Returns `None` if the file does not start with one.
 pub fn parse_header(ptx: &str) -> Option<Header> {
     let mut lines = ptx.lines();
     let mut field = |prefix| Some(lines.next()?.strip_prefix(prefix)?.to_owned());

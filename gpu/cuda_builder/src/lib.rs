@@ -1,10 +1,11 @@
-//! Compiles a kernel crate to PTX with rustc's own NVPTX backend, and refuses PTX that a driver would refuse or
-//! that a card would answer wrongly.
+//! Compiles a kernel crate to PTX with rustc's own NVPTX backend. Refuses PTX that a driver would refuse or
+//! that would give wrong results on a card.
 //!
-//! The interface is that of rust-cuda's `cuda_builder`; what stands behind it is not: no libNVVM, no CUDA toolkit,
-//! no linker. rustc compiles the crate and `core` with `-Zbuild-std`, and the assembly of the crate's library is the
-//! PTX. That works because everything a kernel calls can be compiled into the kernel's own crate
-//! (`-Zcross-crate-inline-threshold=always`); what could not be is found by [`Report::violations`].
+//! The interface is that of rust-cuda's `cuda_builder`. The implementation differs: no libNVVM, no CUDA
+//! toolkit, no linker. rustc compiles the crate and `core` with `-Zbuild-std`, and the assembly of the
+//! crate's library is the PTX. This works because everything that a kernel calls can be compiled into the
+//! kernel's own crate (`-Zcross-crate-inline-threshold=always`). [`Report::violations`] lists what could not
+//! be.
 //!
 //! ```no_run
 //! use cuda_builder::{Arch, CudaBuilder};
@@ -15,8 +16,9 @@
 //! ```
 //!
 //! The program `ptx` of this crate (`cargo run -p warpath-cuda-builder -- build`) makes the files that the
-//! repository carries: for each of [`Arch::COMMITTED`] one a module ([`Ptx::split`]). Each starts with a [`Header`] that
-//! names the compiler and a hash of the sources, so that a test can tell stale PTX without compiling anything:
+//! repository contains: one file per module ([`Ptx::split`]) for each of [`Arch::COMMITTED`]. Each file
+//! starts with a [`Header`] that names the compiler and a hash of the sources. So a test detects stale PTX
+//! without compiling anything:
 //!
 //! ```no_run
 //! # use std::path::Path;

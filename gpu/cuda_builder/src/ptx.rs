@@ -1,20 +1,21 @@
-//! Reads PTX text: what it defines, and what it must not contain.
+//! Reads PTX text: its definitions, and the things that it must not contain.
 //!
-//! This is no PTX parser. It reads the text that LLVM's NVPTX backend writes, where each directive that matters here
-//! begins a line, and where assembly from `asm!` and `global_asm!` stands between marker comments.
+//! The reader is not a PTX parser. It reads the text that LLVM's NVPTX backend writes. In this text, each
+//! directive that matters here begins a line, and assembly from `asm!` and `global_asm!` is between marker
+//! comments.
 
 use std::fmt;
 
-/// What a PTX file defines, and what breaks the rules in it.
+/// The definitions of a PTX file, and its violations of the rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// The kernels, in the order of the file.
     pub entries: Vec<Function>,
-    /// Functions that were not inlined, in the order of the file: each call costs, and passes through memory that an
-    /// inlined one would not.
+    /// Functions that were not inlined, in the order of the file. Each call costs time, and passes values
+    /// through memory that an inlined call would not use.
     pub functions: Vec<Function>,
-    /// The breaches, in the order of their lines.
+    /// The violations, in the order of their lines.
     pub violations: Vec<Violation>,
 }
 
@@ -24,73 +25,76 @@ pub struct Report {
 pub struct Function {
     /// The name in the PTX.
     pub name: String,
-    /// The line of its head, from 1.
+    /// The line of the function's head, counted from 1.
     pub line: usize,
-    /// Bytes of each thread's local memory that it declares (LLVM's `__local_depot`): arrays that are indexed by
-    /// what only run time knows, or whose address is taken. `ptxas` may add spills, or keep some of it in registers.
+    /// Bytes of each thread's local memory that the function declares (LLVM's `__local_depot`). Local memory
+    /// holds arrays whose index is known only at run time, or whose address is taken. `ptxas` may add spills,
+    /// or keep part of the memory in registers.
     pub local_bytes: u64,
 }
 
-/// A rule that the PTX breaks, and where. Lines count from 1.
+/// A rule that the PTX breaks, and its position. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Violation {
-    /// A function that is called and defined nowhere: a driver would refuse the module. Usually one of another crate
-    /// that is `#[inline(never)]`, or recursive.
+    /// A function that is called but defined nowhere; a driver would refuse the module. Usually it belongs to
+    /// another crate and is `#[inline(never)]` or recursive.
     #[error("line {line}: the function `{name}` is external; nothing can define it")]
     ExternalFunction {
-        /// Where it is declared.
+        /// The line of the declaration.
         line: usize,
-        /// Its name.
+        /// The name.
         name: String,
     },
-    /// A variable that is used and defined nowhere: a `static` of another crate (`core`'s Unicode tables, say). A
-    /// `const` is copied into the crate that uses it and has no such trouble. Dynamic shared memory is no breach.
+    /// A variable that is used but defined nowhere: a `static` of another crate (for example `core`'s Unicode
+    /// tables). A `const` causes no violation, because it is copied into the crate that uses it. Dynamic
+    /// shared memory is no violation either.
     #[error("line {line}: the variable `{name}` is external; nothing can define it")]
     ExternalVariable {
-        /// Where it is declared.
+        /// The line of the declaration.
         line: usize,
-        /// Its name.
+        /// The name.
         name: String,
     },
-    /// A kernel that was expected is not there.
+    /// An expected kernel that is missing.
     #[error("the entry `{name}` is missing")]
     MissingEntry {
-        /// Its name.
+        /// The name.
         name: String,
     },
-    /// A kernel that was not expected.
+    /// A kernel that is not expected.
     #[error("line {line}: the entry `{name}` is not expected")]
     UnexpectedEntry {
-        /// Where its head is.
+        /// The line of the kernel's head.
         line: usize,
-        /// Its name.
+        /// The name.
         name: String,
     },
-    /// An instruction that threads execute together, written as inline assembly. LLVM takes `asm!` for an ordinary
-    /// computation and may move or copy it into divergent branches, where it hangs or answers wrongly. Declared as
-    /// an LLVM intrinsic it stays where it is.
+    /// An instruction that threads execute together, written as inline assembly. LLVM treats `asm!` as an
+    /// ordinary computation and may move or copy it into divergent branches. There it hangs or gives wrong
+    /// results. An LLVM intrinsic stays at its position.
     #[error(
         "line {line}: `{instruction}` is inline assembly, which the compiler may move; use the intrinsic"
     )]
     CollectiveInAssembly {
-        /// Where the instruction is.
+        /// The line of the instruction.
         line: usize,
         /// The instruction, without operands.
         instruction: String,
     },
-    /// A path of the machine that compiled it, which would make the file differ from machine to machine.
+    /// A path of the machine that compiled the PTX. The path would make the file differ from machine to
+    /// machine.
     #[error("line {line}: contains the path `{path}` of this machine")]
     MachinePath {
-        /// Where it is.
+        /// The line of the path.
         line: usize,
         /// The path.
         path: String,
     },
 }
 
-/// The instructions that a group of threads executes together, by the first part of their names. `activemask` is
-/// not among them: it asks who happens to be here, wherever that is.
+/// The instructions that a group of threads executes together, by the first part of their names. `activemask`
+/// is not one of them: it returns the threads that are active at that point, wherever the point is.
 const COLLECTIVES: &[&str] = &[
     "bar",
     "barrier",
@@ -108,11 +112,11 @@ const COLLECTIVES: &[&str] = &[
 ];
 
 impl Report {
-    /// Reads `ptx`.
+    /// Reads the text of a PTX file.
     pub fn read(ptx: &str) -> Self {
         let mut report = Self::default();
         let mut in_assembly = false;
-        // Which list's last element the lines now read belong to.
+        // The kind of function whose lines are being read. The function is the last element of that list.
         let mut inside = None;
         for (line, text) in (1..).zip(ptx.lines()) {
             let text = text.trim();
@@ -146,13 +150,14 @@ impl Report {
                 }
             }
         }
-        // A function may be declared ahead of its body: then the two are one.
+        // A function may be declared before its body. The declaration and the body are then one function.
         let bodies = report.functions.clone();
         report.functions.retain(|f| !bodies.iter().any(|other| other.name == f.name && other.line > f.line));
         report
     }
 
-    /// Adds a breach for each name in `expected` that is no entry, and for each entry that is not in `expected`.
+    /// Adds a violation for each name in `expected` that is no entry, and for each entry that is not in
+    /// `expected`.
     pub fn expect_entries<S: AsRef<str>>(&mut self, expected: &[S]) {
         let is_expected = |entry: &&Function| expected.iter().any(|name| name.as_ref() == entry.name);
         let unexpected = self.entries.iter().filter(|entry| !is_expected(entry));
@@ -164,7 +169,7 @@ impl Report {
         self.violations.extend(unexpected.chain(missing).collect::<Vec<_>>());
     }
 
-    /// Adds a breach for each line of `ptx` that contains one of `paths`.
+    /// Adds a violation for each line of `ptx` that contains one of `paths`.
     pub(crate) fn forbid_paths(&mut self, ptx: &str, paths: &[String]) {
         for (line, text) in (1..).zip(ptx.lines()) {
             if let Some(path) = paths.iter().find(|path| text.contains(path.as_str())) {
@@ -174,7 +179,7 @@ impl Report {
     }
 }
 
-/// One line for each kernel and each function that was not inlined.
+/// Writes one line for each kernel and for each function that was not inlined.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds = [("entry", &self.entries), ("function", &self.functions)];
@@ -199,7 +204,7 @@ pub(crate) fn head<'a>(code: &'a str, directive: &str) -> Option<&'a str> {
     name_after(code.strip_prefix(directive)?)
 }
 
-/// The first name, after a return value in brackets if there is one.
+/// The first name, after a return value in parentheses if there is one.
 fn name_after(code: &str) -> Option<&str> {
     let code = code.trim_start();
     let code = match code.strip_prefix('(') {
@@ -210,12 +215,12 @@ fn name_after(code: &str) -> Option<&str> {
     (end > 0).then(|| &code[..end])
 }
 
-/// Whether names have this character.
+/// Returns `true` if names may contain this character.
 pub(crate) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
 }
 
-/// The breach, if it is one, of a declaration that follows `.extern`.
+/// The violation, if any, of a declaration that follows `.extern`.
 fn external(line: usize, declared: &str) -> Option<Violation> {
     if let Some(rest) = declared.strip_prefix(".func") {
         let name = name_after(rest).unwrap_or_default().to_owned();
@@ -251,7 +256,7 @@ fn collectives(code: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    /// As LLVM 22 writes it.
+    /// A text of the form that LLVM 22 writes.
     const PTX: &str = "\
 //
 // Generated by LLVM NVPTX Back-End

@@ -1,4 +1,4 @@
-//! The hash that ties generated PTX to the sources it was made from.
+//! The hash that connects generated PTX with its sources.
 
 use std::{
     collections::BTreeMap,
@@ -8,20 +8,22 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-/// The hash of everything in the workspace that the kernels' PTX is made from: `sha256:` and 64 hexadecimal digits.
+/// The hash of all files of the workspace from which the kernels' PTX is made: `sha256:` and 64 hexadecimal
+/// digits.
 ///
-/// Hashed are, in the order of their paths, the path and the contents of `rust-toolchain.toml` and of each `*.rs` and
-/// `Cargo.toml` under `gpu/` and `shared/`; line endings count as `\n`, so that a checkout with others has the same
-/// hash; and the compiler flags of this builder. Left out, because no kernel can see them:
+/// The hash covers the path and the contents of `rust-toolchain.toml` and of each `*.rs` and `Cargo.toml`
+/// under `gpu/` and `shared/`, in the order of their paths. Line endings count as `\n`, so a checkout with
+/// other line endings has the same hash. The hash also covers the compiler flags of this builder. Some files
+/// are left out, because no kernel depends on them:
 ///
 /// * `gpu/cuda_builder` and `gpu/ptx`;
 /// * folders named `tests`, `benches`, `examples`, `target`, or with a leading dot;
-/// * in `gpu/cuda_std`, files and folders whose name starts with `emulator`: they are compiled for the host only, and
-///   an edit there leaves the PTX valid.
+/// * in `gpu/cuda_std`, files and folders whose name starts with `emulator`: they are compiled only for the
+///   host, so after an edit there the PTX is still valid.
 ///
 /// # Errors
 ///
-/// The first error of reading a folder or a file; there must be `gpu`, `shared` and `rust-toolchain.toml`.
+/// The first error of reading a folder or a file. `gpu`, `shared` and `rust-toolchain.toml` must exist.
 pub fn source_hash(workspace_root: &Path) -> io::Result<String> {
     hash(workspace_root, &["gpu", "shared", "rust-toolchain.toml"])
 }
@@ -34,7 +36,7 @@ pub(crate) fn hash(root: &Path, parts: &[&str]) -> io::Result<String> {
         collect(root.join(part), part, &mut files)?;
     }
     let mut hasher = Sha256::new();
-    // Lengths before contents: no two different lists of files run together into the same bytes.
+    // The length comes before the contents, so no two different lists of files give the same bytes.
     let mut add = |bytes: &[u8]| {
         hasher.update((bytes.len() as u64).to_le_bytes());
         hasher.update(bytes);
@@ -51,7 +53,8 @@ pub(crate) fn hash(root: &Path, parts: &[&str]) -> io::Result<String> {
     Ok(format!("sha256:{hex}"))
 }
 
-/// Adds `path` if it is a file, else all of its files that count, under their names relative to the root.
+/// Adds `path` if it is a file, else all of its files that belong to the sources, under their names relative
+/// to the root.
 fn collect(path: PathBuf, name: &str, files: &mut BTreeMap<String, PathBuf>) -> io::Result<()> {
     if !fs::metadata(&path).map_err(|error| with_path(&path, error))?.is_dir() {
         files.insert(name.to_owned(), path);
@@ -70,7 +73,7 @@ fn collect(path: PathBuf, name: &str, files: &mut BTreeMap<String, PathBuf>) -> 
     Ok(())
 }
 
-/// Whether a file or a folder belongs to the sources: `name` is its path from the root.
+/// Returns `true` if a file or a folder belongs to the sources. `name` is its path from the root.
 fn counts(name: &str, file_name: &str, is_dir: bool) -> bool {
     if name.starts_with("gpu/cuda_std/") && file_name.starts_with("emulator") {
         return false;
@@ -109,7 +112,7 @@ fn with_path(path: &Path, error: io::Error) -> io::Error {
 mod tests {
     use super::*;
 
-    /// A folder of files, gone when dropped.
+    /// A folder of files, which is removed on drop.
     struct Tree(PathBuf);
 
     impl Tree {
@@ -133,7 +136,7 @@ mod tests {
 
     impl Drop for Tree {
         fn drop(&mut self) {
-            // A folder that cannot be removed is no reason to fail a test.
+            // A folder that cannot be removed must not fail a test.
             let _ = fs::remove_dir_all(&self.0);
         }
     }

@@ -1,12 +1,14 @@
-//! Bit operations that the hardware has as one instruction. They concern no other thread and work anywhere.
+//! Bit operations that are one instruction of the hardware. They involve no other thread and work in any
+//! code.
 
 #[cfg(target_arch = "nvptx64")]
 use crate::device::intrinsics as device;
 
 /// Builds a word from four bytes picked out of eight: PTX's `prmt`.
 ///
-/// Bytes 0 to 3 are those of `a`, 4 to 7 those of `b`, least first. Nibble *i* of `selector` picks byte *i* of the result;
-/// a nibble with its high bit set spreads the picked byte's sign bit over the byte instead.
+/// Bytes 0 to 3 are those of `a`, bytes 4 to 7 those of `b`, least significant first. Nibble *i* of
+/// `selector` picks byte *i* of the result. If the nibble's high bit is set, the sign bit of the picked byte
+/// fills the whole byte instead.
 ///
 /// ```
 /// use cuda_std::bits::byte_permute;
@@ -64,8 +66,8 @@ pub fn funnel_shift_right(lo: u32, hi: u32, shift: u32) -> u32 {
 
 /// Any bitwise function of three words, given by its truth table: PTX's `lop3`.
 ///
-/// Bit *4a + 2b + c* of `LUT` is the result for the bits *a*, *b*, *c*. So the table of a formula is the formula applied to
-/// 0xF0, 0xCC and 0xAA:
+/// Bit *4a + 2b + c* of `LUT` is the result for the bits *a*, *b*, *c*. So the table of a formula is the
+/// formula applied to 0xF0, 0xCC and 0xAA:
 /// ```
 /// use cuda_std::bits::lop3;
 /// const SELECT: u8 = (0xF0 & 0xCC) | (!0xF0 & 0xAA); // a ? b : c
@@ -77,7 +79,7 @@ pub fn lop3<const LUT: u8>(a: u32, b: u32, c: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
         let result: u32;
-        // SAFETY: it computes on registers only.
+        // SAFETY: the instruction reads and writes registers only.
         unsafe {
             core::arch::asm!(
                 "lop3.b32 {}, {}, {}, {}, {};",

@@ -1,9 +1,10 @@
-//! Runs a kernel on the host, one fiber for each thread of the grid, and checks how its threads meet.
+//! Runs a kernel on the host with one fiber for each thread of the grid, and checks how its threads meet.
 //!
-//! All fibers of a launch run on the calling OS thread, one at a time, in an order that [`Schedule`] fixes: every run
-//! with the same launch is the same run. Several blocks are in flight; when one ends, the next in index order takes its
-//! place, as on the card, so that a look-back to earlier blocks makes progress. A fiber gives way at barriers, warp
-//! collectives, [`nanosleep`](crate::thread::nanosleep), and atomics that may be part of a waiting loop.
+//! All fibers of a launch run on the calling OS thread, one at a time, in an order that [`Schedule`] fixes.
+//! So two runs of the same launch are identical. Several blocks are in flight. When a block ends, the next in
+//! index order starts, as on the card, so that a look-back to earlier blocks makes progress. A fiber gives
+//! way at barriers, at warp collectives, at [`nanosleep`](crate::thread::nanosleep), and at atomics that may
+//! be part of a waiting loop.
 //!
 //! ```
 //! use cuda_std::emulator::{Launch, launch};
@@ -22,7 +23,7 @@
 //!
 //! # What is checked
 //!
-//! | what | [`FaultKind`] |
+//! | check | [`FaultKind`] |
 //! |---|---|
 //! | a barrier that some thread of the block cannot reach, or reaches elsewhere | `DivergentBarrier` |
 //! | a warp collective whose mask or function differs between lanes, or names a lane that cannot come | `WarpCollective` |
@@ -32,8 +33,11 @@
 //! | bytes written next to a shared array, more dynamic shared memory than given | `SharedMemory` |
 //! | a launch that no card would take, or inside another | `Launch` |
 //!
-//! *Not* checked: data races on plain memory (run several [`Schedule::Shuffled`] seeds to find them), orders and scopes of
-//! atomics (all are sequentially consistent here), stack overflow (a guard page ends the process).
+//! Some errors are *not* checked:
+//!
+//! * data races on plain memory: run several [`Schedule::Shuffled`] seeds to find them;
+//! * orders and scopes of atomics: all atomics are sequentially consistent here;
+//! * stack overflow: a guard page ends the process.
 
 mod barrier;
 mod collective;
@@ -63,13 +67,14 @@ use state::current;
 use std::format;
 use std::string::String;
 
-/// Who the calling code is, as in ``kernel `scan`, block (2, 0, 0), thread (31, 0, 0)``; `None` outside a launch.
+/// The position of the calling code, as in ``kernel `scan`, block (2, 0, 0), thread (31, 0, 0)``; `None`
+/// outside a launch.
 #[must_use]
 pub fn current_thread_label() -> Option<String> {
     state::try_current().map(|position| position.label())
 }
 
-/// " in kernel ..., block ..., thread ..." or nothing: the end of a message.
+/// The end of a message: " in kernel ..., block ..., thread ...", or nothing outside a launch.
 pub(crate) fn in_current_thread() -> String {
     current_thread_label().map(|label| format!(" in {label}")).unwrap_or_default()
 }
@@ -104,7 +109,7 @@ pub(crate) fn lane_id() -> u32 {
     current("lane_id").lane.lane
 }
 
-/// A fence has nothing to do: one thread runs at a time.
+/// Checks only that a kernel runs. A fence needs no action, because one thread runs at a time.
 #[inline]
 #[track_caller]
 pub(crate) fn fence(what: &str) {

@@ -1,7 +1,7 @@
-//! Shared memory: bytes that the threads of one block have in common, and that live as long as the block.
+//! Shared memory: bytes that the threads of one block have in common, and that exist as long as the block.
 //!
-//! It starts with arbitrary contents (the emulator fills it with 0xA5). One thread sees what another wrote after a barrier
-//! that both passed.
+//! The contents are arbitrary at the start (the emulator fills them with 0xA5). A thread sees another
+//! thread's write after a barrier that both threads passed.
 
 use core::marker::PhantomData;
 
@@ -11,17 +11,21 @@ use crate::wide::U32x4;
 
 /// An array in shared memory: `shared_array![T; N]` is a `*mut T` to `N` elements, aligned to 16 bytes.
 ///
-/// Each place in the code where it stands is one array, the same for all threads of a block; arrays of different places
-/// never overlap. `T` and `N` are constant expressions of names that the *module* around knows: not of types or constants
-/// that the function declares, nor of its generic parameters.
-/// The pointer may be offset and used up to `N` elements; a barrier must stand between one thread's write and another's read.
+/// Each occurrence in the source is one array, the same for all threads of a block. The arrays of different
+/// occurrences never overlap. `T` and `N` are constant expressions of names that are visible in the
+/// surrounding *module*. They cannot use types or constants that the function declares, or its generic
+/// parameters.
 ///
-/// On the device it needs `#![feature(asm_experimental_arch)]`, and must be expanded in the crate that is compiled to PTX
-/// (a macro in another crate can do so, a function cannot): PTX carries only that crate's module-level assembly.
+/// The pointer may be offset and used up to `N` elements. A barrier must separate one thread's write from
+/// another thread's read.
+///
+/// On the device, the macro needs `#![feature(asm_experimental_arch)]`. It must be expanded in the crate that
+/// is compiled to PTX (a macro in another crate can do so, a function cannot), because PTX contains only that
+/// crate's module-level assembly.
 ///
 /// # Errors
 ///
-/// It does not compile if the array is over 48 KiB or if `T` needs more than 16-byte alignment.
+/// The macro does not compile if the array is over 48 KiB or if `T` needs more than 16-byte alignment.
 #[macro_export]
 macro_rules! shared_array {
     ($element:ty; $len:expr) => {{
@@ -47,9 +51,10 @@ macro_rules! shared_array {
     }};
 }
 
-/// The shared memory whose size the launch gives: `dynamic_shared_mem!(T)` is a `*mut T` to it, aligned to 16 bytes.
+/// The shared memory whose size the launch gives: `dynamic_shared_mem!(T)` is a `*mut T` to it, aligned to 16
+/// bytes.
 ///
-/// Every use in a kernel gives the same address. Needs and limits are those of [`shared_array!`].
+/// Every use in a kernel gives the same address. The requirements and limits are those of [`shared_array!`].
 #[macro_export]
 macro_rules! dynamic_shared_mem {
     ($element:ty) => {{
@@ -70,7 +75,7 @@ pub use crate::{dynamic_shared_mem, shared_array};
 /// The most bytes of static shared memory that a kernel may declare.
 pub const STATIC_LIMIT_BYTES: usize = 48 * 1024;
 
-/// The size of a shared array, once its alignment and size are checked.
+/// The size of a shared array in bytes, after a check of its alignment and size.
 #[doc(hidden)]
 #[must_use]
 pub const fn array_bytes<T>(len: usize) -> usize {
@@ -92,8 +97,8 @@ mod sealed {
 
 /// A pointer into shared memory: 32 bits on the device, where a generic pointer takes 64.
 ///
-/// Make one of a [`shared_array!`] and count from there: loads and stores then have their offset in the instruction, and no
-/// registers are spent on addresses.
+/// Convert a [`shared_array!`] once and offset the result. Loads and stores then have their offset in the
+/// instruction, and no registers are needed for addresses.
 #[derive(Debug)]
 pub struct Shared<T> {
     #[cfg(target_arch = "nvptx64")]
@@ -120,14 +125,14 @@ impl<T> PartialEq for Shared<T> {
 impl<T> Eq for Shared<T> {}
 
 impl<T> Shared<T> {
-    /// The same place. `ptr` must be in shared memory, or nothing can be done with the result.
+    /// Converts a pointer. `ptr` must be in shared memory; otherwise the result is unusable.
     #[inline(always)]
     #[must_use]
     pub fn new(ptr: *mut T) -> Self {
         #[cfg(target_arch = "nvptx64")]
         {
             let address: u64;
-            // SAFETY: it computes on registers only.
+            // SAFETY: the instruction reads and writes registers only.
             unsafe {
                 core::arch::asm!(
                     "cvta.to.shared.u64 {}, {};", out(reg64) address, in(reg64) ptr,
@@ -140,7 +145,7 @@ impl<T> Shared<T> {
         Self { address: ptr, element: PhantomData }
     }
 
-    /// The place `count` elements further.
+    /// The pointer that is `count` elements further.
     #[inline(always)]
     #[must_use]
     pub fn offset(self, count: u32) -> Self {
@@ -151,15 +156,16 @@ impl<T> Shared<T> {
         Self { address, element: PhantomData }
     }
 
-    /// The place behind the element, as `offset(1)` has it, by an addition that the compiler leaves where it stands. Of places that are reached by branches it
-    /// otherwise keeps two, this one and the next, and moves both.
+    /// The pointer to the next element, as `offset(1)` gives it, by an addition that the compiler does not
+    /// move. For pointers that are reached by branches, the compiler would otherwise keep two pointers, this
+    /// one and the next, and advance both.
     #[inline(always)]
     #[must_use]
     pub fn next(self) -> Self {
         #[cfg(target_arch = "nvptx64")]
         {
             let address: u32;
-            // SAFETY: it computes on registers only.
+            // SAFETY: the instruction reads and writes registers only.
             unsafe {
                 core::arch::asm!(
                     "add.u32 {}, {}, {};", out(reg32) address, in(reg32) self.address, const size_of::<T>(),
@@ -172,7 +178,7 @@ impl<T> Shared<T> {
         self.offset(1)
     }
 
-    /// The same place, as one of another type.
+    /// A pointer of another type to the same address.
     #[inline(always)]
     #[must_use]
     pub fn cast<U>(self) -> Shared<U> {
@@ -189,13 +195,13 @@ impl<T: SharedValue> Shared<T> {
     ///
     /// # Safety
     ///
-    /// As for [`read`].
+    /// The contract of [`read`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn read(self) -> T {
         #[cfg(not(target_arch = "nvptx64"))]
         emulator::check_shared("shared::read", self.address);
-        // SAFETY: the caller vouches for the place.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe { T::read(self) }
     }
 
@@ -203,18 +209,18 @@ impl<T: SharedValue> Shared<T> {
     ///
     /// # Safety
     ///
-    /// As for [`write()`].
+    /// The contract of [`write()`].
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn write(self, value: T) {
         #[cfg(not(target_arch = "nvptx64"))]
         emulator::check_shared("shared::write", self.address);
-        // SAFETY: the caller vouches for the place.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe { T::write(self, value) }
     }
 }
 
-/// A value that [`read`] and [`write()`] move as one: an unsigned integer, or 16 bytes.
+/// A value that [`read`] and [`write()`] move at once: an unsigned integer, or 16 bytes.
 pub trait SharedValue: Copy + sealed::Sealed {
     #[doc(hidden)]
     unsafe fn read(at: Shared<Self>) -> Self;
@@ -231,7 +237,7 @@ macro_rules! shared_values {
                 #[cfg(target_arch = "nvptx64")]
                 {
                     let value: $register;
-                    // SAFETY: the caller vouches for the pointer.
+                    // SAFETY: the caller guarantees that the pointer meets the contract.
                     unsafe {
                         core::arch::asm!(
                             concat!("ld.shared.", $suffix, " {0}, [{1}];"), out($class) value, in(reg32) at.address,
@@ -240,13 +246,13 @@ macro_rules! shared_values {
                     }
                     value as $ty
                 }
-                // SAFETY: the caller vouches for the pointer.
+                // SAFETY: the caller guarantees that the pointer meets the contract.
                 #[cfg(not(target_arch = "nvptx64"))]
                 unsafe { at.address.read() }
             }
             #[inline(always)]
             unsafe fn write(at: Shared<Self>, value: Self) {
-                // SAFETY: the caller vouches for the pointer.
+                // SAFETY: the caller guarantees that the pointer meets the contract.
                 #[cfg(target_arch = "nvptx64")]
                 unsafe {
                     core::arch::asm!(
@@ -254,7 +260,7 @@ macro_rules! shared_values {
                         options(nostack, preserves_flags),
                     );
                 }
-                // SAFETY: the caller vouches for the pointer.
+                // SAFETY: the caller guarantees that the pointer meets the contract.
                 #[cfg(not(target_arch = "nvptx64"))]
                 unsafe { at.address.write(value) };
             }
@@ -277,7 +283,7 @@ impl SharedValue for U32x4 {
         #[cfg(target_arch = "nvptx64")]
         {
             let (a, b, c, d): (u32, u32, u32, u32);
-            // SAFETY: the caller vouches for the pointer.
+            // SAFETY: the caller guarantees that the pointer meets the contract.
             unsafe {
                 core::arch::asm!(
                     "ld.shared.v4.u32 {{{0}, {1}, {2}, {3}}}, [{4}];",
@@ -287,7 +293,7 @@ impl SharedValue for U32x4 {
             }
             Self([a, b, c, d])
         }
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         #[cfg(not(target_arch = "nvptx64"))]
         unsafe {
             at.address.read()
@@ -296,7 +302,7 @@ impl SharedValue for U32x4 {
 
     #[inline(always)]
     unsafe fn write(at: Shared<Self>, value: Self) {
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         #[cfg(target_arch = "nvptx64")]
         unsafe {
             let [a, b, c, d] = value.0;
@@ -306,7 +312,7 @@ impl SharedValue for U32x4 {
                 options(nostack, preserves_flags),
             );
         }
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         #[cfg(not(target_arch = "nvptx64"))]
         unsafe {
             at.address.write(value);
@@ -316,15 +322,16 @@ impl SharedValue for U32x4 {
 
 /// Reads shared memory by `ld.shared`.
 ///
-/// `*ptr` reads the same, but by a generic load, which must first find out what kind of memory it reads.
+/// `*ptr` reads the same value by a generic load, which must first find out what kind of memory it reads.
 ///
 /// # Safety
 ///
-/// `ptr` is in shared memory of this block, valid for reads and aligned, and no other thread writes there meanwhile.
+/// `ptr` is in shared memory of this block, valid for reads and aligned. No other thread writes there
+/// meanwhile.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn read<T: SharedValue>(ptr: *const T) -> T {
-    // SAFETY: the caller vouches for the pointer.
+    // SAFETY: the caller guarantees that the pointer meets the contract.
     unsafe { Shared::new(ptr.cast_mut()).read() }
 }
 
@@ -332,10 +339,11 @@ pub unsafe fn read<T: SharedValue>(ptr: *const T) -> T {
 ///
 /// # Safety
 ///
-/// `ptr` is in shared memory of this block, valid for writes and aligned, and no other thread accesses it meanwhile.
+/// `ptr` is in shared memory of this block, valid for writes and aligned. No other thread accesses it
+/// meanwhile.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn write<T: SharedValue>(ptr: *mut T, value: T) {
-    // SAFETY: the caller vouches for the pointer.
+    // SAFETY: the caller guarantees that the pointer meets the contract.
     unsafe { Shared::new(ptr).write(value) }
 }

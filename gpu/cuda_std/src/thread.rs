@@ -1,4 +1,4 @@
-//! Who a thread is in its grid, and the barriers where the threads of a block meet.
+//! A thread's position in its grid, and the barriers where the threads of a block meet.
 
 #[cfg(target_arch = "nvptx64")]
 use crate::device::intrinsics as device;
@@ -20,61 +20,63 @@ macro_rules! special_register {
 }
 
 special_register! {
-    /// This thread's x index in its block.
+    /// The x index of this thread in its block.
     thread_idx_x = tid_x, thread_idx.x;
-    /// This thread's y index in its block.
+    /// The y index of this thread in its block.
     thread_idx_y = tid_y, thread_idx.y;
-    /// This thread's z index in its block.
+    /// The z index of this thread in its block.
     thread_idx_z = tid_z, thread_idx.z;
-    /// This block's x index in the grid.
+    /// The x index of this block in the grid.
     block_idx_x = ctaid_x, block_idx.x;
-    /// This block's y index in the grid.
+    /// The y index of this block in the grid.
     block_idx_y = ctaid_y, block_idx.y;
-    /// This block's z index in the grid.
+    /// The z index of this block in the grid.
     block_idx_z = ctaid_z, block_idx.z;
-    /// How many threads a block has along x.
+    /// The number of threads of a block along x.
     block_dim_x = ntid_x, block_dim.x;
-    /// How many threads a block has along y.
+    /// The number of threads of a block along y.
     block_dim_y = ntid_y, block_dim.y;
-    /// How many threads a block has along z.
+    /// The number of threads of a block along z.
     block_dim_z = ntid_z, block_dim.z;
-    /// How many blocks the grid has along x.
+    /// The number of blocks of the grid along x.
     grid_dim_x = nctaid_x, grid_dim.x;
-    /// How many blocks the grid has along y.
+    /// The number of blocks of the grid along y.
     grid_dim_y = nctaid_y, grid_dim.y;
-    /// How many blocks the grid has along z.
+    /// The number of blocks of the grid along z.
     grid_dim_z = nctaid_z, grid_dim.z;
 }
 
-/// This thread's x index in the whole grid, modulo 2³².
+/// The x index of this thread in the whole grid, modulo 2³².
 #[inline(always)]
 #[must_use]
 pub fn index_1d() -> u32 {
     block_idx_x().wrapping_mul(block_dim_x()).wrapping_add(thread_idx_x())
 }
 
-/// Whether this is thread (0, 0, 0) of block (0, 0, 0).
+/// Returns `true` in thread (0, 0, 0) of block (0, 0, 0).
 #[inline(always)]
 #[must_use]
 pub fn first() -> bool {
     (block_idx_x() | block_idx_y() | block_idx_z() | thread_idx_x() | thread_idx_y() | thread_idx_z()) == 0
 }
 
-/// How many lanes a warp has: 32.
+/// The number of lanes of a warp: 32.
 #[inline(always)]
 #[must_use]
 pub const fn warp_size() -> u32 {
     32
 }
 
-/// Waits for all threads of the block; what each wrote to shared and global memory before, all see after.
+/// Waits for all threads of the block. After the barrier, every thread sees all writes to shared and global
+/// memory that any of them made before it.
 ///
-/// Collective: every thread of the block must call it, and the lanes of a warp from the same place in the code. A thread
-/// that has returned never comes: the card may hang, the emulator reports a divergent barrier.
+/// Collective: every thread of the block must call it, and the lanes of a warp from the same place in the
+/// code. A thread that has returned never arrives: the card may hang, and the emulator reports a divergent
+/// barrier.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn sync_threads() {
-    // SAFETY: barrier 0 exists; threads that never meet wait for ever, which breaks no memory.
+    // SAFETY: barrier 0 always exists. Threads that never meet wait forever, which breaks no memory.
     #[cfg(target_arch = "nvptx64")]
     unsafe {
         device::barrier(0);
@@ -83,42 +85,45 @@ pub fn sync_threads() {
     emulator::barrier(BarrierKind::Sync, false);
 }
 
-/// [`sync_threads`] that also counts the threads whose `predicate` is not zero. The result is valid in every thread.
+/// Does [`sync_threads`] and counts the threads whose `predicate` is not zero. The result is valid in every
+/// thread.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn sync_threads_count(predicate: u32) -> u32 {
-    // SAFETY: as in `sync_threads`.
+    // SAFETY: barrier 0 always exists. Threads that never meet wait forever, which breaks no memory.
     #[cfg(target_arch = "nvptx64")]
     return unsafe { device::barrier_popc(0, predicate != 0) };
     #[cfg(not(target_arch = "nvptx64"))]
     return emulator::barrier(BarrierKind::Count, predicate != 0);
 }
 
-/// [`sync_threads`] that is not zero in any thread if every thread's `predicate` is not zero, and else 0 in all.
+/// Does [`sync_threads`] and returns, in all threads, a non-zero value if every thread's `predicate` is not
+/// zero, else 0.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn sync_threads_and(predicate: u32) -> u32 {
-    // SAFETY: as in `sync_threads`.
+    // SAFETY: barrier 0 always exists. Threads that never meet wait forever, which breaks no memory.
     #[cfg(target_arch = "nvptx64")]
     return u32::from(unsafe { device::barrier_and(0, predicate != 0) });
     #[cfg(not(target_arch = "nvptx64"))]
     return emulator::barrier(BarrierKind::And, predicate != 0);
 }
 
-/// [`sync_threads`] that is not zero in any thread if some thread's `predicate` is not zero, and else 0 in all.
+/// Does [`sync_threads`] and returns, in all threads, a non-zero value if some thread's `predicate` is not
+/// zero, else 0.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn sync_threads_or(predicate: u32) -> u32 {
-    // SAFETY: as in `sync_threads`.
+    // SAFETY: barrier 0 always exists. Threads that never meet wait forever, which breaks no memory.
     #[cfg(target_arch = "nvptx64")]
     return u32::from(unsafe { device::barrier_or(0, predicate != 0) });
     #[cfg(not(target_arch = "nvptx64"))]
     return emulator::barrier(BarrierKind::Or, predicate != 0);
 }
 
-/// Lets this thread sleep for about that many nanoseconds, at most a millisecond, so that others can proceed.
+/// Lets this thread sleep for about `nanoseconds`, at most a millisecond, so that others can proceed.
 ///
-/// For the body of a loop that waits for another thread's store. It orders no memory.
+/// Use it in the body of a loop that waits for another thread's store. It orders no memory.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn nanosleep(nanoseconds: u32) {
@@ -128,7 +133,8 @@ pub fn nanosleep(nanoseconds: u32) {
     emulator::nanosleep(nanoseconds);
 }
 
-/// Orders this thread's memory accesses before it ahead of those after it, as seen by every thread of the device.
+/// Orders this thread's memory accesses before the fence ahead of those after it, as every thread of the
+/// device sees them.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn device_fence() {
@@ -138,7 +144,8 @@ pub fn device_fence() {
     emulator::fence("device_fence");
 }
 
-/// Orders this thread's memory accesses before it ahead of those after it, as seen by every thread of its block.
+/// Orders this thread's memory accesses before the fence ahead of those after it, as every thread of its
+/// block sees them.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn block_fence() {
@@ -148,7 +155,8 @@ pub fn block_fence() {
     emulator::fence("block_fence");
 }
 
-/// Orders this thread's memory accesses before it ahead of those after it, as seen by every device and the host.
+/// Orders this thread's memory accesses before the fence ahead of those after it, as every device and the
+/// host see them.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn system_fence() {

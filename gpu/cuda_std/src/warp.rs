@@ -1,12 +1,12 @@
-//! What the 32 lanes of a warp tell each other.
+//! The collectives of the 32 lanes of a warp: votes, matches, shuffles and reductions.
 //!
-//! Each collective takes `mask`, bit *i* of which names lane *i*.
+//! Each collective takes a `mask`, in which bit *i* names lane *i*.
 //!
 //! # Safety of the collectives
 //!
-//! All of them ask the same: every lane that `mask` names must call the same function with the same `mask`, none of them
-//! may have exited, and the calling lane must be one of them. On the card anything else hangs or gives arbitrary values;
-//! the emulator reports it.
+//! All collectives have the same contract. Every lane that `mask` names must call the same function with the
+//! same `mask`. None of these lanes may have exited, and the calling lane must be one of them. Otherwise the
+//! card hangs or gives arbitrary values, and the emulator reports a fault.
 
 mod reduce;
 mod shuffle;
@@ -27,7 +27,7 @@ use crate::emulator::{self, WarpOp};
 /// The mask that names every lane.
 pub const FULL_MASK: u32 = u32::MAX;
 
-/// This thread's lane, 0 to 31. Threads are counted x first, then y, then z.
+/// The lane of this thread, 0 to 31. Threads are counted along x first, then y, then z.
 #[inline(always)]
 #[must_use]
 pub fn lane_id() -> u32 {
@@ -37,10 +37,10 @@ pub fn lane_id() -> u32 {
     return emulator::lane_id();
 }
 
-/// The lanes that happen to run together with this one now, this one included.
+/// The lanes that happen to run together with this lane at this moment, this lane included.
 ///
-/// The answer says nothing about the next instruction: do not use it as the mask of a collective that needs certain lanes.
-/// The emulator runs lanes one at a time and answers with the calling lane alone.
+/// The result says nothing about the next instruction: do not use it as the mask of a collective that needs
+/// certain lanes. The emulator runs lanes one at a time and returns only the calling lane.
 #[inline(always)]
 #[must_use]
 pub fn activemask() -> u32 {
@@ -50,15 +50,15 @@ pub fn activemask() -> u32 {
     return 1 << emulator::lane_id();
 }
 
-/// Waits for the lanes of `mask`; what each wrote to memory before, they all see after.
+/// Waits for the lanes of `mask`. Afterwards each of them sees what any of them wrote to memory before.
 ///
 /// # Safety
 ///
-/// As for [all collectives](self#safety-of-the-collectives).
+/// The contract of [all collectives](self#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn sync_warp(mask: u32) {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     #[cfg(target_arch = "nvptx64")]
     unsafe {
         device::bar_warp_sync(mask);
@@ -67,30 +67,30 @@ pub unsafe fn sync_warp(mask: u32) {
     emulator::warp_collective(WarpOp::Sync, mask, 0, 0);
 }
 
-/// Whether `predicate` holds in every lane of `mask`. The result is valid in each of them.
+/// Returns `true` if `predicate` holds in every lane of `mask`. The result is valid in each of them.
 ///
 /// # Safety
 ///
-/// As for [all collectives](self#safety-of-the-collectives).
+/// The contract of [all collectives](self#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     #[cfg(target_arch = "nvptx64")]
     return unsafe { device::vote_all(mask, predicate) };
     #[cfg(not(target_arch = "nvptx64"))]
     return emulator::warp_collective(WarpOp::All, mask, predicate.into(), 0).1;
 }
 
-/// Whether `predicate` holds in some lane of `mask`. The result is valid in each of them.
+/// Returns `true` if `predicate` holds in some lane of `mask`. The result is valid in each of them.
 ///
 /// # Safety
 ///
-/// As for [all collectives](self#safety-of-the-collectives).
+/// The contract of [all collectives](self#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     #[cfg(target_arch = "nvptx64")]
     return unsafe { device::vote_any(mask, predicate) };
     #[cfg(not(target_arch = "nvptx64"))]
@@ -101,26 +101,26 @@ pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
 ///
 /// # Safety
 ///
-/// As for [all collectives](self#safety-of-the-collectives).
+/// The contract of [all collectives](self#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     #[cfg(target_arch = "nvptx64")]
     return unsafe { device::vote_ballot(mask, predicate) };
     #[cfg(not(target_arch = "nvptx64"))]
     return emulator::warp_collective(WarpOp::Ballot, mask, predicate.into(), 0).0 as u32;
 }
 
-/// The lanes of `mask` whose `value` equals this lane's, as a mask: each lane gets its own group.
+/// The lanes of `mask` whose `value` equals this lane's value, as a mask. Each lane gets its own group.
 ///
 /// # Safety
 ///
-/// As for [all collectives](self#safety-of-the-collectives).
+/// The contract of [all collectives](self#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_match_any_32(mask: u32, value: u32) -> u32 {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     #[cfg(target_arch = "nvptx64")]
     return unsafe { device::match_any_32(mask, value) };
     #[cfg(not(target_arch = "nvptx64"))]
@@ -131,26 +131,27 @@ pub unsafe fn warp_match_any_32(mask: u32, value: u32) -> u32 {
 ///
 /// # Safety
 ///
-/// As for [all collectives](self#safety-of-the-collectives).
+/// The contract of [all collectives](self#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_match_any_64(mask: u32, value: u64) -> u32 {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     #[cfg(target_arch = "nvptx64")]
     return unsafe { device::match_any_64(mask, value) };
     #[cfg(not(target_arch = "nvptx64"))]
     return emulator::warp_collective(WarpOp::MatchAny64, mask, value, 0).0 as u32;
 }
 
-/// Whether all lanes of `mask` have the same `value`: `(mask, true)` if so, `(0, false)` if not, in each of them.
+/// Compares the `value` of all lanes of `mask`: returns `(mask, true)` in each of them if all are equal, else
+/// `(0, false)`.
 ///
 /// # Safety
 ///
-/// As for [all collectives](self#safety-of-the-collectives).
+/// The contract of [all collectives](self#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_match_all_32(mask: u32, value: u32) -> (u32, bool) {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     #[cfg(target_arch = "nvptx64")]
     return unsafe { device::match_all_32(mask, value) };
     #[cfg(not(target_arch = "nvptx64"))]
@@ -164,11 +165,11 @@ pub unsafe fn warp_match_all_32(mask: u32, value: u32) -> (u32, bool) {
 ///
 /// # Safety
 ///
-/// As for [all collectives](self#safety-of-the-collectives).
+/// The contract of [all collectives](self#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_match_all_64(mask: u32, value: u64) -> (u32, bool) {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     #[cfg(target_arch = "nvptx64")]
     return unsafe { device::match_all_64(mask, value) };
     #[cfg(not(target_arch = "nvptx64"))]

@@ -1,14 +1,15 @@
-//! Loads and stores of a given width, 16 bytes being the widest that a thread moves at once.
+//! Loads and stores of a given width. A thread moves at most 16 bytes at once.
 //!
-//! The *readonly* loads go through the path that may serve stale data if anything writes the memory during the launch; in
-//! return they need no coherence and prefer to stay cached. They concern no other thread and work anywhere.
+//! The *readonly* loads use a cache path that may return stale data if anything writes the memory during the
+//! launch. In return they need no coherence, and the data tend to stay cached. These functions involve no
+//! other thread and work in any code.
 
-/// Four words that are moved as one.
+/// Four words that one access moves.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct U32x4(pub [u32; 4]);
 
-/// Two double words that are moved as one.
+/// Two double words that one access moves.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct U64x2(pub [u64; 2]);
@@ -45,14 +46,15 @@ fn check<T>(pointer: *const T) {
 ///
 /// # Safety
 ///
-/// `ptr` is in global memory, valid for reads and aligned to 16 bytes, and no other thread writes there meanwhile.
+/// `ptr` is in global memory, valid for reads and aligned to 16 bytes. No other thread writes there
+/// meanwhile.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn load_global_16(ptr: *const U32x4) -> U32x4 {
     #[cfg(target_arch = "nvptx64")]
     {
         let (a, b, c, d): (u32, u32, u32, u32);
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .u64 p; cvta.to.global.u64 p, {4}; ld.global.v4.u32 {{{0}, {1}, {2}, {3}}}, [p]; }}",
@@ -65,23 +67,24 @@ pub unsafe fn load_global_16(ptr: *const U32x4) -> U32x4 {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         check(ptr);
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe { ptr.read() }
     }
 }
 
-/// Loads 16 bytes that nobody writes during the launch: `ld.global.nc.v4.u32`.
+/// Loads 16 bytes that nothing writes during the launch: `ld.global.nc.v4.u32`.
 ///
 /// # Safety
 ///
-/// `ptr` is in global memory, valid for reads and aligned to 16 bytes, and nothing writes there during the whole launch.
+/// `ptr` is in global memory, valid for reads and aligned to 16 bytes. Nothing writes there during the whole
+/// launch.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn load_readonly_16(ptr: *const U32x4) -> U32x4 {
     #[cfg(target_arch = "nvptx64")]
     {
         let (a, b, c, d): (u32, u32, u32, u32);
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .u64 p; cvta.to.global.u64 p, {4}; ld.global.nc.v4.u32 {{{0}, {1}, {2}, {3}}}, [p]; }}",
@@ -94,7 +97,7 @@ pub unsafe fn load_readonly_16(ptr: *const U32x4) -> U32x4 {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         check(ptr);
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe { ptr.read() }
     }
 }
@@ -105,15 +108,15 @@ macro_rules! load_readonly {
         ///
         /// # Safety
         ///
-        /// `ptr` is in global memory, valid for reads and aligned for its type, and nothing writes there during the whole
-        /// launch.
+        /// `ptr` is in global memory, valid for reads and aligned for its type. Nothing writes there during
+        /// the whole launch.
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub unsafe fn $name(ptr: *const $ty) -> $ty {
             #[cfg(target_arch = "nvptx64")]
             {
                 let value: $register;
-                // SAFETY: the caller vouches for the pointer.
+                // SAFETY: the caller guarantees that the pointer meets the contract.
                 unsafe {
                     core::arch::asm!(
                         concat!("{{ .reg .u64 p; cvta.to.global.u64 p, {1}; ", $instruction, " {0}, [p]; }}"),
@@ -126,7 +129,7 @@ macro_rules! load_readonly {
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 check(ptr);
-                // SAFETY: the caller vouches for the pointer.
+                // SAFETY: the caller guarantees that the pointer meets the contract.
                 unsafe { ptr.read() }
             }
         }
@@ -134,13 +137,13 @@ macro_rules! load_readonly {
 }
 
 load_readonly! {
-    /// Loads 8 bytes that nobody writes during the launch: `ld.global.nc.u64`.
+    /// Loads 8 bytes that nothing writes during the launch: `ld.global.nc.u64`.
     load_readonly_64: u64, "ld.global.nc.u64", reg64 as u64;
-    /// Loads 4 bytes that nobody writes during the launch: `ld.global.nc.u32`.
+    /// Loads 4 bytes that nothing writes during the launch: `ld.global.nc.u32`.
     load_readonly_32: u32, "ld.global.nc.u32", reg32 as u32;
-    /// Loads 2 bytes that nobody writes during the launch: `ld.global.nc.u16`.
+    /// Loads 2 bytes that nothing writes during the launch: `ld.global.nc.u16`.
     load_readonly_u16: u16, "ld.global.nc.u16", reg16 as u16;
-    /// Loads a byte that nobody writes during the launch: `ld.global.nc.u8`.
+    /// Loads a byte that nothing writes during the launch: `ld.global.nc.u8`.
     load_readonly_8: u8, "ld.global.nc.u8", reg16 as u16;
 }
 
@@ -148,14 +151,15 @@ load_readonly! {
 ///
 /// # Safety
 ///
-/// `ptr` is in global memory, valid for writes and aligned to 16 bytes, and no other thread accesses it meanwhile.
+/// `ptr` is in global memory, valid for writes and aligned to 16 bytes. No other thread accesses it
+/// meanwhile.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn store_global_16(ptr: *mut U32x4, value: U32x4) {
     #[cfg(target_arch = "nvptx64")]
     {
         let [a, b, c, d] = value.0;
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .u64 p; cvta.to.global.u64 p, {0}; st.global.v4.u32 [p], {{{1}, {2}, {3}, {4}}}; }}",
@@ -167,7 +171,7 @@ pub unsafe fn store_global_16(ptr: *mut U32x4, value: U32x4) {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         check(ptr);
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe { ptr.write(value) };
     }
 }
@@ -176,13 +180,13 @@ pub unsafe fn store_global_16(ptr: *mut U32x4, value: U32x4) {
 ///
 /// # Safety
 ///
-/// `ptr` is in global memory, valid for writes and aligned to 8 bytes, and no other thread accesses it meanwhile.
+/// `ptr` is in global memory, valid for writes and aligned to 8 bytes. No other thread accesses it meanwhile.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn store_global_64(ptr: *mut u64, value: u64) {
     #[cfg(target_arch = "nvptx64")]
     {
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .u64 p; cvta.to.global.u64 p, {0}; st.global.u64 [p], {1}; }}",
@@ -194,7 +198,7 @@ pub unsafe fn store_global_64(ptr: *mut u64, value: u64) {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         check(ptr);
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees that the pointer meets the contract.
         unsafe { ptr.write(value) };
     }
 }

@@ -1,4 +1,4 @@
-//! Atomics against what they should leave behind.
+//! Compares the effects of atomics with the expected values.
 
 use cuda_std::atomic::mid::*;
 use cuda_std::emulator::{Launch, Schedule, launch};
@@ -12,7 +12,8 @@ fn updates_by_many_threads_add_up() {
     launch(&Launch::new(10, 100).schedule(Schedule::Shuffled { seed: 4 }), "updates", &|| {
         let i = thread::index_1d();
         let wide = u64::from(i) << 20;
-        // SAFETY: the words are accessed by atomics only.
+        // SAFETY: the pointers are valid while `launch` runs, and the kernel accesses the words by atomics
+        // only.
         unsafe {
             atomic_fetch_add_u32_relaxed_device(w, i);
             atomic_fetch_min_u32_relaxed_device(w.add(1), i + 5);
@@ -26,7 +27,7 @@ fn updates_by_many_threads_add_up() {
             atomic_fetch_and_u64_relaxed_device(d.add(3), !(1 << (i % 47)));
             atomic_fetch_or_u64_acqrel_block(d.add(4), 1 << (i % 49));
             atomic_fetch_xor_u64_relaxed_device(d.add(5), 1 << (i % 61));
-            // A counter by compare-and-swap, and a lock by exchange around a plain increment.
+            // A counter by compare-and-swap, and a lock by exchange.
             let mut seen = atomic_load_32_relaxed_device(w.add(6));
             loop {
                 let old = atomic_cas_32_acqrel_device(w.add(6), seen, seen + 1);
@@ -54,7 +55,8 @@ fn shared_atomics_stay_in_the_block() {
     let out = totals.as_mut_ptr();
     launch(&Launch::new(6, 128).resident_blocks(3), "histogram", &|| {
         let counter = shared_array![u32; 1];
-        // SAFETY: one thread starts the counter before a barrier; atomics count; one thread reads after a barrier.
+        // SAFETY: one thread sets the counter before a barrier, atomics count, and one thread reads after a
+        // barrier.
         unsafe {
             if thread::thread_idx_x() == 0 {
                 atomic_store_32_relaxed_shared(counter, thread::block_idx_x());
@@ -78,7 +80,7 @@ fn a_message_passes_between_blocks_in_either_order() {
         let (mut data, mut flag, mut got) = (0u32, 0u32, 0u32);
         let (d, f, g) = (&raw mut data, &raw mut flag, &raw mut got);
         launch(&Launch::new(2, 1).schedule(schedule), "message", &|| {
-            // SAFETY: the flag orders the accesses to the data.
+            // SAFETY: the release store and acquire load of the flag order the accesses to the data.
             unsafe {
                 if thread::block_idx_x() == 1 {
                     *d = 42;
@@ -98,7 +100,7 @@ fn a_message_passes_between_blocks_in_either_order() {
 fn wide_accesses_and_bits() {
     let from = [wide::U32x4([1, 2, 3, 4]), wide::U32x4([5, 6, 7, 8])];
     let mut to = [wide::U32x4::default(); 2];
-    // SAFETY: the references are valid and aligned.
+    // SAFETY: the pointers come from references, so they are valid and aligned.
     unsafe {
         wide::store_global_16(&mut to[0], wide::load_global_16(&from[0]));
         wide::store_global_16(&mut to[1], wide::load_readonly_16(&from[1]));

@@ -1,4 +1,4 @@
-//! What the threads of a block, and the blocks of a grid, do together.
+//! Operations of the threads of a block, and of the blocks of a grid.
 
 use cuda_std::atomic::mid::*;
 use cuda_std::emulator::{Launch, Schedule, current_thread_label, launch, launch_with_stats};
@@ -9,25 +9,27 @@ const THREADS: usize = 256;
 const WARPS: usize = THREADS / 32;
 const FULL: u32 = u32::MAX;
 
-/// The inclusive sum over the block. Every thread must call it; the result is valid in the calling thread.
+/// The inclusive sum over the block, and the total. Every thread must call it; the result is valid in the
+/// calling thread.
 unsafe fn block_scan(value: u32) -> (u32, u32) {
     let totals = shared_array![u32; WARPS];
     let (lane, warp) = (warp::lane_id(), thread::thread_idx_x() / 32);
     let mut sum = value;
     for step in 0..5 {
-        // SAFETY: every thread of the block is here.
+        // SAFETY: every thread of the block calls `block_scan`, a block has whole warps, and no branch above
+        // depends on the lane.
         let (below, inside) = unsafe { warp::warp_shuffle_up(FULL, sum, 1 << step, 32) };
         sum += if inside { below } else { 0 };
     }
     thread::sync_threads();
     if lane == 31 {
-        // SAFETY: one thread a warp, one element a warp.
+        // SAFETY: one thread of each warp writes the warp's own element of `WARPS`.
         unsafe { totals.add(warp as usize).write(sum) };
     }
     thread::sync_threads();
     let (mut before, mut total) = (0, 0);
     for other in 0..WARPS as u32 {
-        // SAFETY: all were written before the barrier.
+        // SAFETY: all elements were written before the barrier.
         let part = unsafe { shared::read(totals.add(other as usize)) };
         before += if other < warp { part } else { 0 };
         total += part;
@@ -35,7 +37,7 @@ unsafe fn block_scan(value: u32) -> (u32, u32) {
     (before + sum, total)
 }
 
-/// A tile's status and value in one word.
+/// The status of a tile, in one word with the tile's value.
 const AGGREGATE: u64 = 1 << 32;
 const PREFIX: u64 = 2 << 32;
 
@@ -43,25 +45,27 @@ const PREFIX: u64 = 2 << 32;
 ///
 /// # Safety
 ///
-/// `input` and `output` have `len` words, `status` a zero for each block, `ticket` is zero.
+/// `input` and `output` have `len` words. `status` has one zero for each block, and `ticket` points at a
+/// zero.
 #[kernel]
 unsafe fn grid_scan(input: *const u32, output: *mut u32, len: usize, status: *mut u64, ticket: *mut u32) {
     let mine = shared_array![u32; 1];
     let prefix = shared_array![u32; 1];
     if thread::thread_idx_x() == 0 {
-        // SAFETY: one thread; `ticket` is valid.
+        // SAFETY: one thread of the block writes `mine`, and by the contract `ticket` is valid.
         unsafe { mine.write(atomic_fetch_add_u32_relaxed_device(ticket, 1)) };
     }
     thread::sync_threads();
-    // SAFETY: written before the barrier.
+    // SAFETY: thread 0 wrote the tile before the barrier.
     let tile = unsafe { mine.read() } as usize;
     let i = tile * THREADS + thread::thread_idx_x() as usize;
-    // SAFETY: i < len.
+    // SAFETY: i < len, the length of `input` by the contract.
     let value = if i < len { unsafe { input.add(i).read() } } else { 0 };
-    // SAFETY: every thread calls it.
+    // SAFETY: every thread of the block calls it, because no branch above returns.
     let (sum, total) = unsafe { block_scan(value) };
     if thread::thread_idx_x() == 0 {
-        // SAFETY: there is a status for each block, accessed by atomics only; one thread writes `prefix`.
+        // SAFETY: by the contract, `status` has one element for each block. Only atomics access it, and only
+        // one thread writes `prefix`.
         unsafe {
             let mut before = 0;
             if tile > 0 {
@@ -84,7 +88,7 @@ unsafe fn grid_scan(input: *const u32, output: *mut u32, len: usize, status: *mu
     }
     thread::sync_threads();
     if i < len {
-        // SAFETY: i < len; `prefix` was written before the barrier.
+        // SAFETY: i < len, the length of `output` by the contract. `prefix` was written before the barrier.
         unsafe { output.add(i).write(prefix.read() + sum) };
     }
 }
@@ -97,7 +101,7 @@ fn run_grid_scan(len: usize, resident: usize, schedule: Schedule) {
     let (out, st, tk) = (output.as_mut_ptr(), status.as_mut_ptr(), &raw mut ticket);
     let shape = Launch::new(blocks as u32, THREADS as u32).resident_blocks(resident).schedule(schedule);
     launch(&shape, "grid_scan", &|| {
-        // SAFETY: the buffers have the sizes that the kernel asks for.
+        // SAFETY: the buffers above have the sizes that the contract of the kernel requires.
         unsafe { grid_scan(input.as_ptr(), out, len, st, tk) };
     })
     .unwrap_or_else(|fault| panic!("{len} {resident} {schedule:?}: {fault}"));
@@ -152,7 +156,7 @@ fn shared_memory_is_poisoned_aligned_and_one_array_for_each_place() {
             assert_eq!(address % 16, 0);
         }
         let i = thread::thread_idx_x() as usize;
-        // SAFETY: the offsets are within each array; barriers stand between writes and reads.
+        // SAFETY: the offsets are within each array, and barriers separate the writes from the reads.
         unsafe {
             assert_eq!(*bytes.add(i / 2), 0xa5);
             assert_eq!(*words.add(i), 0xa5a5_a5a5_a5a5_a5a5);
@@ -181,9 +185,10 @@ fn a_launch_is_the_same_each_time_and_seeds_differ() {
         let log: *mut Vec<u32> = &raw mut order;
         launch(&Launch::new(2, 64).schedule(schedule), "order", &|| {
             for _ in 0..4 {
-                // SAFETY: all lanes are here.
+                // SAFETY: the launch has blocks of 64 threads, so whole warps, and no branch depends on the
+                // lane.
                 unsafe { warp::sync_warp(FULL) };
-                // SAFETY: one thread runs at a time, and none keeps a reference.
+                // SAFETY: the emulator runs one thread at a time, and none keeps a reference to the log.
                 unsafe { (*log).push(thread::index_1d()) };
             }
         })
@@ -235,14 +240,16 @@ fn threads_of_the_process_run_launches_side_by_side() {
     });
 }
 
-/// 100 blocks of 256 threads with 100 collectives and 4 barriers; prints the time, which must be far below a second.
+/// Runs 100 blocks of 256 threads with 100 collectives and 4 barriers, and prints the time. It must be far
+/// below a second.
 #[test]
 fn a_large_launch_is_fast() {
     let start = std::time::Instant::now();
     let stats = launch_with_stats(&Launch::new(100, 256), "large", &|| {
         let mut sum = thread::thread_idx_x();
         for round in 0..100 {
-            // SAFETY: every lane is here.
+            // SAFETY: the launch has blocks of 256 threads, so whole warps, and no branch depends on the
+            // lane.
             sum = sum.wrapping_add(unsafe { warp::warp_shuffle_xor(FULL, sum, 1 << (round % 5), 32).0 });
             if round % 25 == 0 {
                 thread::sync_threads();

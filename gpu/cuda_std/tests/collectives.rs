@@ -1,4 +1,4 @@
-//! Every warp collective against a model of one line, under every kind of schedule.
+//! Compares every warp collective with a model of one line, under every kind of schedule.
 
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ const SCHEDULES: [Schedule; 5] = [
     Schedule::Shuffled { seed: 3 },
 ];
 
-/// Runs `check` in each lane of two warps that `mask` names.
+/// Runs `check` in each lane that `mask` names, in two warps.
 fn in_lanes(mask: u32, check: impl Fn(u32)) {
     for schedule in SCHEDULES {
         let runs = Cell::new(0);
@@ -50,7 +50,7 @@ fn votes() {
             let holds = move |lane: u32| noise(lane + 100 * salt).is_multiple_of(salt + 1);
             let set = lanes(mask).filter(|&lane| holds(lane)).fold(0, |set, lane| set | 1 << lane);
             in_lanes(mask, |lane| {
-                // SAFETY: the lanes of the mask call these, and only they.
+                // SAFETY: `in_lanes` runs this closure in exactly the lanes of the mask.
                 unsafe {
                     assert_eq!(warp::warp_vote_ballot(mask, holds(lane)), set);
                     assert_eq!(warp::warp_vote_all(mask, holds(lane)), set == mask);
@@ -72,7 +72,7 @@ fn matches() {
             in_lanes(mask, |lane| {
                 let group = lanes(mask).filter(|&other| value(other) == value(lane));
                 let group = group.fold(0, |set, other| set | 1 << other);
-                // SAFETY: the lanes of the mask call these, and only they.
+                // SAFETY: `in_lanes` runs this closure in exactly the lanes of the mask.
                 unsafe {
                     assert_eq!(warp::warp_match_any_32(mask, value(lane)), group);
                     assert_eq!(warp::warp_match_any_64(mask, wide(lane)), group);
@@ -91,7 +91,7 @@ fn reductions() {
         let signed = values.clone().map(|value| value as i32);
         in_lanes(mask, |lane| {
             let (v, s) = (noise(lane), noise(lane) as i32);
-            // SAFETY: the lanes of the mask call these, and only they.
+            // SAFETY: `in_lanes` runs this closure in exactly the lanes of the mask.
             unsafe {
                 assert_eq!(warp::warp_reduce_add(mask, v), values.clone().fold(0, u32::wrapping_add));
                 assert_eq!(warp::warp_reduce_add(mask, s), signed.clone().fold(0, i32::wrapping_add));
@@ -117,7 +117,8 @@ fn shuffles_of_every_width_and_distance() {
                     Some(source) => (noise(source), true),
                     None => (noise(lane), false),
                 };
-                // SAFETY: all lanes call these.
+                // SAFETY: the mask names every lane, and all of them run this closure without a branch on the
+                // lane.
                 unsafe {
                     let up = lane.checked_sub(d).filter(|&source| source >= first);
                     assert_eq!(warp::warp_shuffle_up(FULL, noise(lane), d, width), expect(up));
@@ -141,7 +142,8 @@ fn shuffles_of_every_type() {
         macro_rules! check {
             ($($value:expr;)*) => {$({
                 let value = $value;
-                // SAFETY: all lanes call this.
+                // SAFETY: the mask names every lane, and all of them run this closure without a branch on the
+                // lane.
                 let got = unsafe { warp::warp_shuffle_idx(FULL, value(lane), next, 32) };
                 assert_eq!(got, (value(next), true));
             })*};
@@ -168,7 +170,8 @@ fn groups_of_lanes_meet_apart_from_each_other() {
     in_lanes(FULL, |lane| {
         let mask = if lane < 10 { 0x3ff } else { !0x3ff };
         for round in 0..if lane < 10 { 3 } else { 50 } {
-            // SAFETY: each group calls this, with the mask of the group.
+            // SAFETY: the lanes of each group run the same number of rounds, and call this with the mask of
+            // their group.
             let sum = unsafe { warp::warp_reduce_add(mask, lane + round) };
             assert_eq!(sum, lanes(mask).map(|lane| lane + round).sum::<u32>());
         }
@@ -187,7 +190,8 @@ fn a_warp_can_be_partial_and_blocks_can_have_three_dimensions() {
         let block = thread::block_idx_x() + 2 * (thread::block_idx_y() + 2 * thread::block_idx_z());
         assert_eq!(thread::first(), block == 0 && number == 0);
         let mask = if number < 32 { FULL } else { 0x1fff };
-        // SAFETY: the mask names all 32 lanes of the first warp or all 13 of the second.
+        // SAFETY: the mask names exactly the lanes of this warp: all 32 of the first warp or all 13 of the
+        // second.
         assert_eq!(unsafe { warp::warp_vote_ballot(mask, true) }, mask);
         assert_eq!(thread::sync_threads_count(x % 2), 3 * 3 * 2);
         seen.set(seen.get() + 1);

@@ -1,4 +1,4 @@
-//! Each way to break a rule, and the message that it gives.
+//! Tests each way to break a rule, and the message that it gives.
 
 #![expect(clippy::if_same_then_else, reason = "the two branches are two places to meet")]
 #![expect(
@@ -176,7 +176,8 @@ fn lanes_that_disagree_on_the_mask_or_the_collective() {
             warp::warp_shuffle_down(FULL, 1u32, 1, 32);
         }
     });
-    // Lane 2 does not name lane 0, so that they disagree is seen only when the last lane of the larger mask comes.
+    // Lane 2 does not name lane 0. So the disagreement is found only when the last lane of the larger mask
+    // arrives.
     let message = ["thread (3, 0, 0): lanes that wait for each other call different masks", "but lane 2 "];
     fault(&Launch::new(1, 4), FaultKind::WarpCollective, &message, &|| unsafe {
         warp::sync_warp(if lane() == 2 { 0b1100 } else { 0b1111 });
@@ -210,7 +211,7 @@ fn lanes_that_wait_in_a_circle() {
         "deadlock: every thread waits for another; thread (0, 0, 0) of block (0, 0, 0) waits for lanes 0x00000002 in sync_warp with mask 0x00000003",
     ];
     fault(&Launch::new(1, 3), FaultKind::Deadlock, &message, &|| unsafe {
-        // Lane 0 waits for 1, 1 for 2, 2 for 0; no two name each other.
+        // Lane 0 waits for lane 1, lane 1 for lane 2, lane 2 for lane 0. No two lanes name each other.
         warp::sync_warp([0b011, 0b110, 0b101][lane() as usize]);
     });
 }

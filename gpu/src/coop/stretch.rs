@@ -1,14 +1,14 @@
-//! A stretch of text: 2 KiB, of which each lane of a warp classifies one 64-byte word.
+//! A stretch of text: 2 KiB, of which each lane of a warp classifies one word of 64 bytes.
 //!
 //! # Reading
-//! Lanes load 16 bytes each, neighbours side by side, four times; but a lane wants 64 bytes in a row. So the
-//! stretch passes through shared memory, in which vector *v* (16 bytes) lies at place *v* xor *(v / 8) mod 8*. Eight
-//! lanes that write consecutive vectors, or that read every fourth, then touch eight different groups of four
-//! banks each: no bank conflicts on the way in or out.
+//! The lanes load 16 bytes each, side by side, four times. But a lane needs 64 consecutive bytes. So the
+//! stretch passes through shared memory, in which vector *v* (16 bytes) is at index *v* xor *(v / 8) mod 8*.
+//! Eight lanes that write consecutive vectors, or that read every fourth vector, then access eight different
+//! groups of four banks each. So neither the writes nor the reads have bank conflicts.
 //!
 //! # Bit planes
-//! Half a word, 32 bytes, becomes eight 32-bit planes: bit *i* of plane *b* is bit *b* of byte *i*. Every byte
-//! class is then a few logic operations on planes, for 32 bytes at once.
+//! Half a word, 32 bytes, becomes eight planes of 32 bits: bit *i* of plane *b* is bit *b* of byte *i*. Each
+//! byte class then takes a few logic operations on planes, for 32 bytes at once.
 //!
 //! ```text
 //! bytes      0 1 2 3 | 4 5 6 7 | …          eight words of four bytes
@@ -29,7 +29,7 @@ use warpath_shared::view::View;
 use super::LANES;
 use super::warp::ALL;
 
-/// Vectors of 16 bytes in a stretch.
+/// The number of 16-byte vectors in a stretch.
 pub const VECTORS: usize = STRETCH_BYTES / 16;
 
 #[inline(always)]
@@ -37,7 +37,7 @@ fn place(vector: u32) -> u32 {
     vector ^ (vector >> 3 & 7)
 }
 
-/// What a lane loads of a stretch: every 32nd vector.
+/// The vectors of a stretch that a lane loads: every 32nd.
 pub type Loaded = [U32x4; VECTORS / LANES as usize];
 
 /// Loads this lane's vectors of the stretch that begins at byte `start`.
@@ -45,24 +45,26 @@ pub type Loaded = [U32x4; VECTORS / LANES as usize];
 pub fn load(text: View<'_, u8>, start: usize, lane: u32) -> Loaded {
     let from = text.at(start, STRETCH_BYTES).wrapping_add(lane as usize * 16);
     core::array::from_fn(|i| {
-        // SAFETY: `at` checked the range; texts are 16-byte aligned, and no kernel writes to one.
+        // SAFETY: `text.at` checks the range. The host aligns texts to 16 bytes, and no kernel writes to a
+        // text.
         unsafe { load_readonly_16(from.wrapping_add(i * LANES as usize * 16).cast()) }
     })
 }
 
-/// The classes of this lane's word of a stretch that was loaded.
+/// The classes of this lane's word of a loaded stretch.
 ///
 /// # Safety
-/// All 32 lanes call it together. `staging` is [`VECTORS`] elements of shared memory, the same for all of them, that nobody
-/// else touches. When it returns, lanes may write there what only they read.
+/// All 32 lanes call it together. `staging` is [`VECTORS`] elements of shared memory, the same for all 32
+/// lanes, and no other thread accesses it. After the return, a lane may write to `staging` values that only
+/// this lane reads.
 #[inline(always)]
 pub unsafe fn classify(loaded: Loaded, staging: Shared<U32x4>, lane: u32) -> Classes {
-    // SAFETY: the caller's contract is the same.
+    // SAFETY: the contract of `halves` is the caller's contract.
     let (low, high) = unsafe { halves(loaded, staging, lane, classify_half) };
     join(low, high)
 }
 
-/// The bytes of one word that matter to tokens, a bitmap each.
+/// The bytes of one word that matter to tokens, as one bitmap for each class.
 #[derive(Clone, Copy)]
 pub struct TokenClasses {
     /// `{` and `[`
@@ -71,7 +73,7 @@ pub struct TokenClasses {
     pub close: u64,
     /// `:` and `,`
     pub separator: u64,
-    /// Among these, braces and colons. Elsewhere the bits mean nothing.
+    /// The braces and colons. The bits are meaningful only at brackets and separators.
     pub brace: u64,
     /// White space.
     pub space: u64,
@@ -79,43 +81,44 @@ pub struct TokenClasses {
     pub newline: u64,
 }
 
-/// As [`classify`], for tokens.
+/// The token classes of this lane's word of a loaded stretch.
 ///
 /// # Safety
-/// As for [`classify`].
+/// The contract of [`classify`].
 #[inline(always)]
 pub unsafe fn classify_tokens(loaded: Loaded, staging: Shared<U32x4>, lane: u32) -> TokenClasses {
-    // SAFETY: the caller's contract is the same.
+    // SAFETY: the contract of `halves` is the caller's contract.
     let (low, high) = unsafe { halves(loaded, staging, lane, token_half) };
     join_tokens(low, high)
 }
 
-/// The planes of this lane's word of a stretch that was loaded.
+/// The planes of this lane's word of a loaded stretch.
 ///
 /// # Safety
-/// As for [`classify`].
+/// The contract of [`classify`].
 #[inline(always)]
 pub unsafe fn planes_of_lane(loaded: Loaded, staging: Shared<U32x4>, lane: u32) -> Planes {
-    // SAFETY: the caller's contract is the same.
+    // SAFETY: the contract of `halves` is the caller's contract.
     let (low, high) = unsafe { halves(loaded, staging, lane, planes) };
     join_planes(low, high)
 }
 
-/// The planes of the word that begins at byte `start`, which each lane loads.
+/// The planes of the word that begins at byte `start`. Each lane loads its word by itself.
 #[inline(always)]
 pub fn planes_of_word(text: View<'_, u8>, start: usize) -> Planes {
     let from = text.at(start, WORD_BYTES);
     let vector = |i: usize| {
-        // SAFETY: as in `load`.
+        // SAFETY: `text.at` checks the range. The host aligns texts to 16 bytes, and no kernel writes to a
+        // text.
         unsafe { load_readonly_16(from.wrapping_add(i * 16).cast()) }.0
     };
     join_planes(planes(vector(0), vector(1)), planes(vector(2), vector(3)))
 }
 
-/// What `of` makes of the two halves of this lane's word.
+/// The results of `of` for the two halves of this lane's word.
 ///
 /// # Safety
-/// As for [`classify`].
+/// The contract of [`classify`].
 #[inline(always)]
 unsafe fn halves<H>(
     loaded: Loaded,
@@ -123,24 +126,28 @@ unsafe fn halves<H>(
     lane: u32,
     of: impl Fn([u32; 4], [u32; 4]) -> H,
 ) -> (H, H) {
-    // SAFETY: all lanes are here. What they wrote there before has been read.
+    // SAFETY: the caller's contract: all 32 lanes call this function together, and no branch above depends on
+    // the lane.
+    //
+    // The barrier comes before the writes, because lanes may still read what they wrote to `staging` before.
     unsafe { sync_warp(ALL) };
     let mut i = 0;
     while i < loaded.len() as u32 {
-        // SAFETY: `place` permutes 0..VECTORS, so each element has one writer.
+        // SAFETY: `place` permutes `0..VECTORS`, so each element has one writer. The caller provides
+        // `VECTORS` elements.
         unsafe { staging.offset(place(i * LANES + lane)).write(loaded[i as usize]) };
         i += 1;
     }
-    // SAFETY: all lanes are here.
+    // SAFETY: all 32 lanes run the loop above for the same number of rounds, so all of them call it.
     unsafe { sync_warp(ALL) };
     let read = |i: u32| {
-        // SAFETY: written before the warp was synchronised.
+        // SAFETY: `place` is below `VECTORS`, and `sync_warp` is between the writes and this read.
         let vector = unsafe { staging.offset(place(4 * lane + i)).read() };
         vector.0
     };
     let low = of(read(0), read(1));
     let high = of(read(2), read(3));
-    // SAFETY: all lanes are here.
+    // SAFETY: all 32 lanes call it, because no branch above depends on the lane and `of` calls no collective.
     unsafe { sync_warp(ALL) };
     (low, high)
 }
@@ -186,7 +193,8 @@ fn swap(a: &mut u32, b: &mut u32, mask: u32, shift: u32) {
 /// The eight bit planes of 32 bytes.
 #[inline(always)]
 fn planes(n: [u32; 4], m: [u32; 4]) -> [u32; 8] {
-    // Bytes w of n0, n2, m0, m2 are bytes w, w+8, w+16, w+24 of the text; of n1, n3, m1, m3, the same four further.
+    // Bytes w of n0, n2, m0, m2 are bytes w, w+8, w+16, w+24 of the text; bytes w of n1, n3, m1, m3 are those
+    // four bytes further.
     let gather = |a, b, c, d| {
         let (ab, cd) = (byte_permute(a, b, 0x5140), byte_permute(c, d, 0x5140));
         let (ab_high, cd_high) = (byte_permute(a, b, 0x7362), byte_permute(c, d, 0x7362));
@@ -236,7 +244,7 @@ fn classify_half(n: [u32; 4], m: [u32; 4]) -> Half {
         newline: low_half & !p5 & !p4 & even_3 & !p2 & p1,
         open: bracket & !p2 & p1,
         close: bracket & p2 & !p1,
-        // Brackets have bit 4 in any case, and of the separators just the colon.
+        // All brackets have bit 4. Of the separators, only the colon has it.
         brace: p5 & p4,
         separator: low_half & p5 & even_3 & (p4 & !p2 & p1 | !p4 & p2 & !p1),
     }
@@ -265,7 +273,8 @@ fn join_tokens(low: TokenHalf, high: TokenHalf) -> TokenClasses {
     }
 }
 
-/// As [`classify_half`], and white space:
+/// The token classes of 32 bytes, from their planes. The bytes of [`classify_half`] have the same patterns as
+/// there. White space has these:
 ///
 /// ```text
 ///          7 6 5 4 3 2 1 0

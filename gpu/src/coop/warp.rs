@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together. Every lane of the warp must call each of these.
+//! Operations of the lanes of a warp. Every lane of the warp must call each of them.
 
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up};
 use warpath_shared::index::Monoid;
@@ -13,7 +13,7 @@ use super::LANES;
 /// All lanes.
 pub const ALL: u32 = !0;
 
-/// A value that lanes can read of one another.
+/// A value that one lane can read from another.
 pub trait Shuffle: Copy {
     /// Reads each 64-bit part of the value from another lane.
     #[must_use]
@@ -66,23 +66,25 @@ impl Shuffle for StretchSum {
     }
 }
 
-/// The value of the lane `delta` below; this lane's own where there is none.
+/// The value of the lane `delta` below; this lane's own value where no such lane exists.
 ///
 /// # Safety
 /// All 32 lanes call it together.
 #[inline(always)]
 pub unsafe fn up<T: Shuffle>(value: T, delta: u32) -> T {
-    // SAFETY: all lanes are here, and all are in the mask.
+    // SAFETY: the caller's contract: all 32 lanes call this function together. The mask names all of them,
+    // and `map` calls the closure equally often in each lane.
     value.map(|part| unsafe { warp_shuffle_up(ALL, part, delta, LANES) }.0)
 }
 
-/// The value of the lane `delta` above; this lane's own where there is none.
+/// The value of the lane `delta` above; this lane's own value where no such lane exists.
 ///
 /// # Safety
 /// All 32 lanes call it together.
 #[inline(always)]
 pub unsafe fn down<T: Shuffle>(value: T, delta: u32) -> T {
-    // SAFETY: all lanes are here, and all are in the mask.
+    // SAFETY: the caller's contract: all 32 lanes call this function together. The mask names all of them,
+    // and `map` calls the closure equally often in each lane.
     value.map(|part| unsafe { warp_shuffle_down(ALL, part, delta, LANES) }.0)
 }
 
@@ -92,11 +94,12 @@ pub unsafe fn down<T: Shuffle>(value: T, delta: u32) -> T {
 /// All 32 lanes call it together, with the same `lane`.
 #[inline(always)]
 pub unsafe fn from_lane<T: Shuffle>(value: T, lane: u32) -> T {
-    // SAFETY: all lanes are here, and all are in the mask.
+    // SAFETY: the caller's contract: all 32 lanes call this function together, with the same `lane`. The mask
+    // names all of them, and `map` calls the closure equally often in each lane.
     value.map(|part| unsafe { warp_shuffle_idx(ALL, part, lane, LANES) }.0)
 }
 
-/// The sum of the values of this lane and all below it. Five shuffles.
+/// The sum of the values of this lane and of all lanes below it. Takes five shuffles.
 ///
 /// # Safety
 /// All 32 lanes call it together.
@@ -104,7 +107,8 @@ pub unsafe fn from_lane<T: Shuffle>(value: T, lane: u32) -> T {
 pub unsafe fn inclusive_scan<T: Monoid + Shuffle>(mut value: T, lane: u32) -> T {
     let mut delta = 1;
     while delta < LANES {
-        // SAFETY: all lanes are here.
+        // SAFETY: the caller's contract: all 32 lanes call this function together. The loop runs the same
+        // number of rounds in each lane, and no branch around this call depends on the lane.
         let left = unsafe { up(value, delta) };
         if lane >= delta {
             value = left.combine(value);
@@ -114,7 +118,7 @@ pub unsafe fn inclusive_scan<T: Monoid + Shuffle>(mut value: T, lane: u32) -> T 
     value
 }
 
-/// The sum of all lanes' values, where higher lanes lie further to the left. Valid in lane 0.
+/// The sum of all lanes' values; the values of higher lanes are further to the left. Valid in lane 0.
 ///
 /// # Safety
 /// All 32 lanes call it together.
@@ -122,7 +126,8 @@ pub unsafe fn inclusive_scan<T: Monoid + Shuffle>(mut value: T, lane: u32) -> T 
 pub unsafe fn reduce_from_right<T: Monoid + Shuffle>(mut value: T, lane: u32) -> T {
     let mut delta = 1;
     while delta < LANES {
-        // SAFETY: all lanes are here.
+        // SAFETY: the caller's contract: all 32 lanes call this function together. The loop runs the same
+        // number of rounds in each lane, and no branch around this call depends on the lane.
         let left = unsafe { down(value, delta) };
         if lane + delta < LANES {
             value = left.combine(value);

@@ -1,13 +1,14 @@
-//! 32 words in a row, a lane of a warp each: 2 KiB of text read together.
+//! 32 consecutive words, one for each lane of a warp: 2 KiB of text that the lanes read together.
 //!
-//! What one lane must know of the lanes to its left travels in ballots, a bit a lane, not in a scan of summaries: whether an
-//! escape is pending is the carry of an addition, whether a string is open is the parity of some bits, and both are a few
-//! instructions on 32 bits that all lanes have. Only depth is counted, by one scan of 32 bits, in which newlines travel
-//! along. (A scan of [`LineSummary`] takes ten shuffles and some fifty other instructions a step, of which a warp has five;
-//! as the first form of this it made up half of the index's time.)
+//! A lane needs facts about the lanes to its left. They travel in ballots, one bit per lane, and not in a
+//! scan of summaries. A pending escape is the carry of an addition. An open string is the parity of some
+//! bits. Both take a few instructions on 32 bits that all lanes have. Only depth is counted, by one scan of
+//! 32 bits, which also counts newlines. (A scan of [`LineSummary`] has five steps in a warp, and each step
+//! takes ten shuffles and about fifty other instructions. In the first version of this module, that scan took
+//! half of the index's time.)
 //!
-//! A warp that knows the state at the left of its words reads them by [`Words::resolve`]; one that does not says what they do
-//! to it, by [`Words::summary`].
+//! A warp that knows the state at the left of its words reads them by [`Words::resolve`]. A warp that does
+//! not know this state describes their effect on it by [`Words::summary`].
 
 use cuda_std::warp::{warp_reduce_add, warp_shuffle_idx, warp_shuffle_up, warp_vote_ballot};
 use warpath_shared::index::class::Classes;
@@ -27,7 +28,7 @@ const fn below(lane: u32) -> u32 {
     (1 << lane) - 1
 }
 
-/// Bit 31 − the highest set bit of a word that is not zero, and all above it.
+/// Bit *i* and all bits above it, where *i* is the highest set bit of `bits`, which is not zero.
 #[inline(always)]
 const fn from_highest(bits: u32) -> u32 {
     !0 << (31 - bits.leading_zeros())
@@ -35,11 +36,13 @@ const fn from_highest(bits: u32) -> u32 {
 
 #[inline(always)]
 fn lanes_that(holds: bool) -> u32 {
-    // SAFETY: callers of this module's functions are all 32 lanes together.
+    // SAFETY: every function of this module that reaches this call requires that all 32 lanes call it
+    // together. Within them, only branches on ballots surround the call, and a ballot is the same in all
+    // lanes.
     unsafe { warp_vote_ballot(ALL, holds) }
 }
 
-/// What follows the last newline of a word; everything where there is none.
+/// The bits after the last newline of a word; all bits if the word has no newline.
 #[inline(always)]
 const fn after_last(newline: u64) -> u64 {
     if newline == 0 { !0 } else { (!0u64 << 1) << (63 - newline.leading_zeros()) }
@@ -51,37 +54,38 @@ const fn mask_of(bit: u32) -> u64 {
     (bit as u64).wrapping_neg()
 }
 
-/// A warp's words, as far as they can be read by knowing only whether an escape is pending at their left.
+/// A warp's words, as far as they can be read when only the escape at their left is known.
 #[derive(Clone, Copy)]
 pub struct Words {
     lane: u32,
     classes: Classes,
     quotes: Quotes,
-    /// Lanes whose word has a newline.
+    /// The lanes whose word has a newline.
     newline_lanes: u32,
 }
 
-/// The quotes of a warp's words, from a given escape at their left.
+/// The quotes of a warp's words, given the escape at their left.
 #[derive(Clone, Copy)]
 struct Quotes {
-    /// Quotes of this lane's word that no backslash escapes.
+    /// The quotes of this lane's word that no backslash escapes.
     unescaped: u64,
-    /// Its newlines that one does.
+    /// The newlines of this lane's word that a backslash escapes.
     escaped_newline: u64,
-    /// The parity of `unescaped` up to and including each byte; in a word with newlines, from behind the last one on.
+    /// The parity of `unescaped` up to and including each byte. In a word with newlines, the count begins
+    /// after the last newline.
     parity: u64,
-    /// Lanes in which that parity is odd at the end.
+    /// The lanes whose `parity` is odd at the end of the word.
     odd_lanes: u32,
-    /// An escape is pending behind the last lane.
+    /// Set if an escape is pending after the last lane.
     escape: bool,
-    /// Every byte of the warp is a backslash.
+    /// Set if every byte of the warp is a backslash.
     all_backslashes: bool,
-    /// The first byte that is not a backslash is a quote.
+    /// Set if the first byte of the warp that is not a backslash is a quote.
     leading_quote: bool,
 }
 
 impl Quotes {
-    /// Reads the quotes; `carry` is 1 where an escape is pending at the left.
+    /// Reads the quotes; `carry` is 1 if an escape is pending at the left of the warp.
     ///
     /// ```text
     /// lane             0 1 2 3 4 5
@@ -121,35 +125,36 @@ impl Quotes {
     }
 }
 
-/// A warp's words, read.
+/// A warp's words, read from a known state.
 #[derive(Clone, Copy)]
 pub struct Resolved {
-    /// This lane's word of the string bitmap.
+    /// The word of the string bitmap for this lane's word.
     pub string: u64,
-    /// Newlines of it that find a string open or an escape pending.
+    /// The newlines of this lane's word at which a string is open or an escape is pending.
     pub faults: u64,
-    /// The depth before it.
+    /// The depth before this lane's word.
     pub depth: Depth,
     /// The newlines in the lanes before it.
     pub before: LineIx,
     /// The newlines in all lanes. The same in every lane.
     pub newlines: LineIx,
-    /// The state behind the last lane. The same in every lane.
+    /// The state after the last lane. The same in every lane.
     pub right: LineState,
 }
 
-/// What is at the left of a warp's words, as far as loose lines are concerned ([`warpath_shared::index::loose`]).
+/// The state at the left of a warp's words, as far as loose lines depend on it
+/// ([`warpath_shared::index::loose`]).
 #[derive(Clone, Copy)]
 pub struct StringsAtLeft {
-    /// In lane 31, the edge of its last word; in others, nothing.
+    /// In lane 31, the edge of the last word before these. Meaningless in other lanes.
     edge: Edge,
-    /// A string with an escape in it reaches into the words (0 or 1). The same in every lane.
+    /// 1 if a string with an escape reaches into the words, else 0. The same in every lane.
     open_escaped: u32,
 }
 
 impl StringsAtLeft {
-    /// At the start of a tile, from the 64 bytes before it. Of a string that begins further back, and reaches into the tile or
-    /// ends at it, is said that it has an escape.
+    /// The state at the start of a tile, from the 64 bytes before the tile. A string that begins further
+    /// back, and that reaches into the tile or ends at it, counts as a string with an escape.
     ///
     /// ```text
     /// ..."text":"a long te|xt"          the last quote, and no backslash from the byte before it on: none
@@ -160,16 +165,18 @@ impl StringsAtLeft {
     /// All 32 lanes call it together, with the same arguments.
     #[inline(always)]
     pub unsafe fn of_tile(text: View<'_, u8>, start: usize, state: LineState, lane: u32) -> Self {
-        // Without a branch: at the start of the text, its own first bytes are looked at and forgotten.
+        // No branch: at the start of the text, the lanes read the text's own first bytes, and the results are
+        // discarded.
         let before = |bytes: u32| text.get(start.saturating_sub(bytes as usize));
         let closes = (before(1) == b'"') & !state.string;
-        // The string's bytes: this lane looks at the last but so many, and as many and 32 more.
+        // The string's bytes, counted backwards from the tile without a closing quote: this lane reads the
+        // byte at distance `near` and the one 32 bytes further.
         let (near, far) = (lane + 1 + closes as u32, lane + 33 + closes as u32);
         let in_lanes = |byte: u8| {
             lanes_that(before(near) == byte) as u64 | (lanes_that(before(far) == byte) as u64) << 32
         };
         let (quotes, backslashes) = (in_lanes(b'"'), in_lanes(b'\\'));
-        // All bits up to the lowest that is set, and one more; all where none is.
+        // All bits up to and including the lowest set bit of `quotes`; all bits if none is set.
         let string = quotes ^ quotes.wrapping_sub(1);
         let escaped = (backslashes & (string | string << 1) != 0) | (quotes == 0);
         let edge = Edge::behind(closes, escaped, before(1), before(2));
@@ -181,13 +188,13 @@ impl StringsAtLeft {
     }
 }
 
-/// Opening less closing brackets among some bytes.
+/// The number of opening brackets minus the number of closing brackets among the bytes of `among`.
 #[inline(always)]
 fn net(c: &Classes, among: u64) -> Depth {
     (c.open & among).count_ones() as Depth - (c.close & among).count_ones() as Depth
 }
 
-/// Two counts between −2¹⁵ and 2¹⁵ in one word, so that they are added at once.
+/// Two counts between −2¹⁵ and 2¹⁵ in one word, so that one addition adds both.
 #[inline(always)]
 const fn pack(high: i32, low: i32) -> u32 {
     (high.wrapping_shl(16)).wrapping_add(low) as u32
@@ -200,7 +207,7 @@ const fn unpack(packed: u32) -> (i32, i32) {
 }
 
 impl Words {
-    /// Reads quotes. `escape` says whether one is pending at the left.
+    /// Reads the quotes. `escape` is set if an escape is pending at the left of the words.
     ///
     /// # Safety
     /// All 32 lanes call it together, each with the classes of its word.
@@ -219,7 +226,8 @@ impl Words {
         lanes_that(self.classes.backslash != 0)
     }
 
-    /// Whether a string is open before this lane's word, if `at_left` (0 or 1) says whether one is open before the first.
+    /// 1 if a string is open before this lane's word, else 0. `at_left` (0 or 1) is the same fact for the
+    /// warp's first word.
     #[inline(always)]
     fn string_before(&self, at_left: u32) -> u32 {
         let newlines = self.newline_lanes & below(self.lane);
@@ -231,14 +239,15 @@ impl Words {
         }
     }
 
-    /// What the words do to the state at their left, if no escape was pending there. The same in every lane.
+    /// The effect of the words on the state at their left, if no escape was pending there. The same in every
+    /// lane.
     ///
     /// # Safety
     /// All 32 lanes call it together.
     #[inline(always)]
     pub unsafe fn summary(&self) -> LineSummary {
         let (c, newlines) = (&self.classes, self.newline_lanes);
-        // Lanes before the last newline are forgotten.
+        // Only the lane of the last newline and the lanes after it count.
         let counted = if newlines == 0 { !0 } else { from_highest(newlines) };
         let string = if c.newline != 0 {
             self.quotes.parity
@@ -248,11 +257,13 @@ impl Words {
         let after = after_last(c.newline);
         let (outside, inside) = (net(c, after & !string), net(c, after & string));
         let depths = if counted >> self.lane & 1 == 1 { pack(outside, inside) } else { 0 };
-        // SAFETY: all lanes are here.
+        // SAFETY: the caller's contract: all 32 lanes call this function together. The branches above depend
+        // on the lane but contain no collective, and they have ended here.
         let (depth_outside, depth_inside) = unpack(unsafe { warp_reduce_add(ALL, depths) });
         let mut count = 0;
         if newlines != 0 {
-            // SAFETY: all lanes have the same `newlines`, so all are here.
+            // SAFETY: `newlines` is a ballot, so all lanes take the same branch. By the caller's contract,
+            // they are together.
             count = unsafe { warp_reduce_add(ALL, c.newline.count_ones()) };
         }
         LineSummary::of_words(WordsSummary {
@@ -266,7 +277,8 @@ impl Words {
         })
     }
 
-    /// Where lines are loose, given the words of the string bitmap and what is at the left, which becomes what is at the right.
+    /// The bits at which lines are loose. `string` is this lane's word of the string bitmap. `left` is the
+    /// state at the left of the words, which becomes the state at their right.
     ///
     /// # Safety
     /// All 32 lanes call it together.
@@ -275,10 +287,11 @@ impl Words {
         let c = &self.classes;
         let closing = self.quotes.unescaped & !string;
         let mut closed_escaped = 0;
-        // Asked of all lanes, though it is the same in all: else the assembler takes the branch for one on which lanes part,
-        // and writes the loop around it twice.
+        // A vote of all lanes, so that the branch is the same in all of them for the assembler too. Without
+        // the vote, the assembler takes the branch for a divergent one and emits the loop around it twice.
         if lanes_that(c.backslash != 0 || left.open_escaped != 0) != 0 {
-            // Where an escape is carried into a lane: as in the addition of two numbers of a bit a lane.
+            // The lanes into which an escape is carried, as in the addition of two numbers with one bit per
+            // lane.
             let (_, over) = closing_escaped(string, c.backslash & string, 0);
             let (generate, pass) = (lanes_that(over), lanes_that(over || string == !0));
             let (sum, over) = generate.overflowing_add(pass);
@@ -295,16 +308,19 @@ impl Words {
             behind: c.separator | c.close | c.newline,
             colon: c.separator & c.brace & !string,
         };
-        // Round the warp: what lane 31 sends is of the words before, and it keeps what is of these.
+        // A rotation of the warp by one lane. Lane 31 sends the edge of the words before these, and keeps the
+        // edge of these words for the next.
         let edge = strings.edge();
         let sent = if self.lane == LANES - 1 { left.edge } else { edge };
-        // SAFETY: all lanes are here.
+        // SAFETY: the caller's contract: all 32 lanes call this function together. The branches above are on
+        // ballots, which are the same in all lanes, so all lanes are together again here.
         let (at_left, _) = unsafe { warp_shuffle_idx(ALL, sent.0, (self.lane + LANES - 1) % LANES, LANES) };
         left.edge = edge;
         strings.loose(Edge(at_left))
     }
 
-    /// Reads the words from the state at their left, of which the escape is that of [`new`](Self::new).
+    /// Reads the words from the state at their left. The escape of `left` is the one that [`new`](Self::new)
+    /// was given.
     ///
     /// # Safety
     /// All 32 lanes call it together, with the same `left`.
@@ -323,7 +339,8 @@ impl Words {
         let mut sum = own;
         let mut delta = 1;
         while delta < LANES {
-            // SAFETY: all lanes are here.
+            // SAFETY: the caller's contract: all 32 lanes call this function together. The loop runs five
+            // rounds in each lane, and no branch around it depends on the lane.
             let (left, there) = unsafe { warp_shuffle_up(ALL, sum, delta, LANES) };
             if there {
                 sum = sum.wrapping_add(left);
@@ -331,7 +348,8 @@ impl Words {
             delta *= 2;
         }
         let excluding = sum.wrapping_sub(own);
-        // SAFETY: all lanes are here.
+        // SAFETY: the caller's contract: all 32 lanes call this function together. The closure is called
+        // outside of branches, or in the branch on `newline_lanes`, which is the same in all lanes.
         let from_lane = |value, lane| unsafe { warp_shuffle_idx(ALL, value, lane, LANES) }.0;
         let all = from_lane(sum, LANES - 1);
         let (newlines_before, newlines) = (unpack(excluding).0, unpack(all).0);
@@ -342,7 +360,8 @@ impl Words {
             depth: left.depth + unpack(all).1,
         };
         if self.newline_lanes != 0 {
-            // Depth counts from the last lane with a newline, whose own count is of what follows that newline.
+            // The depth counts from the last lane with a newline. That lane's own count covers the bytes
+            // after the newline.
             let earlier = self.newline_lanes & below(self.lane);
             let from = if earlier == 0 { 0 } else { 31 - earlier.leading_zeros() };
             let forgotten = from_lane(excluding, from);

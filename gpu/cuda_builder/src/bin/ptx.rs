@@ -1,4 +1,4 @@
-//! Makes the PTX that the repository carries, or checks that it is what the sources give.
+//! Makes the PTX that the repository contains, or checks that it is the result of the sources.
 
 use std::{
     env, fs,
@@ -24,7 +24,7 @@ cubins  have NVIDIA's assembler make DIR/<module>.<arch>.cubin of the PTX that i
 --ptxas  the assembler: tests/ptx.sh finds or fetches one
 ";
 
-/// What cubins are made for, if nothing else is said: the cards of data centres.
+/// The architectures for which cubins are made by default: those of data-centre cards.
 const ASSEMBLED: &[Arch] = &[Arch::Sm80, Arch::Sm90, Arch::Sm100];
 
 enum Mode {
@@ -125,7 +125,7 @@ fn modules() -> Vec<(&'static str, Vec<&'static str>)> {
     modules
 }
 
-/// Compiles the kernels, and gives each module with its file's name.
+/// Compiles the kernels, and returns each module with the name of its file.
 fn compile(root: &Path, arch: Arch) -> Result<Vec<(String, Ptx)>, String> {
     let ptx = CudaBuilder::new(root.join("gpu")).arch(arch).compile().map_err(|error| error.to_string())?;
     let parts = ptx.split(&modules()).map_err(|error| error.to_string())?;
@@ -155,7 +155,7 @@ fn left_over(root: &Path, arch: Arch) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Writes the files of an architecture, and removes those of modules that are no more.
+/// Writes the files of an architecture, and removes those of modules that no longer exist.
 fn build(root: &Path, arch: Arch) -> Result<(), String> {
     for (relative, ptx) in compile(root, arch)? {
         ptx.write_to(&root.join(&relative)).map_err(|error| error.to_string())?;
@@ -169,7 +169,7 @@ fn build(root: &Path, arch: Arch) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares the files of an architecture with what the sources give; whether they are as they should be.
+/// Compares the files of an architecture with the PTX of the sources. Returns `true` if all are equal.
 fn check(root: &Path, arch: Arch) -> Result<bool, String> {
     let mut good = true;
     for (relative, ptx) in compile(root, arch)? {
@@ -194,10 +194,10 @@ fn check(root: &Path, arch: Arch) -> Result<bool, String> {
     Ok(good)
 }
 
-/// Assembles the PTX that is there for an architecture, and tells how long that took and how much it gave.
+/// Assembles the existing PTX for an architecture, and prints the time and the size of each cubin.
 fn cubins(root: &Path, arch: Arch, ptxas: &Path, out: &Path) -> Result<(), String> {
     fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
-    // The newest PTX that the architecture can run, as a driver would take it.
+    // The newest PTX that the architecture can run, which is also the one that a driver would take.
     let from = Arch::COMMITTED.iter().rev().find(|from| **from <= arch);
     let from = from.ok_or_else(|| format!("no committed PTX is for {arch} or an older architecture"))?;
     let mut all = 0;
@@ -237,7 +237,7 @@ fn summary(ptx: &Ptx) -> String {
     format!("{version}, {target}, {entries} entries, {functions} functions not inlined, {lines} lines")
 }
 
-/// How the file that is there differs from the one that was built, most telling first.
+/// The differences between the existing file and the built one, the most informative first.
 fn differences(old: &str, new: &Ptx) -> Vec<String> {
     let mut found = Vec::new();
     match parse_header(old) {
@@ -281,7 +281,7 @@ fn differences(old: &str, new: &Ptx) -> Vec<String> {
     found
 }
 
-/// The kernels and functions of a file, each with its text up to the next.
+/// The kernels and functions of a file, each with its text up to the next one.
 fn bodies(ptx: &str) -> Vec<(String, String)> {
     let report = Report::read(ptx);
     let mut heads: Vec<_> = report.entries.into_iter().chain(report.functions).collect();

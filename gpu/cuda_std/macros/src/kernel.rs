@@ -1,14 +1,14 @@
-//! `#[kernel]`.
+//! The expansion of `#[kernel]`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Expr, ExprCall, ExprLit, FnArg, ItemFn, Lit, ReturnType, Type};
 
-/// Checks the function and writes it twice, once for each kind of target.
+/// Checks the function and emits it twice, once for each kind of target.
 ///
 /// # Errors
 ///
-/// If the function cannot be a kernel; the error points at the part that stands in the way.
+/// Returns an error if the function cannot be a kernel. The error points at the part that prevents it.
 pub fn expand(attribute: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let bounds = LaunchBounds::parse(attribute)?;
     let function: ItemFn = syn::parse2(item)?;
@@ -37,11 +37,12 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> syn::Result<TokenStr
     })
 }
 
-/// `launch_bounds(THREADS, BLOCKS)`: the most threads that a block is launched with, and the fewest blocks that a
-/// multiprocessor should have room for, which limits registers. As CUDA's `__launch_bounds__`.
+/// `launch_bounds(THREADS, BLOCKS)`: the most threads that a block is launched with, and the fewest blocks
+/// for which a multiprocessor should have room. The second number limits registers. The meaning is that of
+/// CUDA's `__launch_bounds__`.
 ///
-/// rustc has no attribute for it. So the macro leaves a comment in the module's assembly, and `cuda_builder` makes the
-/// entry's directives of it.
+/// rustc has no attribute for launch bounds. So the macro leaves a comment in the module's assembly, from
+/// which `cuda_builder` makes the entry's directives.
 struct LaunchBounds {
     threads: u32,
     blocks: u32,

@@ -1,4 +1,4 @@
-//! The procedural macros of Warpath's `cuda_std`: [`macro@kernel`] and the two that name shared memory.
+//! The procedural macros of Warpath's `cuda_std`: [`macro@kernel`] and the two that declare shared memory.
 //!
 //! Use them through `cuda_std`, which re-exports them.
 
@@ -7,10 +7,10 @@ mod shared;
 
 use proc_macro::TokenStream;
 
-/// Makes a function a kernel: an entry point of the PTX module that the host can launch by name.
+/// Turns a function into a kernel: an entry point of the PTX module that the host can launch by name.
 ///
-/// On `nvptx64` the function becomes `#[unsafe(no_mangle)] pub unsafe extern "ptx-kernel" fn`; elsewhere it
-/// stays a plain `unsafe fn`, to be called once for each thread by `cuda_std::emulator::launch`.
+/// On `nvptx64` the function becomes `#[unsafe(no_mangle)] pub unsafe extern "ptx-kernel" fn`. On other
+/// targets it stays a plain `unsafe fn`, which `cuda_std::emulator::launch` calls once for each thread.
 ///
 /// ```ignore
 /// use cuda_std::{kernel, thread};
@@ -29,14 +29,14 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// `#[kernel(launch_bounds(THREADS, BLOCKS))]` promises that no block is launched with more than THREADS threads, and
-/// asks that a multiprocessor have room for BLOCKS blocks, which limits registers; as CUDA's `__launch_bounds__`.
-/// `cuda_builder` puts it into the PTX.
+/// `#[kernel(launch_bounds(THREADS, BLOCKS))]` promises that no block is launched with more than THREADS
+/// threads. It also requests room for BLOCKS blocks on a multiprocessor, which limits registers. The meaning
+/// is that of CUDA's `__launch_bounds__`. `cuda_builder` writes the bounds to the PTX.
 ///
 /// # Errors
 ///
-/// It does not compile if the function is not `unsafe`, is generic, `async` or `const`, names an ABI, takes `self` or
-/// a variable number of arguments, or returns a value.
+/// The macro does not compile if the function is not `unsafe`, is generic, `async` or `const`, names an ABI,
+/// takes `self` or a variable number of arguments, or returns a value.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(attribute.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()

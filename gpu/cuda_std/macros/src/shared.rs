@@ -1,11 +1,12 @@
 //! Names and declarations for shared memory.
 //!
-//! LLVM gives Rust no address spaces, so a shared array is declared by module-level assembly, under a name that must be
-//! the only one of its kind in the PTX. The name comes from the place of the call, and so stays the same from build to
-//! build and from machine to machine: `__shared_kernel_newline_41_17` for line 41, column 17 of `kernel/newline.rs`.
+//! LLVM gives Rust no address spaces. So module-level assembly declares a shared array, under a name that
+//! must be unique in the PTX. The name comes from the position of the call in the source, so it is the same
+//! in each build and on each machine: `__shared_kernel_line_41_17` for line 41, column 17 of
+//! `kernel/line.rs`.
 //!
-//! `global_asm!` must stand in a module, not in a function's body. Hence the little module inside the expansion, and hence
-//! the rule that lengths and types are named where a module sees them.
+//! `global_asm!` must be in a module, not in a function's body. Hence the expansion contains a small module,
+//! and lengths and types must be names that are visible in a module.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,7 +17,7 @@ use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Token, Type};
 
-/// What `shared_array!` is given: `T; N`.
+/// The input of `shared_array!`: `T; N`.
 struct ArrayInput {
     element: Type,
     len: Expr,
@@ -30,7 +31,7 @@ impl Parse for ArrayInput {
     }
 }
 
-/// Declares an array under a name of its own and takes its address.
+/// Declares an array under a unique name and takes its address.
 pub fn expand_array(input: TokenStream) -> syn::Result<TokenStream> {
     let ArrayInput { element, len } = syn::parse2(input)?;
     let name = name_for(&element);
@@ -49,7 +50,7 @@ pub fn expand_array(input: TokenStream) -> syn::Result<TokenStream> {
     }})
 }
 
-/// Declares the memory whose size the launch gives, under a name of its own, and takes its address.
+/// Declares the memory whose size the launch gives, under a unique name, and takes its address.
 pub fn expand_dynamic(input: TokenStream) -> syn::Result<TokenStream> {
     let element: Type = syn::parse2(input)?;
     let name = name_for(&element);
@@ -69,7 +70,7 @@ fn address_of(name: &str) -> TokenStream {
     let instruction = format!("cvta.shared.u64 {{}}, {name};");
     quote! {
         let address: u64;
-        // SAFETY: it only takes the address of the array declared above.
+        // SAFETY: the instruction only takes the address of the array declared above.
         unsafe {
             ::core::arch::asm!(
                 #instruction,
@@ -80,13 +81,15 @@ fn address_of(name: &str) -> TokenStream {
     }
 }
 
-/// Names the place where the caller wrote the element type; the call itself comes out of a `macro_rules!` macro.
+/// The name for the position at which the caller wrote the element type. The position of the call itself
+/// would not do, because it is in a `macro_rules!` macro.
 fn name_for(element: &Type) -> String {
     let span = first_span(element.to_token_stream()).unwrap_or_else(Span::call_site).unwrap();
     unique(name_for_place(&span.file(), span.line(), span.column()))
 }
 
-/// The span of the first token that is no group: the groups around a `$element:ty` belong to the macro that captured it.
+/// The span of the first token that is not a group. The groups around a `$element:ty` belong to the macro
+/// that captured it.
 fn first_span(tokens: TokenStream) -> Option<Span> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Group(group) => first_span(group.stream()).or_else(|| Some(group.span_open())),
@@ -94,7 +97,8 @@ fn first_span(tokens: TokenStream) -> Option<Span> {
     })
 }
 
-/// The name for a place: the file's folder and stem (what is above them differs from machine to machine), line, column.
+/// The name for a position: the file's folder and stem, line, column. The folders above are left out, because
+/// they differ from machine to machine.
 fn name_for_place(file: &str, line: usize, column: usize) -> String {
     let path = Path::new(file).with_extension("");
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
@@ -103,7 +107,8 @@ fn name_for_place(file: &str, line: usize, column: usize) -> String {
     format!("__shared_{tail}_{line}_{column}")
 }
 
-/// A call inside a `macro_rules!` macro has one place and many expansions: the second and later ones get a number.
+/// Makes a name unique. A call inside a `macro_rules!` macro has one position and many expansions; the second
+/// and later ones get a number.
 fn unique(name: String) -> String {
     static SEEN: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
     let mut seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

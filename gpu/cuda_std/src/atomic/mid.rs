@@ -1,8 +1,8 @@
-//! The atomics themselves: one function for each instruction.
+//! The atomics: one function for each instruction.
 //!
-//! Each table below names a function, its type, the register class, how a generic pointer becomes the address that the
-//! instruction takes, and the instruction. Generic `atom` makes ptxas write out a path for each kind of memory, hence the
-//! conversion where the kind is known.
+//! Each table below gives, in columns: a function, its type, the register class, the conversion of a generic
+//! pointer to the address that the instruction takes, and the instruction. For a generic `atom`, ptxas emits
+//! a path for each kind of memory. So the pointer is converted where the kind is known.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::emulator;
@@ -11,18 +11,18 @@ macro_rules! loads {
     ($($name:ident: $ty:ty, $class:ident, $space:literal $instruction:literal;)*) => {$(
         #[doc = concat!("Loads the word at `ptr`: `", $instruction, "`.")]
         ///
-        /// In the emulator other threads run first, so that a loop that waits for their store ends.
+        /// In the emulator, other threads run first, so that a loop that waits for their store ends.
         ///
         /// # Safety
         ///
-        /// As for [all accesses](super#safety-of-the-accesses).
+        /// The contract of [all accesses](super#safety-of-the-accesses).
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub unsafe fn $name(ptr: *const $ty) -> $ty {
             #[cfg(target_arch = "nvptx64")]
             {
                 let value: $ty;
-                // SAFETY: the caller vouches for the pointer.
+                // SAFETY: the caller guarantees that the pointer meets the contract of all accesses.
                 unsafe {
                     core::arch::asm!(
                         concat!("{{ .reg .u64 p; ", $space, " p, {1}; ", $instruction, " {0}, [p]; }}"),
@@ -35,7 +35,8 @@ macro_rules! loads {
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 emulator::before_atomic_load(stringify!($name), $space, ptr);
-                // SAFETY: the caller vouches for the pointer; all threads of the emulator share this one.
+                // SAFETY: the caller guarantees the pointer. All threads of the emulator run on this OS
+                // thread, so no other access is concurrent.
                 let value = unsafe { ptr.read_volatile() };
                 emulator::after_atomic_load(ptr, value);
                 value
@@ -63,11 +64,11 @@ macro_rules! stores {
         ///
         /// # Safety
         ///
-        /// As for [all accesses](super#safety-of-the-accesses).
+        /// The contract of [all accesses](super#safety-of-the-accesses).
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub unsafe fn $name(ptr: *mut $ty, value: $ty) {
-            // SAFETY: the caller vouches for the pointer.
+            // SAFETY: the caller guarantees that the pointer meets the contract of all accesses.
             #[cfg(target_arch = "nvptx64")]
             unsafe {
                 core::arch::asm!(
@@ -79,9 +80,11 @@ macro_rules! stores {
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 emulator::before_atomic(stringify!($name), $space, ptr);
-                // SAFETY: the caller vouches for the pointer; all threads of the emulator share this one.
+                // SAFETY: the caller guarantees the pointer. All threads of the emulator run on this OS
+                // thread, so no other access is concurrent.
                 let old = unsafe { ptr.read_volatile() };
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees the pointer. All threads of the emulator run on this OS
+                // thread, so no other access is concurrent.
                 unsafe { ptr.write_volatile(value) };
                 emulator::after_store(old, value);
             }
@@ -108,14 +111,14 @@ macro_rules! updates {
         ///
         /// # Safety
         ///
-        /// As for [all accesses](super#safety-of-the-accesses).
+        /// The contract of [all accesses](super#safety-of-the-accesses).
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub unsafe fn $name(ptr: *mut $ty, value: $ty) -> $ty {
             #[cfg(target_arch = "nvptx64")]
             {
                 let old: $ty;
-                // SAFETY: the caller vouches for the pointer.
+                // SAFETY: the caller guarantees that the pointer meets the contract of all accesses.
                 unsafe {
                     core::arch::asm!(
                         concat!("{{ .reg .u64 p; ", $space, " p, {1}; ", $instruction, " {0}, [p], {2}; }}"),
@@ -129,10 +132,12 @@ macro_rules! updates {
             {
                 let update: fn($ty, $ty) -> $ty = $update;
                 emulator::before_atomic(stringify!($name), $space, ptr);
-                // SAFETY: the caller vouches for the pointer; all threads of the emulator share this one.
+                // SAFETY: the caller guarantees the pointer. All threads of the emulator run on this OS
+                // thread, so no other access is concurrent.
                 let old = unsafe { ptr.read_volatile() };
                 let new = update(old, value);
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees the pointer. All threads of the emulator run on this OS
+                // thread, so no other access is concurrent.
                 unsafe { ptr.write_volatile(new) };
                 emulator::after_atomic(ptr, old, new);
                 old
@@ -226,18 +231,18 @@ macro_rules! compare_and_swaps {
     ($($name:ident: $ty:ty, $class:ident, $space:literal $instruction:literal;)*) => {$(
         #[doc = concat!("Stores `new` at `ptr` if `current` is there, and returns what was there: `", $instruction, "`.")]
         ///
-        /// In the emulator, if something else was there, other threads run before it returns.
+        /// In the emulator, if the word was not `current`, other threads run before the function returns.
         ///
         /// # Safety
         ///
-        /// As for [all accesses](super#safety-of-the-accesses).
+        /// The contract of [all accesses](super#safety-of-the-accesses).
         #[inline(always)]
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub unsafe fn $name(ptr: *mut $ty, current: $ty, new: $ty) -> $ty {
             #[cfg(target_arch = "nvptx64")]
             {
                 let old: $ty;
-                // SAFETY: the caller vouches for the pointer.
+                // SAFETY: the caller guarantees that the pointer meets the contract of all accesses.
                 unsafe {
                     core::arch::asm!(
                         concat!("{{ .reg .u64 p; ", $space, " p, {1}; ", $instruction, " {0}, [p], {2}, {3}; }}"),
@@ -250,10 +255,12 @@ macro_rules! compare_and_swaps {
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 emulator::before_atomic(stringify!($name), $space, ptr);
-                // SAFETY: the caller vouches for the pointer; all threads of the emulator share this one.
+                // SAFETY: the caller guarantees the pointer. All threads of the emulator run on this OS
+                // thread, so no other access is concurrent.
                 let old = unsafe { ptr.read_volatile() };
                 let stored = if old == current { new } else { old };
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees the pointer. All threads of the emulator run on this OS
+                // thread, so no other access is concurrent.
                 unsafe { ptr.write_volatile(stored) };
                 emulator::after_atomic(ptr, old, stored);
                 old
@@ -301,13 +308,15 @@ macro_rules! fences {
 }
 
 fences! {
-    /// Orders what this thread did before ahead of what it does after, for the device: `fence.acq_rel.gpu`.
+    /// Orders this thread's accesses before the fence ahead of those after it, for the device:
+    /// `fence.acq_rel.gpu`.
     ///
-    /// Between a relaxed load and later reads it makes the load acquire; between writes and a relaxed store, release.
+    /// Between a relaxed load and later reads, the fence makes the load an acquire load. Between writes and a
+    /// relaxed store, it makes the store a release store.
     fence_acqrel_device: "fence.acq_rel.gpu;";
     /// [`fence_acqrel_device`] for the threads of the block: `fence.acq_rel.cta`.
     fence_acqrel_block: "fence.acq_rel.cta;";
-    /// Like [`fence_acqrel_device`]; and all such fences of the device have one order: `fence.sc.gpu`.
+    /// [`fence_acqrel_device`], with one order for all such fences of the device: `fence.sc.gpu`.
     fence_sc_device: "fence.sc.gpu;";
     /// [`fence_sc_device`] for the threads of the block: `fence.sc.cta`.
     fence_sc_block: "fence.sc.cta;";

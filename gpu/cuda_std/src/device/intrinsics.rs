@@ -1,11 +1,11 @@
-//! Declarations of the LLVM intrinsics behind the safe and unsafe functions of this crate.
+//! Declarations of the LLVM intrinsics that this crate's functions call.
 //!
-//! LLVM knows the attributes of an intrinsic by its name: the barriers and warp collectives below are convergent because
-//! LLVM says so, whatever is declared here.
+//! LLVM knows the attributes of an intrinsic by its name. The barriers and warp collectives below are
+//! convergent because LLVM defines them so; the declarations here do not change that.
 
 #![expect(improper_ctypes, reason = "`unadjusted` passes these as LLVM values, not as C would")]
 
-/// What the two-valued collectives return: LLVM's `{ i32, i1 }`.
+/// The result of the two-valued collectives: LLVM's `{ i32, i1 }`.
 pub(crate) type ValueAndFlag = (u32, bool);
 
 unsafe extern "unadjusted" {

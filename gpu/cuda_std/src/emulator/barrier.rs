@@ -1,4 +1,4 @@
-//! Barriers: where all threads of a block meet.
+//! Barriers, where all threads of a block meet.
 
 use core::cell::Cell;
 use core::panic::Location;
@@ -7,7 +7,7 @@ use std::format;
 use super::FaultKind;
 use super::state::{Position, WARP, current, same_site};
 
-/// Which function the threads meet in.
+/// The function in which the threads meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BarrierKind {
     Sync,
@@ -31,7 +31,7 @@ impl BarrierKind {
 pub(super) struct Barrier {
     pub kind: Cell<BarrierKind>,
     pub arrived: Cell<u32>,
-    /// How many of the arrived have a true predicate.
+    /// The number of arrived threads whose predicate is true.
     holds: Cell<u32>,
     result: Cell<u32>,
 }

@@ -1,7 +1,8 @@
-//! Warp collectives: where the lanes that a mask names meet.
+//! Warp collectives, where the lanes that a mask names meet.
 //!
-//! A lane notes what it calls and waits; the last of the mask to come finds the results of all. Lanes with other masks may
-//! meet meanwhile. Two lanes that name each other but call differently can never go on, and are reported.
+//! A lane records its call and waits. The last lane of the mask to arrive computes the results of all.
+//! Meanwhile lanes with other masks may meet. If two lanes name each other but make different calls, they can
+//! never continue, so they are reported.
 
 use core::fmt;
 use core::panic::Location;
@@ -11,7 +12,7 @@ use super::FaultKind;
 use super::state::{Position, Site, WARP, Warp, current};
 use crate::warp::WarpShuffleMode;
 
-/// Which function the lanes meet in.
+/// The function in which the lanes meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpOp {
     Sync,
@@ -30,7 +31,7 @@ pub(crate) enum WarpOp {
     ReduceAnd,
     ReduceOr,
     ReduceXor,
-    /// The second tells shuffles of 64 bits from those of 32.
+    /// A shuffle. The flag is set for shuffles of 64 bits, and clear for shuffles of 32 bits.
     Shuffle(WarpShuffleMode, bool),
 }
 
@@ -71,7 +72,7 @@ pub(super) struct Pending {
     op: WarpOp,
     pub mask: u32,
     value: u64,
-    /// For a shuffle, the lane or distance in the low byte and the width above.
+    /// For a shuffle, the lane or distance in the low byte and the width above it.
     operand: u32,
     site: Option<Site>,
 }
@@ -91,7 +92,7 @@ impl fmt::Display for Pending {
     }
 }
 
-/// A shuffle, its operand and width checked.
+/// Checks a shuffle's operand and width, then does the shuffle.
 #[track_caller]
 pub(crate) fn warp_shuffle(
     mode: WarpShuffleMode,
@@ -117,7 +118,7 @@ pub(crate) fn warp_shuffle(
     warp_collective(op, mask, value, (operand % WARP) | width << 8)
 }
 
-/// Waits for the lanes of `mask`, and gives this lane its result.
+/// Waits for the lanes of `mask`, and returns this lane's result.
 #[track_caller]
 pub(crate) fn warp_collective(op: WarpOp, mask: u32, value: u64, operand: u32) -> (u64, bool) {
     let position = current(op.name());
@@ -140,7 +141,7 @@ pub(crate) fn warp_collective(op: WarpOp, mask: u32, value: u64, operand: u32) -
     (warp.result[lane.lane as usize].get(), warp.flag.get() & bit != 0)
 }
 
-/// Reports what can never be met.
+/// Reports calls that can never meet.
 fn check(position: &Position<'_>, this: &Pending) {
     let Position { warp, lane, .. } = *position;
     let mask = this.mask;
@@ -148,7 +149,8 @@ fn check(position: &Position<'_>, this: &Pending) {
     if mask & position.bit() == 0 || stray != 0 {
         refuse(position, this, stray);
     }
-    // One comparison here, all of them when the last lane comes: enough to name the culprit early.
+    // One comparison here is enough to name the culprit early. All lanes are compared when the last one
+    // arrives.
     let others = mask & warp.waiting.get();
     if others != 0 {
         let other = others.trailing_zeros();
@@ -191,7 +193,7 @@ fn disagree(position: &Position<'_>, this: &Pending, other: u32) -> ! {
     position.raise(FaultKind::WarpCollective, message)
 }
 
-/// Whether all lanes of the mask wait in this very collective.
+/// Returns `true` if all lanes of the mask wait in this very collective.
 fn all_meet(position: &Position<'_>, this: &Pending) -> bool {
     let mut meet = true;
     for other in lanes(this.mask) {
@@ -206,14 +208,14 @@ fn all_meet(position: &Position<'_>, this: &Pending) -> bool {
     meet
 }
 
-/// Says of a lane that an exiting lane leaves waiting what it waits in.
+/// A lane that waits for the exiting lane, and the collective in which it waits, if there is one.
 pub(super) fn waits_for(warp: &Warp, exiting: u32) -> Option<(u32, Pending)> {
     lanes(warp.waiting.get())
         .map(|lane| (lane as u32, warp.pending[lane].get()))
         .find(|(_, pending)| pending.mask & 1 << exiting != 0)
 }
 
-/// The lanes of a mask, by rising number.
+/// The lanes of a mask, in ascending order.
 pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let lane = mask.trailing_zeros();
@@ -222,7 +224,7 @@ pub(super) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Finds the results of all lanes of the mask.
+/// Computes the results of all lanes of the mask.
 fn finish(position: &Position<'_>, this: &Pending) {
     let warp = position.warp;
     let mask = this.mask;
@@ -279,7 +281,8 @@ fn shuffle(position: &Position<'_>, mode: WarpShuffleMode, mask: u32) {
     warp.flag.set(flag);
 }
 
-/// The lane that `lane` reads, and whether it lies in reach; if not, a lane reads itself. After the PTX manual, `shfl.sync`.
+/// The lane that `lane` reads, and whether that lane is in reach. A lane whose source is out of reach reads
+/// itself. The rules are those of the PTX manual, `shfl.sync`.
 fn source(mode: WarpShuffleMode, lane: u32, operand: u32, width: u32) -> (u32, bool) {
     let segment = !(width - 1) & 0x1f;
     let (first, last) = (lane & segment, lane & segment | (width - 1));

@@ -14,13 +14,13 @@ pub struct Dim3 {
 }
 
 impl Dim3 {
-    /// How many positions a box of this size has.
+    /// The number of positions in a box of this size.
     #[must_use]
     pub fn volume(self) -> u64 {
         u64::from(self.x) * u64::from(self.y) * u64::from(self.z)
     }
 
-    /// The position that comes `index`-th in a box of this size, x fastest.
+    /// The `index`-th position in a box of this size, x fastest.
     #[must_use]
     pub(crate) fn position(self, index: u64) -> Self {
         let (x, y) = (u64::from(self.x), u64::from(self.y));

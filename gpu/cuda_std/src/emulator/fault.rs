@@ -1,23 +1,23 @@
-//! What a launch reports when a kernel breaks a rule.
+//! The faults that a launch reports when a kernel breaks a rule.
 
 use std::fmt;
 use std::string::String;
 
 use super::Dim3;
 
-/// Which rule was broken.
+/// The rule that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A barrier that not all threads of the block reach, or not all in the same form.
+    /// A barrier that not all threads of the block reach, or that some reach in another form.
     DivergentBarrier,
-    /// A warp collective whose lanes do not agree, or cannot all come.
+    /// A warp collective whose lanes do not agree, or that some lanes cannot reach.
     WarpCollective,
-    /// A shuffle with a bad width or distance, or that reads a lane outside its mask.
+    /// A shuffle that has a bad width or distance, or that reads a lane outside its mask.
     Shuffle,
     /// No thread can run: each waits for another.
     Deadlock,
-    /// Threads run, but for very long nothing has changed that they could be waiting for.
+    /// Threads run, but for very long nothing has changed for which they could be waiting.
     Livelock,
     /// The kernel panicked.
     Panic,
@@ -27,16 +27,16 @@ pub enum FaultKind {
     Launch,
 }
 
-/// A kernel broke a rule; the launch ended there.
+/// A rule that a kernel broke. The launch ended there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which rule.
+    /// The rule.
     pub kind: FaultKind,
-    /// The name given to the launch.
+    /// The kernel's name, as given to the launch.
     pub kernel: String,
-    /// The block and thread that broke it, or the first of those that wait; `None` for a bad launch.
+    /// The block and thread that broke the rule, or the first of those that wait; `None` for a bad launch.
     pub at: Option<(Dim3, Dim3)>,
-    /// What happened, in words.
+    /// The description of the fault, in words.
     pub message: String,
 }
 

@@ -1,45 +1,47 @@
-//! A launch's description, and its start.
+//! The description of a launch, and its start.
 
 use super::{Dim3, Fault, scheduler};
 
-/// The order in which threads that could run do run.
+/// The order in which runnable threads run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Schedule {
-    /// Blocks, warps and lanes by rising index.
+    /// Blocks, warps and lanes by ascending index.
     #[default]
     InOrder,
-    /// Blocks, warps and lanes by falling index.
+    /// Blocks, warps and lanes by descending index.
     Reverse,
-    /// By chance, the same for the same seed. Also gives way before some atomic stores and updates.
+    /// A random order, the same for the same seed. Threads also give way before some atomic stores and
+    /// updates.
     Shuffled {
-        /// What the chance starts from.
+        /// The seed of the random numbers.
         seed: u64,
     },
 }
 
-/// How a kernel is launched.
+/// The parameters of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Launch {
-    /// How many blocks.
+    /// The number of blocks.
     pub grid: Dim3,
-    /// How many threads a block has, at most 1024.
+    /// The number of threads of a block, at most 1024.
     pub block: Dim3,
-    /// The size in bytes of what `dynamic_shared_mem!` gives. Default 0.
+    /// The size in bytes of the memory that `dynamic_shared_mem!` gives. Default 0.
     pub dynamic_shared_bytes: usize,
-    /// How many blocks are in flight. Default 4.
+    /// The number of blocks in flight. Default 4.
     pub resident_blocks: usize,
     /// The order in which threads run. Default [`Schedule::InOrder`].
     pub schedule: Schedule,
-    /// The size in bytes of each thread's stack. Default 256 KiB, of which only what is touched takes memory.
+    /// The size in bytes of each thread's stack. Default 256 KiB; only touched pages take memory.
     pub stack_bytes: usize,
-    /// After how many turns of all threads without any change they are said to be in a livelock. Ten times as many are
-    /// allowed if they do something, such as meeting at barriers, but never change an atomic or end. Default 50,000.
+    /// The number of turns of all threads without any change after which a livelock is reported. The limit is
+    /// ten times as high if threads act, such as by meeting at barriers, but never change an atomic or end.
+    /// Default 50,000.
     pub livelock_rounds: u64,
 }
 
 impl Launch {
-    /// A launch of `grid` blocks of `block` threads with the defaults for the rest.
+    /// A launch of `grid` blocks of `block` threads, with defaults for the other parameters.
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
         Self {
             grid: grid.into(),
@@ -88,37 +90,38 @@ impl Launch {
     }
 }
 
-/// What a launch did.
+/// The counters of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Barriers that a block passed, each counted once a block.
+    /// The barriers that blocks passed, each counted once per block.
     pub barriers: u64,
-    /// Warp collectives, each counted once for all its lanes; a shuffle of 64 bits counts once.
+    /// The warp collectives, each counted once for all its lanes; a shuffle of 64 bits counts once.
     pub warp_collectives: u64,
-    /// Atomic loads, stores and updates, each counted once a thread.
+    /// The atomic loads, stores and updates, each counted once per thread.
     pub atomics: u64,
-    /// How often a thread was given a turn.
+    /// The number of turns that threads got.
     pub turns: u64,
 }
 
 /// Runs `body` once for each thread of the launch. `body` calls the kernel with its arguments.
 ///
-/// `kernel_name` is for messages. The first call in a process adds a panic hook that notes where a kernel panicked and
-/// then calls the hook before it.
+/// `kernel_name` is used in messages. The first call in a process adds a panic hook. The hook records where a
+/// kernel panicked and then calls the previous hook.
 ///
 /// # Errors
 ///
-/// The first [`Fault`]. The kernel's threads are then unwound where they stand, and memory holds what they wrote so far.
+/// The first [`Fault`]. The kernel's threads are then unwound where they are, and memory holds what they
+/// wrote before.
 pub fn launch(launch: &Launch, kernel_name: &str, body: &dyn Fn()) -> Result<(), Fault> {
     launch_with_stats(launch, kernel_name, body).map(|_| ())
 }
 
-/// [`launch`], and what it did.
+/// Does [`launch`] and returns its counters.
 ///
 /// # Errors
 ///
-/// As for [`launch`].
+/// The errors of [`launch`].
 pub fn launch_with_stats(launch: &Launch, kernel_name: &str, body: &dyn Fn()) -> Result<Stats, Fault> {
     scheduler::run(launch, kernel_name, body)
 }

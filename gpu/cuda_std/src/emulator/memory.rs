@@ -1,4 +1,5 @@
-//! Shared memory: for each block and each place in the code an array, poisoned, with a guard behind it.
+//! Shared memory: one array for each block and each position in the source. It is poisoned, with a guard
+//! after its end.
 
 use core::cell::RefCell;
 use core::panic::Location;
@@ -11,13 +12,13 @@ use std::vec::Vec;
 use super::FaultKind;
 use super::state::current;
 
-/// What fresh shared memory holds.
+/// The content of fresh shared memory.
 const POISON: u8 = 0xa5;
-/// What stands behind an array, to see whether it was written over.
+/// The bytes after an array's end. A changed byte shows a write out of bounds.
 const GUARD: u8 = 0x5c;
 const GUARD_BYTES: usize = 64;
 
-/// A place in the code that declares a shared array.
+/// A position in the source that declares a shared array.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct SharedSite {
@@ -42,7 +43,7 @@ struct Array {
     /// `None` for the dynamic part.
     site: Option<&'static SharedSite>,
     bytes: usize,
-    /// From `Box::into_raw`; the kernel holds copies of the address.
+    /// A pointer from `Box::into_raw`. The kernel holds copies of the address.
     memory: *mut [Chunk],
 }
 
@@ -60,13 +61,15 @@ impl Array {
     }
 
     fn poison(&self) {
-        // SAFETY: the memory has at least `bytes` bytes and lives as long as `self`; no fiber runs now that uses it.
+        // SAFETY: `new` allocated at least `bytes` bytes, which live as long as `self`. The scheduler calls
+        // this between blocks, or a fiber for its new array, so no other code uses the memory now.
         unsafe { self.address().write_bytes(POISON, self.bytes) };
     }
 
-    /// The first byte behind the array that was written over, counted from the array's start.
+    /// The first overwritten byte after the array's end, counted from the array's start.
     fn overrun(&self) -> Option<usize> {
-        // SAFETY: as in `poison`; all bytes of the chunks were initialised.
+        // SAFETY: the memory lives as long as `self`, and `new` initialised all bytes of its chunks. The
+        // scheduler calls this after all threads of the block have ended.
         let bytes =
             unsafe { core::slice::from_raw_parts(self.address(), self.memory.len() * size_of::<Chunk>()) };
         bytes[self.bytes..].iter().position(|&byte| byte != GUARD).map(|at| at + self.bytes)
@@ -75,7 +78,7 @@ impl Array {
 
 impl Drop for Array {
     fn drop(&mut self) {
-        // SAFETY: the pointer came from `Box::into_raw` and is freed once.
+        // SAFETY: the pointer came from `Box::into_raw` in `new`, and only `drop` frees it, once.
         drop(unsafe { Box::from_raw(self.memory) });
     }
 }
@@ -111,19 +114,19 @@ impl SharedMemory {
         address
     }
 
-    /// Whether the address lies in an array of this block.
+    /// Returns `true` if the address is in an array of this block.
     pub fn contains(&self, address: usize) -> bool {
         let within = |array: &Array| address.wrapping_sub(array.address() as usize) < array.bytes;
         self.arrays.borrow().iter().any(within)
     }
 
-    /// How many bytes all static arrays take so far.
+    /// The number of bytes that all static arrays take so far.
     fn static_bytes(&self) -> usize {
         let arrays = self.arrays.borrow();
         arrays.iter().filter(|array| array.site.is_some()).map(|array| array.bytes.next_multiple_of(16)).sum()
     }
 
-    /// What was written behind an array, in words.
+    /// A message about the first array that was written after its end, if there is one.
     pub fn overrun(&self) -> Option<String> {
         let arrays = self.arrays.borrow();
         let (array, at) = arrays.iter().find_map(|array| array.overrun().map(|at| (array, at)))?;
@@ -135,7 +138,7 @@ impl SharedMemory {
     }
 }
 
-/// The array of this block for that place.
+/// The array of this block for the position `site`.
 #[doc(hidden)]
 #[track_caller]
 pub fn shared_array(site: &'static SharedSite, bytes: usize) -> *mut u8 {
@@ -152,7 +155,7 @@ pub fn shared_array(site: &'static SharedSite, bytes: usize) -> *mut u8 {
     address
 }
 
-/// Reports a pointer that is not to an aligned `T` in the block's shared memory.
+/// Reports a pointer that does not point to an aligned `T` in the block's shared memory.
 #[track_caller]
 pub(crate) fn check_shared<T>(what: &str, ptr: *const T) {
     let position = current(what);

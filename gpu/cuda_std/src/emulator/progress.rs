@@ -1,7 +1,8 @@
-//! Atomics as the emulator sees them: places to give way, and signs of progress.
+//! The emulator's view of atomics: points at which to give way, and signs of progress.
 //!
-//! A loop that waits for another thread is a loop of atomic loads (or of updates that change nothing), so there others get
-//! their turn. If no atomic word changes for very long while threads only look, they wait in vain.
+//! A loop that waits for another thread is a loop of atomic loads, or of updates that change nothing. So
+//! other threads get their turn there. If no atomic word changes for very long while threads only load, they
+//! wait in vain.
 
 use core::cell::Cell;
 use core::panic::Location;
@@ -10,12 +11,12 @@ use std::format;
 use super::FaultKind;
 use super::state::current;
 
-/// Counters of what happens.
+/// Counters of events.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// Something that a waiting thread could be waiting for: an atomic word changed, a thread ended.
+    /// Events for which a waiting thread could be waiting: an atomic word changed, or a thread ended.
     progress: Cell<u64>,
-    /// Something else than looking at the same word again.
+    /// All events except another load of the same word.
     motion: Cell<u64>,
 }
 
@@ -50,7 +51,8 @@ impl AtomicWord for u64 {
     }
 }
 
-/// To be called before an atomic store or update. `conversion` is what the device does to the pointer first.
+/// Must be called before an atomic store or update. `conversion` is the conversion that the device applies to
+/// the pointer first.
 #[inline]
 #[track_caller]
 pub(crate) fn before_atomic<T>(what: &str, conversion: &str, ptr: *const T) {
@@ -73,7 +75,7 @@ pub(crate) fn before_atomic<T>(what: &str, conversion: &str, ptr: *const T) {
     }
 }
 
-/// To be called before an atomic load: gives way.
+/// Must be called before an atomic load. Gives way.
 #[inline]
 #[track_caller]
 pub(crate) fn before_atomic_load<T>(what: &str, conversion: &str, ptr: *const T) {
@@ -81,7 +83,7 @@ pub(crate) fn before_atomic_load<T>(what: &str, conversion: &str, ptr: *const T)
     current(what).give_way();
 }
 
-/// To be called after an atomic load that gave `value`.
+/// Must be called after an atomic load that returned `value`.
 #[inline]
 #[track_caller]
 pub(crate) fn after_atomic_load<T: AtomicWord>(ptr: *const T, value: T) {
@@ -97,7 +99,7 @@ pub(crate) fn after_atomic_load<T: AtomicWord>(ptr: *const T, value: T) {
     }
 }
 
-/// To be called after an atomic update: gives way if it changed nothing.
+/// Must be called after an atomic update. Gives way if the update changed nothing.
 #[inline]
 #[track_caller]
 pub(crate) fn after_atomic<T: AtomicWord>(ptr: *const T, old: T, new: T) {
@@ -110,7 +112,7 @@ pub(crate) fn after_atomic<T: AtomicWord>(ptr: *const T, old: T, new: T) {
     }
 }
 
-/// To be called after an atomic store.
+/// Must be called after an atomic store.
 #[inline]
 #[track_caller]
 pub(crate) fn after_store<T: AtomicWord>(old: T, new: T) {

@@ -1,4 +1,4 @@
-//! Gives turns to fibers until the grid is done.
+//! Gives turns to fibers until all blocks of the grid have ended.
 
 use std::any::Any;
 use std::boxed::Box;
@@ -20,7 +20,7 @@ use super::{Dim3, Fault, FaultKind, Launch};
 
 type Fiber = Coroutine<(), (), (), FiberStack>;
 
-/// A launch without any of what it needs to be possible.
+/// Checks that the launch is possible.
 fn check(launch: &Launch) -> Result<(), String> {
     let Launch { grid, block, .. } = launch;
     if grid.volume() == 0 || block.volume() == 0 {
@@ -83,19 +83,19 @@ pub(super) fn run(launch: &Launch, kernel: &str, body: &dyn Fn()) -> Result<Stat
     }
 }
 
-/// The launch has a fault, noted in the machine.
+/// The launch has a fault, which the machine holds.
 struct Stop;
 
 /// Room for one block in flight.
 struct Slot<'a> {
     block: &'a Block,
-    /// By thread number; `None` once the thread ended. Empty if no block is here.
+    /// The fibers by thread number; `None` for a thread that has ended. Empty if the slot has no block.
     fibers: Vec<Option<Fiber>>,
     stacks: Vec<FiberStack>,
 }
 
 impl Slot<'_> {
-    /// Unwinds what is left and takes the stacks.
+    /// Unwinds the fibers that are left and takes the stacks.
     fn into_stacks(self) -> Vec<FiberStack> {
         let Self { fibers, mut stacks, .. } = self;
         for mut fiber in fibers.into_iter().flatten() {
@@ -106,7 +106,7 @@ impl Slot<'_> {
     }
 }
 
-/// The order of slots and warps in one round, kept to spare allocations.
+/// The order of slots and warps in one round, kept to avoid allocations.
 #[derive(Default)]
 struct Order {
     slots: Vec<usize>,
@@ -183,7 +183,7 @@ impl Grid<'_> {
         }
     }
 
-    /// Gives every thread that can run a turn, or several. Returns whether there was one.
+    /// Gives every thread that can run one or more turns. Returns whether there was such a thread.
     fn round(&mut self) -> Result<bool, Stop> {
         let schedule = self.launch.schedule;
         let mut order = core::mem::take(&mut self.order);
@@ -211,7 +211,7 @@ impl Grid<'_> {
         Ok(ran)
     }
 
-    /// Gives turns to the lanes of a warp until none can run, or, by chance, for a while.
+    /// Gives turns to the lanes of a warp until none can run. A shuffled schedule may stop earlier.
     fn run_warp(&mut self, slot: usize, warp: &Warp) -> Result<bool, Stop> {
         let machine = self.machine;
         let Slot { block, fibers, stacks } = &mut self.slots[slot];
@@ -304,7 +304,7 @@ impl Grid<'_> {
     }
 }
 
-/// A lane that may run now.
+/// The lane that runs next, if one is ready.
 fn pick(ready: u32, schedule: Schedule, machine: &Machine<'_>) -> Option<u32> {
     match schedule {
         _ if ready == 0 => None,
@@ -317,12 +317,12 @@ fn pick(ready: u32, schedule: Schedule, machine: &Machine<'_>) -> Option<u32> {
     }
 }
 
-/// A thread, not started yet.
+/// The fiber of a thread that has not started yet.
 fn fiber(stack: FiberStack, position: Position<'_>, body: &dyn Fn()) -> Fiber {
     let run = move |yielder: &corosensei::Yielder<(), ()>, ()| {
         position.lane.yielder.set(yielder);
         if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-            // A fiber that is unwound after a fault comes here too; the first fault stands.
+            // A fiber that is unwound after a fault comes here too. The machine keeps the first fault.
             let message = panic_message(&*payload);
             position.machine.fail(
                 FaultKind::Panic,
@@ -332,11 +332,12 @@ fn fiber(stack: FiberStack, position: Position<'_>, body: &dyn Fn()) -> Fiber {
             );
         }
     };
-    // SAFETY: what the closure borrows outlives the fiber: `run` above ends or unwinds every fiber before it returns.
+    // SAFETY: the borrows of the closure outlive the fiber, because `run` above ends or unwinds every fiber
+    // before it returns.
     unsafe { Fiber::with_stack_unchecked(stack, run) }
 }
 
-/// Notes that a thread has ended, and reports those that wait for it.
+/// Records that a thread has ended, and reports a fault if other threads wait for it.
 fn exit(position: &Position<'_>) {
     let Position { machine, block, warp, lane } = *position;
     warp.exited.set(warp.exited.get() | position.bit());
@@ -365,7 +366,7 @@ thread_local! {
     static PANIC_PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Adds, once, a panic hook that notes where a kernel panicked.
+/// Adds, once, a panic hook that records where a kernel panicked.
 fn note_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

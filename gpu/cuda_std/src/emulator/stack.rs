@@ -1,26 +1,27 @@
-//! Stacks for fibers, used again by later launches of the process.
+//! Stacks for fibers, which later launches of the process reuse.
 
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
 use corosensei::stack::{DefaultStack, MIN_STACK_SIZE, Stack, StackPointer};
 
-/// Stacks beyond this many are freed, not kept.
+/// The number of stacks that are kept; further ones are freed.
 const KEPT: usize = 4096;
 
-/// A stack whose top is moved down a little, differently from its neighbours': the tops of page-aligned stacks would all
-/// fall into the same few sets of the cache.
+/// A stack whose top is moved down by a small distance that differs from its neighbours'. Without this shift,
+/// the tops of page-aligned stacks would all fall into the same few sets of the cache.
 pub(super) struct FiberStack {
     inner: DefaultStack,
     size: usize,
     shift: usize,
 }
 
-// SAFETY: the inner stack keeps the promises; the base only moves down, by a multiple of the alignment, and the inner
-// stack was made larger by the greatest shift, so at least `MIN_STACK_SIZE` bytes remain.
+// SAFETY: `DefaultStack` upholds the contract of `Stack`. The base only moves down, by a multiple of the
+// alignment. `take` made the inner stack larger by the greatest shift, so at least `MIN_STACK_SIZE` bytes
+// remain.
 unsafe impl Stack for FiberStack {
     fn base(&self) -> StackPointer {
-        // The base is above the limit by far more than the shift.
+        // The base is far more than the shift above the limit, so the difference is not zero.
         StackPointer::new(self.inner.base().get() - self.shift).unwrap_or(self.inner.base())
     }
 
@@ -57,14 +58,14 @@ pub(super) fn take(count: usize, size: usize) -> std::io::Result<Vec<FiberStack>
     drop(pool);
     while stacks.len() < count {
         let inner = DefaultStack::new(size + SHIFTS * SHIFT_STEP)?;
-        // On Windows the system knows the bounds of the stack, so they stay as they are.
+        // On Windows the system knows the bounds of the stack, so they are not changed.
         let shift = if cfg!(windows) { 0 } else { stacks.len() % SHIFTS * SHIFT_STEP };
         stacks.push(FiberStack { inner, size, shift });
     }
     Ok(stacks)
 }
 
-/// Gives stacks back for later launches.
+/// Returns stacks to the pool for later launches.
 pub(super) fn give_back(stacks: Vec<FiberStack>) {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     let room = KEPT.saturating_sub(pool.len());

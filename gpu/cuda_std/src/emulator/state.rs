@@ -1,6 +1,7 @@
-//! What the emulator knows of a launch, its blocks, warps and lanes; and which lane runs now.
+//! The state of a launch, its blocks, warps and lanes, and the lane that runs now.
 //!
-//! Everything is shared between the scheduler and the fibers, which never run at the same time: hence cells, no locks.
+//! The scheduler and the fibers share everything, but never run at the same time. So the state is in cells
+//! and needs no locks.
 
 use core::cell::{Cell, RefCell};
 use core::panic::Location;
@@ -20,10 +21,10 @@ use super::{Dim3, Fault, FaultKind, Launch};
 
 pub(super) const WARP: u32 = 32;
 
-/// Where in the kernel's source something was called.
+/// The position of a call in the kernel's source.
 pub(super) type Site = &'static Location<'static>;
 
-/// The same place in the source? (One place may have several `Location`s in memory.)
+/// Compares two positions in the source. (One position may have several `Location`s in memory.)
 pub(super) fn same_site(a: Site, b: Site) -> bool {
     core::ptr::eq(a, b) || a == b
 }
@@ -40,7 +41,7 @@ pub(super) struct Machine<'a> {
     random: Cell<u64>,
 }
 
-/// A block in flight; used again for a later block when it ends.
+/// A block in flight. A later block reuses the value when this one ends.
 pub(super) struct Block {
     pub index: Cell<Dim3>,
     pub threads: u32,
@@ -50,7 +51,8 @@ pub(super) struct Block {
     pub warps: Box<[Warp]>,
 }
 
-/// A warp. The masks partition `present` into the lanes that can run, gave way, wait at a collective or barrier, or ended.
+/// A warp. The masks divide `present` into the lanes that can run, gave way, wait at a collective or at a
+/// barrier, or have ended.
 pub(super) struct Warp {
     /// The number of the first lane's thread in the block.
     pub first_thread: u32,
@@ -60,11 +62,11 @@ pub(super) struct Warp {
     pub waiting: Cell<u32>,
     pub at_barrier: Cell<u32>,
     pub exited: Cell<u32>,
-    /// Where the lanes at the barrier called it; of meaning only if there are any.
+    /// The position from which the lanes at the barrier called it; meaningless if no lane is there.
     pub barrier_site: Cell<Option<Site>>,
-    /// For each lane in `waiting`, at which collective.
+    /// The collective at which each lane in `waiting` waits.
     pub pending: [Cell<Pending>; WARP as usize],
-    /// What each lane's last collective gave it.
+    /// The result of each lane's last collective.
     pub result: [Cell<u64>; WARP as usize],
     pub flag: Cell<u32>,
     pub lanes: Box<[Lane]>,
@@ -75,11 +77,11 @@ pub(super) struct Lane {
     pub thread: Dim3,
     pub lane: u32,
     pub yielder: Cell<*const Yielder<(), ()>>,
-    /// The last atomic load: where, what it gave, and which call.
+    /// The last atomic load: its address, its value, and its position in the source.
     pub last_load: Cell<(usize, u64, Option<Site>)>,
 }
 
-/// A lane with all that it is part of.
+/// A lane with its warp, block and launch.
 #[derive(Clone, Copy)]
 pub(super) struct Position<'a> {
     pub machine: &'a Machine<'a>,
@@ -106,7 +108,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A number by chance, below `bound`. (SplitMix64.)
+    /// A random number below `bound`. (SplitMix64.)
     pub fn random(&self, bound: u32) -> u32 {
         let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.random.set(state);
@@ -116,7 +118,7 @@ impl<'a> Machine<'a> {
         (((mixed >> 32) * u64::from(bound)) >> 32) as u32
     }
 
-    /// True once in `odds` times, by chance; never unless the schedule is shuffled.
+    /// `true` once in `odds` calls on average; always `false` unless the schedule is shuffled.
     pub fn chance(&self, odds: u32) -> bool {
         self.shuffled && self.random(odds) == 0
     }
@@ -127,7 +129,7 @@ impl<'a> Machine<'a> {
         self.stats.set(stats);
     }
 
-    /// Notes a fault, unless there is one already.
+    /// Records a fault, unless there is one already.
     pub fn fail(&self, kind: FaultKind, block: Dim3, thread: Dim3, message: String) {
         let fault = Fault { kind, kernel: self.kernel.into(), at: Some((block, thread)), message };
         self.fault.borrow_mut().get_or_insert(fault);
@@ -152,7 +154,7 @@ impl Block {
         }
     }
 
-    /// Makes it ready for another block of the grid.
+    /// Prepares the value for another block of the grid.
     pub fn reset(&self, index: Dim3) {
         self.index.set(index);
         self.exited.set(0);
@@ -161,12 +163,12 @@ impl Block {
         self.warps.iter().for_each(Warp::reset);
     }
 
-    /// A thread by its number in the block.
+    /// The thread with a given number in the block.
     pub fn thread(&self, number: u32) -> Dim3 {
         self.warps[(number / WARP) as usize].lanes[(number % WARP) as usize].thread
     }
 
-    /// Lets the threads at the barrier go on.
+    /// Lets the threads at the barrier continue.
     pub fn release_barrier(&self) {
         for warp in &self.warps {
             warp.ready.set(warp.ready.get() | warp.at_barrier.replace(0));
@@ -209,7 +211,7 @@ impl Warp {
         }
     }
 
-    /// "lane 3 (thread (35, 0, 0))".
+    /// The lane in words: "lane 3 (thread (35, 0, 0))".
     pub fn lane_label(&self, lane: u32) -> String {
         format!("lane {lane} (thread {})", self.lanes[lane as usize].thread)
     }
@@ -225,19 +227,19 @@ impl Position<'_> {
         )
     }
 
-    /// This lane's bit in the masks of its warp.
+    /// The bit of this lane in the masks of its warp.
     pub fn bit(&self) -> u32 {
         1 << self.lane.lane
     }
 
-    /// Ends this lane's turn. The scheduler gives it another when the lane is in `ready` again.
+    /// Ends this lane's turn. The scheduler gives the lane another turn when it is in `ready` again.
     pub fn suspend(&self) {
-        // SAFETY: only the running lane suspends itself, and its fiber set the yielder when it started; it lives on
-        // the fiber's stack as long as the fiber.
+        // SAFETY: only the running lane suspends itself. Its fiber set the yielder when it started, and the
+        // yielder lives on the fiber's stack as long as the fiber.
         unsafe { (*self.lane.yielder.get()).suspend(()) };
     }
 
-    /// Lets others run once.
+    /// Lets other threads run once.
     pub fn give_way(&self) {
         self.warp.gave_way.set(self.warp.gave_way.get() | self.bit());
         self.suspend();
@@ -254,7 +256,7 @@ impl Position<'_> {
     pub fn raise_for(&self, lane: &Lane, kind: FaultKind, message: String) -> ! {
         self.machine.fail(kind, self.block.index.get(), lane.thread, message);
         loop {
-            // The scheduler sees the fault and unwinds this fiber from here.
+            // The scheduler finds the fault and unwinds this fiber from here.
             self.suspend();
         }
     }
@@ -264,7 +266,7 @@ thread_local! {
     static CURRENT: Cell<Option<Position<'static>>> = const { Cell::new(None) };
 }
 
-/// Makes `position` the lane that runs now, for as long as `turn` takes.
+/// Makes `position` the lane that runs now, while `turn` runs.
 pub(super) fn with_current<R>(position: Position<'_>, turn: impl FnOnce() -> R) -> R {
     struct Reset;
     impl Drop for Reset {
@@ -272,8 +274,9 @@ pub(super) fn with_current<R>(position: Position<'_>, turn: impl FnOnce() -> R) 
             CURRENT.set(None);
         }
     }
-    // SAFETY: the longer life is only pretended: `Reset` takes the position away before its true life ends, and what
-    // `current` gives out is used by the fiber of this very lane, which the launch outlives.
+    // SAFETY: no copy of the position is used after its real lifetime. `Reset` removes it from `CURRENT` when
+    // the turn ends. Only the fiber of this lane uses the copies that `current` returns, and the launch
+    // outlives that fiber.
     let position = unsafe { core::mem::transmute::<Position<'_>, Position<'static>>(position) };
     CURRENT.set(Some(position));
     let _reset = Reset;
@@ -290,7 +293,7 @@ pub(super) fn try_current() -> Option<Position<'static>> {
 ///
 /// # Panics
 ///
-/// If this is not the code of a kernel in a launch; `what` was called.
+/// Panics outside of a kernel in a launch; `what` is the function that was called.
 #[inline]
 #[track_caller]
 pub(super) fn current(what: &str) -> Position<'static> {

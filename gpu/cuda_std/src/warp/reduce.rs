@@ -1,7 +1,7 @@
 //! Reductions over the lanes of a mask.
 //!
-//! One instruction on sm_80 and later. For older cards the lanes read each other: in five exchanges if the mask is full,
-//! else lane by lane.
+//! A reduction is one instruction on sm_80 and later. On older cards the lanes read each other: in five
+//! exchanges if the mask is full, else lane by lane.
 
 #[cfg(target_arch = "nvptx64")]
 use crate::device::intrinsics as device;
@@ -12,7 +12,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// `u32` or `i32`: what the hardware adds and compares across a warp.
+/// `u32` or `i32`, the types that the hardware adds and compares across a warp.
 pub trait WarpReduceValue: Copy + sealed::Sealed {
     #[doc(hidden)]
     unsafe fn sum(mask: u32, value: Self) -> Self;
@@ -30,7 +30,8 @@ unsafe fn by_shuffles(mask: u32, value: u32, combine: impl Fn(u32, u32) -> u32) 
     if mask == u32::MAX {
         let mut distance = 16;
         while distance > 0 {
-            // SAFETY: the caller vouches for the mask, which names every lane that is read.
+            // SAFETY: the caller guarantees the contract of all collectives for `mask`. The mask is full, so
+            // it names every lane that is read.
             let (other, _) = unsafe { super::warp_shuffle_xor(mask, total, distance, 32) };
             total = combine(total, other);
             distance >>= 1;
@@ -40,7 +41,8 @@ unsafe fn by_shuffles(mask: u32, value: u32, combine: impl Fn(u32, u32) -> u32) 
     let mut rest = mask;
     let mut started = false;
     while rest != 0 {
-        // SAFETY: the lane read is one of the mask, and the mask and so the trip count are the same in all its lanes.
+        // SAFETY: the lane that is read is in `mask`. All lanes of the mask have the same `mask`, so their
+        // loops have the same number of rounds.
         let (other, _) = unsafe { super::warp_shuffle_idx(mask, value, rest.trailing_zeros(), 32) };
         total = if started { combine(total, other) } else { other };
         started = true;
@@ -54,11 +56,12 @@ macro_rules! reduction {
         #[cfg(target_arch = "nvptx64")]
         {
             if cfg!(target_feature = "sm_80") {
-                // SAFETY: the caller vouches for the mask; the target has the instruction.
+                // SAFETY: the caller guarantees the contract of all collectives for `mask`. The target is
+                // sm_80 or later, so it has the instruction.
                 unsafe { device::$redux($value as _, $mask) as $ty }
             } else {
                 let combine: fn($ty, $ty) -> $ty = $combine;
-                // SAFETY: the caller vouches for the mask.
+                // SAFETY: the caller guarantees the contract of all collectives for `mask`.
                 unsafe { by_shuffles($mask, $value as u32, |a, b| combine(a as $ty, b as $ty) as u32) as $ty }
             }
         }
@@ -101,11 +104,11 @@ reduce_value! {
 ///
 /// # Safety
 ///
-/// As for [all collectives](super#safety-of-the-collectives).
+/// The contract of [all collectives](super#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_reduce_add<T: WarpReduceValue>(mask: u32, value: T) -> T {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     unsafe { T::sum(mask, value) }
 }
 
@@ -113,11 +116,11 @@ pub unsafe fn warp_reduce_add<T: WarpReduceValue>(mask: u32, value: T) -> T {
 ///
 /// # Safety
 ///
-/// As for [all collectives](super#safety-of-the-collectives).
+/// The contract of [all collectives](super#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_reduce_min<T: WarpReduceValue>(mask: u32, value: T) -> T {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     unsafe { T::minimum(mask, value) }
 }
 
@@ -125,11 +128,11 @@ pub unsafe fn warp_reduce_min<T: WarpReduceValue>(mask: u32, value: T) -> T {
 ///
 /// # Safety
 ///
-/// As for [all collectives](super#safety-of-the-collectives).
+/// The contract of [all collectives](super#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_reduce_max<T: WarpReduceValue>(mask: u32, value: T) -> T {
-    // SAFETY: the caller vouches for the mask.
+    // SAFETY: the caller guarantees the contract of all collectives for `mask`.
     unsafe { T::maximum(mask, value) }
 }
 
@@ -137,7 +140,7 @@ pub unsafe fn warp_reduce_max<T: WarpReduceValue>(mask: u32, value: T) -> T {
 ///
 /// # Safety
 ///
-/// As for [all collectives](super#safety-of-the-collectives).
+/// The contract of [all collectives](super#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_reduce_and(mask: u32, value: u32) -> u32 {
@@ -148,7 +151,7 @@ pub unsafe fn warp_reduce_and(mask: u32, value: u32) -> u32 {
 ///
 /// # Safety
 ///
-/// As for [all collectives](super#safety-of-the-collectives).
+/// The contract of [all collectives](super#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_reduce_or(mask: u32, value: u32) -> u32 {
@@ -159,7 +162,7 @@ pub unsafe fn warp_reduce_or(mask: u32, value: u32) -> u32 {
 ///
 /// # Safety
 ///
-/// As for [all collectives](super#safety-of-the-collectives).
+/// The contract of [all collectives](super#safety-of-the-collectives).
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_reduce_xor(mask: u32, value: u32) -> u32 {

@@ -1,11 +1,11 @@
-//! Shuffles: each lane reads a register of another.
+//! Shuffles: each lane reads a register of another lane.
 
 #[cfg(target_arch = "nvptx64")]
 use crate::device::intrinsics as device;
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::emulator;
 
-/// How a shuffle finds the lane that it reads.
+/// The rule by which a shuffle finds the lane that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WarpShuffleMode {
     /// A given lane of the segment.
@@ -14,7 +14,7 @@ pub enum WarpShuffleMode {
     Up,
     /// The lane `delta` above.
     Down,
-    /// The lane whose number is this one's xor a mask.
+    /// The lane whose number is this lane's number xor a mask.
     Xor,
 }
 
@@ -24,7 +24,7 @@ mod sealed {
 
 /// A value of at most 64 bits that a shuffle can carry. Values over 32 bits travel as two shuffles.
 pub trait WarpShuffleValue: Copy + sealed::Sealed {
-    /// Whether the value fills more than 32 bits.
+    /// Set if the value fills more than 32 bits.
     #[doc(hidden)]
     const WIDE: bool;
     /// The value's bits, zero-extended.
@@ -70,25 +70,26 @@ shuffle_value! {
 
 /// Reads the value of the lane `delta` below this one.
 ///
-/// The warp is cut into segments of `width` lanes, a power of two up to 32; `delta` is below 32. Where the lane to read
-/// would lie in another segment, the result is this lane's own value and `false`; else the other's value and `true`.
+/// The warp is divided into segments of `width` lanes, a power of two up to 32; `delta` is below 32. If the
+/// lane to read is in another segment, the result is this lane's own value and `false`. Otherwise it is the
+/// other lane's value and `true`.
 ///
 /// # Safety
 ///
-/// As for [all collectives](super#safety-of-the-collectives). Also `width` must be a power of two from 1 to 32, the same
-/// in all lanes, and a lane that is read must be in `mask`.
+/// The contract of [all collectives](super#safety-of-the-collectives). Also `width` must be a power of two
+/// from 1 to 32, the same in all lanes. A lane that is read must be in `mask`.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_shuffle_up<T: WarpShuffleValue>(mask: u32, value: T, delta: u32, width: u32) -> (T, bool) {
-    // SAFETY: the caller vouches for mask, delta and width.
+    // SAFETY: the caller guarantees the contract of `shuffle`: mask, lane operand and width.
     unsafe { shuffle(WarpShuffleMode::Up, mask, value, delta, width) }
 }
 
-/// Reads the value of the lane `delta` above this one; segments and result as in [`warp_shuffle_up`].
+/// Reads the value of the lane `delta` above this one. Segments and result are those of [`warp_shuffle_up`].
 ///
 /// # Safety
 ///
-/// As for [`warp_shuffle_up`].
+/// The contract of [`warp_shuffle_up`].
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(
@@ -97,17 +98,18 @@ pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(
     delta: u32,
     width: u32,
 ) -> (T, bool) {
-    // SAFETY: the caller vouches for mask, delta and width.
+    // SAFETY: the caller guarantees the contract of `shuffle`: mask, lane operand and width.
     unsafe { shuffle(WarpShuffleMode::Down, mask, value, delta, width) }
 }
 
-/// Reads the value of the lane whose number is this one's xor `lane_mask`.
+/// Reads the value of the lane whose number is this lane's number xor `lane_mask`.
 ///
-/// A lane may read from its own segment and from those below it; reading above gives its own value and `false`.
+/// A lane may read from its own segment and from the segments below. A lane that would read from a segment
+/// above gets its own value and `false`.
 ///
 /// # Safety
 ///
-/// As for [`warp_shuffle_up`].
+/// The contract of [`warp_shuffle_up`].
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_shuffle_xor<T: WarpShuffleValue>(
@@ -116,7 +118,7 @@ pub unsafe fn warp_shuffle_xor<T: WarpShuffleValue>(
     lane_mask: u32,
     width: u32,
 ) -> (T, bool) {
-    // SAFETY: the caller vouches for mask, delta and width.
+    // SAFETY: the caller guarantees the contract of `shuffle`: mask, lane operand and width.
     unsafe { shuffle(WarpShuffleMode::Xor, mask, value, lane_mask, width) }
 }
 
@@ -124,11 +126,11 @@ pub unsafe fn warp_shuffle_xor<T: WarpShuffleValue>(
 ///
 /// # Safety
 ///
-/// As for [`warp_shuffle_up`].
+/// The contract of [`warp_shuffle_up`].
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_shuffle_idx<T: WarpShuffleValue>(mask: u32, value: T, idx: u32, width: u32) -> (T, bool) {
-    // SAFETY: the caller vouches for mask, delta and width.
+    // SAFETY: the caller guarantees the contract of `shuffle`: mask, lane operand and width.
     unsafe { shuffle(WarpShuffleMode::Idx, mask, value, idx, width) }
 }
 
@@ -141,11 +143,12 @@ unsafe fn shuffle<T: WarpShuffleValue>(
     operand: u32,
     width: u32,
 ) -> (T, bool) {
-    // PTX packs the segment mask (the lane bits that name the segment) above the clamp (the last lane to read).
+    // PTX packs the segment mask (the lane bits that name the segment) above the clamp (the last lane to
+    // read).
     let clamp = if matches!(mode, WarpShuffleMode::Up) { 0 } else { 0x1f };
     let control = (32 - width) << 8 | clamp;
     let one = |word: u32| {
-        // SAFETY: the caller vouches for mask, operand and width.
+        // SAFETY: the caller guarantees mask, operand and width.
         unsafe {
             match mode {
                 WarpShuffleMode::Up => device::shuffle_up(mask, word, operand, control),
