@@ -216,7 +216,8 @@ impl Filter<'_> {
         ui.skipped("document", self.skipped, self.first_skipped.as_ref());
         if self.args.report.stats.stats {
             let Done { plan, stats, setup: made } = &self.done;
-            // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not counted.
+            // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not
+            // counted.
             let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
             let setup = ready.map_or(setup, |ready| ready.max(setup));
             let table = table(plan, stats, (setup, made), started.elapsed(), None);

@@ -135,7 +135,8 @@ pub fn consume(
     if args.report.stats.stats {
         let total = started.elapsed();
         let made = answers.setup();
-        // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not counted.
+        // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not
+        // counted.
         let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
         let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
         let table = table(answers.plan(), &answers.stats(), (setup, &made), total, found);
