@@ -460,7 +460,7 @@ impl Times {
 /// Seconds that all threads of this process have been at work. Linux says it in hundredths.
 fn processor_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Behind the program's name, which may hold anything, the twelfth and the thirteenth number.
+    // The program's name may contain any byte. After it, the twelfth and thirteenth numbers are the times.
     let mut numbers = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let mut ticks = || numbers.next()?.parse::<f64>().ok();
     Some((ticks()? + ticks()?) / 100.0)
