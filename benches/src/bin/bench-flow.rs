@@ -445,9 +445,9 @@ fn packed_pinned(args: &Args, packed: &Packed, program: &Program, (want, bytes):
 
 /// The times of some runs.
 struct Times {
-    /// Seconds that passed, in order.
+    /// Elapsed seconds, in ascending order.
     wall: Vec<f64>,
-    /// Seconds of processors, of all threads, on average; where the system says so.
+    /// The mean processor seconds of all threads in a run. `None` if the system does not report them.
     cpu: Option<f64>,
 }
 
@@ -457,7 +457,7 @@ impl Times {
     }
 }
 
-/// Seconds that all threads of this process have been at work. Linux says it in hundredths.
+/// The processor seconds of all threads of this process. Linux reports them in hundredths.
 fn processor_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The program's name may contain any byte. After it, the twelfth and thirteenth numbers are the times.
