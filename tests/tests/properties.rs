@@ -498,7 +498,6 @@ proptest! {
 
 /// The results before the cut are known if the text is stored without compression: all lines except those of
 /// the last block.
-/// the last block.
 #[test]
 fn a_truncated_file_gives_nearly_all_that_it_holds() {
     let text: Vec<u8> = (0..200_000).flat_map(|i| format!("{i}\n").into_bytes()).collect();

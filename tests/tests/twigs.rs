@@ -1,4 +1,4 @@
-//! Standing queries: what subscriptions say, which documents they match, and what is refused.
+//! Standing queries: their syntax, the documents that they match, and the errors of wrong queries.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use warpath_tests::twig_fuzz;
 use warpath_tests::twig_streams;
 use warpath_tests::twigs::{self, Doc, Node};
 
-/// Which of some queries match a document, by their numbers: as both matchers say, from one reader.
+/// The numbers of the queries that match a document. One reader feeds both matchers, whose results must be
+/// equal.
 fn matching(queries: &[&str], read: impl FnOnce(&mut Both)) -> Vec<usize> {
     let (mut subscriptions, mut yfilter) = (Subscriptions::default(), YFilter::default());
     for (number, query) in queries.iter().enumerate() {
@@ -31,7 +32,7 @@ fn matching(queries: &[&str], read: impl FnOnce(&mut Both)) -> Vec<usize> {
     found
 }
 
-/// The matcher of subscriptions and its rival, told of the same document.
+/// The matcher of subscriptions and its rival, which receive the events of the same document.
 struct Both<'a>(Matcher<'a>, Runner<'a>);
 
 impl Events for Both<'_> {
@@ -59,7 +60,8 @@ fn of_xml(query: &str, document: &str) -> bool {
     !all_of_xml(&[query], document).is_empty()
 }
 
-/// 100,000 pairs of documents and twigs, on XML and JSON, held to an oracle that tries everything; the rival, too.
+/// 100,000 pairs of documents and twigs, on XML and JSON, compared with an exhaustive oracle. The rival is
+/// compared, too.
 #[test]
 fn random_twigs_match_as_the_oracle_says() {
     let mut rng = Rng::new(7);
@@ -75,7 +77,7 @@ fn random_twigs_match_as_the_oracle_says() {
             subscriptions.add(&id, &path).unwrap_or_else(|error| panic!("{path}: {error}"));
             yfilter.add(&Twig::parse(&path).unwrap());
             twigs.push((path, twig));
-            // Others come and go between them.
+            // Other subscriptions are added and removed in between.
             if rng.below(3) == 0 {
                 let other = Node::random(&mut rng, 4, is_json).to_xpath(&mut rng);
                 subscriptions.add("other", &other).unwrap();
@@ -85,7 +87,8 @@ fn random_twigs_match_as_the_oracle_says() {
         let (mut matcher, mut rival) = (subscriptions.matcher(), yfilter.runner());
         let (mut all, mut want_of_all) = (String::new(), Vec::new());
         for document in 0..25 {
-            // As lines, with a blank one and one that is none before some.
+            // The documents are also collected as lines. A blank line and a malformed line come before some
+            // of them.
             if document % 7 == 3 {
                 all.push_str("\n{\"a\":[}\n");
                 want_of_all.push(Vec::new());
@@ -129,13 +132,14 @@ fn random_twigs_match_as_the_oracle_says() {
     assert!(matches > 15_000, "{matches}");
 }
 
-/// The kernels, emulated, beside the CPU and the oracle: 200,000 pairs, and the paper's kernel, which knows no values, 100,000. In two tests, for two cores.
+/// The emulated kernels, compared with the CPU and the oracle on 200,000 pairs. The paper's kernel knows no
+/// values, and is compared on 100,000 pairs. The pairs are spread over two tests, for two cores.
 #[test]
 fn kernels_match_as_the_oracle_says() -> anyhow::Result<()> {
     twigs::suite(&Emulated::default(), 1, 20, (200, 25))
 }
 
-/// So many that groups are asked by their keys.
+/// Enough twigs that groups are selected by their keys.
 #[test]
 fn many_twigs_match_as_the_oracle_says() -> anyhow::Result<()> {
     twigs::suite(&Emulated::default(), 3, 4, (1500, 8))
@@ -146,7 +150,7 @@ fn kernels_match_as_the_oracle_says_again() -> anyhow::Result<()> {
     twigs::suite(&Emulated::default(), 2, 20, (200, 25))
 }
 
-/// Streams, on the CPU and on a device: what each document is asked by itself.
+/// Streams on the CPU and on a device: each document has the results that it has by itself.
 #[test]
 fn streams_are_asked_as_each_document_is() -> anyhow::Result<()> {
     let cpu: Arc<dyn Backend> = Arc::new(Cpu);
@@ -155,7 +159,7 @@ fn streams_are_asked_as_each_document_is() -> anyhow::Result<()> {
     twig_streams::streams(&device, 2, 6)
 }
 
-/// Which part runs where, for `explain`.
+/// The stages of a device, as `explain` prints them.
 #[test]
 fn what_a_device_does_is_told() -> anyhow::Result<()> {
     let device = Pipeline::new(Emulated::default())?;
@@ -170,7 +174,7 @@ fn what_a_device_does_is_told() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Files of subscriptions and documents that are altered here and there, as fuzzing alters them.
+/// Files of subscriptions and documents with random alterations, as fuzzing makes them.
 #[test]
 fn altered_files_mean_the_same_to_all() {
     let mut rng = Rng::new(11);
@@ -206,7 +210,8 @@ fn altered_files_mean_the_same_to_all() {
     assert!(good > runs, "{good} good documents of {runs} files");
 }
 
-/// The paper's tables: query nodes of four bytes, events of one, whole twigs in blocks of 256; and what does not fit them is refused.
+/// The paper's tables: query nodes of four bytes, events of one byte, and whole twigs in blocks of 256.
+/// Queries and documents that do not fit the tables are refused.
 #[test]
 fn the_papers_kernel_has_the_papers_tables() {
     let mut queries = SeedQueries::default();
@@ -215,7 +220,7 @@ fn the_papers_kernel_has_the_papers_tables() {
     let nodes = queries.personalities.clone();
     assert_eq!((nodes.len(), size_of_val(&nodes[..])), (5, 20));
     let has = |at: usize, flags: u32| nodes[at].has(flags);
-    // The document, a, c, d and the wildcard: in the order of the query.
+    // The document, a, c, d and the wildcard, in the order of the query.
     assert!(has(0, Personality::ROOT) && has(0, Personality::HAS_CHILDREN) && !has(0, Personality::LEAF));
     assert!(has(1, Personality::HAS_DESCENDANTS) && !has(1, Personality::HAS_CHILDREN));
     assert!(has(2, Personality::DESCENDANT) && has(2, Personality::HAS_CHILDREN));
@@ -223,14 +228,14 @@ fn the_papers_kernel_has_the_papers_tables() {
     assert!(has(3, Personality::LEAF) && has(3, Personality::DESCENDANT) && !has(3, Personality::ANY));
     assert!(has(4, Personality::LEAF) && has(4, Personality::ANY) && !has(4, Personality::DESCENDANT));
     assert_eq!(nodes[1..].iter().map(|node| node.prefix()).collect::<Vec<_>>(), [0, 1, 2, 2]);
-    // Slots of their own for the children of one node.
+    // The children of one node have different slots.
     assert_eq!([nodes[3].slot(), nodes[4].slot()], [0, 1]);
     let mut events = queries.encoder();
     xml::read("<a><c x='y'><d/><other/></c></a>", &mut events).unwrap();
     assert!(events.finish());
     let [a, c, d] = [1, 2, 3].map(|at| nodes[at].tag() as u8);
     assert_eq!(events.events, [a, c, d, d | 0x80, 127, 127 | 0x80, c | 0x80, a | 0x80]);
-    // A stack of 32 levels has the document's and 31 more.
+    // A stack of 32 levels has the document's level and 31 more.
     for (depth, is_fit) in [(31, true), (32, false)] {
         let text = format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
         xml::read(&text, &mut events).unwrap();
@@ -238,7 +243,7 @@ fn the_papers_kernel_has_the_papers_tables() {
     }
     assert_eq!(events.documents, [0, 8, 70, 70]);
 
-    // 5 + 250 threads, and the next twig is in the next block.
+    // 5 + 250 threads: the next twig is in the next block.
     add(&mut queries, &"/a".repeat(249)).unwrap();
     add(&mut queries, "/a").unwrap();
     queries.fill();
@@ -248,14 +253,14 @@ fn the_papers_kernel_has_the_papers_tables() {
     assert_eq!(add(&mut queries, "/a[b][c][d][e][f]"), Err(SeedError::Children));
     assert_eq!(add(&mut queries, "/a/@b"), Err(SeedError::Kind));
     assert_eq!(add(&mut queries, "/a[. = 1]"), Err(SeedError::Kind));
-    // Three names are known.
+    // Three names are known already.
     for name in 3..127 {
         add(&mut queries, &format!("/n{name}")).unwrap();
     }
     assert_eq!(add(&mut queries, "/n127"), Err(SeedError::Tags));
 }
 
-/// Twigs that are longer than a word, and nodes of twigs with as many children as can be.
+/// Twigs that are longer than a word, and nodes of twigs with the greatest number of children.
 #[test]
 fn large_twigs() {
     let path = |nodes: usize| (0..nodes).map(|at| format!("/n{}", at % 7)).collect::<String>();
@@ -282,7 +287,8 @@ fn large_twigs() {
     }
 }
 
-/// Children that report far from where all below them is found: in one word of many, which a matcher looks at one by one or together.
+/// Wide twigs, whose children set bits far from the words of their descendants. A matcher reads these words
+/// one by one or together.
 #[test]
 fn wide_twigs() -> anyhow::Result<()> {
     let pipeline = Pipeline::new(Emulated::default())?;
@@ -337,20 +343,22 @@ fn wide_twigs() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The twigs of the paper's figure 4: both paths are there, and no `c` has both.
+/// The twigs of the paper's figure 4: the document has both paths, and no `c` has both.
 #[test]
 fn paths_that_are_found_apart_are_no_twig() {
     let apart = "<a><b><c><d/></c></b><c><e/></c></a>";
     assert!(of_xml("/a//c//d", apart) && of_xml("/a/c/e", apart) && !of_xml("/a//c[//d]/e", apart));
     assert!(of_xml("/a//c[//d]/e", "<a><b/><c><x><d/></x><e/></c></a>"));
-    // Children of both axes below one node, found one after the other, and nodes within nodes of their name.
+    // Children of both axes below one node, found one after the other; and nodes within nodes of the same
+    // name.
     assert!(
         of_xml("//a[b][//c]", "<a><x><c/></x><b/></a>") && !of_xml("//a[b][//c]", "<a><x><c/><b/></x></a>")
     );
     assert!(of_xml("//a[b][//a/c]", "<a><a><c/></a><b/></a>") && !of_xml("/a/a[b]", "<a><b/><a/></a>"));
 }
 
-/// What a rival that joins paths may get wrong: names within themselves, twigs that share paths, tests of nodes on the way.
+/// Cases that a join of paths may get wrong: nested equal names, twigs with common paths, and tests of nodes
+/// on the way.
 #[test]
 fn twigs_of_shared_paths_match_apart() {
     let queries = ["//a//a[b]//a", "//a[b]//a//a", "//a[a/b][a]//c", "//a[.//b][.//c]//d", "//a//a//a"];
@@ -359,26 +367,27 @@ fn twigs_of_shared_paths_match_apart() {
     assert_eq!(all_of_xml(&queries, "<a><a><b/><x><c/></x></a><d/></a>"), [2, 3]);
     assert_eq!(all_of_xml(&queries, "<a><a><b/></a><x><c/></x><a><d/></a></a>"), [2, 3]);
     assert_eq!(all_of_xml(&queries, "<x><a><b/></a><a><c/></a><a><d/></a></x>"), [0; 0]);
-    // The last path decides, a path is asked for twice, and one that another needs with more columns is a twig of its own.
+    // The last path decides. A path may occur twice in a twig. A twig may be a path that another twig needs
+    // with more columns.
     let queries = ["/a/b[c][d]/e", "/a/b[c][d]/f", "/a/b[c][d][e]/f", "/a/b/f", "/a[b/f][b/c]", "/a/b[f][f]"];
     assert_eq!(all_of_xml(&queries, "<a><b><c/><d/><e/></b><b><d/><f/></b></a>"), [0, 3, 4, 5]);
     assert_eq!(all_of_xml(&queries, "<a><b><f/><d/><c/></b></a>"), [1, 3, 4, 5]);
     assert_eq!(all_of_xml(&queries, "<a><b><f/></b></a>"), [3, 5]);
-    // Branching below branching: what is below has to be below the same.
+    // Branching below branching: all parts must be below the same node.
     let queries = ["/r//x[y[a][b]][z[a][b]]", "/r//x[.//y[a][b]]//z[a]/b", "//x[@k = 1][y[. = 't'][a]/b]/z"];
     let (y, z) = ("<y>t<a/><b/></y>", "<z><b/><a/></z>");
     assert_eq!(all_of_xml(&queries, &format!("<r><x k='1'>{y}{z}</x></r>")), [0, 1, 2]);
     assert_eq!(all_of_xml(&queries, &format!("<r><x k='2'><o>{y}</o>{z}</x></r>")), [1]);
     assert_eq!(all_of_xml(&queries, &format!("<r><x k='2'>{y}<x k='1'>{z}<y>t<a/></y></x></x></r>")), [1]);
     assert_eq!(all_of_xml(&queries, &format!("<r><x k='1'>{y}</x><x>{z}</x></r>")), [0; 0]);
-    // `*` is no attribute, and what no twig names is something.
+    // `*` matches no attribute, but matches elements that no twig names.
     let queries = ["//*[@*]", "//@x", "//@*", "/*/*[*]", "//*//@y"];
     assert_eq!(all_of_xml(&queries, "<o><p q=''/></o>"), [0, 2]);
     assert_eq!(all_of_xml(&queries, "<x y=''><p><q/></p></x>"), [0, 2, 3, 4]);
     assert_eq!(all_of_xml(&queries, "<x><p y='' x=''/></x>"), [0, 1, 2, 4]);
 }
 
-/// Documents do not see what those before them left, not even those that broke off.
+/// A document is not affected by earlier documents, even if their texts ended early.
 #[test]
 fn rivals_forget() {
     let mut yfilter = YFilter::default();
@@ -398,7 +407,7 @@ fn rivals_forget() {
         assert_eq!(runner.matches().collect::<Vec<_>>(), want, "{text}");
         assert_eq!(runner.matches().collect::<Vec<_>>(), want, "{text}, asked again");
     }
-    // By tags: those that no twig has are one.
+    // By tags: all names that no twig has share one tag.
     let tag = |name: &str| yfilter.tag(Name::Element(name.as_bytes()));
     assert!(tag("o") == tag("p") && tag("o") != tag("a") && tag("a") != tag("b"));
     let attribute = yfilter.tag(Name::Attribute(b"a"));
@@ -468,7 +477,8 @@ fn deep_documents_are_documents() {
     let text = format!("{}<b/>{}", "<a>".repeat(depth), "</a>".repeat(depth));
     assert!(of_xml("/a//a/b", &text) && of_xml("//a[a/b]", &text) && !of_xml("//b/a", &text));
     assert!(of_xml("//a[.//b][a]", &text) && !of_xml("//a[b][a]", &text));
-    // Among many that are not asked, which take no memory then: all levels of all groups would be 300 MB.
+    // Among many groups whose keys do not match, which take no memory: all levels of all groups would take
+    // 300 MB.
     let file: String = (0..10_000).map(|number| format!("s{number}\t//a[n{number}]/m{number}/b\n")).collect();
     let mut subscriptions = Subscriptions::default();
     assert!(subscriptions.add_file(&(file + "deep\t//a[.//b][a]\nkey\t/a//b\n")).is_empty());
@@ -478,7 +488,7 @@ fn deep_documents_are_documents() {
     assert_eq!(matcher.matches().collect::<Vec<_>>(), ["deep", "key"]);
 }
 
-/// Subscriptions that are none, and what is said of them.
+/// Wrong subscriptions and their messages.
 #[test]
 fn what_is_no_subscription_is_told() {
     let mut said = String::new();
@@ -534,7 +544,7 @@ fn what_is_no_subscription_is_told() {
     assert_snapshot!(said);
 }
 
-/// A file with lines that are wrong: the others are there.
+/// A file with wrong lines: the other lines are added.
 #[test]
 fn subscription_files() {
     let text = "\u{feff}# comment\n\nfirst\t/a[b]\nno tab /a\nfirst\t/c\n\t/a\nx y\t/a\nbad\t/a[b\n  \t \nlast\t$.a.b\r\nnone\t$.a[0]\n";
@@ -555,7 +565,8 @@ fn subscription_files() {
     assert_eq!(matcher.matches().count(), 0);
 }
 
-/// A file that is read again: what stays is not added again, and all match as if the file had been read at first.
+/// A file that is read again. Unchanged subscriptions are not added again, and all subscriptions match as if
+/// the file were read for the first time.
 #[test]
 fn subscription_files_that_change() {
     let mut subscriptions = Subscriptions::default();
@@ -568,7 +579,7 @@ fn subscription_files_that_change() {
     let mut rng = Rng::new(21);
     let mut subscriptions = Subscriptions::default();
     for round in 0..30 {
-        // Few of them change, or most; some ask the same.
+        // Few of the subscriptions change, or most; some have equal queries.
         let mut file = String::new();
         for number in 0..300 {
             let kept = subscriptions.ids().position(|id| id == format!("s{number}"));
@@ -596,13 +607,13 @@ fn subscription_files_that_change() {
             assert_eq!(of(&subscriptions), of(&fresh));
         }
     }
-    // What nobody asks for any more is forgotten.
+    // Rows that no subscription needs any more are removed.
     let rows = subscriptions.set().size().rows;
     let last = subscriptions.update_file("a\t/a\n");
     assert!(last.removed > 200 && subscriptions.set().size().rows < rows / 10, "{rows} rows");
 }
 
-/// Texts that are no XML.
+/// Texts that are not XML.
 #[test]
 fn what_is_no_xml_is_told() {
     let mut said = String::new();

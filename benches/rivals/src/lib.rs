@@ -1,6 +1,8 @@
-//! Methods of other systems, written for comparison: benches measure Warpath beside them, and tests hold both to the same oracles.
+//! Methods of other systems, written for comparison. Benches measure Warpath beside them, and tests check
+//! both against the same oracles.
 //!
-//! The product does not depend on this crate. The crate uses only public items of `warpath` and `warpath-shared`.
+//! The product does not depend on this crate. The crate uses only public items of `warpath` and
+//! `warpath-shared`.
 //!
 //! | module | contents |
 //! |---|---|

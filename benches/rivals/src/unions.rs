@@ -1,39 +1,42 @@
-//! Unions by set algebra on two compressed bitmaps at a time, as systems of bitmap indexes answer a range query on processors.
+//! Unions by set algebra on two compressed bitmaps at a time. Systems of bitmap indexes evaluate range
+//! queries on processors in this way.
 //!
 //! Both methods are those of Nelson, Sorenson, Myre, Sawin and Chiu (2019, sections 2.1 and 3.2).
 //!
 //! ```text
-//! iterative                        pairwise, of 5 columns: level by level, the pairs of a level side by side
-//! r = a₀                           a₀ a₁ a₂ a₃ a₄      3 low, 2 high: a₀ ∪ a₃, a₁ ∪ a₄; a₂ has no partner, and stays
-//! r = r ∪ a₁                       b₀ b₁ a₂            2 low, 1 high: b₀ ∪ a₂; b₁ stays
-//! r = r ∪ a₂ …                     c₀ b₁               c₀ ∪ b₁
+//! iterative           pairwise, of 5 columns: level by level, the pairs of a level side by side
+//! r = a₀              a₀ a₁ a₂ a₃ a₄   3 low, 2 high: a₀ ∪ a₃, a₁ ∪ a₄; a₂ has no partner, and stays
+//! r = r ∪ a₁          b₀ b₁ a₂         2 low, 1 high: b₀ ∪ a₂; b₁ stays
+//! r = r ∪ a₂ …        c₀ b₁            c₀ ∪ b₁
 //! ```
 
 use warpath::bitmap::wah::{Builder, WahBuf};
 use warpath_shared::wah::Wah;
 use warpath_shared::wah::ops::Op;
 
-/// The union of bitmaps of as many rows, one after the other. Of no bitmaps it is one of no rows.
+/// The union of bitmaps with equal numbers of rows, one after the other. The union of no bitmaps has no rows.
 ///
 /// # Panics
-/// If they have different rows.
+/// If the bitmaps have different numbers of rows.
 #[must_use]
 pub fn iterative(columns: &[Wah<'_>]) -> WahBuf {
     let Some((first, rest)) = columns.split_first() else { return WahBuf::none(0) };
     rest.iter().fold(owned(*first), |union, column| WahBuf::of(Op::Or, union.as_wah(), *column))
 }
 
-/// The union of bitmaps of as many rows, in pairs, level by level. Of no bitmaps it is one of no rows.
+/// The union of bitmaps with equal numbers of rows, in pairs, level by level. The union of no bitmaps has no
+/// rows.
 ///
-/// The caller unites the pairs of a level, side by side where it has threads: a bitmap for each pair, in their order.
+/// `unite` receives the pairs of a level. It returns a bitmap for each pair, in their order, and may use
+/// threads.
 ///
 /// # Panics
-/// If there is not a bitmap for each pair.
+/// If `unite` does not return one bitmap for each pair.
 #[must_use]
 pub fn pairwise(columns: &[Wah<'_>], mut unite: impl FnMut(&[(Wah<'_>, Wah<'_>)]) -> Vec<WahBuf>) -> WahBuf {
     let mut level: Vec<Part<'_>> = columns.iter().map(|column| Part::Given(*column)).collect();
     while level.len() > 1 {
-        // The one in the middle of an odd number has no partner.
+        // If the number is odd, the bitmap in the middle has no partner.
         let low = level.len().div_ceil(2);
         let pairs: Vec<_> = level.iter().zip(&level[low..]).map(|(a, b)| (a.as_wah(), b.as_wah())).collect();
         let made = unite(&pairs);
@@ -50,11 +53,11 @@ pub fn pairwise(columns: &[Wah<'_>], mut unite: impl FnMut(&[(Wah<'_>, Wah<'_>)]
     }
 }
 
-/// One of a level.
+/// A bitmap of a level.
 enum Part<'a> {
-    /// As it was given.
+    /// A bitmap of the input.
     Given(Wah<'a>),
-    /// A union.
+    /// A union of two bitmaps.
     Made(WahBuf),
 }
 
@@ -81,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows in runs, short ones or long ones, of a density.
+    /// Random rows in runs. A set has short or long runs, and a density.
     fn some(rng: &mut Rng, rows: u64) -> BTreeSet<u64> {
         let (longest, density) = (rng.pick(&[1, 70, 1000]), rng.below(101));
         let (mut set, mut at) = (BTreeSet::new(), 0);

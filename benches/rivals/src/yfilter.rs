@@ -1,8 +1,11 @@
-//! YFilter, the rival of twigs on CPUs (Diao, Altinel, Franklin, Zhang and Fischer, "Path Sharing and Predicate Evaluation for High-Performance XML Filtering", ACM TODS 2003).
-//! Tests and benches compare [`warpath::twig`] with it.
+//! YFilter, the rival of twigs on CPUs. Tests and benches compare [`warpath::twig`] with it.
 //!
-//! All paths from the root to a leaf of all twigs are one automaton, in which paths that begin alike share states. A state has a transition for each name, one for `*` and one for `@*`, and
-//! one without input to its *`//`-state*, which stays active for all that is below:
+//! Source: Diao, Altinel, Franklin, Zhang and Fischer, "Path Sharing and Predicate Evaluation for
+//! High-Performance XML Filtering", ACM TODS 2003.
+//!
+//! All paths of all twigs, from the root to a leaf, form one automaton. Paths with a common beginning share
+//! states. A state has a transition for each name, one for `*` and one for `@*`. It also has a transition
+//! without input to its *`//`-state*, which stays active for all nodes below:
 //!
 //! ```text
 //! twigs         automaton                    document          reached    active `//`-states
@@ -12,16 +15,23 @@
 //!               └─→ 6↺ ─*→ (7)               </a>                         6           ( ) accepting
 //! ```
 //!
-//! The states that a node reaches are kept on a stack until it closes; its children follow their transitions, and those of all active `//`-states. But for `↺` the automaton is a tree, so no
-//! node reaches a state twice, and sets of states are plain lists.
+//! The states that a node reaches are kept on a stack until the node closes. The node's children follow the
+//! transitions of these states and of all active `//`-states. Except for `↺` the automaton is a tree.
+//! Therefore no node reaches a state twice, and sets of states are plain lists.
 //!
-//! A twig that is one path matches once its accepting state is reached. The others need what the paper calls post-processing. An accepting state that is reached records *rows*: the nodes of the
-//! document that meet the steps of the path at which the twig branches, for each way to meet them. Above, both paths of the second twig record the node `<a>`. When the document has ended, rows
-//! of the twigs all of whose paths were found are joined, from the leaves upwards: what all children of a branching node have is there. Values are the paper's "selection postponed": steps with
-//! tests are columns of the rows, too, and rows that fail are left out before they are joined.
+//! A twig with a single path matches once its accepting state is reached. The other twigs need what the paper
+//! calls post-processing. When an accepting state is reached, it records *rows*. A row has the nodes of the
+//! document that match the steps at which the twig branches; there is a row for each way to match them.
+//! Above, both paths of the second twig record the node `<a>`. At the end of the document, rows are joined
+//! for the twigs whose paths were all found. The join goes from the leaves upwards: it keeps a branching node
+//! that all of its children's rows have.
 //!
-//! Attributes are nodes that `*` does not meet; elements of arrays are met by `*` alone. Time and memory grow with the rows: in documents in which names are nested in themselves, with the
-//! number of ways to meet what branches.
+//! Values follow the paper's "selection postponed": steps with tests are columns of the rows, too. Rows that
+//! fail a test are removed before the join.
+//!
+//! Attributes are nodes that `*` does not match. Elements of arrays are matched by `*` alone. Time and memory
+//! grow with the number of rows. If names are nested in themselves, this is the number of ways to match the
+//! branching steps.
 
 mod rows;
 mod runner;
@@ -34,23 +44,23 @@ use warpath::twig::{Axis, Name, NameTest, Twig};
 
 pub use runner::Runner;
 
-/// What all nodes of documents are called that the twigs of a [`YFilter`] do not tell apart.
+/// The tag of a node's name. The twigs of a [`YFilter`] do not distinguish nodes with the same tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(u32);
 
-/// Elements that no twig names, attributes that none does, and elements of arrays.
+/// The tag of elements that no twig names, of attributes that no twig names, and of elements of arrays.
 const OTHER: Tag = Tag(0);
 const OTHER_ATTRIBUTE: Tag = Tag(1);
 const ITEM: Tag = Tag(2);
 
-/// A state of the automaton, by its number.
+/// The number of a state of the automaton.
 type StateIx = u32;
-/// A path of the twigs, with the columns of its rows, by its number.
+/// The number of a path of the twigs, with the columns of its rows.
 type PathIx = u32;
-/// Tests of the value of a step, by their number.
+/// The number of the tests of a step's value.
 type TestIx = u32;
 
-/// The state for the document. Since no transition leads there, also what stands for no state.
+/// The state for the document. No transition leads to it, so its number also means "no state".
 const START: StateIx = 0;
 const NONE: StateIx = START;
 
@@ -59,53 +69,54 @@ const NONE: StateIx = START;
 pub struct YFilter {
     elements: HashMap<Box<[u8]>, Tag>,
     attributes: HashMap<Box<[u8]>, Tag>,
-    /// For each tag.
+    /// For each tag, true if it is the tag of attributes.
     is_attribute: Vec<bool>,
     states: Vec<State>,
     paths: Vec<Path>,
     hops: Vec<Hop>,
     tests: Vec<Vec<ValueTest>>,
     twigs: Vec<Joined>,
-    /// Twigs without nodes, which every document matches.
+    /// The twigs without nodes. Every document matches them.
     empty: Vec<usize>,
 }
 
-/// A state, or a `//`-state: that has transitions only.
+/// A state or a `//`-state. A `//`-state has transitions only.
 #[derive(Clone, Debug, Default)]
 struct State {
     by_tag: ByTag,
-    /// By `*`, and by `@*`.
+    /// The transitions by `*` and by `@*`.
     any: [StateIx; 2],
-    /// Whether there are any of these transitions.
+    /// True if the state has a transition by a name, by `*` or by `@*`.
     has_steps: bool,
-    /// The `//`-state.
+    /// The `//`-state, or [`NONE`].
     descendants: StateIx,
-    /// The paths that end here, and, of those that have columns, the way to the first.
+    /// The paths that end here. A path with columns has the way up to its first column.
     accepts: Vec<(PathIx, Option<Climb>)>,
-    /// What is asked of values of nodes that meet the last step.
+    /// The tests of the values of nodes that match the last step.
     tests: Vec<TestIx>,
 }
 
-/// Transitions of a state by names.
+/// The transitions of a state by names.
 #[derive(Clone, Debug)]
 enum ByTag {
-    /// A few.
+    /// A list of a few transitions.
     Listed(Vec<(Tag, StateIx)>),
-    /// For each tag: as fast as it can be, and small enough for the few hundred names of a document type.
+    /// The state for each tag. This is the fastest form, and small for the few hundred names of a document
+    /// type.
     Row(Vec<StateIx>),
 }
 
-/// A path from the document to a leaf, and what is recorded of it.
+/// A path from the document to a leaf, and the columns that are recorded for it.
 #[derive(Clone, Debug)]
 struct Path {
-    /// The columns of its rows, from below. If there are none, it is enough that it was found.
+    /// The columns of its rows, from the leaf upwards. A path without columns needs only to be found.
     columns: Vec<Column>,
     is_tested: bool,
-    /// The twigs that have it, each as often as it does.
+    /// The twigs with this path. A twig is listed once for each time that it has the path.
     twigs: Vec<u32>,
 }
 
-/// A step whose nodes are recorded, and the way to it from the column below, or from the end of the path.
+/// A step whose nodes are recorded, and the way to it from the column below or from the end of the path.
 #[derive(Clone, Debug)]
 struct Column {
     climb: Climb,
@@ -113,35 +124,37 @@ struct Column {
     test: Option<TestIx>,
 }
 
-/// The way from a step up to another: hops, as a range of all, and then so many levels.
+/// The way from a step up to another: first the hops, as a range of all hops, and then `rise` levels.
 #[derive(Clone, Copy, Debug)]
 struct Climb {
     hops: (u32, u32),
     rise: u32,
 }
 
-/// So many levels up, by steps with `/`, to a step with `//`; and from there to each level above it that made this `//`-state active.
+/// A part of a way up. It goes up `rise` levels, by steps with `/`, to a step with `//`. From there it goes
+/// to each level above that made `descendants` active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hop {
     rise: u32,
     descendants: StateIx,
 }
 
-/// A twig: what has to be joined.
+/// The paths of a twig, and the joins that decide whether it matches.
 #[derive(Clone, Debug)]
 struct Joined {
-    /// Its paths.
+    /// The paths from the document to the leaves.
     paths: Vec<PathIx>,
-    /// What has to be below the document.
+    /// The joins below the document. All of them must be met.
     below: Vec<Join>,
 }
 
-/// What has to be below a branching node.
+/// A part of a twig that must be below a branching node.
 #[derive(Clone, Debug)]
 enum Join {
     /// A path to a leaf.
     Path(PathIx),
-    /// A branching node with all that is below it. So many branching nodes are on the way to it, with itself.
+    /// A branching node and all that is below it. `width` is the number of branching nodes on the way to it,
+    /// itself included.
     Branch { width: usize, below: Vec<Join> },
 }
 
@@ -159,7 +172,7 @@ impl Default for ByTag {
 }
 
 impl ByTag {
-    /// As many are looked at one by one.
+    /// The greatest number of transitions that are searched one by one.
     const FEW: usize = 6;
 
     #[inline]
@@ -204,13 +217,15 @@ impl Default for YFilter {
 }
 
 impl YFilter {
-    /// Adds a twig, of any size. Its number: twigs are numbered from 0 on, as they are added.
+    /// Adds a twig of any size, and returns its number. Twigs are numbered from 0, in the order in which they
+    /// are added.
     pub fn add(&mut self, twig: &Twig) -> usize {
         let (number, nodes) = (self.twigs.len(), twig.nodes());
         let mut children = vec![0; nodes.len()];
         nodes.iter().filter_map(|node| node.parent).for_each(|parent| children[parent] += 1);
 
-        // Each node's state, the number of its tests if it has any, and how many branching nodes are on the way to it, with itself.
+        // For each node: its state, the number of its tests if it has any, and the number of branching nodes
+        // on the way to it, itself included.
         let mut places: Vec<(StateIx, Option<TestIx>, usize)> = Vec::with_capacity(nodes.len());
         for (at, node) in nodes.iter().enumerate() {
             let (above, _, width) = node.parent.map_or((START, None, 0), |parent| places[parent]);
@@ -219,7 +234,8 @@ impl YFilter {
             places.push((state, test, width + usize::from(children[at] > 1)));
         }
 
-        // What is below each node, and below the document; from behind, since nodes are behind what they are below.
+        // The joins below each node, and below the document. The loop goes backwards, because parents precede
+        // their children.
         let mut below: Vec<Vec<Join>> = vec![Vec::new(); nodes.len() + 1];
         let mut joined = Joined { paths: Vec::new(), below: Vec::new() };
         for (at, node) in nodes.iter().enumerate().rev() {
@@ -244,7 +260,7 @@ impl YFilter {
         number
     }
 
-    /// The state behind a step.
+    /// Returns the state after a step, and adds the state if it is new.
     fn step(&mut self, from: StateIx, axis: Axis, name: &NameTest) -> StateIx {
         let from = match axis {
             Axis::Child => from as usize,
@@ -283,7 +299,7 @@ impl YFilter {
         self.states.len() as StateIx - 1
     }
 
-    /// The tag of a name that a twig has.
+    /// Returns the tag of a name in a twig, and adds the tag if it is new.
     fn named(&mut self, name: &str, is_attribute: bool) -> Tag {
         let known = if is_attribute { &mut self.attributes } else { &mut self.elements };
         *known.entry(name.as_bytes().into()).or_insert_with(|| {
@@ -292,7 +308,7 @@ impl YFilter {
         })
     }
 
-    /// The number of the tests of the last step of the paths to a state.
+    /// Returns the number of these tests at a state, and adds the tests if they are new.
     fn test(&mut self, state: StateIx, values: &[ValueTest]) -> TestIx {
         let known = &mut self.states[state as usize].tests;
         if let Some(test) = known.iter().find(|test| self.tests[**test as usize] == values) {
@@ -303,7 +319,7 @@ impl YFilter {
         self.tests.len() as TestIx - 1
     }
 
-    /// What has to be recorded of the path to a leaf: its nodes that branch or are tested, from below.
+    /// The columns of the path to a leaf: its nodes that branch or are tested, from the leaf upwards.
     fn columns(
         &mut self,
         twig: &Twig,
@@ -334,7 +350,8 @@ impl YFilter {
         columns
     }
 
-    /// The number of the path that ends in a state and has such columns, which one more twig has now.
+    /// Returns the number of the path that ends in a state and has these columns, and adds the path if it is
+    /// new. The path then also belongs to `twig`.
     fn path(&mut self, end: StateIx, columns: Vec<Column>, twig: usize) -> PathIx {
         let is_same = |a: &Column, b: &Column| {
             (a.is_branching, a.test, a.climb.rise) == (b.is_branching, b.test, b.climb.rise)
@@ -360,7 +377,7 @@ impl YFilter {
         &self.hops[climb.hops.0 as usize..climb.hops.1 as usize]
     }
 
-    /// What nodes of this name are called, for [`Runner::open_tag`]. It stays right until another twig is added.
+    /// Returns the tag of a name, for [`Runner::open_tag`]. The tag is valid until another twig is added.
     #[must_use]
     pub fn tag(&self, name: Name<'_>) -> Tag {
         match name {
@@ -370,7 +387,7 @@ impl YFilter {
         }
     }
 
-    /// What asks all twigs of one document after the other.
+    /// Returns a runner, which evaluates all twigs over one document after the other.
     #[must_use]
     pub fn runner(&self) -> Runner<'_> {
         Runner::new(self)

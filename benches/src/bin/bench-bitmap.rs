@@ -92,7 +92,7 @@ fn main() -> Result<()> {
     println!("{}", results.machine);
     for set in &cli.data {
         bench(&cli, cuda.as_ref(), *set, &mut results)?;
-        // After each set, so that what ends early leaves what there is.
+        // Saved after each set, so that a run that ends early keeps its results.
         if let Some(file) = &cli.json {
             results.save(file)?;
         }
@@ -145,7 +145,7 @@ fn range(cli: &Cli, file: &str, expression: &str) -> Result<()> {
     Ok(())
 }
 
-/// The methods over a workload; over fewer columns than the most only some.
+/// The methods for a workload. If `is_most` is false, the reduction in pairs runs on the most threads only.
 fn candidates(cli: &Cli, cuda: Option<&Rc<Cuda>>, is_most: bool) -> Result<Vec<Candidate>> {
     let mut threads = cli.threads.clone();
     if threads.is_empty() {
@@ -213,7 +213,7 @@ fn bench(cli: &Cli, cuda: Option<&Rc<Cuda>>, set: DataSet, results: &mut Results
             "speed-up",
             "GB/s",
         );
-        // Speed-ups are over the baseline on the most threads, which is the last of it.
+        // Speed-ups are over the baseline on the most threads, which is the last of the baselines.
         let mut all: Vec<Times> = Vec::new();
         for candidate in candidates(cli, cuda, *columns == most)? {
             let runs_ms = measure(&candidate, &workload, &want, cli.runs)?;

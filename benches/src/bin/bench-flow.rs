@@ -445,9 +445,9 @@ fn packed_pinned(args: &Args, packed: &Packed, program: &Program, (want, bytes):
 
 /// The times of some runs.
 struct Times {
-    /// Seconds that passed, in order.
+    /// Elapsed seconds, in ascending order.
     wall: Vec<f64>,
-    /// Seconds of processors, of all threads, on average; where the system says so.
+    /// The mean processor seconds of all threads in a run. `None` if the system does not report them.
     cpu: Option<f64>,
 }
 
@@ -457,10 +457,10 @@ impl Times {
     }
 }
 
-/// Seconds that all threads of this process have been at work. Linux says it in hundredths.
+/// The processor seconds of all threads of this process. Linux reports them in hundredths.
 fn processor_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Behind the program's name, which may hold anything, the twelfth and the thirteenth number.
+    // The program's name may contain any byte. After it, the twelfth and thirteenth numbers are the times.
     let mut numbers = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let mut ticks = || numbers.next()?.parse::<f64>().ok();
     Some((ticks()? + ticks()?) / 100.0)

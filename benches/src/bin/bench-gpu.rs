@@ -3,7 +3,8 @@
 //! ```text
 //! bench-gpu [--device N] [--runs N] [--levels N] [--registers N] [--no-results] FILE PATH...
 //! bench-gpu [--device N] [--runs N] [--registers N] --strict FILE...
-//! bench-gpu [--device N] [--runs N] [--registers N] --trees [--longest BYTES] [--piece BYTES] [--brackets N] [FILE...]
+//! bench-gpu [--device N] [--runs N] [--registers N] --trees
+//!           [--longest BYTES] [--piece BYTES] [--brackets N] [FILE...]
 //! ```
 //!
 //! With `--no-results`, the kernels that make text and columns of matches are left out. With `--trees`, trees
@@ -219,7 +220,8 @@ fn tree_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize, c
     for (i, kernel) in each[0].iter().enumerate().filter(|(_, kernel)| is_tree(kernel)) {
         let moved = match kernel.name {
             "tape_words" => 1.875 * bytes,
-            // Two brackets a container: a top each, one place where it is closed, and a top read.
+            // A container has two brackets: one top for each, one offset where the container is closed, and
+            // one top that is read.
             "tape_lines" | "tape_pieces" => 0.75 * bytes + 32.0 * containers,
             "tape_nodes" => 0.75 * bytes + 16.0 * nodes + 24.0 * containers,
             _ => 0.0,
@@ -261,7 +263,7 @@ fn strict_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize)
     for (i, kernel) in each[0].iter().enumerate() {
         println!("        {:<40} {:9.3} ms", kernel.name, median(each.iter().map(|run| run[i].milliseconds)));
     }
-    // What is read if nothing is read twice.
+    // The bytes that are read if no byte is read twice.
     let sum = |run: &Vec<KernelTime>| -> f32 { run.iter().map(|kernel| kernel.milliseconds).sum() };
     line("strict checks, sum of kernels", median(each.iter().map(sum)), bytes);
     line("strict checks, first start to last end", median(totals), bytes);
@@ -319,7 +321,7 @@ fn text_times(
             Ok(pipeline.device().take_timeline()?.0)
         })
         .collect::<Result<_>>()?;
-    // The first run may have found the output too small and made it again: it is not like the others.
+    // The first run may have found the output too small and repeated its work, so it is not comparable.
     raw.drain(..WARM_UP);
     for (i, kernel) in raw[0].iter().enumerate().filter(|(_, kernel)| kernel.name.starts_with("column_")) {
         let time = median(raw.iter().map(|run| run[i].milliseconds));

@@ -1,4 +1,5 @@
-//! Times standing queries: twigs of XML by Warpath's kernels, by the paper's, on the CPU and by YFilter; and twigs of JSON events from memory to ids.
+//! Times standing queries. Twigs of XML are evaluated by Warpath's kernels, by the paper's kernel, on the CPU
+//! and by YFilter. Twigs of JSON events are timed from the text in memory to the ids.
 //!
 //! ```text
 //! bench-twig [--cuda NUMBER] [--runs N] [--json FILE] [CHART...]
@@ -15,8 +16,10 @@
 //! | `events` | twigs of JSON events of 900 bytes, 1,000 to 100,000 | |
 //! | `xml` | the document, 1 to 25 kB; 256 twigs of 10 nodes, from the text on | |
 //!
-//! XML documents are parsed before they are timed, as in the paper: what is timed begins with each way's own events in memory, and ends with the ids that match on the host. Events, and documents of `xml`, are timed from their text, in
-//! page-locked memory if a device reads it. All ways have to find the same.
+//! XML documents are parsed before they are timed, as in the paper. The timed part begins with each way's own
+//! events in memory. It ends with the ids of the matches on the host. JSON events, and the documents of
+//! `xml`, are timed from their text, which is in pinned memory if a device reads it. All ways must find the
+//! same matches.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -40,16 +43,18 @@ use warpath_benches::generate::{Shape, dblp, write_ndjson_with_threads};
 use warpath_benches::harness::machine;
 use warpath_rivals::yfilter::YFilter;
 
-/// Queues among which the paper's kernel is spread, as the paper does with streams.
+/// The number of queues over which the paper's kernel is spread. The paper uses streams in this way.
 const STREAMS: usize = 16;
-/// Bytes of events that a worker reads at a time, and workers.
+/// The number of bytes of events that a worker reads at a time; and the number of workers.
 const PARTITION_BYTES: usize = 16 << 20;
 const WORKERS: usize = 8;
-/// Runs of one kind that take longer are three, of which the first is dropped.
+/// The total time of one kind's runs after which no further run starts. At least three runs are made, the
+/// first of which is dropped.
 const MOST_SECONDS: f64 = 4.0;
-/// Subscriptions up to which the CPU reads all events; of more it reads fewer, in proportion.
+/// The number of subscriptions up to which the CPU reads all events. With more of them it reads fewer events,
+/// in proportion.
 const ALL_EVENTS: usize = 1000;
-/// Bytes of events that a thread of the CPU reads at a time.
+/// The number of bytes of events that a thread of the CPU reads at a time.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Times standing queries.
@@ -84,7 +89,7 @@ struct Cli {
     json: Option<PathBuf>,
 }
 
-/// What is asked of what.
+/// The twigs and documents of a measurement.
 #[derive(Clone, Copy)]
 struct Case {
     chart: &'static str,
@@ -131,7 +136,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// All combinations.
+/// All combinations of the given properties.
 fn cases(
     chart: &'static str,
     nodes: &[usize],
@@ -159,11 +164,11 @@ fn cases(
     all
 }
 
-/// A document that was parsed: the names of nodes that begin, and [`END`] where one ends.
+/// A parsed document: the names of the nodes that begin, and [`END`] for each node that ends.
 type Parsed = Vec<u32>;
 const END: u32 = u32::MAX;
 
-/// Keeps what is told of documents.
+/// A receiver that keeps the events of documents.
 #[derive(Default)]
 struct Recorder {
     names: Vec<(Box<[u8]>, bool)>,
@@ -191,7 +196,7 @@ impl Events for Recorder {
     }
 }
 
-/// What matches: the document and the twig.
+/// The matches: pairs of a document and a twig.
 type Pairs = Vec<(u32, u32)>;
 
 struct Bench<'a> {
@@ -201,7 +206,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The median of the runs, in seconds, and what the last one found.
+    /// The median time of the runs in seconds, and the result of the last run.
     fn time<T>(&self, mut run: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
         let mut times = Vec::new();
         let mut last = None;
@@ -210,7 +215,7 @@ impl Bench<'_> {
             let found = run()?;
             times.push(start.elapsed().as_secs_f64());
             last = Some(found);
-            // Two runs tell of what takes long as well as six do.
+            // If runs take long, two of them are as conclusive as six.
             if times.len() > 2 && times.iter().sum::<f64>() > MOST_SECONDS {
                 break;
             }
@@ -400,7 +405,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Documents of about so many bytes, from their text to what matches: read by the CPU, and by the device.
+    /// Documents of about `size` bytes, from their text to their matches, on the CPU and on the device.
     fn xml_text(&self, size: usize) -> Result<()> {
         let count = self.cli.event_bytes / size as u64;
         let texts: Vec<String> =
@@ -412,7 +417,7 @@ impl Bench<'_> {
             set.add(&Twig::parse(&query)?)?;
         }
         println!("\nxml: 256 twigs of 10 nodes; {count} documents, {all} bytes");
-        // Batches: their text, and where each document begins.
+        // The batches: their text, and the offset at which each document begins.
         let mut batches: Vec<(Vec<u8>, Vec<u32>)> = Vec::new();
         for text in &texts {
             if batches.last().is_none_or(|(batch, _)| batch.len() + text.len() > self.cli.xml_batch) {
@@ -646,7 +651,7 @@ impl Bench<'_> {
             })
         })?;
         show("gpu", WORKERS, seconds, (text, found))?;
-        // What the CPU read is the beginning, held to the same.
+        // The CPU has read the beginning only. The device's result for it must be the same.
         let answer = stages[0].run(part)?;
         ensure!(Some(set.answers(&answer.matched).len()) == want, "the device finds others");
         let stage = &mut stages[0];
@@ -660,7 +665,7 @@ impl Bench<'_> {
     }
 }
 
-/// Whole lines of about so many bytes.
+/// Cuts a text into parts of whole lines, each of about `bytes` bytes.
 fn cut(text: &[u8], bytes: usize) -> Vec<&[u8]> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {

@@ -164,7 +164,7 @@ fn run(suite: Suite, measure: &Measure) -> Result<()> {
     plot(&measure.folder)
 }
 
-/// Has cargo rebuild the measured programs, if cargo started this one: cargo builds this package alone.
+/// Rebuilds the measured programs if cargo started this program. Cargo itself builds this package alone.
 fn build() -> Result<()> {
     let Some(cargo) = std::env::var_os("CARGO") else { return Ok(()) };
     let mut command = Command::new(cargo);
@@ -174,7 +174,7 @@ fn build() -> Result<()> {
     Ok(())
 }
 
-/// The revision of the sources, if this is run where they are; `+` says that they have been changed since.
+/// The revision of the sources, if the working directory is in their repository. A `+` marks local changes.
 fn revision() -> Option<String> {
     let output = Command::new("git").args(["describe", "--always", "--dirty=+"]).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -110,7 +110,7 @@ fn main() -> anyhow::Result<()> {
         write_documents(&args).with_context(name)?
     } else if args.output == Path::new("-") {
         match write_form(&args, &mut io::stdout().lock()) {
-            // Whoever reads has had enough.
+            // The reader has closed the pipe and needs no more data.
             Err(error) if is_broken_pipe(&error) => return Ok(()),
             written => written.context("standard output")?,
         }
@@ -154,7 +154,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(|error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Writes documents: thread t those of the numbers t, t + threads, t + 2 threads, ….
+/// Writes the documents. Thread t writes the documents t, t + threads, t + 2 threads, ….
 fn write_documents(args: &Args) -> io::Result<Stats> {
     let (seed, threads) = (args.seed, args.threads().get());
     let (documents, bytes) = (args.documents.unwrap_or(0), args.size.unwrap_or(0) as usize);

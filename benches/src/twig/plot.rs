@@ -1,7 +1,9 @@
-//! Plots and tables of what `bench-twig` found: the figures 7 to 11 of Absalyamov et al. (EDBT 2013), and twigs of JSON events.
+//! Plots and tables of the results of `bench-twig`: figures 7 to 11 of Absalyamov et al. (EDBT 2013), and
+//! twigs of JSON events.
 //!
-//! The paper's kernel is shown as it was launched faster: for each document, in streams, or once for all. A speed-up is a ratio of medians, over YFilter on one
-//! thread, or on all, each with documents of its own, as the paper has it.
+//! The paper's kernel is shown with its faster launch: for each document, in streams, or once for all
+//! documents. A speed-up is a ratio of medians over YFilter, on one thread or on all threads. As in the
+//! paper, each thread has documents of its own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,10 +17,10 @@ use super::record::{Case, EVENTS, Record, SIZES};
 use crate::harness::chart::lines::{self, Axis, Series};
 use crate::harness::chart::{Heading, Spot, milliseconds, number, thousands};
 
-/// Makes the page of a folder, `README.md`, and its plots. What was written.
+/// Writes the page of a folder, `README.md`, and its plots. Returns the names of the files.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub fn write(records: &[Record], folder: &Path) -> Result<Vec<String>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let mut page = "# Standing queries\n\n\
@@ -55,12 +57,12 @@ pub fn write(records: &[Record], folder: &Path) -> Result<Vec<String>> {
 
 /// The charts, in the order of the page.
 const CHARTS: [&str; 7] = ["queries", SIZES, "batch", "speedup", LENGTHS, EVENTS, BAR];
-/// The chart whose twigs differ in their nodes.
+/// The chart whose twigs differ in their numbers of nodes.
 const LENGTHS: &str = "lengths";
 /// The chart of the table of ratios.
 const BAR: &str = "bar";
 
-/// The plots, each with its file's name, by figure.
+/// The plots by figure, each with the name of its file.
 fn figures(records: &[Record]) -> Vec<(&'static str, Vec<(String, String)>)> {
     let of_each = |chart: &str, plot: fn(&Group<'_>) -> Option<(String, String)>| {
         groups(records, chart).iter().filter_map(plot).collect()
@@ -75,7 +77,7 @@ fn figures(records: &[Record]) -> Vec<(&'static str, Vec<(String, String)>)> {
     ]
 }
 
-/// How twigs were asked.
+/// A way to evaluate twigs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Gpu,
@@ -91,19 +93,19 @@ enum Threads {
 }
 use Threads::{All, One};
 
-/// Which way a line is of, by what `bench-twig` calls it.
+/// The beginnings of the names that `bench-twig` gives to the ways.
 const GPU: &str = "gpu";
 const PAPER: &str = "paper's";
 const CPU: &str = "cpu";
 const YFILTER: &str = "yfilter";
-/// Their order in tables.
+/// The order of the ways in tables.
 const ORDER: [&str; 4] = [GPU, PAPER, CPU, YFILTER];
 
 fn on(threads: usize) -> String {
     if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
 }
 
-/// What a way is called, with its threads where a processor does the work.
+/// The printed name of a way, with its threads if it runs on a processor.
 fn name(what: &str, threads: usize) -> String {
     let threads = on(threads);
     match what {
@@ -117,7 +119,7 @@ fn name(what: &str, threads: usize) -> String {
     }
 }
 
-/// All that was seen in a case.
+/// The records of a case.
 struct Point<'a> {
     case: Case<'a>,
     records: Vec<&'a Record>,
@@ -140,12 +142,12 @@ impl<'a> Point<'a> {
         }
     }
 
-    /// How many times as fast one way is as another.
+    /// The speed of one way, as a multiple of another way's.
     fn ratio(&self, way: Way, base: Way) -> Option<f64> {
         Some(self.of(base)?.seconds / self.of(way)?.seconds)
     }
 
-    /// How a way is called.
+    /// The printed name of a way.
     fn name(&self, way: Way) -> String {
         match self.of(way) {
             Some(record) if way != Way::Paper => name(&record.what, record.threads),
@@ -154,14 +156,14 @@ impl<'a> Point<'a> {
     }
 }
 
-/// Cases between which one thing differs, in its order. At least one.
+/// Cases that differ in one property, in the order of this property. There is at least one case.
 struct Group<'a> {
-    /// What they have in common; 0 is said of what differs.
+    /// The properties that the cases have in common. The property in which they differ is 0.
     case: Case<'a>,
     points: Vec<Point<'a>>,
 }
 
-/// A case's place on the axis of its chart, its name there, and the case without it.
+/// The position of a case on the axis of its chart, its label there, and the case without this property.
 fn on_axis<'a>(case: &Case<'a>) -> (f64, String, Case<'a>) {
     let case = case.clone();
     match case.chart {
@@ -172,7 +174,7 @@ fn on_axis<'a>(case: &Case<'a>) -> (f64, String, Case<'a>) {
     }
 }
 
-/// A size as it was meant: documents end with whole records, a little behind it.
+/// The nominal size of a document. Documents end with whole records, a little after it.
 fn size(bytes: usize) -> String {
     if bytes < 1_000_000 { format!("{} kB", bytes / 1000) } else { format!("{} MB", bytes / 1_000_000) }
 }
@@ -198,12 +200,12 @@ impl<'a> Group<'a> {
         &self.points[self.points.len() - 1]
     }
 
-    /// What its cases have in common, in words.
+    /// The properties that the cases have in common, in words.
     fn what(&self) -> String {
         self.what_of(&self.case)
     }
 
-    /// The same, of what more groups have in common.
+    /// The properties of a case in words. Used for a case that several groups have in common.
     fn what_of(&self, case: &Case<'_>) -> String {
         let Case { chart, kind, documents, nodes: (nodes, splits), percent, queries, .. } = *case;
         let record = self.last().records[0];
@@ -239,7 +241,7 @@ impl<'a> Group<'a> {
         parts.join("; ")
     }
 
-    /// A line through what `value` says of each case.
+    /// A line through the values that `value` returns for the cases.
     fn line(&self, name: String, ours: bool, value: impl Fn(&Point<'a>) -> Option<f64>) -> Option<Series> {
         let spot = |point: &Point<'a>| {
             let value = value(point)?;
@@ -249,7 +251,7 @@ impl<'a> Group<'a> {
         (!points.is_empty()).then_some(Series { name, points, ours })
     }
 
-    /// A line for each of some ways.
+    /// A line for each of the given ways.
     fn ways(&self, ways: &[Way], value: impl Fn(&Record) -> f64) -> Vec<Series> {
         let line = |way: &Way| {
             let ours = matches!(way, Way::Gpu | Way::Cpu(_));
@@ -259,7 +261,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Draws lines over what differs in groups, none where there is nothing to follow.
+/// Draws lines over the property in which cases differ. Returns `None` if there are no lines, or only one
+/// position on the axis.
 fn draw(groups: &[Group<'_>], title: String, axis: &str, unit: &str, series: &[Series]) -> Option<String> {
     let first = groups.first()?;
     let points = || groups.iter().flat_map(|group| &group.points);
@@ -274,7 +277,7 @@ fn draw(groups: &[Group<'_>], title: String, axis: &str, unit: &str, series: &[S
     }
     let log = first.case.chart != LENGTHS;
     let axis = Axis { title: if log { format!("{axis}, logarithmic") } else { axis.into() }, ticks, log };
-    // Of several groups, one thing more differs.
+    // Several groups differ in one more property.
     let what = if groups.len() == 1 {
         first.what()
     } else {
@@ -284,7 +287,7 @@ fn draw(groups: &[Group<'_>], title: String, axis: &str, unit: &str, series: &[S
     Some(lines::draw(&Heading { title, notes }, &axis, unit, series))
 }
 
-/// Where and when, once each.
+/// The machines and dates of the records, each pair once.
 fn place_and_time<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     let mut said: Vec<String> = Vec::new();
     for Record { machine, date, .. } in records {
@@ -300,7 +303,7 @@ fn place_and_time<'a>(records: impl Iterator<Item = &'a Record>) -> String {
 fn throughput(of: &Group<'_>, figure: u32) -> Option<(String, String)> {
     let mut ways = vec![Way::Gpu, Way::Cpu(All), Way::Paper, Way::YFilter(One)];
     if of.case.documents == 1 {
-        // Beside it, all threads show what they do not gain.
+        // The line of one thread shows that all threads gain nothing on one document.
         ways.push(Way::Cpu(One));
     }
     let series = of.ways(&ways, Record::megabytes);
@@ -330,7 +333,7 @@ fn by_size(groups: &[Group<'_>]) -> Option<(String, String)> {
     Some(("figure-8.svg".into(), plot))
 }
 
-/// Figures 10 and 11: over YFilter on one thread and on all.
+/// Figures 10 and 11: the speed-up over YFilter on one thread and on all threads.
 fn speedups(of: &Group<'_>, figure: u32) -> Option<(String, String)> {
     let mut series = Vec::new();
     for (way, base) in
@@ -362,7 +365,7 @@ fn events(of: &Group<'_>) -> Option<(String, String)> {
     Some((format!("events-{kind}.svg"), plot))
 }
 
-/// The table of how many times as fast one way is as another.
+/// The table of ratios between the speeds of two ways.
 fn ratios(records: &[Record]) -> String {
     const RATIOS: [(Way, Way); 6] = [
         (Way::Gpu, Way::YFilter(All)),
@@ -395,7 +398,7 @@ fn ratios(records: &[Record]) -> String {
     page
 }
 
-/// All that was seen of a chart.
+/// The tables of all results of a chart.
 fn tables(records: &[Record], chart: &str) -> String {
     let mut page = String::new();
     for of in groups(records, chart) {
@@ -430,7 +433,7 @@ fn tables(records: &[Record], chart: &str) -> String {
         }
         page += "| matches |";
         for point in &of.points {
-            // Of events, a slow way reads fewer.
+            // A slow way reads fewer events, so the record with the most documents counts.
             let most = point.records.iter().max_by_key(|record| record.documents);
             let _ = write!(page, " {} |", most.map(|record| count(record.matches)).unwrap_or_default());
         }
@@ -453,7 +456,7 @@ mod tests {
     use super::super::record::tests::record;
     use super::*;
 
-    /// All charts, of which the device is told if there is one.
+    /// Records of all charts, with those of a device if `device` is true.
     fn sample(device: bool) -> Vec<Record> {
         let mut all = Vec::new();
         let mut add = |of: &Record, scale: f64| {

@@ -1,16 +1,16 @@
 //! The command line.
 //!
-//! | module | question it answers |
+//! | module | contents |
 //! |---|---|
-//! | [`args`] | which subcommands and options are there? |
-//! | [`failure`] | what went wrong, and which exit code says so? |
-//! | [`files`] | which inputs do the arguments name? |
-//! | [`run`] | how are answers consumed: errors, limits, statistics, progress? |
-//! | [`query`], [`select`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | what does each subcommand print? |
-//! | [`table`] | how are typed columns written? |
-//! | [`out`], [`ui`], [`progress`] | where does it all go? |
-//! | [`escape`] | how are names printed? |
-//! | [`inherited`], [`signals`] | with which streams is the program started, and how is it ended early? |
+//! | [`args`] | subcommands and options |
+//! | [`failure`] | errors of a run, their messages and exit codes |
+//! | [`files`] | the inputs that the arguments name |
+//! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
+//! | [`query`], [`select`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
+//! | [`table`] | writers of typed columns |
+//! | [`out`], [`ui`], [`progress`] | results on standard output or in a file; messages and progress on standard error |
+//! | [`escape`] | the printed form of names |
+//! | [`inherited`], [`signals`] | the standard streams at the start of the program; signals that end it |
 
 mod args;
 mod bitmap;
@@ -46,10 +46,10 @@ use escape::escaped;
 use failure::Failure;
 use ui::Ui;
 
-/// Runs the program, and says everything that there is to say.
+/// Runs the program. Reports its failure on standard error, and returns its exit code.
 pub fn main() -> ExitCode {
     let started = Instant::now();
-    // Without it, a signal ends the program all the same.
+    // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
     #[cfg(unix)]
     let _ = signals::clean_up_after();
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -98,7 +98,7 @@ fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches)
 }
 
-/// What `--color` says, for messages about arguments that cannot be parsed.
+/// The value of `--color`, read before the arguments are parsed: messages about wrong arguments need it.
 fn color_asked(args: &[OsString]) -> When {
     let given = |(i, arg): (usize, &'_ OsString)| match arg.to_str()?.strip_prefix("--color")? {
         "" => args.get(i + 1)?.to_str().map(str::to_owned),
@@ -112,10 +112,10 @@ fn color_asked(args: &[OsString]) -> When {
     }
 }
 
-/// Subcommands that the documents speak of and that are not there yet.
+/// Subcommands that the documents mention and that do not exist yet.
 const PLANNED: [&str; 1] = ["completions"];
 
-/// The planned subcommand that an unknown one is.
+/// The name of a planned subcommand, if `error` is about an unknown subcommand with this name.
 fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let of_index = args.iter().any(|arg| arg == "index" || arg == "bitmap");
@@ -125,7 +125,7 @@ fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
     }
 }
 
-/// Prints help, or what is wrong with the arguments.
+/// Prints the help text, or the error in the arguments. Returns the exit code.
 fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCode {
     if let Some(name) = planned(error, args) {
         let failure = Failure::usage(format!("`warpath {name}` is not there yet")).with_help(
@@ -135,7 +135,8 @@ fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCod
         return failure.exit_code();
     }
     if error.use_stderr() {
-        // An argument may have what a terminal obeys: then the message is that of the escaped arguments.
+        // An argument may contain control characters. The printed message is then that of the escaped
+        // arguments.
         let shown = escaped_arguments(args).and_then(|args| parse(&args, color).err());
         let _ = shown.as_ref().unwrap_or(error).print();
         return ExitCode::from(2);
@@ -150,7 +151,7 @@ fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCod
     }
 }
 
-/// The same arguments without control characters, if any has some.
+/// The arguments with their control characters escaped. `None` if no argument has a control character.
 fn escaped_arguments(args: &[OsString]) -> Option<Vec<OsString>> {
     let escaped =
         |arg: &OsString| arg.to_str().map_or_else(|| arg.clone(), |arg| escaped(arg).as_ref().into());

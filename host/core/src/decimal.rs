@@ -40,7 +40,7 @@ pub fn canonical(spelt: &[u8], digits: &mut Vec<u8>) -> Option<(bool, i64)> {
 /// Zero has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decimal {
-    /// Whether it is below zero.
+    /// True if the number is below zero.
     pub negative: bool,
     /// The digits.
     pub digits: Vec<u8>,

@@ -1,13 +1,14 @@
-//! Numbers that the rule of [`warpath_shared::column`] leaves to be rounded.
+//! Rounding of the numbers that the rule of [`warpath_shared::column`] does not round itself.
 
 use crate::decimal::Decimal;
 
-/// A JSON number as the nearest `f64`: infinite beyond the range.
+/// The nearest `f64` of a JSON number. It is infinite beyond the range.
 ///
-/// `str::parse` rounds any number of digits; but an exponent it takes for what it is up to 655,359 only, and digits may make
-/// good a larger one. So there the decimal point is put to where the exponent says.
+/// `str::parse` rounds any number of digits. However, it reads exponents exactly only up to 655,359, and many
+/// digits may compensate for a larger exponent. For a long exponent, the decimal point is therefore moved
+/// first.
 pub fn finish(number: &[u8]) -> Option<f64> {
-    /// Exponents of so many digits are taken for what they are.
+    /// The greatest length of an exponent, in bytes, that `str::parse` always reads exactly.
     const SMALL: usize = 5;
     let text = std::str::from_utf8(number).ok()?;
     match text.split_once(['e', 'E']) {
@@ -16,13 +17,13 @@ pub fn finish(number: &[u8]) -> Option<f64> {
     }
 }
 
-/// The same number without leading zeros, and with an exponent that says all of its magnitude.
+/// The number without leading zeros, and with an exponent that gives its whole magnitude.
 fn normalised(number: &str) -> Option<String> {
     let Decimal { digits, exponent, .. } = Decimal::read(number.as_bytes())?;
-    // Zero has a sign, too.
+    // Zero keeps its sign.
     let sign = if number.starts_with('-') { "-" } else { "" };
     let digits = String::from_utf8(digits).ok()?;
-    // What is beyond is infinite, or nothing, by far.
+    // Exponents beyond these bounds give infinity or zero in any case.
     Some(format!("{sign}0.{digits}0e{}", exponent.clamp(-1000, 1000)))
 }
 

@@ -10,10 +10,10 @@
 //! | [`Malformed::Refuse`] | U+FFFD | the string has no value | columns, bitmap indexes |
 //! | [`Escape::read`] | an error | an error | JSONPath literals |
 //!
-//! A path prints to UTF-8, so it has no lone surrogate. The order of twigs' strings is that of code points,
-//! so it tells surrogates apart, as [`warpath_shared::query::compare`] does on devices. The JSONPath lexer
-//! reads single escapes, because its errors name their place. It also has a quote of two kinds: `\'` is an
-//! escape in single quotes, and `\"` in double quotes alone.
+//! A path prints to UTF-8, so it has no lone surrogate. The order of twigs' strings is that of code points.
+//! It therefore distinguishes surrogates, as [`warpath_shared::query::compare`] does on devices. The JSONPath
+//! lexer reads single escapes, because its errors name their position. It also has quotes of two kinds: `\'`
+//! is an escape in single quotes only, and `\"` in double quotes only.
 //!
 //! Two other modules look at escapes and resolve none. Strict checks (`strict::record` and `cpu::valid` in
 //! the backend) hold them to the grammar. [`warpath_shared::query`] decodes while it compares, byte by byte,
@@ -49,7 +49,7 @@ pub fn encode(text: &str) -> String {
     out
 }
 
-/// How malformed strings are decoded; the [module](self) compares the rules.
+/// The rule for decoding malformed strings; the [module](self) compares the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// A surrogate without its partner becomes U+FFFD. What else is malformed stays as it is.
@@ -132,7 +132,7 @@ impl<'a> Escape<'a> {
         self.text.len()
     }
 
-    /// The character that the escape stands for; `None` of a surrogate without its partner.
+    /// The character of the escape; `None` for a surrogate without its partner.
     #[must_use]
     pub fn character(&self) -> Option<char> {
         let (utf8, len) = self.utf8();

@@ -1,10 +1,11 @@
-//! Values whose bytes may be copied to and from files and devices, and views of the ones as the others.
+//! Values whose bytes may be copied to and from files and devices; and views of bytes as values, and of
+//! values as bytes.
 
 /// A type whose bytes may be copied to and from a device: `Copy`, `#[repr(C)]` or primitive.
 ///
 /// # Safety
-/// The type has no padding, and every bit pattern is a value of it, so that its bytes can be sent and what a device
-/// wrote can be read.
+/// The type has no padding, and every bit pattern is a valid value. Its bytes can therefore be sent to a
+/// device, and bytes that a device wrote can be read.
 pub unsafe trait Plain: Copy + Default + Send + Sync + 'static {}
 
 macro_rules! plain {

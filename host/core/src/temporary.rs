@@ -120,7 +120,6 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 ///
 /// No output is begun, finished or given up while the returned value exists; threads that try to do so wait.
 /// Keep the value until the process has ended.
-/// process has ended.
 #[must_use = "threads that write outputs go on when this is dropped"]
 pub fn remove_unfinished() -> Unfinished {
     let mut unfinished = unfinished();

@@ -1,15 +1,17 @@
-//! The one random generator of Warpath's tests: a failure is repeated by its seed alone, on any machine and by any later version.
+//! The random generator of Warpath's tests. A failure is repeated by its seed alone, on any machine and by
+//! any later version.
 //!
-//! The crate has no dependencies, so that the unit tests of every layer can use it. It is no crate of the registry because the streams must
-//! never change: recorded runs and cases are named by their seeds. `fastrand` has changed its streams between minor versions, and
-//! `rand_xoshiro`, which keeps them, leaves numbers below a bound to `rand`, which does not.
+//! The crate has no dependencies, so that the unit tests of every layer can use it. The registry's crates do
+//! not fit, because the streams must never change: recorded runs and cases are named by their seeds.
+//! `fastrand` has changed its streams between minor versions. `rand_xoshiro` keeps its streams, but leaves
+//! numbers below a bound to `rand`, which does not.
 
 /// A generator of random numbers: SplitMix64.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator of one seed.
+    /// A generator with this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
@@ -32,10 +34,10 @@ impl Rng {
         (self.next_u64() % n as u64) as usize
     }
 
-    /// One of several.
+    /// One of several values.
     ///
     /// # Panics
-    /// If there are none.
+    /// If there are no values.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }

@@ -1,8 +1,10 @@
-//! Rows of node numbers, one behind the other, each of the same width: the nodes that the branching steps of a path are met by, from below. So they mostly are recorded in their order.
+//! Rows of node numbers, stored one after the other, each of the same width. A row has the nodes that match
+//! the branching steps of a path, from the leaf upwards. Rows are therefore mostly recorded in ascending
+//! order.
 
 use std::ops::ControlFlow;
 
-/// Sorts rows, and keeps one of those that are equal.
+/// Sorts rows, and removes duplicates.
 pub(super) fn sort(rows: &mut Vec<u32>, width: usize) {
     if rows.chunks_exact(width).is_sorted_by(|a, b| a < b) {
         return;
@@ -18,7 +20,8 @@ pub(super) fn sort(rows: &mut Vec<u32>, width: usize) {
     *rows = sorted.concat();
 }
 
-/// Tells of the rows that all of some lists have, ascending, until it is told to stop. The lists are sorted.
+/// Calls `each` with the rows that all lists have, in ascending order, until `each` breaks. The lists are
+/// sorted.
 pub(super) fn common<'a>(
     lists: &mut [&'a [u32]],
     width: usize,
@@ -27,7 +30,7 @@ pub(super) fn common<'a>(
     let Some(mut wanted) = lists.first().and_then(|list| list.get(..width)) else {
         return ControlFlow::Continue(());
     };
-    // How many lists before this one, in turn, have what is wanted.
+    // `agreed` is the number of successive lists, up to this one, that have the row `wanted`.
     let (mut at, mut agreed) = (0, 0);
     loop {
         let list = &mut lists[at];

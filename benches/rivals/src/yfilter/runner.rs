@@ -1,4 +1,4 @@
-//! Documents run through the automaton, and what is joined when they end.
+//! The run of documents through the automaton, and the joins at their end.
 
 use std::borrow::Cow;
 use std::mem::{replace, take};
@@ -9,72 +9,74 @@ use warpath::twig::{Events, Name};
 
 use super::{Climb, Column, Join, Joined, NONE, Path, PathIx, START, State, StateIx, Tag, YFilter, rows};
 
-/// Asks all twigs of a [`YFilter`] of one document after the other. A document has less than 2^32 nodes.
+/// A runner that evaluates all twigs of a [`YFilter`] over one document after the other. A document has fewer
+/// than 2^32 nodes.
 #[derive(Clone, Debug)]
 pub struct Runner<'a> {
     filter: &'a YFilter,
-    /// The document, and each node that is open.
+    /// The document and each open node.
     open: Vec<Level>,
-    /// States with transitions that are active for children of each level, one level behind the other.
+    /// The states with transitions that are active for the children of each level, level after level.
     active: Vec<StateIx>,
-    /// `//`-states that begin below each level.
+    /// The `//`-states that begin below each level.
     beginning: Vec<StateIx>,
-    /// States with tests that each level is in.
+    /// The states with tests that each level has reached.
     tested: Vec<StateIx>,
-    /// `//`-states that are active, each once.
+    /// The active `//`-states, each once.
     lasting: Vec<StateIx>,
-    /// For each `//`-state the levels that made it active, ascending.
+    /// For each `//`-state, the levels that made it active, ascending.
     levels: Vec<Vec<u32>>,
-    /// Nodes that opened so far.
+    /// The number of nodes that have opened so far.
     nodes: u32,
-    /// For each path the node to which the way to its first column led when rows were recorded last, [`ONCE`] if it has no columns; [`NEVER`] if it was not found.
+    /// For each path, the node at the end of the way to its first column when rows were last recorded. It is
+    /// [`ONCE`] for a path without columns, and [`NEVER`] for a path that was not found.
     recorded: Vec<u32>,
-    /// For each path.
+    /// The rows of each path.
     found: Vec<Found>,
     /// The paths that were found.
     found_paths: Vec<PathIx>,
-    /// How many paths of each twig were not found yet.
+    /// For each twig, the number of its paths that were not found yet.
     missing: Vec<u32>,
-    /// Twigs all of whose paths were found.
+    /// The twigs whose paths were all found.
     candidates: Vec<usize>,
-    /// The nodes that passed each test.
+    /// For each test, the nodes that passed it.
     passed: Vec<Vec<u32>>,
-    /// A row that is made: what of it is known.
+    /// The beginning of a row that is being made.
     row: Vec<u32>,
 }
 
-/// A node that is open.
+/// An open node.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     node: u32,
-    /// Where its part of each stack begins.
+    /// The beginning of its part of each stack.
     active: usize,
     beginning: usize,
     tested: usize,
-    /// Whether it has had a child: only then `//`-states begin.
+    /// True once the node has had a child. Only then do `//`-states begin.
     is_entered: bool,
 }
 
-/// What was found of a path.
+/// The rows of a path.
 #[derive(Clone, Debug, Default)]
 struct Found {
-    /// The rows that were recorded, in no order; few more than once.
+    /// The recorded rows, in no order. Few rows are recorded twice.
     rows: Vec<u32>,
-    /// How many numbers they may have until those that are there twice are thrown away.
+    /// The length of `rows` above which duplicates are removed.
     limit: usize,
-    /// Whether `rows` are sorted, and what is below is right.
+    /// True if `rows` is sorted, and `holds` and `passed` are up to date.
     is_settled: bool,
-    /// Whether any of its rows passes all tests.
+    /// True if any of the rows passes all tests.
     holds: bool,
-    /// The branching columns of rows that do, if it has tests, sorted.
+    /// The branching columns of the rows that pass all tests, sorted. Used only if the path has tests.
     passed: Vec<u32>,
 }
 
-/// No node, and the first node of each document.
+/// The number that means no node, and the number of the first node of each document.
 const NEVER: u32 = 0;
 const ONCE: u32 = 1;
 
-/// Fewer numbers in rows are left as they are.
+/// The length of `rows` up to which duplicates stay.
 const LEAST_LIMIT: usize = 1024;
 
 impl<'a> Runner<'a> {
@@ -100,7 +102,7 @@ impl<'a> Runner<'a> {
         runner
     }
 
-    /// Forgets the document, to be told of another.
+    /// Forgets the document, so that another one can begin.
     pub fn reset(&mut self) {
         while self.open.len() > 1 {
             self.leave();
@@ -126,10 +128,11 @@ impl<'a> Runner<'a> {
         self.nodes = 0;
     }
 
-    /// A node with such a tag begins, below those that have not ended. Whether its value will be looked at.
+    /// Begins a node with this tag, below the nodes that have not ended. Returns true if the node's value is
+    /// needed.
     ///
     /// # Panics
-    /// If the tag is none of this runner's [`YFilter`].
+    /// If the tag is not one of this runner's [`YFilter`].
     pub fn open_tag(&mut self, tag: Tag) -> bool {
         let filter = self.filter;
         let above = self.enter();
@@ -153,7 +156,8 @@ impl<'a> Runner<'a> {
         self.tested.len() > tested
     }
 
-    /// The node that opened last has a child: `//`-states begin to be active, unless they are.
+    /// Records that the last opened node has a child. Its `//`-states become active, unless they are active
+    /// already.
     fn enter(&mut self) -> Level {
         let level = self.open.len() - 1;
         let above = self.open[level];
@@ -197,7 +201,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The node that opened last is the end of a path.
+    /// Records that the last opened node is the end of a path.
     #[inline]
     fn accept(&mut self, at: PathIx, climb: Option<Climb>) {
         let recorded = self.recorded[at as usize];
@@ -208,11 +212,12 @@ impl<'a> Runner<'a> {
             return;
         };
         let level = self.open.len() as u32 - 1;
-        // What is recorded depends on what is above: mostly it was recorded for a node before this one.
+        // The recorded rows depend only on the nodes above. Mostly an earlier node has recorded the same
+        // rows.
         if climb.has_hops() {
             let levels = self.climb(climb, &level);
             let lowest = self.node(levels[levels.len() - 1]);
-            // What is as old and still open was above the node to which the way led then, too.
+            // An open node that is not newer than `recorded` was above that node, too: its rows are recorded.
             if lowest > recorded {
                 self.record(at, lowest);
             }
@@ -224,7 +229,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The node that opened last is the end of a path, and the way to the first column leads to a node from which on there is something new.
+    /// Records the rows of a path that ends at the last opened node. `above` is the lowest node at the end of
+    /// the way to the first column. It differs from that of the last record.
     fn record(&mut self, at: PathIx, above: u32) {
         let filter = self.filter;
         let path = &filter.paths[at as usize];
@@ -263,7 +269,7 @@ impl<'a> Runner<'a> {
         found.is_settled = false;
     }
 
-    /// Adds a row for each way to meet the columns above a level.
+    /// Adds a row for each way to match the columns above a level.
     fn ways(&self, columns: &[Column], level: u32, row: &mut Vec<u32>, rows: &mut Vec<u32>) {
         let Some((column, above)) = columns.split_first() else {
             rows.extend(row.iter());
@@ -277,12 +283,13 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The levels to which hops lead, ascending; there is one at least, since a state that is active was reached from above.
+    /// The levels to which hops lead, ascending. There is at least one, because an active state was reached
+    /// from above.
     #[inline]
     fn climb<'b>(&'b self, climb: Climb, level: &'b u32) -> &'b [u32] {
         let mut reached = std::slice::from_ref(level);
         for hop in self.filter.hops(climb) {
-            // What is above the lowest is above any of them.
+            // A level above the lowest one is above any of them.
             let below = reached[reached.len() - 1] - hop.rise;
             let levels = &self.levels[hop.descendants as usize];
             let deeper = levels.iter().rev().take_while(|level| **level >= below).count();
@@ -296,7 +303,8 @@ impl<'a> Runner<'a> {
         self.open[level as usize].node
     }
 
-    /// The last node that began ends. Its value matters only if [`open_tag`](Self::open_tag) said so.
+    /// Ends the last opened node. The value matters only if [`open_tag`](Self::open_tag) returned true for
+    /// this node.
     pub fn close_value(&mut self, value: Value<'_>) {
         let filter = self.filter;
         let Some(Level { node, tested, .. }) = self.open.last().copied().filter(|_| self.open.len() > 1)
@@ -329,7 +337,7 @@ impl<'a> Runner<'a> {
         self.tested.truncate(level.tested);
     }
 
-    /// The twigs that match the document, once it has ended, by their numbers, ascending.
+    /// Returns the numbers of the twigs that match the ended document, ascending.
     pub fn matches(&mut self) -> impl Iterator<Item = usize> {
         let filter = self.filter;
         self.passed.iter_mut().for_each(|nodes| nodes.sort_unstable());
@@ -347,7 +355,7 @@ impl<'a> Runner<'a> {
         matches.into_iter()
     }
 
-    /// Whether something that is below no branching node is there.
+    /// Returns true if a part of a twig that is below no branching node was found.
     fn is_met(&self, join: &Join) -> bool {
         match join {
             Join::Path(path) => self.found[*path as usize].holds,
@@ -355,7 +363,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Tells of the rows that end in a branching node, with all that is below it.
+    /// Calls `each` with the rows that end in a branching node with all that is below it.
     fn join(
         &self,
         width: usize,
@@ -367,7 +375,7 @@ impl<'a> Runner<'a> {
         rows::common(&mut lists, width, each)
     }
 
-    /// The rows, up to the branching node that it is below, of what is there.
+    /// The rows of a part that was found, up to the branching node above the part.
     fn rows(&self, join: &Join) -> Cow<'_, [u32]> {
         match join {
             Join::Path(path) => {
@@ -391,7 +399,8 @@ impl<'a> Runner<'a> {
 }
 
 impl Found {
-    /// A path was found: sorts its rows, and looks which pass all tests. The nodes that passed each test are sorted.
+    /// Sorts the rows of a found path, and selects those that pass all tests. The nodes that passed each test
+    /// are sorted.
     fn settle(&mut self, path: &Path, passed: &[Vec<u32>]) {
         if self.is_settled {
             return;

@@ -73,10 +73,10 @@ pub fn memory_parts() -> Vec<Part> {
     ]
 }
 
-/// From nothing to a first launch.
+/// Times the setup, from the start of the driver to the first launch.
 pub fn set_up(args: &Args, clock: &mut Clock) -> Result<()> {
     let mut version = 0;
-    // SAFETY: the call writes to what lives through it.
+    // SAFETY: the call writes to a local variable, which outlives it.
     call::check("cuDriverGetVersion", unsafe { sys::cuDriverGetVersion(&mut version) })?;
     clock.row("driver loaded");
     Context::init()?;
@@ -129,7 +129,7 @@ fn launch(copy: sys::CUfunction, memory: sys::CUdeviceptr, stream: sys::CUstream
     call::synchronize(stream)
 }
 
-/// Loads each module; the copy kernel, of the one that has it.
+/// Loads all modules, and returns the copy kernel if one of them has it.
 fn load_modules(clock: &mut Clock) -> Result<Option<sys::CUfunction>> {
     let mut copy = None;
     for module in modules() {
@@ -143,7 +143,7 @@ fn load_modules(clock: &mut Clock) -> Result<Option<sys::CUfunction>> {
     Ok(copy)
 }
 
-/// The modules, one after the other.
+/// Times the modules, which are loaded one after the other.
 pub fn modules_in_turn(args: &Args, clock: &mut Clock) -> Result<()> {
     Context::make(args.device)?;
     clock.skip();
@@ -151,7 +151,7 @@ pub fn modules_in_turn(args: &Args, clock: &mut Clock) -> Result<()> {
     Ok(())
 }
 
-/// The modules, a thread each.
+/// Times the modules, each of which is loaded by a thread of its own.
 pub fn modules_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
     let context = Context::make(args.device)?;
     clock.skip();
@@ -161,7 +161,7 @@ pub fn modules_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
     Ok(())
 }
 
-/// The modules as the assembler made them for this device.
+/// A part that loads the modules as the assembler made them for this device.
 pub fn cubins_part() -> Part {
     Part { name: "modules, cubins", about: "the same, assembled before", with: &[], run: cubins }
 }
@@ -231,7 +231,7 @@ fn one_arena(args: &Args, clock: &mut Clock) -> Result<()> {
     Ok(())
 }
 
-/// The arrays of one worker, out of the device's pool, by its stream.
+/// Allocates the arrays of one worker from the device's pool, in the order of a stream.
 fn of_pool() -> Result<()> {
     let stream = call::stream()?;
     ARRAYS.iter().try_for_each(|bytes| call::pooled_memory(*bytes, stream).map(drop))?;

@@ -1,4 +1,4 @@
-//! Pinned (page-locked) memory of the host, in each way and size.
+//! Pinned memory of the host, in each way and size.
 
 use std::sync::Mutex;
 

@@ -88,7 +88,7 @@ fn parts() -> Vec<Part> {
     parts
 }
 
-/// Says which device it is.
+/// A part that prints the name of the device.
 fn name_part() -> Part {
     let run = |args: &Args, _: &mut Clock| {
         let device = warpath::cuda::devices()?.into_iter().nth(args.device);
@@ -99,7 +99,7 @@ fn name_part() -> Part {
     Part { name: "name", about: "the device's name", with: &[], run }
 }
 
-/// Takes times one after the other.
+/// A clock that measures successive times.
 struct Clock {
     since: Instant,
     rows: Vec<(String, f64)>,
@@ -116,7 +116,7 @@ impl Clock {
         self.since = Instant::now();
     }
 
-    /// A row that was taken elsewhere.
+    /// Adds a row that was measured elsewhere.
     fn add(&mut self, name: impl Into<String>, milliseconds: f64) {
         self.rows.push((name.into(), milliseconds));
     }
@@ -153,14 +153,14 @@ fn main() -> Result<()> {
     if args.file.is_some() {
         all.extend(whole::parts());
     }
-    // What is compiled anew takes seconds a run: after all else.
+    // Rows that compile their kernels take seconds a run, so they come last.
     all.sort_by_key(|part| !part.with.is_empty());
     all.retain(|part| args.only.as_ref().is_none_or(|word| part.name.contains(word.as_str())));
     for part in all {
         println!("\n{}: {}", part.name, part.about);
         match times(&args, &part) {
             Ok(rows) => rows.iter().for_each(|(name, times)| show(name, times)),
-            // What one way of many cannot do says nothing of the others.
+            // The failure of one way does not affect the others.
             Err(error) => println!("    failed: {error:#}"),
         }
     }
@@ -196,7 +196,7 @@ fn times(args: &Args, part: &Part) -> Result<Vec<(String, Vec<f64>)>> {
     Ok(order.into_iter().map(|name| (name.clone(), rows.remove(&name).unwrap_or_default())).collect())
 }
 
-/// Runs a part in a process of its own; what that prints.
+/// Runs a part in a process of its own, and returns its output.
 fn child(program: &Path, args: &Args, part: &Part, check: bool) -> Result<String> {
     let mut command = Command::new(program);
     command.args(["--part", part.name, "--device"]).arg(args.device.to_string());

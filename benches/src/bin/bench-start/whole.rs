@@ -1,4 +1,4 @@
-//! All of it: an engine, and a count over a file.
+//! The whole way: an engine, and a count over a file.
 
 use std::sync::Arc;
 

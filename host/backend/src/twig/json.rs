@@ -1,11 +1,13 @@
-//! JSON as events: a member's value is a node of the member's name, an element of an array a node without a name.
+//! JSON as events. A member's value is a node of the member's name; an element of an array is a node without
+//! a name.
 //!
 //! ```text
 //! {"a": [1, {"b": 2}], "c": null}
-//! a opens · an item opens, ends with 1 · an item opens · b opens, ends with 2 · the item ends · a ends · c opens, ends with null
+//! a opens · an item opens, ends with 1 · an item opens · b opens, ends with 2 · the item ends · a ends
+//! c opens, ends with null
 //! ```
 //!
-//! The root's value is the document. A name may be repeated: then there are as many nodes.
+//! The root's value is the document. A repeated name gives one node for each occurrence.
 
 use warpath_lang::twig::value::Value;
 use warpath_lang::twig::value::decode;
@@ -18,17 +20,17 @@ use super::{Events, Name};
 use crate::cpu::TapeMemory;
 use crate::tree::{NONE, Rank, Tree, TreeFault};
 
-/// Tells of a JSON text: a record or a document.
+/// Sends the events of a JSON text, which is a record or a document.
 ///
 /// # Errors
-/// As [`Tree::of_json`]; nothing was told then.
+/// The errors of [`Tree::of_json`]. No event was sent in this case.
 pub fn read(text: &[u8], events: &mut impl Events) -> Result<(), TreeFault> {
     let tree = Tree::of_json(text)?;
     if tree.is_empty() {
         return Ok(());
     }
     let (children, siblings, nodes) = (tree.first_children(), tree.next_siblings(), tree.nodes());
-    // The values that are open below the root, and whether anybody wants to know them.
+    // The open values below the root. The flag is true if the receiver needs the value.
     let mut open: Vec<(Rank, bool)> = Vec::new();
     let mut next = children[0];
     let mut name = Vec::new();
@@ -53,7 +55,7 @@ pub fn read(text: &[u8], events: &mut impl Events) -> Result<(), TreeFault> {
                 continue;
             }
         }
-        // What has nothing (more) below it ends.
+        // A node without a child, or without a further one, ends.
         loop {
             let Some((node, wants)) = open.pop() else { return Ok(()) };
             let is_name = nodes[node as usize].kind() == NodeKind::Name;
@@ -80,11 +82,11 @@ fn value_of<'a>(text: &'a [u8], tree: &Tree, value: Rank) -> Value<'a> {
     }
 }
 
-/// Reads lines of JSON, a document each, in memory that is kept from one text to the next.
+/// A reader of JSON lines, each of which is a document. It keeps its memory from one text to the next.
 #[derive(Default)]
 pub struct Lines {
     tape: TapeMemory,
-    /// The nodes that are open: where they end on the tape, which is their value, and whether anybody wants to know it.
+    /// The open nodes: the end on the tape, the value's node, and true if the receiver needs the value.
     open: Vec<(u32, u32, bool)>,
     name: Vec<u8>,
 }
@@ -96,7 +98,10 @@ impl std::fmt::Debug for Lines {
 }
 
 impl Lines {
-    /// Tells of all lines of a text that have a record, of which the last may lack its newline. Behind each, `ended` is told which line it was, counted from 0, or of one that is faulty, of which nothing else was told, what is wrong.
+    /// Sends the events of all lines of a text that have a record. The last line may lack its newline.
+    ///
+    /// `ended` is called after each of these lines with its number, counted from 0. For a faulty line it
+    /// receives the fault; no event of this line was sent.
     ///
     /// # Panics
     /// If the text is longer than [`MAX_PARTITION_BYTES`].

@@ -1,4 +1,5 @@
-//! Names and values that twigs ask for, in the arrays of a device's [`Dictionary`](warpath_shared::twig::dictionary::Dictionary).
+//! The names and values of a set of twigs, as the arrays of a device's
+//! [`Dictionary`](warpath_shared::twig::dictionary::Dictionary).
 
 use warpath_lang::twig::value::{Literal, Operator, ValueTest};
 use warpath_shared::ir::relation;
@@ -14,19 +15,19 @@ use super::values::Values;
 /// The arrays of a set.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// The table.
+    /// The hash table.
     pub entries: Vec<Entry>,
-    /// Names and values.
+    /// The bytes of names and values.
     pub bytes: Vec<u8>,
-    /// What names stand for.
+    /// For each tag, the row and the tests of its nodes.
     pub tags: Vec<TagPlace>,
     /// Lists of tests.
     pub lists: Vec<TestList>,
     /// Tests.
     pub tests: Vec<DeviceTest>,
-    /// What rows have.
+    /// For each row, bit 0 if it has leaves, and bit 1 if it has inner nodes.
     pub rows: Vec<u8>,
-    /// Whether nodes `*` have tests, bit 0, and nodes `@*`, bit 1.
+    /// Bit 0 if nodes `*` have tests, and bit 1 if nodes `@*` have.
     pub tests_any: u64,
 }
 
@@ -47,7 +48,7 @@ impl Names {
         }
         entries.extend(set.elements().map(|(name, tag)| (NAMES, name, tag)));
         entries.extend(set.attributes().map(|(name, tag)| (ATTRIBUTES, name, tag)));
-        // Half of it stays empty, so that what is not there is soon found out.
+        // Half of the table stays empty, so that the search for an unknown key ends early.
         names.entries = vec![Entry::default(); (2 * entries.len() + 1).next_power_of_two()];
         for (of, key, value) in entries {
             let mut hash = Hash::new(of);
@@ -75,7 +76,7 @@ impl Names {
         at as u32
     }
 
-    /// Adds a list of tests.
+    /// Adds a list of tests, and returns its number.
     fn list<'a>(&mut self, values: &'a Values, entries: &mut Vec<(u32, &'a [u8], u32)>) -> u32 {
         let number = self.lists.len() as u32;
         let before = entries.len();

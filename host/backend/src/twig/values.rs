@@ -10,7 +10,7 @@ use super::rows::RowIx;
 
 type ByKey = HashMap<Box<[u8]>, RowIx, FixedState>;
 
-/// Tests of values: those that ask for one value are looked up, others are tried one after the other.
+/// The tests of values of one name. Tests for one equal value are looked up; the others are tried in turn.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     strings: ByKey,
@@ -20,14 +20,15 @@ pub struct Values {
     others: Vec<(Box<[ValueTest]>, RowIx)>,
 }
 
-/// What is reused from value to value.
+/// Memory that is reused from value to value.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     key: Vec<u8>,
 }
 
 impl Values {
-    /// The row of nodes whose value has to pass these tests, of which there is one at least: a new one, if there is none.
+    /// Returns the row of nodes whose value must pass these tests. There is at least one test. `new` makes a
+    /// row if these tests have none yet.
     pub fn row(&mut self, tests: &[ValueTest], new: impl FnOnce() -> RowIx) -> RowIx {
         let equal = match tests {
             [ValueTest { operator: Operator::Equal, literal }] => Some(literal),
@@ -70,12 +71,12 @@ impl Values {
         self.literals
     }
 
-    /// Tests that are tried, and their rows.
+    /// The tests that are tried in turn, and their rows.
     pub fn others(&self) -> impl Iterator<Item = (&[ValueTest], RowIx)> {
         self.others.iter().map(|(tests, row)| (&**tests, *row))
     }
 
-    /// Tells the rows of nodes whose tests a value passes.
+    /// Calls `row` with each row whose tests the value passes.
     #[inline]
     pub fn passed(&self, value: Value<'_>, Scratch { key }: &mut Scratch, mut row: impl FnMut(RowIx)) {
         let mut looked_up = |rows: &ByKey, key: &[u8]| {

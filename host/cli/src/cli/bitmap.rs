@@ -41,7 +41,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
             return Err(Failure::usage(message));
         }
     }
-    // What is said of one column goes before what is said of all.
+    // The options of one column take precedence over the option for all columns.
     let of_column =
         |bins: &str| specs.iter().any(|spec| bins.split_once('=').is_some_and(|(name, _)| name == spec.name));
     let (one, all): (Vec<&str>, Vec<&str>) =
@@ -87,7 +87,8 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// A path with a typing error finds nothing anywhere, and its column takes any expression all the same.
+/// Warns of each column for which no line has a value. A path with a typing error matches nothing anywhere,
+/// and expressions over its column are accepted all the same.
 fn warn_of_no_values(index: &BitmapIndex, specs: &[ColumnSpec], ui: &Ui) {
     for (column, spec) in index.columns().iter().zip(specs) {
         let has_values = |bin: &Bin| matches!(bin.holds, Holds::Values { .. } | Holds::NaN);
@@ -105,7 +106,8 @@ fn warn_of_no_values(index: &BitmapIndex, specs: &[ColumnSpec], ui: &Ui) {
     }
 }
 
-/// `read` is when columns were built, and `all` when the index was written.
+/// The statistics of building. `read` is the time until all columns were built, and `all` the time until the
+/// index was written.
 fn building_statistics(maker: &BitmapMaker, index: &BitmapIndex, read: Duration, all: Duration) -> String {
     let made = maker.made();
     let mut by = vec![(made.by_cpu, "cpu".to_owned())];
@@ -128,16 +130,16 @@ fn seconds(time: Duration) -> String {
     format!("{:.6} s", time.as_secs_f64())
 }
 
-/// A column as it is asked for: `NAME=PATH`, or the name of a table's column.
+/// A column as the argument gives it: `NAME=PATH`, or the name of a table's column.
 fn spec(column: &str) -> ColumnSpec {
     match column.split_once('=') {
-        // A path may hold `=`, too, in a filter.
+        // A filter in a path may contain `=`, too.
         Some((name, source)) if !column.starts_with('$') => ColumnSpec::new(name, source),
         _ => ColumnSpec::new(column, column),
     }
 }
 
-/// The column of a name.
+/// Returns the column with this name.
 fn column<'a>(specs: &'a mut [ColumnSpec], name: &str, flag: &str) -> Result<&'a mut ColumnSpec, Failure> {
     let known: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
     specs.iter_mut().find(|spec| spec.name == name).ok_or_else(|| unknown(name, flag, &known))
@@ -148,11 +150,11 @@ fn unknown(name: &str, flag: &str, known: &[String]) -> Failure {
         .with_help(format!("`--column` makes {}", known.join(", ")))
 }
 
-/// Bins for all columns.
+/// Returns the bins for all columns.
 fn bins_of(bins: &str, specs: &[ColumnSpec]) -> Result<BinSpec, Failure> {
     match (bins.parse(), bins.split_once('=')) {
         (Ok(bins), _) => Ok(bins),
-        // It was meant for a column that is not there.
+        // The option names a column that does not exist.
         (Err(_), Some((name, rest))) if rest.parse::<BinSpec>().is_ok() => {
             let known: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
             Err(unknown(name, "--bins", &known))
@@ -161,7 +163,7 @@ fn bins_of(bins: &str, specs: &[ColumnSpec]) -> Result<BinSpec, Failure> {
     }
 }
 
-/// Says what a bitmap index has.
+/// Prints the description of a bitmap index, after a check of every byte of it.
 pub fn info(args: &BitmapInfoArgs) -> Result<ExitCode, Failure> {
     files::refuse_writing_to_what_is_read([], [&args.file], None)?;
     let index = BitmapIndex::open(&args.file).map_err(Failure::of_bitmap)?;
@@ -177,7 +179,8 @@ pub fn info(args: &BitmapInfoArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `records` says how many lines are records, if not all are.
+/// The description of a bitmap index. `records` is the number of lines that are records, or `None` if all
+/// lines are.
 fn described(info: &BitmapInfo, records: Option<u64>) -> String {
     let per_input = |bytes: u64| match info.input {
         Some((input, _)) => {
@@ -221,7 +224,7 @@ fn described(info: &BitmapInfo, records: Option<u64>) -> String {
     text
 }
 
-/// Rows with columns as wide as they need to be; those of numbers end at the right.
+/// Appends rows with aligned columns. The columns in `numbers` are aligned at the right.
 fn aligned<const N: usize>(text: &mut String, rows: &[[String; N]], numbers: &[usize]) {
     let widths: [usize; N] =
         std::array::from_fn(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0));
@@ -239,7 +242,7 @@ fn aligned<const N: usize>(text: &mut String, rows: &[[String; N]], numbers: &[u
     }
 }
 
-/// The bins of all columns.
+/// Appends the bins of all columns.
 fn bins(index: &BitmapIndex, text: &mut String) {
     for (column, described) in index.columns().iter().enumerate() {
         let _ = write!(text, "\n{}\n", escaped(&described.name));
@@ -257,7 +260,7 @@ fn bins(index: &BitmapIndex, text: &mut String) {
     }
 }
 
-/// Says which lines have such values.
+/// Prints the lines that match an expression.
 pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     if args.records || !args.select.is_empty() {
         return records(args, ui, started);
@@ -302,12 +305,12 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     Ok(if args.exit_status.exit_status && answer.rows == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// A plan as text, in which names of columns take one line each.
+/// A plan as text. Names of columns are escaped, so that each takes one line.
 fn explained(mut plan: Plan, columns: &[Column]) -> String {
     plan.tests.iter_mut().for_each(|test| test.test = escaped(&test.test).into_owned());
     let named = |column: &Column| Column { name: escaped(&column.name).into_owned(), ..column.clone() };
     let columns: Vec<Column> = columns.iter().map(named).collect();
-    // Strings are encoded as JSON, which leaves some control characters as they are.
+    // The plan encodes strings as JSON, which leaves some control characters unescaped.
     let text = plan.explain(&columns);
     text.split_inclusive('\n')
         .flat_map(|line| match line.strip_suffix('\n') {
@@ -317,7 +320,7 @@ fn explained(mut plan: Plan, columns: &[Column]) -> String {
         .collect()
 }
 
-/// A number in digits.
+/// Appends a number in decimal digits.
 fn push_decimal(mut number: u64, to: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -354,7 +357,7 @@ fn statistics(
     ])
 }
 
-/// Prints the records, or columns of them: what `query` and `select` do with `--where`.
+/// Prints the matching records, or columns of them, as `query` and `select` do with `--where`.
 fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let files = FileArgs { files: args.file.into_iter().collect() };
     let report = ReportArgs { stats: args.stats, ..ReportArgs::default() };

@@ -1,21 +1,23 @@
-//! Names as they are printed.
+//! The printed form of names.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Names of files and columns, ids and messages, as they are printed: on one line, in one cell of a row, and without anything
-/// that a terminal obeys.
+/// Returns the printed form of a name of a file or column, an id or a message. It takes one line, fits in one
+/// cell of a row, and contains nothing that controls a terminal.
 ///
-/// Control characters become `\n`, `\r`, `\t` or `\xNN`, two hexadecimal digits of the code point. The separators of lines and
-/// paragraphs, and what turns the direction of writing, become `\u{NNNN}`. Everything else stays as it is, backslashes too:
-/// two names may look the same, but none looks like a row. `--format ndjson` has the names themselves.
+/// Control characters become `\n`, `\r`, `\t` or `\xNN`, where NN is the code point in two hexadecimal
+/// digits. Separators of lines and paragraphs become `\u{NNNN}`, as do the characters that change the
+/// direction of writing. All other characters stay as they are, backslashes too. Two different names may
+/// therefore look the same, but no name looks like a row of its own. `--format ndjson` prints the names
+/// exactly.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for char in text.chars() {
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = match char {
             '\n' => shown.write_str("\\n"),
             '\r' => shown.write_str("\\r"),

@@ -39,7 +39,7 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What there is to say of subscriptions.
+/// The explanation for subscriptions: their number and size, the backend, and the stages.
 fn explain_twigs(subscriptions: &Subscriptions, engine: &Engine, args: &ExplainArgs) -> String {
     let (set, mut text) = (subscriptions.set(), String::from("subscriptions\n"));
     let size = set.size();
@@ -65,10 +65,10 @@ fn explain_twigs(subscriptions: &Subscriptions, engine: &Engine, args: &ExplainA
     text
 }
 
-/// What strict checks are with an index file, whose faults are those of what is always checked.
+/// The stage of the strict check with an index file. The index file has the faults of the basic check only.
 const STRICT_WITH_INDEX: &str = "all of the text: each record by RFC 8259, its bytes as UTF-8 (every worker)";
 
-/// Which documents are not answered by their elements.
+/// The documents that are evaluated as one record, although the program could run over elements.
 const AS_ONE: [&str; 2] = [
     "  as one record each, by the program above: what is no plain file longer than a partition; where that is no array",
     "  near the begin; where anything is malformed or not as usual; and rows and columns",
@@ -159,7 +159,7 @@ fn explain(
     text
 }
 
-/// What answers.
+/// Appends the backend and its partition size.
 fn runs_on(text: &mut String, engine: &Engine, args: &ExplainArgs) {
     let partition = BinaryBytes(engine.partition_size() as u64);
     line(text, format_args!("\nruns on {}, partitions of {partition}", engine.backend_name()));
@@ -169,6 +169,6 @@ fn runs_on(text: &mut String, engine: &Engine, args: &ExplainArgs) {
 }
 
 fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
-    // A string takes everything.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "{line}");
 }

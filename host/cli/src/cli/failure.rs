@@ -1,4 +1,4 @@
-//! What went wrong, as a message and an exit code.
+//! Errors of a run, their messages and exit codes.
 
 use std::fmt::Display;
 use std::io;
@@ -8,28 +8,28 @@ use warpath::{ColumnError, DeviceError, Error, IndexError, InputError};
 
 use super::ui::Ui;
 
-/// The end of a run that did not go well.
+/// The reason why a run failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The library says so. The lines after it show the place in the input.
+    /// An error of the library. The optional lines show the text around the fault in the input.
     Library(Box<Error>, Option<String>),
-    /// The library says so of a bitmap index.
+    /// An error of the library about a bitmap index.
     Bitmap(Box<Error>),
-    /// The arguments make no sense, or a file that they name.
+    /// The arguments are wrong, or a file that they name cannot be used.
     Usage {
-        /// What is wrong.
+        /// The error in the arguments.
         message: String,
-        /// How to mend it.
+        /// A way to correct the error.
         help: Option<String>,
     },
-    /// The answers cannot be written.
+    /// The results cannot be written.
     Output {
-        /// Where to.
+        /// The name of the destination.
         name: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Nobody reads the answers any more. Not an error.
+    /// The reader of the results has closed the pipe. Not an error.
     BrokenPipe,
 }
 
@@ -44,12 +44,12 @@ impl Failure {
         Self::Usage { message: message.into(), help: None }
     }
 
-    /// An error that is about a bitmap index, if it is about an index.
+    /// An error of work with a bitmap index. If it is about an index, the index is a bitmap index.
     pub fn of_bitmap(error: Error) -> Self {
         Self::Bitmap(Box::new(error))
     }
 
-    /// The same, if it is about an index and that is a bitmap index.
+    /// Turns an error about an index into one about a bitmap index. Other failures stay as they are.
     pub fn with_bitmap_index(self) -> Self {
         match self {
             Self::Library(error, _) if matches!(*error, Error::Index(_)) => Self::Bitmap(error),
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Adds how to mend it.
+    /// Adds a way to correct the error. Only `Usage` has help of its own; other failures stay as they are.
     pub fn with_help(self, text: impl Into<String>) -> Self {
         match self {
             Self::Usage { message, .. } => Self::Usage { message, help: Some(text.into()) },
@@ -65,7 +65,8 @@ impl Failure {
         }
     }
 
-    /// 2: usage, file or permission. 3: query. 4: input. 5: device, or a fault of the program's own.
+    /// The exit code. 2: usage, file or permission. 3: query. 4: input. 5: device, or a fault of the program
+    /// itself.
     pub fn exit_code(&self) -> ExitCode {
         let code = match self {
             Self::BrokenPipe => 0,
@@ -85,7 +86,7 @@ impl Failure {
         ExitCode::from(code)
     }
 
-    /// Says it on standard error.
+    /// Prints the failure on standard error.
     pub fn report(&self, ui: &Ui) {
         match self {
             Self::BrokenPipe => {}
@@ -130,7 +131,8 @@ fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
     }
 }
 
-/// A kind of index: how it is made, and how to do without it.
+/// The words of help messages for a kind of index: the command that makes it, its file, and the way to run
+/// without it.
 struct IndexKind {
     made: &'static str,
     file: &'static str,
@@ -142,7 +144,7 @@ const INDEX: IndexKind =
 
 const BITMAP_INDEX: IndexKind = IndexKind { made: "warpath bitmap build", file: "FILE.wpb", without: "" };
 
-/// Says how to mend an error, where that is known.
+/// Prints a way to correct an error, if one is known.
 fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
     let IndexKind { made, file, without } = kind;
     match error {
@@ -180,7 +182,7 @@ fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
     }
 }
 
-/// What the operating system says, without its number.
+/// The operating system's message without its error number.
 fn reason(error: &io::Error) -> impl Display {
     let text = error.to_string();
     match text.find(" (os error ") {

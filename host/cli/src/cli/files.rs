@@ -11,14 +11,15 @@ use super::failure::Failure;
 use super::inherited;
 use super::ui::Ui;
 
-/// As shells match: `*` stops at folders, and hidden files are named openly.
+/// Matches as shells do: `*` does not match a `/`, and a pattern matches hidden files only by an explicit
+/// dot.
 const AS_SHELLS_DO: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
-/// The inputs, in order. No file, and `-`, mean standard input; a pattern stands for the files that it
-/// matches, sorted, unless a file has that very name.
+/// Returns the inputs, in order. No file, and `-`, mean standard input. A pattern means the files that match
+/// it, sorted, unless a file has exactly this name.
 ///
-/// A file that cannot be read is found out when its turn comes.
+/// A file that cannot be read is reported when its turn comes.
 pub fn sources(args: &FileArgs, output: &OutputArgs, ui: &Ui) -> Result<Vec<Source>, Failure> {
     let only_stdin = [PathBuf::from("-")];
     let mut sources = Vec::new();
@@ -38,33 +39,33 @@ pub fn sources(args: &FileArgs, output: &OutputArgs, ui: &Ui) -> Result<Vec<Sour
     Ok(sources)
 }
 
-/// A file, or a standard stream by its path, if that can be read.
+/// Returns a file as an input. If the path names a standard stream, the stream must be readable.
 pub fn file(path: &Path) -> Result<Source, Failure> {
     let closed = |source| Error::from(InputError::Io { name: path.display().to_string(), source });
     inherited::named(path).map_err(closed)?;
     Ok(Source::File(path.to_owned()))
 }
 
-/// Standard input, if it can be read.
+/// Returns standard input, if it can be read.
 pub fn stdin() -> Result<Source, Failure> {
     let closed = |source| Error::from(InputError::Io { name: Source::Stdin.name(), source });
     inherited::stdin().map_err(closed)?;
     Ok(Source::Stdin)
 }
 
-/// `file`, if it is a pattern and no file's name.
+/// Returns `file` as a pattern, if it is one and no file has this name.
 fn pattern(file: &Path) -> Option<&str> {
     let text = file.to_str()?;
     (text.contains(['*', '?', '[']) && file.symlink_metadata().is_err()).then_some(text)
 }
 
-/// The files that match; folders are left out.
+/// Returns the files that match a pattern, without folders.
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     let none = || {
         Failure::usage(format!("{pattern}: no file has this name, or matches it as a pattern"))
             .with_help("patterns have `*`, `?` and `[a-z]`; `**` goes into folders")
     };
-    // What is no valid pattern was meant as a name.
+    // An invalid pattern was meant as a name.
     let paths = glob_with(pattern, AS_SHELLS_DO).map_err(|_| none())?;
     let mut files = Vec::new();
     for path in paths {
@@ -79,7 +80,8 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     if files.is_empty() { Err(none()) } else { Ok(files) }
 }
 
-/// What is written must not be read, now or endlessly.
+/// Refuses an output that is also an input. The run would overwrite its input, or read its own output without
+/// end.
 pub fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> Result<(), Failure> {
     let file = |source: &Source| match source {
         Source::File(path) => Some(path.clone()),
@@ -90,7 +92,8 @@ pub fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> 
     refuse_writing_to("an input", inputs, output)
 }
 
-/// The same of inputs and indexes that are named as files. An index is mapped: whoever made it shorter would end its reader by a signal.
+/// Refuses an output that is also one of the given inputs or indexes. An index is mapped into memory. If
+/// another writer made the file shorter, a signal would end its reader.
 pub fn refuse_writing_to_what_is_read<'a>(
     inputs: impl IntoIterator<Item = &'a PathBuf>,
     indexes: impl IntoIterator<Item = &'a PathBuf>,
@@ -101,7 +104,7 @@ pub fn refuse_writing_to_what_is_read<'a>(
     refuse_writing_to("an index", indexes.into_iter().map(named), output)
 }
 
-/// `read`: files and their names in messages.
+/// Refuses an output that is one of the files in `read`. Each file comes with its name in messages.
 fn refuse_writing_to(
     what: &str,
     read: impl Iterator<Item = (PathBuf, String)>,
@@ -121,7 +124,8 @@ fn refuse_writing_to(
     Ok(())
 }
 
-/// An index has a file of its own, which is renamed into its place when it is whole.
+/// Refuses standard output for an index. An index is written to a file under a temporary name, which is
+/// renamed when the file is complete.
 pub fn refuse_index_to_stdout(output: &Path) -> Result<(), Failure> {
     if output == Path::new("-") {
         return Err(Failure::usage("an index is written to a file, and not to standard output")
@@ -130,7 +134,7 @@ pub fn refuse_index_to_stdout(output: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What makes a regular file the same as another, whatever its name.
+/// The identity of a regular file, which is independent of its name.
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<impl PartialEq + Clone + use<>> {
     use std::os::unix::fs::MetadataExt;
@@ -138,7 +142,7 @@ fn identity(path: &Path) -> Option<impl PartialEq + Clone + use<>> {
     metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
 }
 
-/// What makes a regular file the same as another, whatever its name.
+/// The identity of a regular file: its canonical path.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> Option<impl PartialEq + Clone + use<>> {
     path.is_file().then(|| path.canonicalize().ok()).flatten()

@@ -24,10 +24,10 @@ use super::progress::Progress;
 use super::run::{builder, excerpt, table};
 use super::ui::Ui;
 
-/// The exit code where a subscription is wrong.
+/// The exit code if a subscription is wrong.
 const WRONG: u8 = 3;
 
-/// Prints which subscriptions documents match.
+/// Prints the subscriptions that each document matches.
 pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     check(args)?;
     let seen = watch::Stamp::of(&args.subscriptions);
@@ -63,7 +63,7 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
     })
 }
 
-/// Refuses what does not go together.
+/// Refuses combinations of options that cannot work together.
 fn check(args: &FilterArgs) -> Result<(), Failure> {
     match args.format {
         IdsFormatArg::Bitmap => {
@@ -85,7 +85,7 @@ fn check(args: &FilterArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The subscriptions of a file, and whether all of its lines are.
+/// The subscriptions of a file, and true if all of its lines are valid.
 fn subscriptions(path: &Path, ui: &Ui) -> Result<(Subscriptions, bool), Failure> {
     let text = text_of(path)?;
     let mut subscriptions = Subscriptions::default();
@@ -97,7 +97,7 @@ fn subscriptions(path: &Path, ui: &Ui) -> Result<(Subscriptions, bool), Failure>
     Ok((subscriptions, errors.is_empty()))
 }
 
-/// For `warpath explain`: the subscriptions of a file.
+/// The subscriptions of a file, for `warpath explain`.
 pub fn all_subscriptions(path: &Path, ui: &Ui) -> Result<(Subscriptions, ExitCode), Failure> {
     let (subscriptions, is_whole) = subscriptions(path, ui)?;
     Ok((subscriptions, if is_whole { ExitCode::SUCCESS } else { ExitCode::from(WRONG) }))
@@ -119,7 +119,7 @@ fn tell(path: &Path, errors: &[SubscriptionError], ui: &Ui) {
     }
 }
 
-/// Writes a history of matches. Whether any document matched.
+/// Writes the history of matches as a bitmap index. Returns true if any document matched.
 fn history(
     args: &FilterArgs,
     engine: &Engine,
@@ -146,7 +146,7 @@ fn history(
     Ok(any)
 }
 
-/// What the documents of an input are.
+/// The kind of documents in an input.
 fn documents(args: &FilterArgs, source: &Source) -> Documents {
     let name = source.name().to_ascii_lowercase();
     let is_xml = [".xml", ".xml.gz", ".xml.zst"].iter().any(|end| name.ends_with(end));
@@ -164,14 +164,14 @@ struct Filter<'a> {
     standing: Standing,
     engine: Engine,
     out: Out,
-    /// Whether an input could be read.
+    /// True once an input could be read.
     is_begun: bool,
     skipped: u64,
     first_skipped: Option<InputError>,
     done: Done,
 }
 
-/// What has been done of the inputs before.
+/// The plan, statistics and setup of the previous runs.
 #[derive(Default)]
 struct Done {
     plan: Plan,
@@ -197,7 +197,7 @@ impl Done {
 }
 
 impl Filter<'_> {
-    /// Whether any document matched.
+    /// Filters all inputs. Returns true if any document matched.
     fn run(&mut self, sources: Vec<Source>, ui: &Ui, started: Instant) -> Result<bool, Failure> {
         let is_shown = self.out.is_terminal() && !self.args.count;
         let mut progress = Progress::new(self.args.report.progress, &sources, is_shown);
@@ -208,7 +208,7 @@ impl Filter<'_> {
         if matches!(failure, Some(Failure::BrokenPipe)) {
             return Err(Failure::BrokenPipe);
         }
-        // Where nothing could be read, nothing is overwritten.
+        // If no input could be read, an existing output file stays as it is.
         if failure.is_none() || self.is_begun {
             let ended = answers.end(&self.standing.current(), &mut self.out).and_then(|()| self.out.finish());
             failure = failure.or(ended.err());
@@ -216,7 +216,8 @@ impl Filter<'_> {
         ui.skipped("document", self.skipped, self.first_skipped.as_ref());
         if self.args.report.stats.stats {
             let Done { plan, stats, setup: made } = &self.done;
-            // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
+            // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not
+            // counted.
             let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
             let setup = ready.map_or(setup, |ready| ready.max(setup));
             let table = table(plan, stats, (setup, made), started.elapsed(), None);
@@ -253,11 +254,11 @@ impl Filter<'_> {
         progress: &mut Progress,
     ) -> Result<(), Failure> {
         let before = self.done.stats.bytes;
-        // The last line that was asked may be followed by one that could not be: where it stands.
+        // A faulty line may follow the last evaluated one. This is the text around its fault.
         let mut shown = None;
         loop {
             match run.next() {
-                // The inputs behind these may be slow.
+                // The next inputs may be slow, so results are written now.
                 None => return answers.pause(&mut self.out),
                 Some(Err(error)) => {
                     let is_record = matches!(error, Error::Input(InputError::Record(_)));

@@ -28,7 +28,7 @@ pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says what an index file is of.
+/// Prints the description of an index file, after a check of every byte of it.
 pub fn info(args: &InfoArgs) -> Result<ExitCode, Failure> {
     let index = IndexFile::open(&args.file)?;
     index.verify()?;
@@ -38,7 +38,7 @@ pub fn info(args: &InfoArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Seconds since 1970, with all digits.
+/// A time in seconds since 1970, with all nine decimal digits.
 pub fn since_1970(time: SystemTime) -> String {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => format!("{}.{:09}", after.as_secs(), after.subsec_nanos()),

@@ -1,4 +1,4 @@
-//! Where answers go: standard output or a file.
+//! The destination of results: standard output or a file.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -12,8 +12,8 @@ use super::escape::escaped;
 use super::failure::Failure;
 use super::inherited;
 
-/// Bytes that are gathered before they are written. They are written at line ends, which standard output
-/// passes on as they are.
+/// The number of bytes that are buffered before they are written. Writes end at line ends, because standard
+/// output passes them on unchanged.
 const BUFFER_BYTES: usize = 256 << 10;
 
 fn is_terminal(output: &OutputArgs) -> bool {
@@ -30,19 +30,19 @@ pub fn refuse_binary_on_terminal(format: &impl ValueEnum, output: &OutputArgs) -
     Err(Failure::usage(message).with_help("write it to a file with `-o FILE`, or pipe it to another program"))
 }
 
-/// Rows of a name and a value, each a line, whatever characters the value has.
+/// Formats rows of a name and a value. Values are escaped, so that each row takes one line.
 pub fn named(rows: &[(impl Display, String)]) -> String {
     rows.iter().map(|(name, value)| format!("{name:<11} {}\n", escaped(value))).collect()
 }
 
-/// The answers' destination. It is opened when the first answer, or the end, is there: a run that fails
-/// before it has read anything overwrites nothing.
+/// The destination of results. It is opened with the first result, or at the end. A run that fails before it
+/// has read anything therefore overwrites nothing.
 pub struct Out {
     file: Option<PathBuf>,
     /// The permissions of a new file.
     mode: OutputMode,
     sink: Option<Box<dyn Write>>,
-    /// What has not been written yet.
+    /// The bytes that have not been written yet.
     pub buffer: Vec<u8>,
     terminal: bool,
 }
@@ -53,7 +53,7 @@ impl Out {
         Self::new(&OutputArgs::default())
     }
 
-    /// Standard output, or a file.
+    /// The destination that the options name: standard output, or a file.
     pub fn new(output: &OutputArgs) -> Self {
         let terminal = is_terminal(output);
         let file = output.path().map(Path::to_owned);
@@ -61,17 +61,17 @@ impl Out {
         Self { file, mode, sink: None, buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)), terminal }
     }
 
-    /// A new file gets no more permissions than the files that the answers are from.
+    /// Limits the permissions of a new file to those of the files that the results come from.
     pub fn made_from(self, mode: OutputMode) -> Self {
         Self { mode, ..self }
     }
 
-    /// Whether answers go to a terminal.
+    /// Returns true if results go to a terminal.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Opens the destination, if that has not been done yet.
+    /// Opens the destination, if it is not open yet.
     pub fn open(&mut self) -> Result<(), Failure> {
         self.sink().map(drop).map_err(|error| self.failed(error))
     }
@@ -91,7 +91,7 @@ impl Out {
         Ok(self.sink.insert(sink).as_mut())
     }
 
-    /// To be called after each line: writes if much is waiting.
+    /// Writes the buffer if it is full. Callers call this after each line.
     #[inline]
     pub fn line_end(&mut self) -> Result<(), Failure> {
         if self.buffer.len() >= BUFFER_BYTES {
@@ -101,7 +101,7 @@ impl Out {
         }
     }
 
-    /// Adds whole lines, or bytes that have none; many are written as they are.
+    /// Adds whole lines, or bytes that form no lines. Large amounts are written directly, without a copy.
     pub fn lines(&mut self, lines: &[u8]) -> Result<(), Failure> {
         if self.buffer.len() + lines.len() < BUFFER_BYTES {
             self.buffer.extend_from_slice(lines);
@@ -111,17 +111,19 @@ impl Out {
         written.map_err(|error| self.failed(error))
     }
 
-    /// To be called when there is nothing more for the moment: whoever waits at the other end of a pipe sees its answers now.
+    /// Writes the buffer if it holds anything. Callers call this when the next results may take time, so that
+    /// the reader of a pipe receives the results so far.
     pub fn pause(&mut self) -> Result<(), Failure> {
         if self.buffer.is_empty() { Ok(()) } else { self.finish() }
     }
 
-    /// Writes what is left, if anything was opened: a run that failed before that leaves the destination as it is.
+    /// Writes the rest, if the destination is open. A run that failed earlier leaves the destination as it
+    /// is.
     pub fn finish_if_open(&mut self) -> Result<(), Failure> {
         if self.sink.is_some() { self.finish() } else { Ok(()) }
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.write_out().and_then(|()| self.sink()?.flush()).map_err(|error| self.failed(error))
     }
@@ -134,7 +136,7 @@ impl Out {
         written
     }
 
-    /// Whose fault an error of [`Write`] is.
+    /// Returns the failure for an error of [`Write`].
     pub fn failed(&self, source: io::Error) -> Failure {
         match &self.file {
             None => stdout_failed(source),
@@ -143,7 +145,7 @@ impl Out {
     }
 }
 
-/// What an error of standard output is.
+/// Returns the failure for an error of standard output. A closed pipe is no error.
 pub fn stdout_failed(source: io::Error) -> Failure {
     match source.kind() {
         io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
@@ -151,7 +153,7 @@ pub fn stdout_failed(source: io::Error) -> Failure {
     }
 }
 
-/// For writers that bring their own lines.
+/// For encoders that write their own lines.
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);
@@ -161,7 +163,7 @@ impl Write for Out {
         Ok(bytes.len())
     }
 
-    /// Nothing: [`Out::pause`] and [`Out::finish`] decide when.
+    /// Does nothing. [`Out::pause`] and [`Out::finish`] decide when to write.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

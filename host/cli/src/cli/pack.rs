@@ -54,7 +54,7 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Gives back what was packed.
+/// Writes the text of a packed file, or some lines of it, or checks the file.
 pub fn unpack_file(args: &UnpackArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let UnpackArgs { file, output, lines, check } = args;
     let source = source(file)?;
@@ -84,7 +84,7 @@ pub fn unpack_file(args: &UnpackArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         out.buffer.extend_from_slice(said.as_bytes());
     }
     if let Some(Range { start, end }) = lines {
-        // As much at once as is held in memory without a thought.
+        // The number of bytes that are unpacked at once. They fit in memory on any system.
         const STEP: u64 = 8 << 20;
         let wanted = packed.lines_at(*start..*end)?;
         if wanted.start == packed.info().text_bytes && *start > 0 {
@@ -105,15 +105,15 @@ pub fn unpack_file(args: &UnpackArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How much text there is for a byte of a file, in words, if there is any.
+/// The ratio of text bytes to file bytes, in words. Empty for an empty text.
 fn ratio(text: u64, file: u64) -> String {
     if text == 0 { String::new() } else { format!(", {:.2} to 1", text as f64 / file.max(1) as f64) }
 }
 
-/// What standard output is called where it cannot be written.
+/// The name of standard output in errors of writing.
 const STDOUT: &str = "<stdout>";
 
-/// That nobody reads a packed file to its end is no error.
+/// The failure for an error of packing. A reader that closes its end of the pipe early is no error.
 fn unread(error: warpath::Error) -> Failure {
     match error {
         warpath::Error::Input(warpath::InputError::Io { name, source })
@@ -125,7 +125,7 @@ fn unread(error: warpath::Error) -> Failure {
     }
 }
 
-/// A failure to write, on its way through a reader.
+/// A failure to write, wrapped so that it passes through a reader's error type.
 #[derive(Debug)]
 struct Failed(Failure);
 
@@ -137,7 +137,7 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Whose fault an error of unpacking is.
+/// The failure for an error of unpacking. It unwraps a [`Failed`].
 fn told(error: warpath::Error) -> Failure {
     if let warpath::Error::Input(warpath::InputError::Io { name, source }) = error {
         return match source.downcast::<Failed>() {

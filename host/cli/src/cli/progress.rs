@@ -10,14 +10,14 @@ use warpath::packed::PackedFile;
 
 use super::args::When;
 
-/// What is over sooner shows no progress.
+/// The time before a bar is shown. A shorter run shows no bar.
 const QUIET_START: Duration = Duration::from_millis(500);
-/// Between two lines where standard error is no terminal.
+/// The time between two lines, if standard error is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How far a run has come.
+/// The progress of a run.
 pub struct Progress {
-    /// The bytes of all inputs, where they are known and not compressed.
+    /// The number of bytes in all inputs. `None` if it is unknown or an input is compressed.
     total: Option<u64>,
     shown: Shown,
     started: Instant,
@@ -25,14 +25,14 @@ pub struct Progress {
 
 enum Shown {
     Nothing,
-    /// A bar, when it is time.
+    /// A bar. `None` until [`QUIET_START`] has passed.
     Bar(Option<ProgressBar>),
-    /// A line now and then; when the last one was written.
+    /// Lines at an interval. Holds the time of the last line.
     Lines(Instant),
 }
 
 impl Progress {
-    /// `answers_on_terminal`: whether a bar would stand between answers.
+    /// Starts the display. `answers_on_terminal` is true if a bar would be mixed with printed results.
     pub fn new(when: When, sources: &[Source], answers_on_terminal: bool) -> Self {
         let terminal = io::stderr().is_terminal();
         let shown = match when {
@@ -45,9 +45,9 @@ impl Progress {
         Self { total, shown, started: Instant::now() }
     }
 
-    /// Says that so many bytes have been read.
+    /// Records that `bytes` bytes have been read so far, and updates the display.
     pub fn update(&mut self, bytes: u64) {
-        // A compressed input under another name.
+        // More bytes than expected: an input is compressed, though its name does not say so.
         self.total = self.total.filter(|total| bytes <= *total);
         let (total, started) = (self.total, self.started);
         match &mut self.shown {
@@ -72,7 +72,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away, to make room for messages.
+    /// Removes the bar, so that messages can be printed. Prints the last line, if progress is shown in lines.
     pub fn finish(&mut self, bytes: u64) {
         match &mut self.shown {
             Shown::Bar(Some(bar)) => bar.finish_and_clear(),
@@ -83,7 +83,8 @@ impl Progress {
     }
 }
 
-/// The bytes of text of an input whose name does not say that it is compressed.
+/// The number of bytes of text in an input. `None` if the size is unknown, or the name has the extension of a
+/// compressed file.
 fn plain_size(source: &Source) -> Option<u64> {
     let name = source.name();
     let extension = Path::new(&name).extension().unwrap_or_default();
@@ -110,7 +111,7 @@ fn style(total: Option<u64>) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Bytes a second since the start, and how long the rest takes at that pace.
+/// The bytes per second since the start, and the estimated time that is left.
 fn pace(bytes: u64, total: Option<u64>, elapsed: Duration) -> String {
     let rate = bytes as f64 / elapsed.as_secs_f64().max(1e-9);
     let mut pace = format!("{}/s", HumanBytes(rate as u64));

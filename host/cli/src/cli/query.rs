@@ -38,7 +38,7 @@ pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
     Ok(if args.exit_status.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// Prints the number of matches.
+/// A consumer that prints the number of matches.
 struct Count {
     limit: Option<u64>,
     found: u64,
@@ -46,7 +46,7 @@ struct Count {
 
 impl Consumer for Count {
     fn want(&self) -> Want {
-        // A limit ends at a match, whose line the matches tell.
+        // With a limit, the run ends at a match. The line of this match is needed, so the matches are.
         Want { matches: self.limit.is_some(), limit: self.limit.map(Limit::Matches), ..Want::default() }
     }
 
@@ -75,7 +75,7 @@ impl Consumer for Count {
     }
 }
 
-/// Prints the text of the matches, as the workers made it.
+/// A consumer that prints the text of the matches, as the workers made it.
 struct Texts {
     form: TextForm,
     found: u64,
@@ -99,10 +99,10 @@ impl Consumer for Texts {
     }
 }
 
-/// Prints each match on a line of its own, up to a limit, and with its place and its path if these are wanted.
+/// A consumer that prints each match on a line of its own, up to a limit. Offsets and paths are optional.
 struct Lines {
     form: TextForm,
-    /// Whether to print where a match stands, and whether in which file.
+    /// `Some` if the offsets of a match are printed; `Some(true)` if the name of its file is printed, too.
     offsets: Option<bool>,
     with_path: bool,
     limit: Option<u64>,
@@ -129,7 +129,7 @@ impl Consumer for Lines {
                     }
                     let start = batch.offset_of(u64::from(piece.base) + u64::from(found.start));
                     let end = start + u64::from(found.end - found.start);
-                    // A vector takes everything.
+                    // Writing to a vector cannot fail.
                     let _ = write!(out.buffer, "{start}\t{end}\t");
                 }
                 if self.with_path {

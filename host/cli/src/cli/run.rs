@@ -1,4 +1,4 @@
-//! How answers are consumed, whatever is printed of them.
+//! The run of a query over its inputs: results, errors, limits, statistics and progress.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -21,50 +21,51 @@ use super::out::{Out, named};
 use super::progress::Progress;
 use super::ui::Ui;
 
-/// What is made of the answers.
+/// A consumer of results: it prints, counts or converts them.
 pub trait Consumer {
-    /// What is needed of the backend.
+    /// The results that the backend must produce for this consumer.
     fn want(&self) -> Want;
 
-    /// Whether it has had enough, before it has seen anything.
+    /// Returns true if the consumer needs no further results. Called once, before the first batch.
     fn is_done(&self) -> bool;
 
-    /// Before everything else, once the first input could be read.
+    /// Called once before the first batch, after the first input could be read.
     fn start(&mut self, _out: &mut Out) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Whether it shows malformed records itself.
+    /// Returns true if the consumer shows malformed records itself.
     fn shows_faults(&self) -> bool {
         false
     }
 
-    /// The next partition's answers.
+    /// Consumes the results of the next partition.
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure>;
 
-    /// After everything that could be answered.
+    /// Called once after the last batch.
     fn end(&mut self, _out: &mut Out) -> Result<(), Failure> {
         Ok(())
     }
 }
 
-/// Whether to go on.
+/// The decision to continue or to stop after a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     Continue,
-    /// Enough. What was used last: a piece of the batch, and a line of it.
+    /// No further results are needed. Names the last piece of the batch that was used, and the last line in
+    /// it.
     Stop {
         piece: usize,
         line: LineIx,
     },
 }
 
-/// The engine that the options choose.
+/// Returns the engine for the given options.
 pub fn engine(args: &EngineArgs, on_error: &OnErrorArgs, strict: &StrictArgs) -> Result<Engine, Failure> {
     Ok(builder(&args.backend, on_error).strict(strict.strict).format(args.input.into()).build()?)
 }
 
-/// The settings of an engine.
+/// Returns the engine settings for the given options.
 pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
     let mut builder = Engine::builder().device(args.device.device.clone()).on_error(on_error.on_error.into());
     if let Some(bytes) = args.partitions.partition_size {
@@ -76,7 +77,8 @@ pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
     builder
 }
 
-/// Runs a program over inputs and gives the answers to `consumer`; says what was left out, and the statistics.
+/// Evaluates a program over inputs and passes the results to `consumer`. Reports skipped records, and
+/// statistics if the options include them.
 pub fn consume(
     engine: &Engine,
     sources: Vec<Source>,
@@ -133,7 +135,8 @@ pub fn consume(
     if args.report.stats.stats {
         let total = started.elapsed();
         let made = answers.setup();
-        // Set-up ends where the first answer could be asked for. What was read meanwhile took no time.
+        // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not
+        // counted.
         let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
         let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
         let table = table(answers.plan(), &answers.stats(), (setup, &made), total, found);
@@ -150,7 +153,7 @@ fn consume_all(
     progress: &mut Progress,
 ) -> Result<(), Failure> {
     let mut open = false;
-    // The last record that was answered may be followed by one that could not be: where it stands.
+    // A faulty record may follow the last evaluated one. This is the text around its fault.
     let mut excerpt = None;
     let failure = loop {
         match answers.next() {
@@ -190,7 +193,7 @@ fn consume_all(
     failure.map_or(Ok(()), Err)
 }
 
-/// The malformed records that were left out.
+/// The malformed records that were skipped.
 #[derive(Default)]
 struct Skipped {
     count: u64,
@@ -215,13 +218,13 @@ impl Skipped {
     }
 }
 
-/// Bytes of a malformed record that are shown on either side of its fault.
+/// The number of bytes of a malformed record that are shown on each side of its fault.
 const CONTEXT: usize = 50;
 
-/// The surroundings of a fault at a byte of a line, counted from 0, and a caret under it.
+/// The text around a fault, with a caret under it. `at` is the byte of the fault in the line, counted from 0.
 pub fn excerpt(line: &[u8], at: usize) -> String {
     let at = at.min(line.len());
-    // Not in the middle of a character, where the line is UTF-8.
+    // The excerpt does not begin or end within a character, if the line is UTF-8.
     let boundary = |at: &usize| line.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
     let from = at.saturating_sub(CONTEXT);
     let from = (from..=at).find(boundary).unwrap_or(at);
@@ -237,7 +240,7 @@ pub fn excerpt(line: &[u8], at: usize) -> String {
     format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
 }
 
-/// The answer that a bitmap index has to an expression, and how long it took.
+/// The result of an expression over a bitmap index, and the time that it took.
 fn only(
     expression: &str,
     file: &Path,
@@ -250,7 +253,7 @@ fn only(
     Ok((index, answer, started.elapsed()))
 }
 
-/// What there is to say of a run, as lines of a name and what belongs to it.
+/// The statistics of a run, as lines of a name and a value.
 pub fn table(
     plan: &Plan,
     stats: &Stats,

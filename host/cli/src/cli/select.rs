@@ -56,7 +56,7 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-/// A column as it was asked for.
+/// A column as the argument gives it.
 struct Column<'a> {
     name: &'a str,
     values: ColumnType,
@@ -72,10 +72,11 @@ const TYPES: [(&str, ColumnType); 5] = [
     ("json", ColumnType::Json),
 ];
 
-/// A name, perhaps a type, and a path. Rows of text have no types: there a colon that no type follows is part of the name.
+/// Parses a column: a name, an optional type, and a path. `text` is true for rows of text, which have no
+/// types. A colon that no type follows is then part of the name.
 fn column(arg: &str, text: bool) -> Result<Column<'_>, Failure> {
     let help = match arg.strip_prefix('$') {
-        // A path may hold `=`, too, in a filter.
+        // A filter in a path may contain `=`, too.
         Some(_) => format!("give the column a name: `name={arg}`"),
         None => format!("a column is `NAME=PATH`; files come after `--`: `select NAME=PATH -- {arg}`"),
     };
@@ -113,14 +114,14 @@ fn column(arg: &str, text: bool) -> Result<Column<'_>, Failure> {
     Ok(Column { name, values, path })
 }
 
-/// How many rows have been written, of how many that are wanted at most.
+/// The number of rows written so far, and the largest number wanted.
 struct Rest {
     rows: u64,
     most: Option<u64>,
 }
 
 impl Rest {
-    /// Wants what is wanted, and no more of it. With a limit it must be known which lines are rows.
+    /// Adds the limit to `want`. With a limit, the caller must know which lines are rows.
     fn of(&self, want: Want) -> Want {
         Want { records: self.most.is_some(), limit: self.most.map(Limit::Records), ..want }
     }
@@ -129,7 +130,8 @@ impl Rest {
         self.most.is_some_and(|most| self.rows >= most)
     }
 
-    /// Counts a piece's rows. If one of them is the last that is wanted: how many there are with it, and its line.
+    /// Counts a piece's rows. If the limit is reached in this piece, returns the number of its rows up to the
+    /// limit, and the line of the last one.
     fn count(&mut self, piece: &Piece, rows: usize) -> Option<(usize, LineIx)> {
         let left = self.most.map(|most| most - self.rows).and_then(|left| usize::try_from(left).ok());
         let last = left.and_then(|left| Some((left, *piece.records.get(left.checked_sub(1)?)?)));
@@ -138,7 +140,7 @@ impl Rest {
     }
 }
 
-/// Prints rows of text, as the workers made them, up to a limit.
+/// A consumer that prints rows of text, as the workers made them, up to a limit.
 struct Rows {
     form: RowForm,
     header: Vec<u8>,
@@ -171,7 +173,7 @@ impl Consumer for Rows {
     }
 }
 
-/// Writes typed columns in a binary format, up to a limit.
+/// A consumer that writes typed columns in a binary format, up to a limit.
 struct Table {
     schema: Schema,
     arrow: SchemaRef,

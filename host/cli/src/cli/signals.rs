@@ -1,7 +1,8 @@
-//! Signals that end the program: its temporary files are removed first.
+//! Signals that end the program. Its temporary files are removed first.
 //!
-//! The handler of `signal-hook` does nothing but wake a thread, which does the work. The program then ends by the signal itself, so
-//! that a shell knows why (`$?` is 129, 130 or 143) and a loop around it ends with Ctrl-C.
+//! The handler of `signal-hook` only wakes a thread, which does the work. The program then ends by the signal
+//! itself. A shell therefore sees the cause (`$?` is 129, 130 or 143), and a loop around the program ends
+//! with Ctrl-C.
 
 use std::io;
 use std::thread;
@@ -11,17 +12,17 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
-/// Removes temporary files before SIGHUP, SIGINT or SIGTERM ends the program. A signal that is ignored already, as under `nohup`,
-/// stays ignored.
+/// Removes temporary files before SIGHUP, SIGINT or SIGTERM ends the program. A signal that is ignored at the
+/// start, as under `nohup`, stays ignored.
 ///
 /// # Errors
-/// If the system has no thread or descriptor for it. Signals then end the program as they do otherwise.
+/// If the system has no thread or no descriptor left. Signals then end the program without this cleanup.
 pub fn clean_up_after() -> io::Result<()> {
     let mut signals =
         Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)))?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            // Nobody makes or renames a file any more.
+            // While this value lives, no other thread begins or renames an output.
             let _unfinished = warpath::remove_unfinished();
             end_by(signal);
         }
@@ -29,19 +30,21 @@ pub fn clean_up_after() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the program was started with this signal ignored.
+/// Returns true if the program was started with this signal ignored.
 fn is_ignored(signal: c_int) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: with no new action, the call only writes the present one, to memory that is large enough for it.
+    // SAFETY: with a null pointer for the new action, the call only writes the present action. `action` has
+    // the size and alignment of a `sigaction`.
     let asked = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
-    // SAFETY: a `sigaction` of zeros is valid (integers, and a function that is none), so it is initialised whether the call wrote it or not.
+    // SAFETY: `action` is initialised even if the call did not write it. It was zeroed, and a `sigaction` of
+    // zeros is valid: its fields are integers, and a function pointer that may be null.
     let action = unsafe { action.assume_init() };
     asked == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
 /// Ends the program as the signal does by default.
 fn end_by(signal: c_int) -> ! {
-    // The first process of a container is not ended by signals that it has no handler for.
+    // Process 1 of a container is not ended by signals for which it has no handler.
     if std::process::id() != 1 {
         let _ = low_level::emulate_default_handler(signal);
     }

@@ -1,4 +1,4 @@
-//! Typed columns in a binary format: Arrow's, or Parquet.
+//! Writers of typed columns in a binary format: Arrow IPC or Parquet.
 
 use std::mem;
 
@@ -16,31 +16,32 @@ use warpath::Error;
 
 use super::failure::Failure;
 
-/// A format of columns.
+/// A format of typed columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Arrow's IPC stream format: for a reader that begins before the end is written.
+    /// Arrow's IPC stream format. A reader can begin before the writer has finished.
     ArrowStream,
-    /// Arrow's IPC file format, also known as Feather, version 2: the same with a table of contents at the end.
+    /// Arrow's IPC file format, also known as Feather version 2: the stream format with a table of contents
+    /// at the end.
     ArrowFile,
     /// Apache Parquet.
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
-/// Rows of a batch of Arrow's, at least, but for the last; or bytes. Partitions have fewer rows, since they have the size that
-/// reading likes.
+/// The least number of rows in an Arrow batch; or the number of bytes that ends a batch earlier. The last
+/// batch may be smaller. A partition has fewer rows, because its size is chosen for fast reading.
 const BATCH_ROWS: usize = 8 << 10;
 const BATCH_BYTES: usize = 16 << 20;
-/// Bytes of a Parquet row group in the making, at which it ends.
+/// The size in bytes at which a Parquet row group ends.
 #[cfg(feature = "parquet")]
 const ROW_GROUP_BYTES: usize = 128 << 20;
 
-/// Writes batches of one schema as bytes.
+/// Encodes batches of one schema as bytes.
 pub struct TableWriter {
     encoder: Encoder,
     schema: SchemaRef,
-    /// What is too little for a batch.
+    /// The rows that are too few for a batch yet.
     waiting: Vec<RecordBatch>,
     waiting_rows: usize,
     waiting_bytes: usize,
@@ -53,7 +54,7 @@ enum Encoder {
     Parquet(Box<ArrowWriter<Vec<u8>>>),
 }
 
-/// Nothing that an input holds makes an encoder fail.
+/// Returns the failure for an encoder's error. No input can make an encoder fail, so the fault is internal.
 fn internal(error: impl std::fmt::Display) -> Failure {
     Error::Internal(format!("columns could not be written: {error}")).into()
 }
@@ -79,12 +80,12 @@ impl TableWriter {
         Ok(Self { encoder, schema, waiting: Vec::new(), waiting_rows: 0, waiting_bytes: 0 })
     }
 
-    /// Adds rows, and writes them when there are many.
+    /// Adds rows, and writes a batch when there are enough of them.
     pub fn add(&mut self, batch: RecordBatch) -> Result<(), Failure> {
         #[cfg(feature = "parquet")]
         if let Encoder::Parquet(writer) = &mut self.encoder {
             writer.write(&batch).map_err(internal)?;
-            // It is not known before how many bytes a row takes.
+            // The size of a row is known only after it is encoded.
             if writer.in_progress_size() >= ROW_GROUP_BYTES {
                 writer.flush().map_err(internal)?;
             }
@@ -99,7 +100,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Writes what is waiting as one batch.
+    /// Writes the waiting rows as one batch.
     fn write_waiting(&mut self) -> Result<(), ArrowError> {
         let mut waiting = mem::take(&mut self.waiting);
         (self.waiting_rows, self.waiting_bytes) = (0, 0);
@@ -116,7 +117,7 @@ impl TableWriter {
         }
     }
 
-    /// Writes what is waiting, where somebody may read it before the end is written.
+    /// Writes the waiting rows, if the format can be read before its end is written.
     pub fn pause(&mut self) -> Result<(), Failure> {
         match &self.encoder {
             Encoder::Stream(_) => self.write_waiting().map_err(internal),
@@ -124,7 +125,7 @@ impl TableWriter {
         }
     }
 
-    /// Writes what is left, and the end. Nothing may be added after that.
+    /// Writes the waiting rows and the end of the format. No row may be added after this call.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.write_waiting().map_err(internal)?;
         match &mut self.encoder {
@@ -135,7 +136,7 @@ impl TableWriter {
         }
     }
 
-    /// The bytes that have been written and not been taken.
+    /// Returns the bytes that were written since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         match &mut self.encoder {
             Encoder::Stream(writer) => mem::take(writer.get_mut()),

@@ -54,7 +54,7 @@ struct Trees<'a> {
     skipped: Skipped,
 }
 
-/// The malformed records that were left out.
+/// The malformed records that were skipped.
 #[derive(Default)]
 struct Skipped {
     count: u64,
@@ -70,7 +70,7 @@ impl Trees<'_> {
             let line = partition.first_line + line as u64 + 1;
             let tree = if self.args.brackets { Tree::of_brackets(record) } else { Tree::of_json(record) };
             match tree {
-                // A blank line is no record.
+                // A blank line is not a record.
                 Ok(tree) if tree.is_empty() => {}
                 Ok(tree) => {
                     let place = (partition.offset() + start as u64, line);

@@ -8,7 +8,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use super::args::When;
 use super::escape::escaped;
 
-/// Speaks to the person at the terminal. A message that cannot be written is lost, and nothing else is.
+/// Prints messages on standard error. A message that cannot be written is lost, and the run continues.
 #[derive(Clone)]
 pub struct Ui {
     color: bool,
@@ -31,14 +31,14 @@ impl Ui {
         self.say("error:", ERROR, "", message);
     }
 
-    /// Said unless `-q` was given.
+    /// Prints a warning, unless `-q` was given.
     pub fn warning(&self, message: impl Display) {
         if !self.quiet {
             self.say("warning:", WARNING, "", message);
         }
     }
 
-    /// Said unless `-q` was given.
+    /// Prints a note, unless `-q` was given.
     pub fn note(&self, message: impl Display) {
         if !self.quiet {
             self.say("note:", HELP, "", message);
@@ -57,7 +57,7 @@ impl Ui {
         self.say("help:", HELP, "  ", message);
     }
 
-    /// A message of several lines that begins with `error:`.
+    /// Prints a message of several lines that begins with `error:`.
     pub fn rendered(&self, message: &str) {
         let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
         self.error(first.strip_prefix("error: ").unwrap_or(first));
@@ -69,7 +69,7 @@ impl Ui {
         }
     }
 
-    /// Lines without a label, as they are.
+    /// Prints lines unchanged, without a label.
     pub fn plain(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
@@ -80,7 +80,7 @@ impl Ui {
     }
 }
 
-/// Whether to colour messages. What is asked for openly comes before NO_COLOR (<https://no-color.org>).
+/// Returns true if messages are coloured. The option takes precedence over NO_COLOR (<https://no-color.org>).
 fn is_coloured(asked: When, terminal: bool, no_color: bool, dumb: bool) -> bool {
     match asked {
         When::Always => true,

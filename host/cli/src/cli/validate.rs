@@ -14,12 +14,12 @@ use super::out::Out;
 use super::run::{self, Consumer, Flow};
 use super::ui::Ui;
 
-/// The exit code where records are malformed, as for bad input elsewhere.
+/// The exit code for malformed records. It is the code for bad input in other commands.
 const MALFORMED: u8 = 4;
 
 pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let ValidateArgs { files, limit, all, partitions, report } = args;
-    // Nothing is asked of the records, and the check is the host's.
+    // No query is needed, and the check runs on the host.
     let program = Program::new(&[Query::compile("$")?])?;
     let device = DeviceArgs { device: DeviceChoice::Cpu };
     let engine =
@@ -47,17 +47,18 @@ fn count(records: u64) -> String {
     format!("{records} record{}", if records == 1 { "" } else { "s" })
 }
 
-/// What has been found.
+/// The result of the check.
 #[derive(Default)]
 struct Verdict {
-    /// Whether malformed records are listed, and after how many of them to stop.
+    /// True if malformed records are listed; and the number of them at which the run stops.
     list: bool,
     most: u64,
-    /// Records without a fault, and with one; bytes of text.
+    /// The numbers of records without a fault, of malformed records, and of bytes of text.
     records: u64,
     malformed: u64,
     bytes: u64,
-    /// The first malformed record, where none is listed: what is wrong with it, and where in its line.
+    /// The message about the first malformed record, and the text around its fault. Used only if records are
+    /// not listed.
     first: Option<(String, String)>,
 }
 
@@ -103,7 +104,7 @@ impl Consumer for Verdict {
                     Some((fault.to_string(), run::excerpt(batch.line_of(&fault), fault.byte as usize - 1)));
             }
             if self.malformed >= self.most {
-                // Where it stopped is of use to nobody.
+                // Nothing uses the position at which the run stopped.
                 return Ok(Flow::Stop { piece: 0, line: 0 });
             }
         }

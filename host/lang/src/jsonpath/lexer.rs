@@ -248,8 +248,8 @@ impl<'q> Lexer<'q> {
         }
     }
 
-    /// An escape with `\u` that stands for no character: one that lacks digits, or a surrogate without its
-    /// partner. What follows a high surrogate is part of it, if it is such an escape, too.
+    /// The error for an escape with `\u` that means no character: one that lacks digits, or a surrogate
+    /// without its partner. If such an escape follows a high surrogate, the error covers both.
     fn bad_unicode_escape(&mut self, start: usize) -> Diagnostic {
         let is_whole = |lexer: &mut Self| {
             lexer.at += 2;

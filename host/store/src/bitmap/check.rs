@@ -121,7 +121,7 @@ mod tests {
     use warpath_random::Rng;
     use warpath_shared::wah::ALL;
 
-    /// Chunks in runs, of which so many of 8 are literals.
+    /// Chunks in runs. `literals` of 8 runs are literals, on average.
     fn chunks(rng: &mut Rng, rows: u64, literals: u64) -> Vec<u64> {
         let mut chunks = Vec::new();
         while (chunks.len() as u64) < chunks_for(rows) {

@@ -195,7 +195,7 @@ fn strings_are_compressed_each_on_its_own() {
                 for _ in 0..count {
                     offsets.push(offsets[offsets.len() - 1] + rng.below(longest + 1) as i32);
                 }
-                // There are bytes behind the last string, which could be taken for its own.
+                // Bytes follow the last string, and a wrong decoder could take them for a part of it.
                 let values = bytes(&mut rng, alphabet, offsets[count] as usize + 9);
                 check_strings(&table, &values, &offsets);
             }

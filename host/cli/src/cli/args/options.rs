@@ -1,4 +1,4 @@
-//! Options that several subcommands share: each is declared once, in a group.
+//! Options that several subcommands share. Each is declared once, in a group.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The file to write, or none for standard output.
+    /// The file to write. `None` means standard output.
     pub fn path(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }

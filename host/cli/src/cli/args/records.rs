@@ -1,4 +1,4 @@
-//! Options of `validate` and `tree`, which look at each record as a whole.
+//! Options of `validate` and `tree`, which read each record as a whole.
 
 use clap::{Args, value_parser};
 

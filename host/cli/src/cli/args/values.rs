@@ -6,7 +6,7 @@ use std::time::Duration;
 use warpath::DeviceChoice;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
-/// Lines, counted from 1, as a range counted from 0.
+/// Parses a range of lines, which are counted from 1. Returns a range counted from 0.
 pub fn line_range(text: &str) -> Result<Range<u64>, String> {
     let number = |text: &str| match text.parse::<u64>() {
         Ok(number) if number > 0 => Ok(number),
@@ -27,7 +27,8 @@ pub fn limit(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a limit is a whole number from 0 to {}", u64::MAX))
 }
 
-/// An expression may begin with a negative number. What else begins with `-` was meant as an option.
+/// Parses an expression. It may begin with a negative number. Any other text that begins with `-` was meant
+/// as an option.
 pub fn expression(text: &str) -> Result<String, String> {
     match text.strip_prefix('-') {
         Some(rest) if !rest.starts_with(|c: char| c.is_ascii_digit()) => {

@@ -1,4 +1,4 @@
-//! How answers are written.
+//! Writers of results: counts, lines and tables.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use super::super::failure::Failure;
 use super::super::out::Out;
 use super::super::table::{TableFormat, TableWriter};
 
-/// Pairs of a document and a subscription that one thread writes at a time, about.
+/// The approximate number of pairs of a document and a subscription that one thread writes at a time.
 const TOGETHER: usize = 8 << 10;
 
-/// Writes answers.
+/// A writer of results.
 pub enum Answers {
-    /// How many documents match each subscription.
+    /// The number of documents that match each subscription.
     Counts(Vec<u64>),
     Text(Text),
     Table(Box<TableWriter>),
@@ -38,7 +38,7 @@ impl Answers {
         Ok(Self::Text(Text::new(args.format == IdsFormatArg::Ndjson, subscriptions.clone())))
     }
 
-    /// What documents match.
+    /// Adds the matches of documents.
     pub fn add(&mut self, filtered: &Filtered, out: &mut Out) -> Result<(), Failure> {
         match self {
             Self::Counts(counts) => {
@@ -56,7 +56,7 @@ impl Answers {
         }
     }
 
-    /// There is nothing more for the moment.
+    /// Writes the results so far, because the next ones may take time.
     pub fn pause(&mut self, out: &mut Out) -> Result<(), Failure> {
         if let Self::Table(table) = self {
             table.pause()?;
@@ -65,12 +65,12 @@ impl Answers {
         out.pause()
     }
 
-    /// There is nothing more.
+    /// Writes the counts, or the end of a table. Called once, after the last result.
     pub fn end(&mut self, subscriptions: &Snapshot, out: &mut Out) -> Result<(), Failure> {
         match self {
             Self::Counts(counts) => {
                 for (id, count) in subscriptions.ids().zip(counts) {
-                    // A vector takes everything.
+                    // Writing to a vector cannot fail.
                     let _ = writeln!(out.buffer, "{}\t{count}", escaped(id));
                 }
                 Ok(())
@@ -84,11 +84,11 @@ impl Answers {
     }
 }
 
-/// Writes lines.
+/// A writer of lines.
 pub struct Text {
     is_json: bool,
     subscriptions: Arc<Snapshot>,
-    /// Their ids as they are written.
+    /// The ids of the subscriptions, as they are printed.
     ids: Vec<String>,
 }
 
@@ -123,7 +123,7 @@ impl Text {
 
     fn write(&self, name: &str, document: FoundDocument<'_>, lines: &mut Vec<u8>) {
         let line = document.line();
-        // A vector takes everything.
+        // Writing to a vector cannot fail.
         let _ = match (self.is_json, line) {
             (false, Some(line)) => write!(lines, "{name}:{line}\t"),
             (false, None) => write!(lines, "{name}\t"),
@@ -140,12 +140,12 @@ impl Text {
     }
 }
 
-/// Whether it is the bin of documents that match.
+/// Returns true for the bin of the documents that match.
 pub fn is_true(bin: &Bin) -> bool {
     matches!(bin.holds, Holds::Values { least: Scalar::Bool(true), .. })
 }
 
-/// A name as it is written: as a JSON string, or as it is printed everywhere.
+/// A name as it is printed: as a JSON string, or escaped.
 fn written(name: &str, is_json: bool) -> String {
     if is_json { quoted(name) } else { escaped(name).into_owned() }
 }

@@ -1,4 +1,4 @@
-//! Subscriptions that change while they are asked.
+//! Subscriptions that change while documents are read.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -11,23 +11,24 @@ use warpath::twig::{FileChange, Standing};
 use super::super::ui::Ui;
 use super::{tell, text_of};
 
-/// How often a file is looked at.
+/// The time between two looks at a file.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Reads a file of subscriptions again whenever it changes, until it is dropped.
+/// A thread that reads a file of subscriptions again whenever the file changes. The thread ends when this
+/// value is dropped.
 pub struct Watch {
-    /// Dropped first, which ends the thread.
+    /// The sender's drop ends the thread.
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
-    /// `known` is from before it was read.
+    /// Starts the thread. `known` is the file's stamp from before the file was first read.
     pub fn start(path: &Path, mut known: Option<Stamp>, standing: &Standing, ui: &Ui) -> Self {
         let (stop, stopped) = channel();
         let (path, standing, ui) = (path.to_owned(), standing.clone(), ui.clone());
         let thread = thread::spawn(move || {
-            // What is being written is read when it looks the same twice.
+            // A file that is being written is read only when two successive stamps are equal.
             let mut before = known;
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 let now = Stamp::of(&path);
@@ -45,22 +46,23 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.stop = None;
-        // A panic has been told already.
+        // A panic of the thread has been reported already.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// What changes when a file is written.
+/// The properties of a file that change when it is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     modified: SystemTime,
     len: u64,
-    /// Which file it is, and when anything about it changed: another may have been put in its place, with its time and length.
+    /// The file's inode and the time of its last status change. They differ even if another file of the same
+    /// length and modification time has replaced it.
     identity: (u64, i64, i64),
 }
 
 impl Stamp {
-    /// That of a file, if it is there.
+    /// The stamp of a file. `None` if the file cannot be read.
     pub fn of(path: &Path) -> Option<Self> {
         let metadata = path.metadata().ok()?;
         let (modified, len) = (metadata.modified().ok()?, metadata.len());

@@ -14,16 +14,17 @@ use crate::pattern::{Compiled, TooLarge, compile};
 pub(super) struct Literals {
     pub bytes: Vec<u8>,
     pub automata: Vec<u16>,
-    /// Where some bytes stand.
+    /// The offset of each byte string.
     known: HashMap<Vec<u8>, usize>,
-    /// Where names and strings stand with quotes and what is behind them. These are read four bytes at a time.
+    /// The offset of each name or string with its quotes and the byte after them. These are read four bytes
+    /// at a time, so their offsets are multiples of 4.
     quoted: HashMap<Vec<u8>, usize>,
-    /// Where each pattern's automaton stands; none for what is no pattern.
+    /// The offset of each pattern's automaton. `None` if the pattern is not an I-Regexp.
     patterns: HashMap<(String, bool), Option<u32>>,
 }
 
 impl Literals {
-    /// Where some bytes stand, and how many they are.
+    /// Stores a byte string once. Returns its offset and its length.
     fn bytes(&mut self, bytes: &[u8]) -> (u32, u32) {
         let end = self.bytes.len();
         let offset = *self.known.entry(bytes.to_vec()).or_insert(end);
@@ -33,7 +34,8 @@ impl Literals {
         (offset as u32, bytes.len() as u32)
     }
 
-    /// Where a string stands with quotes and what is `behind` it, and how long that is; 0 if it cannot be written without an escape.
+    /// Stores a string once, with its quotes and `behind` after them. Returns its offset and its length. Both
+    /// are 0 if the string cannot be written without an escape.
     fn quoted(&mut self, string: &[u8], behind: &[u8]) -> (u32, u32) {
         if string.iter().any(|byte| matches!(byte, b'"' | b'\\')) {
             return (0, 0);
@@ -50,7 +52,7 @@ impl Literals {
         (offset as u32, len)
     }
 
-    /// Selects the member of a name, and enters `target` with it.
+    /// The instruction that selects the member of a name and enters `target` with it.
     pub fn name(&mut self, name: &str, target: u32) -> Instr {
         let (offset, len) = self.bytes(name.as_bytes());
         let (quoted, quoted_len) = self.quoted(name.as_bytes(), b":");
@@ -58,14 +60,14 @@ impl Literals {
         Instr { op: Op::Name as u32, target, a: offset as i64, b: len as i64, c }
     }
 
-    /// Makes a literal the one of a test, and says of what kind it is.
+    /// Sets the literal of a test, and returns the literal's kind.
     pub fn of_test(&mut self, literal: &Literal, test: &mut Test) -> LiteralKind {
         match &literal.kind {
             AstLiteral::Null => LiteralKind::Null,
             AstLiteral::Bool(false) => LiteralKind::False,
             AstLiteral::Bool(true) => LiteralKind::True,
             AstLiteral::Number(text) => {
-                // The parser lets nothing else through.
+                // The parser accepts nothing but a number here.
                 let number = Decimal::read(text.as_bytes()).unwrap_or_default();
                 (test.offset, test.len) = self.bytes(&number.digits);
                 (test.negative, test.exponent) = (number.negative as u32, number.exponent);
@@ -78,12 +80,13 @@ impl Literals {
         }
     }
 
-    /// Says of a test for a string where it stands as it is in most texts.
+    /// Stores the form of a string that most texts have, in quotes and without escapes, and sets its offset
+    /// in `test`.
     pub fn quote(&mut self, text: &str, test: &mut Test) {
         (test.raw, test.raw_len) = self.quoted(text.as_bytes(), b"");
     }
 
-    /// Where the automaton of a pattern stands; `None` if it is no I-Regexp.
+    /// Returns the offset of a pattern's automaton. `None` if the pattern is not an I-Regexp.
     pub fn pattern(&mut self, test: &PatternTest, pattern: &str) -> Result<Option<u32>, TooLarge> {
         let key = (pattern.to_owned(), test.kind == PatternKind::Search);
         if let Some(known) = self.patterns.get(&key) {
@@ -102,10 +105,10 @@ impl Literals {
     }
 }
 
-/// How far apart two separators may be with a string between them, by all ways to spell it: bit *g* for *g* bytes. 0 if some
-/// way is too long.
+/// The possible distances of two separators with a string between them, over all spellings of the string. Bit
+/// *g* is set for a distance of *g* bytes. Returns 0 if a spelling is too long.
 pub(super) fn gaps_of(text: &str) -> u64 {
-    // With both quotes, and to the next separator.
+    // The two quotes, and the step from the last quote to the next separator.
     let mut gaps = 1u128 << 3;
     for c in text.chars() {
         let short = matches!(c, '"' | '\\' | '/' | '\x08' | '\x0c' | '\n' | '\r' | '\t');

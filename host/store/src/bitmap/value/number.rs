@@ -29,12 +29,13 @@ pub fn number(text: &[u8]) -> Option<Number> {
         Float::Exact(value) => value,
         Float::Unfinished => float::finish(text)?,
     };
-    // The nearest double of an integer is one.
+    // If a number is an integer, so is its nearest double.
     let integer = if value.fract() == 0.0 { Decimal::read(text)?.integer() } else { None };
     Some(integer.map_or(Number::Float(value), Number::Int))
 }
 
-/// The least integer that is not less than a number: `None` where it is beyond the range, with the side on which it is.
+/// The least integer that is not less than a number. An error is the side on which the number is out of
+/// range. Returns `None` if the text is no number.
 pub fn ceiling(text: &[u8]) -> Option<Result<i64, Ordering>> {
     Some(match number(text)? {
         Number::Int(integer) => Ok(integer),
