@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Measures on a machine with a GPU and without Rust.
 #
-#   benches/gpu.sh build [FOLDER]      here: builds the programs and strips them into FOLDER (default: .gpu-programs)
-#   benches/gpu.sh run FOLDER [ARGS]   there: `bench gpu ARGS`, over data in a folder that is removed afterwards
+#   benches/gpu.sh build [FOLDER]     here: builds the programs, stripped, into FOLDER (default: .gpu-programs)
+#   benches/gpu.sh run FOLDER [ARGS]  there: `bench gpu ARGS`, over data in a folder, removed afterwards
 #
-# Results, tables and plots are written to docs/bench, unless ARGS name another --folder. Peers that were copied into FOLDER
-# under the names that benches/peers.sh gives them are measured too.
+# Results, tables and plots are written to docs/bench, unless ARGS name another --folder. Peers in FOLDER are
+# measured too, if they have the names that benches/peers.sh gives them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mode=${1:?build or run}
@@ -23,7 +23,7 @@ build)
             cp -L "target/peers/bin/$peer" "$bin/$peer"
         fi
     done
-    # Where they are run, git may not know.
+    # The machine that runs the programs may lack git or the repository.
     git describe --always --dirty=+ >"$bin/revision"
     ls -l "$bin"
     ;;

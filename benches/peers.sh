@@ -3,9 +3,10 @@
 #
 #   benches/peers.sh
 #
-# What is installed already is left alone. Needs cargo, a C++ compiler (qj holds simdjson) and python3 with venv; `jq` is
-# the one that the system has on its PATH. Each tool is built as its own documentation says; the libraries' programs
-# (benches/peers) for the processor at hand, as sonic-rs asks for. One that fails to install is named at the end.
+# Installed tools are left alone. The script needs cargo, a C++ compiler (qj contains simdjson) and python3
+# with venv. `jq` is the system's own, from its PATH. Each tool is built as its own documentation says. The
+# libraries' programs (benches/peers) are built for this machine's processor, as sonic-rs recommends. The
+# script ends with a list of the tools that failed to install.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD/target/peers
@@ -19,7 +20,7 @@ attempt() {
     "$@" || failed+=("$name")
 }
 
-# A version of a program, under a name of its own, so that versions can stand side by side.
+# Installs a version of a program, under a name of its own, so that several versions can be installed.
 crate() {
     local name=$1 crate=$2 version=$3
     [[ -x $root/bin/$name ]] && return

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the library's crates for 64-bit ARM and runs their own tests there. On another machine qemu runs them.
+# Builds the library's crates for 64-bit ARM and runs their own tests there. On another machine qemu runs
+# them.
 #
-# Devices need CUDA and are left out: no crate has its default features. The script gets what is missing: Rust's
-# standard library for that target from rustup, a C compiler and qemu from apt. Exit status: that of the tests;
-# 2 where something is missing and cannot be installed.
+# Devices need CUDA and are left out: no crate has its default features. The script installs missing tools:
+# Rust's standard library for that target from rustup, a C compiler and qemu from apt. The exit status is that
+# of the tests, or 2 where a missing tool cannot be installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

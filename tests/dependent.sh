@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Builds the library for a dependent, and the program, as somebody does who has nothing but Rust and a C
-# compiler: in an empty folder, with an empty environment and without this repository's .cargo/config.toml.
-# Then runs both.
+# Builds the library for a dependent, and the program, with nothing but Rust and a C compiler: in an empty
+# folder, with an empty environment and without this repository's .cargo/config.toml. Then runs both.
 #
 # The dependent is a crate of its own with the default features of `warpath`. It gets this repository's
 # Cargo.lock, so that it needs no network after `cargo fetch`. Both builds share dependencies in
@@ -21,11 +20,11 @@ mkdir -p "$target/dependent"
 target=$(cd "$target/dependent" && pwd)
 
 folder=$(mktemp -d)
-# Cargo names the dependent's files by its folder, so they are of no use to the next run.
+# Cargo names the dependent's files by its folder, so the next run cannot use them.
 trap 'rm -rf "$folder" "$target"/debug/{deps,.fingerprint}/dependent-*' EXIT
 cd "$folder"
 
-# Runs a command with what it takes to find Cargo, its downloads and the C compiler, and nothing else.
+# Runs a command with only the variables that find Cargo, its downloads and the C compiler.
 clean() {
     env -i PATH="$toolchain:$PATH" HOME="$HOME" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" "$@"
 }
@@ -42,7 +41,7 @@ build() {
     clean cargo build --offline --quiet --target-dir "$target" "${profile[@]}" "$@"
 }
 
-# Compares what a program prints with what it should print.
+# Compares a program's output with the expected output.
 expect() {
     local wanted=$1 printed
     shift

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Holds every backend to the oracles on a machine with a GPU and without Rust.
+# Compares every backend with the oracles, on a machine with a GPU and without Rust.
 #
-#   tests/gpu.sh build [FOLDER]    here: builds the programs and strips them into FOLDER (default: .gpu-programs)
+#   tests/gpu.sh build [FOLDER]    here: builds the programs, stripped, into FOLDER (default: .gpu-programs)
 #   tests/gpu.sh run [FOLDER]      there: generates data and runs the checks, on the CPU and on cuda:0
 #   tests/gpu.sh sanitize [FOLDER] there: the kernels under compute-sanitizer, over small files
 #
-# WARPATH_CONFORMANCE names a folder with cts.json (the JSONPath compliance test suite) and JSONTestSuite, if those are to run too.
+# WARPATH_CONFORMANCE may name a folder with cts.json (the JSONPath compliance test suite) and JSONTestSuite.
+# The checks then run these suites too.
 #
 # A Linux x86-64 binary built here runs on any machine of the same or a newer C library.
 set -euo pipefail
@@ -33,7 +34,7 @@ run)
         "$bin/generate" --shape "$shape" --size 200MiB -o "$data/$shape.ndjson"
     done
     files=(twitter="$data/twitter.ndjson" walmart="$data/walmart.ndjson" bestbuy="$data/bestbuy.ndjson")
-    # The JSONPath compliance test suite and JSONTestSuite, if a folder is named that has them.
+    # The JSONPath compliance test suite and JSONTestSuite, if WARPATH_CONFORMANCE names their folder.
     conformance=()
     if [ -n "${WARPATH_CONFORMANCE:-}" ]; then
         conformance=(--conformance "$WARPATH_CONFORMANCE")

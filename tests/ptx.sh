@@ -3,9 +3,9 @@
 #
 #   tests/ptx.sh [build|check]     (default: check)
 #
-# It gets what is missing: the source of `core` (from rustup, else from Debian) and `ptxas` (from PyPI). Exit status:
-# 0 good; 1 the PTX differs from what the sources give, or ptxas refuses it; 2 something is missing or failed.
-# Without ptxas the first part still counts, but with CI=true it is a failure.
+# It installs missing parts: the source of `core` (from rustup, else from Debian) and `ptxas` (from PyPI).
+# Exit status: 0 good; 1 the PTX differs from the PTX of the sources, or ptxas refuses it; 2 a part is missing
+# or failed. Without ptxas only the comparison is made; with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,7 +32,7 @@ die() {
 
 has_core() { [[ -f $1/library/core/Cargo.toml ]]; }
 
-# Debian's package of the compiler's own source, of exactly this version; prints the folder that it is in.
+# Gets Debian's package of the compiler's own source, of exactly this version, and prints its folder.
 rust_src_from_debian() {
     local version=$1 dir=$target/rust-src mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
     local source=$dir/root/usr/src/rustc-$version
@@ -48,7 +48,7 @@ rust_src_from_debian() {
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -E '/debian/?$' | head -n 1) ||
         { say "apt's configuration names no Debian mirror" >&2; return 1; }
 
-    # Lists and settings of its own: the machine's are read, never written.
+    # Lists and settings of its own: the machine's lists and settings are read, never written.
     rm -rf "$dir"
     mkdir -p "$dir"/{lists/partial,archives/partial,root}
     echo "deb [signed-by=$keyring] $mirror trixie-backports main" >"$dir/sources.list"
@@ -72,7 +72,7 @@ ensure_rust_src() {
     link=$sysroot/lib/rustlib/src/rust
     if has_core "$link"; then return; fi
     say "getting the source of core"
-    # A link of an earlier run, whose target is gone, would be in rustup's way.
+    # rustup fails at a link of an earlier run whose target is gone.
     if [[ -L $link ]]; then rm -f "$link"; fi
     if command -v rustup >/dev/null; then
         timeout 600 rustup component add rust-src >&2 || say "rustup cannot fetch rust-src"
@@ -88,7 +88,7 @@ library/core) at $link"
 
 # --- ptxas ------------------------------------------------------------------------------------------------------
 
-# Prints the path of a ptxas; from PyPI, if there is none here.
+# Prints the path of a ptxas. Installs it from PyPI if the machine has none.
 find_ptxas() {
     local dir=$target/ptxas found
     command -v ptxas && return
@@ -103,7 +103,7 @@ find_ptxas() {
         say "getting ptxas" >&2
         rm -rf "$dir"
         mkdir -p "$dir"
-        # CUDA 13's knows sm_75 to sm_121.
+        # The ptxas of CUDA 13 knows sm_75 to sm_121.
         python3 -m pip --disable-pip-version-check download -q --no-deps --only-binary=:all: -d "$dir" \
             'nvidia-cuda-nvcc>=13,<14' >&2 || return 1
         python3 -m zipfile -e "$dir"/*.whl "$dir" && rm -f "$dir"/*.whl || return 1
