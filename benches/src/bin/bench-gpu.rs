@@ -82,7 +82,7 @@ fn main() -> Result<()> {
     let start = Instant::now();
     let cuda = cuda()?;
     // Waits for the context, and loads the copy kernel's module.
-    cuda.prepare::<Copy16>()?;
+    cuda.prepare(Copy16::NAME)?;
     println!("{}: context and module in {:.0} ms", cuda.name(), start.elapsed().as_secs_f64() * 1e3);
     println!("{file}: {} bytes", text.len());
     let copy = copy_time(&cuda, text.len(), runs)?;
