@@ -328,7 +328,7 @@ fn a_stream_whose_subscriptions_change() {
     let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut messages = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut ask = |line: &str| {
-        // Nothing is closed: the answer has to come while the stream goes on.
+        // Nothing is closed: the result has to come while the stream is open.
         input.write_all(line.as_bytes()).unwrap();
         output.next().unwrap().unwrap()
     };

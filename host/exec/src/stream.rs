@@ -123,7 +123,7 @@ impl Answers {
         if engine.format() == Format::Json {
             if index.is_some() {
                 return Self::failed(Error::Usage(
-                    "an index is of lines, and the input is a document".into(),
+                    "an index requires NDJSON input; this input is one JSON document".into(),
                 ));
             }
             let plan = chosen.plan();

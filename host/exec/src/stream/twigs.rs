@@ -95,7 +95,7 @@ impl Ask for TwigTask {
     }
 
     fn ask_stored(&self, _: &dyn Store, _: usize) -> Result<Stored<Asked>, Error> {
-        Err(Error::Internal("subscriptions are asked of what is read".into()))
+        Err(Error::Internal("subscriptions are evaluated over an input only".into()))
     }
 }
 
@@ -186,14 +186,16 @@ impl Filtering {
         standing: &Standing,
         documents: Documents,
     ) -> Result<(Workers<TwigTask>, Plan), Error> {
-        input.wants_all_lines("subscriptions are")?;
+        input.wants_all_lines("subscriptions require")?;
         let Request { engine, sources, index, .. } = input;
         if index.is_some() {
-            return Err(Error::Usage("subscriptions are asked of what is read, and not of an index".into()));
+            return Err(Error::Usage("subscriptions are evaluated over an input, not over an index".into()));
         }
         let chosen = engine.choose(&sources)?;
         if chosen.strict && documents != Documents::Ndjson {
-            return Err(Error::Usage("strict checks are of lines, and the input is a document".into()));
+            return Err(Error::Usage(
+                "strict checks require NDJSON input; these inputs are documents".into(),
+            ));
         }
         let mut plan = chosen.plan();
         // The host checks lines before they are matched.

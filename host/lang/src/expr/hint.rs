@@ -58,7 +58,7 @@ pub(super) fn help(text: &str, span: Span, place: Place) -> Option<String> {
     let token = &text[span.start..span.end];
     let first = text[span.start..].chars().next();
     if matches!(first, Some('“' | '”' | '‘' | '’' | '„')) {
-        return Some("strings stand in straight quotes, `\"…\"` or `'…'`".to_owned());
+        return Some("strings need straight quotes, `\"…\"` or `'…'`".to_owned());
     }
     let word = token.to_ascii_lowercase();
     let fixed = match place {
@@ -66,11 +66,9 @@ pub(super) fn help(text: &str, span: Span, place: Place) -> Option<String> {
         Place::AfterColumn => return after_column_help(&word, first),
         Place::Value | Place::Equal(_) => return value_help(token, &word, first, place),
         Place::AfterLiteral => "a column is named without quotes, or in backticks: `lang = \"en\"`",
-        Place::List => "the values stand in parentheses: `lang in (\"en\", \"nl\")`",
+        Place::List => "the values need parentheses: `lang in (\"en\", \"nl\")`",
         Place::AfterValue => "values are separated by `,`, and `)` ends them",
-        Place::State => {
-            "`is` asks for `missing`, `null`, `other`, `nan` or `value`; values are compared with `=`"
-        }
+        Place::State => "`missing`, `null`, `other`, `nan` or `value` follows `is`; compare values with `=`",
         Place::AfterTest { open } => match (word.as_str(), first) {
             ("&&" | "&", _) => "`and` is a word",
             ("||" | "|", _) => "`or` is a word",
@@ -94,12 +92,12 @@ fn test_help(word: &str, first: Option<char>, place: Place) -> Option<String> {
         match first {
             None if place == Place::Test => "a test is such as `followers >= 1000`",
             Some('!') => "`not` is a word",
-            Some('$' | '@') => "a column is asked for by its name in the index, not by a path",
+            Some('$' | '@') => "name a column as in the index, not by a path",
             Some('+' | '.') => "a number starts with a digit or `-`: `0.5`",
-            Some('[') => "parentheses are `(` and `)`; an odd name stands in backticks",
+            Some('[') => "parentheses are `(` and `)`; an odd name needs backticks",
             Some(')') => "a test is missing before this `)`",
             _ if reserved(word) => {
-                return Some(format!("a column of this name stands in backticks: `` `{word}` ``"));
+                return Some(format!("a column of this name needs backticks: `` `{word}` ``"));
             }
             _ => return None,
         }
@@ -118,16 +116,14 @@ fn after_column_help(word: &str, first: Option<char>) -> Option<String> {
                 "bitmaps are of values, not of parts of them; `warpath query` has patterns in filters"
             }
             ("equals" | "eq", _) => "equality is written `=`",
-            (_, Some('[')) => "an odd name stands in backticks",
-            (_, Some('+' | '-' | '*' | '/' | '%')) => {
-                "there is no arithmetic; an odd name stands in backticks"
-            }
-            (":" | "$", _) => "an odd name stands in backticks",
+            (_, Some('[')) => "an odd name needs backticks",
+            (_, Some('+' | '-' | '*' | '/' | '%')) => "there is no arithmetic; an odd name needs backticks",
+            (":" | "$", _) => "an odd name needs backticks",
             ("and" | "or" | ")", _) | (_, None) => {
                 "a column is compared: `verified = true`, or `verified is value`"
             }
             ("!", _) => "inequality is written `!=`",
-            (_, Some('(')) => "there are no functions; the values of `in` stand in parentheses",
+            (_, Some('(')) => "there are no functions; the values of `in` need parentheses",
             _ => return None,
         }
         .to_owned(),
@@ -145,15 +141,15 @@ fn value_help(token: &str, word: &str, first: Option<char>, place: Place) -> Opt
     let first = first?;
     Some(match first {
         '+' | '.' => "a number starts with a digit or `-`: `0.5`".to_owned(),
-        '=' => "equality is written `=`, and `>=` or `<=` with the `=` behind".to_owned(),
+        '=' => "equality is written `=`, and `>=` or `<=` with the `=` last".to_owned(),
         '<' | '>' => "the operators are `=`, `!=`, `<`, `<=`, `>` and `>=`".to_owned(),
         '~' => {
             "bitmaps are of values, not of parts of them; `warpath query` has patterns in filters".to_owned()
         }
         '`' => "a column is compared with a literal, not with another column".to_owned(),
-        '(' | '[' => "several values are asked for by `in`: `lang in (\"en\", \"nl\")`".to_owned(),
+        '(' | '[' => "test for several values with `in`: `lang in (\"en\", \"nl\")`".to_owned(),
         ')' | ',' => "a value is missing before it".to_owned(),
-        c if is_word_char(c) && quotable(token) => format!("a string stands in quotes: `\"{token}\"`"),
+        c if is_word_char(c) && quotable(token) => format!("a string needs quotes: `\"{token}\"`"),
         _ => return None,
     })
 }

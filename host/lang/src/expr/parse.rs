@@ -305,7 +305,7 @@ impl<'q> Parser<'q> {
         let found = crate::jsonpath::hint::quote(&self.text[span.start..span.end]);
         let error =
             Diagnostic::new(DiagnosticKind::InvalidNumber, span, format!("expected a number, found {found}"));
-        Err(error.with_help("numbers are as in JSON; an instant, and any other text, stands in quotes"))
+        Err(error.with_help("numbers are as in JSON; an instant or any other text needs quotes"))
     }
 
     /// Reads a word of the language, if it comes next. Skips white space before it in any case.

@@ -120,7 +120,7 @@ pub fn distance(a: &str, b: &str) -> usize {
 fn help(query: &str, span: Span, place: Place) -> Option<String> {
     let rest = &query[span.start..];
     if rest.starts_with(['“', '”', '‘', '’', '„', '`']) && !matches!(place, Place::Root) {
-        return Some("strings stand in straight quotes, `'…'` or `\"…\"`".to_owned());
+        return Some("strings need straight quotes, `'…'` or `\"…\"`".to_owned());
     }
     match place {
         Place::Root => Some(root_help(query)),
@@ -167,21 +167,21 @@ fn tail_help(query: &str, at: usize) -> Option<String> {
         lexer.string().ok()?;
         let name = Span::new(at, lexer.at());
         let fixed = splice(query, name, &format!("[{}]", &query[at..name.end]));
-        return Some(proposed("a name in quotes stands in brackets", &fixed));
+        return Some(proposed("a name in quotes needs brackets", &fixed));
     }
     Some(
         match first {
-            '(' => "a function stands inside a filter only: `[?length(@.a) > 1]`",
-            '=' | '!' | '<' | '>' => "a comparison stands inside a filter only: `[?@.a == 1]`",
+            '(' => "a function is allowed only in a filter: `[?length(@.a) > 1]`",
+            '=' | '!' | '<' | '>' => "a comparison is allowed only in a filter: `[?@.a == 1]`",
             '|' => "a path has no pipes; give several paths or combine the tests of a filter with `||`",
-            '&' => "tests are combined inside a filter only: `[?@.a && @.b]`",
+            '&' => "tests are combined only in a filter: `[?@.a && @.b]`",
             ']' => "there is no `[` for this `]`",
             ')' => "there is no `(` for this `)`",
-            '?' => "a filter stands in brackets: `[?@.a]`",
-            ',' => "several selectors stand in one pair of brackets: `['a', 'b']`",
-            '*' => "`*` stands after a dot or in brackets: `.*` or `[*]`",
+            '?' => "a filter needs brackets: `[?@.a]`",
+            ',' => "write several selectors in one pair of brackets: `['a', 'b']`",
+            '*' => "write `*` after a dot or in brackets: `.*` or `[*]`",
             '~' | '^' => "RFC 9535 has no selector for names or parents",
-            '0'..='9' => "an index stands in brackets: `[0]`",
+            '0'..='9' => "an index needs brackets: `[0]`",
             _ => return None,
         }
         .to_owned(),
@@ -201,13 +201,13 @@ fn dot_help(query: &str, span: Span, start: usize) -> Option<String> {
     };
     let spliced = |replacement: &str, end: usize| splice(query, Span::new(start, end), replacement);
     match first {
-        '[' => Some(proposed("no `.` stands before `[`", &spliced("", span.start))),
+        '[' => Some(proposed("remove the `.` before `[`", &spliced("", span.start))),
         '\'' | '"' => {
             let mut lexer = Lexer::new(query, span.start);
             lexer.string().ok()?;
             let name = &query[span.start..lexer.at()];
             Some(proposed(
-                "a name in quotes stands in brackets",
+                "a name in quotes needs brackets",
                 &spliced(&format!("{descendant}[{name}]"), lexer.at()),
             ))
         }
@@ -223,13 +223,11 @@ fn dot_help(query: &str, span: Span, start: usize) -> Option<String> {
                      `{descendant}[{name}]` for the member of an object"
                 )
             } else {
-                format!(
-                    "a name that starts with a digit stands in brackets and quotes: `{descendant}[{name}]`"
-                )
+                format!("a name that starts with a digit needs brackets and quotes: `{descendant}[{name}]`")
             })
         }
         '.' => Some("descendants are selected by two dots: `..`".to_owned()),
-        '?' | '(' => Some("a filter stands in brackets: `[?@.a]`".to_owned()),
+        '?' | '(' => Some("a filter needs brackets: `[?@.a]`".to_owned()),
         c if is_blank(c) => {
             let fixed = splice(query, span, "");
             Some(if works(&fixed) { format!("remove it: `{fixed}`") } else { "remove it".to_owned() })
@@ -237,7 +235,7 @@ fn dot_help(query: &str, span: Span, start: usize) -> Option<String> {
         _ => {
             let name = name_like(rest);
             (!name.is_empty() && quotable(name))
-                .then(|| format!("this name stands in brackets and quotes: `{descendant}[{}]`", Quoted(name)))
+                .then(|| format!("this name needs brackets and quotes: `{descendant}[{}]`", Quoted(name)))
         }
     }
 }
@@ -253,7 +251,7 @@ fn selector_help(query: &str, span: Span) -> Option<String> {
             if !quotable(name) {
                 return None;
             }
-            format!("a name in brackets stands in quotes: `[{}]`", Quoted(name))
+            format!("a name in brackets needs quotes: `[{}]`", Quoted(name))
         }
         '@' => "a filter starts with `?`: `[?@.a]`".to_owned(),
         '$' => "a query in brackets is a filter and starts with `?`: `[?$.a]`".to_owned(),
@@ -262,9 +260,9 @@ fn selector_help(query: &str, span: Span) -> Option<String> {
         ']' if query[..span.start].trim_end_matches(is_blank).ends_with(',') => "remove the `,`".to_owned(),
         ']' => "`[*]` selects every child".to_owned(),
         '+' => "a number has no `+`".to_owned(),
-        '.' => "no `.` stands inside brackets: `['a']`".to_owned(),
+        '.' => "remove the `.` inside the brackets: `['a']`".to_owned(),
         ',' => "remove the `,`".to_owned(),
-        '[' => "selectors stand side by side: `['a', 'b']`".to_owned(),
+        '[' => "separate selectors by commas: `['a', 'b']`".to_owned(),
         '=' | '<' | '>' => "a filter starts with `?`: `[?@.a == 1]`".to_owned(),
         _ => return None,
     })
@@ -360,7 +358,7 @@ fn after_expr_help(query: &str, at: usize) -> Option<String> {
             }
             ('+' | '-' | '*' | '/' | '%', _) => "a filter has no arithmetic",
             ('(', _) if before.ends_with(is_name_char) => {
-                "functions are no methods: `length(@.a)`, not `@.a.length()`"
+                "functions are not methods: `length(@.a)`, not `@.a.length()`"
             }
             (c, _) if before.ends_with(['\'', '"']) && (is_name_char(c) || matches!(c, '\'' | '"')) => {
                 "a quote inside a string is written `\\'` or `\\\"`"
@@ -397,9 +395,9 @@ fn bracket_name_help(query: &str, at: usize) -> Option<String> {
     let fixed = splice(query, Span::new(from, whole.end), &quoted);
     let odd = quote(&query[at..at + query[at..].chars().next().map_or(0, char::len_utf8)]);
     if works(&fixed) {
-        Some(format!("a name with {odd} in it stands in brackets and quotes: `{fixed}`"))
+        Some(format!("a name with {odd} in it needs brackets and quotes: `{fixed}`"))
     } else if quotable(name) {
-        Some(format!("a name with {odd} in it stands in brackets and quotes: `{quoted}`"))
+        Some(format!("a name with {odd} in it needs brackets and quotes: `{quoted}`"))
     } else {
         None
     }
@@ -445,29 +443,29 @@ mod tests {
             (" $.a ", "remove the white space: `$.a`"),
             ("$.a ", "remove it"),
             ("$user", "a name is preceded by `.`: `$.user`"),
-            ("$'a'.b", "a name in quotes stands in brackets: `$['a'].b`"),
-            ("$.user.[0].x", "no `.` stands before `[`: `$.user[0].x`"),
-            ("$.'a b'.c", "a name in quotes stands in brackets: `$['a b'].c`"),
-            ("$..'a'", "a name in quotes stands in brackets: `$..['a']`"),
+            ("$'a'.b", "a name in quotes needs brackets: `$['a'].b`"),
+            ("$.user.[0].x", "remove the `.` before `[`: `$.user[0].x`"),
+            ("$.'a b'.c", "a name in quotes needs brackets: `$['a b'].c`"),
+            ("$..'a'", "a name in quotes needs brackets: `$..['a']`"),
             ("$. a", "remove it: `$.a`"),
             ("$.a.", "remove the `.`"),
             ("$..", "`..*` selects every descendant; otherwise remove the dots"),
             ("$...a", "descendants are selected by two dots: `..`"),
             ("$.0", "write `[0]` for the element of an array, `['0']` for the member of an object"),
             ("$..0", "write `..[0]` for the element of an array, `..['0']` for the member of an object"),
-            ("$.2nd", "a name that starts with a digit stands in brackets and quotes: `['2nd']`"),
-            ("$.-a", "this name stands in brackets and quotes: `['-a']`"),
-            ("$.a-b", "a name with `-` in it stands in brackets and quotes: `$['a-b']`"),
-            ("$.x.a-b-2.c", "a name with `-` in it stands in brackets and quotes: `$.x['a-b-2'].c`"),
-            ("$..a-b", "a name with `-` in it stands in brackets and quotes: `$..['a-b']`"),
-            ("$[?@.a-b == 1]", "a name with `-` in it stands in brackets and quotes: `$[?@['a-b'] == 1]`"),
-            ("$.a:b[", "a name with `:` in it stands in brackets and quotes: `['a:b']`"),
-            ("$[user]", "a name in brackets stands in quotes: `['user']`"),
-            ("$[user-id]", "a name in brackets stands in quotes: `['user-id']`"),
+            ("$.2nd", "a name that starts with a digit needs brackets and quotes: `['2nd']`"),
+            ("$.-a", "this name needs brackets and quotes: `['-a']`"),
+            ("$.a-b", "a name with `-` in it needs brackets and quotes: `$['a-b']`"),
+            ("$.x.a-b-2.c", "a name with `-` in it needs brackets and quotes: `$.x['a-b-2'].c`"),
+            ("$..a-b", "a name with `-` in it needs brackets and quotes: `$..['a-b']`"),
+            ("$[?@.a-b == 1]", "a name with `-` in it needs brackets and quotes: `$[?@['a-b'] == 1]`"),
+            ("$.a:b[", "a name with `:` in it needs brackets and quotes: `['a:b']`"),
+            ("$[user]", "a name in brackets needs quotes: `['user']`"),
+            ("$[user-id]", "a name in brackets needs quotes: `['user-id']`"),
             ("$[\"user]", "add `\"` where the string ends"),
             ("$[\"a\"b\"]", "a quote inside a string is written `\\'` or `\\\"`"),
             ("$['it's']", "a quote inside a string is written `\\'` or `\\\"`"),
-            ("$[“a”]", "strings stand in straight quotes, `'…'` or `\"…\"`"),
+            ("$[“a”]", "strings need straight quotes, `'…'` or `\"…\"`"),
             ("$[]", "`[*]` selects every child"),
             ("$[", "a selector is `'name'`, `0`, `1:3`, `*` or `?@.a`"),
             ("$[0", "close the `[` with `]`"),
@@ -478,13 +476,13 @@ mod tests {
                 "RFC 9535 has no script expressions: a filter is `[?…]`, the last element `[-1]`",
             ),
             ("$[-0]", "write `0`"),
-            ("$.a == 1", "a comparison stands inside a filter only: `[?@.a == 1]`"),
-            ("$.a.length()", "a function stands inside a filter only: `[?length(@.a) > 1]`"),
+            ("$.a == 1", "a comparison is allowed only in a filter: `[?@.a == 1]`"),
+            ("$.a.length()", "a function is allowed only in a filter: `[?length(@.a) > 1]`"),
             (
                 "$.a | length",
                 "a path has no pipes; give several paths or combine the tests of a filter with `||`",
             ),
-            ("$*", "`*` stands after a dot or in brackets: `.*` or `[*]`"),
+            ("$*", "write `*` after a dot or in brackets: `.*` or `[*]`"),
             ("$.a]", "there is no `[` for this `]`"),
             ("$[?@.a = 1]", "equality is written `==`"),
             ("$[?@.a === 1]", "equality is `==`, inequality `!=`"),
@@ -499,7 +497,7 @@ mod tests {
             ("$[?!@.a == 1]", "put the comparison in parentheses: `!(@.a …)`"),
             ("$[?@.a in [1, 2]]", "compare with one value at a time: `@.a == 1 || @.a == 2`"),
             ("$[?@.a + 1 == 2]", "a filter has no arithmetic"),
-            ("$[?@.length() == 1]", "functions are no methods: `length(@.a)`, not `@.a.length()`"),
+            ("$[?@.length() == 1]", "functions are not methods: `length(@.a)`, not `@.a.length()`"),
             ("$[?user == 'x']", "write `@.user` for a member of the current node, `'user'` for a string"),
             ("$[?@user]", "a name is preceded by `.`, as in `@.a`"),
             ("$[?@.a == True]", "literals are in lower case: `true`"),

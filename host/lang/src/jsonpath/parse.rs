@@ -297,7 +297,7 @@ impl<'q> Parser<'q> {
             self.paren()?
         } else {
             let operand = self.operand(Place::Operand, "an expression after `!`")?;
-            self.no_comparison("`!` cannot stand before a comparison", |text, op| {
+            self.no_comparison("`!` cannot precede a comparison", |text, op| {
                 let operand = text[start + 1..op].trim_matches(is_blank);
                 format!("put the comparison in parentheses: `!({operand} …)`")
             })?;

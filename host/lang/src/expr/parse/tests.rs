@@ -101,7 +101,7 @@ const REFUSED: &[Refused] = &[
         "é = en",
         5,
         "expected a number, a string, `true` or `false`, found `en`",
-        "a string stands in quotes: `\"en\"`",
+        "a string needs quotes: `\"en\"`",
     ),
     ("a = null", 5, "expected a number, a string, `true` or `false`, found `null`", "write `is null`"),
     ("a != NULL", 6, "expected a number, a string, `true` or `false`, found `NULL`", "write `is not null`"),
@@ -121,7 +121,7 @@ const REFUSED: &[Refused] = &[
         "a === 1",
         5,
         "expected a number, a string, `true` or `false`, found `=`",
-        "equality is written `=`, and `>=` or `<=` with the `=` behind",
+        "equality is written `=`, and `>=` or `<=` with the `=` last",
     ),
     (
         "a > .5",
@@ -139,7 +139,7 @@ const REFUSED: &[Refused] = &[
         "a = (1, 2)",
         5,
         "expected a number, a string, `true` or `false`, found `(`",
-        "several values are asked for by `in`: `lang in (\"en\", \"nl\")`",
+        "test for several values with `in`: `lang in (\"en\", \"nl\")`",
     ),
     ("a = 1 && b = 2", 7, "expected `and`, `or` or the end of the expression, found `&&`", "`and` is a word"),
     ("a = 1 || b = 2", 7, "expected `and`, `or` or the end of the expression, found `||`", "`or` is a word"),
@@ -162,7 +162,7 @@ const REFUSED: &[Refused] = &[
         "a in 1, 2",
         6,
         "expected `(` and values after `in`, found `1`",
-        "the values stand in parentheses: `lang in (\"en\", \"nl\")`",
+        "the values need parentheses: `lang in (\"en\", \"nl\")`",
     ),
     (
         "a in ()",
@@ -183,7 +183,7 @@ const REFUSED: &[Refused] = &[
         "a is 5",
         6,
         "expected `missing`, `null`, `other`, `nan` or `value`, found `5`",
-        "`is` asks for `missing`, `null`, `other`, `nan` or `value`; values are compared with `=`",
+        "`missing`, `null`, `other`, `nan` or `value` follows `is`; compare values with `=`",
     ),
     (
         "\"lang\" in (1)",
@@ -196,13 +196,13 @@ const REFUSED: &[Refused] = &[
         "$.user.lang = 'en'",
         1,
         "expected a column, `not` or `(`, found `$`",
-        "a column is asked for by its name in the index, not by a path",
+        "name a column as in the index, not by a path",
     ),
     (
         "in = 1",
         1,
         "expected a column, `not` or `(`, found `in`",
-        "a column of this name stands in backticks: `` `in` ``",
+        "a column of this name needs backticks: `` `in` ``",
     ),
     (
         "a like 'x%'",
@@ -210,17 +210,12 @@ const REFUSED: &[Refused] = &[
         "expected an operator, `in`, `between` or `is`, found `like`",
         "bitmaps are of values, not of parts of them; `warpath query` has patterns in filters",
     ),
-    (
-        "a:b = 1",
-        2,
-        "expected an operator, `in`, `between` or `is`, found `:`",
-        "an odd name stands in backticks",
-    ),
+    ("a:b = 1", 2, "expected an operator, `in`, `between` or `is`, found `:`", "an odd name needs backticks"),
     (
         "a + 1 = 2",
         3,
         "expected an operator, `in`, `between` or `is`, found `+`",
-        "there is no arithmetic; an odd name stands in backticks",
+        "there is no arithmetic; an odd name needs backticks",
     ),
     ("`a = 1", 1, "expected a closing backtick for this name, found the end of the expression", ""),
     (
@@ -233,7 +228,7 @@ const REFUSED: &[Refused] = &[
         "a = “en”",
         5,
         "expected a number, a string, `true` or `false`, found `“en”`",
-        "strings stand in straight quotes, `\"…\"` or `'…'`",
+        "strings need straight quotes, `\"…\"` or `'…'`",
     ),
     ("a = 1.", 5, "expected a digit after the decimal point, found the end of the expression", ""),
     ("a = 01", 5, "expected a number without leading zeros, found `01`", ""),
@@ -241,13 +236,13 @@ const REFUSED: &[Refused] = &[
         "a = 10k",
         5,
         "expected a number, found `10k`",
-        "numbers are as in JSON; an instant, and any other text, stands in quotes",
+        "numbers are as in JSON; an instant or any other text needs quotes",
     ),
     (
         "a =\n  x",
         3,
         "expected a number, a string, `true` or `false`, found `x`",
-        "a string stands in quotes: `\"x\"`",
+        "a string needs quotes: `\"x\"`",
     ),
 ];
 
@@ -266,7 +261,7 @@ fn rendered() {
     assert_eq!(
         parse(text).expect_err(text).render(text),
         "error: expected a number, a string, `true` or `false`, found `nl`\n  lang in (\"en\", nl)\n                 ^^\n  \
-         help: a string stands in quotes: `\"nl\"`"
+         help: a string needs quotes: `\"nl\"`"
     );
 }
 
