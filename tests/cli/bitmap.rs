@@ -291,7 +291,7 @@ fn expressions_may_begin_with_a_negative_number() {
     let select = folder.run(&["select", "n=$.n", "--where", "-6 > n", "--bitmap=n.wpb", "--", "n"]);
     assert_eq!(select.ok(), "{\"n\":-7}\n");
     // A misspelt option is reported as one.
-    let help = "an expression begins with `-` only where a number does";
+    let help = "an expression may begin with `-` only before a digit";
     for args in [&["n.wpb", "--cuont", "n < 3"][..], &["n.wpb", "-n3", "n < 3"]] {
         let ran = range(&folder, args);
         assert!(ran.code == 2 && ran.stderr.contains(help), "{ran}");
@@ -367,9 +367,9 @@ fn a_column_is_described_once() {
         let args = ["bitmap", "build", "people.ndjson", "--column=a=$.id", "--column=b=$.id", "-o", "q.wpb"];
         folder.run(&[&args[..], &["--on-error=skip", "-q"], more].concat())
     };
-    let said = "error: `--type a=float`: it is said twice of which type `a` is\n";
+    let said = "error: `--type a=float`: column `a` has two types\n";
     build(&["--type=a=int", "--type=a=float"]).failed(2, "", said);
-    let said = "error: `--bins a=distinct`: it is said twice how `a` is cut\n";
+    let said = "error: `--bins a=distinct`: column `a` has two kinds of bins\n";
     build(&["--bins=a=width:3", "--bins=width:4", "--bins=a=distinct"]).failed(2, "", said);
     assert!(!folder.path("q.wpb").exists());
     build(&["--type=a=int", "--type=b=float", "--bins=a=width:3", "--bins=width:4", "--bins=b=distinct"])

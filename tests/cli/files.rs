@@ -225,7 +225,7 @@ fn standard_output_is_not_read() {
         let output =
             command.current_dir(folder.path("")).args(args).stdin(stdin).stdout(append()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("is an input, and the output"));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("is both an input and the output"));
         assert_eq!(folder.read("log"), b"1\n");
     }
 }

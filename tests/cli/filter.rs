@@ -269,15 +269,12 @@ fn a_history_of_matches() {
     assert_eq!(range("h.wpb", "theses = false"), "");
     // What does not go together.
     for (args, message) in [
-        (
-            &["--format=bitmap", "lines"][..],
-            "error: `--format bitmap` makes a file of its own, and there is no",
-        ),
+        (&["--format=bitmap", "lines"][..], "error: `--format bitmap` writes a file: name it with `-o FILE`"),
         (&["--format=bitmap", "-o", "-", "lines"], "error: an index is written to a file"),
-        (&["--format=bitmap", "--watch", "-o", "h.wpb", "lines"], "error: `--format bitmap` has a column"),
+        (&["--format=bitmap", "--watch", "-o", "h.wpb", "lines"], "error: `--format bitmap` and `--watch`"),
         (
             &["--format=bitmap", "-o", "h.wpb", "lines", "new.xml"],
-            "error: the rows of a bitmap index are lines, or",
+            "error: the rows of a bitmap index are lines or",
         ),
         (&["-o", "subs", "lines"], "error: "),
     ] {

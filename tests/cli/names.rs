@@ -65,7 +65,7 @@ fn messages_escape_names() {
     for (code, args, start) in [
         (4, &["query", "$", &bad][..], format!("error: bad{SHOWN}:1:1: ")),
         (2, &["query", "$", &missing], r"error: missing\x1bx\nb: ".to_owned()),
-        (2, &["query", "$", ODD, "-o", ODD], format!("error: {SHOWN}: is an input, and the output")),
+        (2, &["query", "$", ODD, "-o", ODD], format!("error: {SHOWN}: is both an input and the output")),
         (
             2,
             &["query", "$", "plain", "-o", "no/\u{1b}out"],
