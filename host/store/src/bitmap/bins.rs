@@ -230,7 +230,7 @@ mod tests {
             ("edges:\"a", "a quote that is not closed"),
             ("edges:\"a\\\"", "a quote that is not closed"),
             ("edges:\"a\"b", "a comma comes after an edge"),
-            ("edges:\"\\x\"", "an escape that is none"),
+            ("edges:\"\\x\"", "an unknown escape"),
         ] {
             let error = text.parse::<BinSpec>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{text}`: ")) && error.contains(said), "{error}");
