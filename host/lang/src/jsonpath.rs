@@ -24,9 +24,10 @@ pub mod lexer;
 mod parse;
 
 pub use ast::{
-    Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall, FunctionKind, Literal,
-    LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query, QueryRoot, Segment,
-    SegmentKind, Selector, SelectorKind, SingularQuery, SingularStep, SingularStepKind,
+    ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall,
+    FunctionKind, Literal, LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query,
+    QueryRoot, Segment, SegmentKind, Selector, SelectorKind, SingularQuery, SingularStep, SingularStepKind,
+    State, ValueTest, ValueTestKind,
 };
 pub use lexer::MAX_INT;
-pub use parse::{MAX_DEPTH, parse};
+pub use parse::{MAX_DEPTH, parse, parse_predicate};

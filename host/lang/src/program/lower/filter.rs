@@ -103,6 +103,7 @@ pub(super) fn levels(expr: &LogicalExpr, depth: usize) -> Option<usize> {
             ComparableKind::Literal(_) => comparable(&test.subject),
             _ => None,
         },
+        LogicalExprKind::Value(test) => levels(&test.in_rfc_9535(), depth),
     }
 }
 
@@ -136,6 +137,7 @@ impl Lowering {
             LogicalExprKind::Comparison(comparison) => self.comparison(comparison, then, otherwise),
             LogicalExprKind::Exists(query) => self.exists(query, then, otherwise),
             LogicalExprKind::Pattern(test) => self.pattern(test, then, otherwise),
+            LogicalExprKind::Value(test) => self.expression(&test.in_rfc_9535(), then, otherwise),
         }
     }
 
@@ -211,6 +213,7 @@ impl Lowering {
                 FunctionKind::Count(query) => self.run(TestKind::Count, query, slot, (next, next))?,
                 FunctionKind::Value(query) => self.run(TestKind::Value, query, slot, (next, next))?,
             },
+            ComparableKind::Column(column) => return Err(column.not_in_text()),
         })
     }
 
