@@ -19,9 +19,10 @@
 //! [RFC 9535]: https://www.rfc-editor.org/rfc/rfc9535
 
 pub mod ast;
-pub mod hint;
+mod hint;
 pub mod lexer;
 mod parse;
+pub mod words;
 
 pub use ast::{
     ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall,
@@ -30,4 +31,5 @@ pub use ast::{
     State, ValueTest, ValueTestKind,
 };
 pub use lexer::MAX_INT;
-pub use parse::{MAX_DEPTH, parse, parse_predicate};
+pub use parse::predicate::parse_predicate;
+pub use parse::{MAX_DEPTH, parse};

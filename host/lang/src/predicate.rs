@@ -22,19 +22,12 @@ use crate::jsonpath::{ColumnName, ComparableKind, LogicalExpr, LogicalExprKind, 
 /// A condition on a record, parsed.
 ///
 /// ```
-/// use warpath::{Engine, Predicate, Query};
+/// use warpath_lang::predicate::Predicate;
 ///
-/// # fn main() -> Result<(), warpath::Error> {
-/// let predicate = Predicate::parse("$.user.followers >= 1000 && $.user.lang in ('en', 'nl')")?;
-/// let engine = Engine::builder().build()?;
-/// let tweets = "{\"user\":{\"followers\":7,\"lang\":\"nl\"},\"id\":1}\n\
-///               {\"user\":{\"followers\":3500,\"lang\":\"nl\"},\"id\":2}\n";
-/// let input = engine.reader("tweets", tweets.as_bytes()).matching(&predicate);
-/// let ids: Vec<String> = input
-///     .query(&Query::compile("$.id")?)?
-///     .map(|hit| Ok(hit?.text().into_owned()))
-///     .collect::<Result<_, warpath::Error>>()?;
-/// assert_eq!(ids, ["2"]);
+/// # fn main() -> Result<(), warpath_core::error::Error> {
+/// let predicate = Predicate::parse("$.followers >= 1000 and $.lang in ('en', 'nl')")?;
+/// let canonical = "$['followers'] >= 1000 && $['lang'] in ('en', 'nl')";
+/// assert_eq!(predicate.expr().to_string(), canonical);
 /// # Ok(())
 /// # }
 /// ```

@@ -4,11 +4,12 @@
 //! position in the grammar and the text around it. A complete query in a hint has been parsed first, so a
 //! hint never leads to the next error.
 
-use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span, is_invisible};
+use warpath_core::diagnostic::{Diagnostic, Span};
 
 use super::ast::Quoted;
-use super::lexer::{Lexer, is_blank, is_name_char, is_name_first};
+use super::lexer::Lexer;
 use super::parse::attempt;
+use super::words::{LONGEST, distance, is_blank, is_name_char, is_name_first, quotable, quote};
 
 mod predicate;
 
@@ -60,56 +61,12 @@ pub(super) enum Place {
     Elsewhere,
 }
 
-/// The maximum length in bytes of text that a hint repeats.
-const LONGEST: usize = 80;
-
 /// Adds a hint to an error of the parser, if there is one.
 pub(super) fn explain(query: &str, mut error: Diagnostic, place: Place) -> Diagnostic {
     if error.help.is_none() {
         error.help = help(query, error.span, place);
     }
     error
-}
-
-/// Describes the token at `at`, for "expected …, found …": the kind of error, its span, and the words.
-pub(super) fn found(query: &str, at: usize) -> (DiagnosticKind, Span, String) {
-    let rest = &query[at..];
-    let Some(first) = rest.chars().next() else {
-        return (DiagnosticKind::UnexpectedEnd, Span::point(at), "the end of the query".to_owned());
-    };
-    let run = |pred: fn(char) -> bool| rest.find(|c| !pred(c)).unwrap_or(rest.len());
-    let (kind, len, words) = if is_blank(first) {
-        (DiagnosticKind::WhiteSpace, run(is_blank), "white space".to_owned())
-    } else if is_name_char(first) {
-        let len = run(is_name_char);
-        (DiagnosticKind::UnexpectedToken, len, quote(&rest[..len]))
-    } else {
-        let len = first.len_utf8();
-        (DiagnosticKind::UnexpectedToken, len, quote(&rest[..len]))
-    };
-    (kind, Span::new(at, at + len), words)
-}
-
-/// Returns `text` in backticks, shortened if it is long. A single invisible character becomes its code point.
-pub fn quote(text: &str) -> String {
-    const SHOWN: usize = 24;
-    let mut chars = text.chars();
-    match (chars.next(), chars.next()) {
-        (Some('`'), None) => return "a backtick".to_owned(),
-        (Some(c), None) if is_invisible(c) => return format!("U+{:04X}", u32::from(c)),
-        _ => {}
-    }
-    let mut shown: String =
-        text.chars().take(SHOWN).map(|c| if is_invisible(c) { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        shown.push('…');
-    }
-    format!("`{shown}`")
-}
-
-/// Returns true if a message may repeat `text` unchanged.
-pub fn quotable(text: &str) -> bool {
-    text.len() <= LONGEST && !text.chars().any(is_invisible)
 }
 
 /// Returns the hint for a function that does not exist.
@@ -127,21 +84,6 @@ pub(super) fn function_help(name: &str) -> String {
         Some(known) => format!("did you mean `{known}`?"),
         None => "the functions are `length`, `count`, `match`, `search` and `value`".to_owned(),
     }
-}
-
-/// Returns the number of edits (insert, delete, replace) from `a` to `b`.
-pub fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.chars().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[row.len() - 1]
 }
 
 fn help(query: &str, span: Span, place: Place) -> Option<String> {

@@ -8,7 +8,7 @@
 //! outside of all filters. There, more tests are possible, which are in [`predicate`].
 
 mod filter;
-mod predicate;
+pub(super) mod predicate;
 
 use std::str::FromStr;
 
@@ -17,9 +17,7 @@ use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use super::ast::{Query, Segment, SegmentKind, Selector, SelectorKind};
 use super::hint::{self, Place};
 use super::lexer::Lexer;
-
-pub use predicate::parse_predicate;
-pub(super) use predicate::{is_bare, reserved, word};
+use super::words;
 
 /// The maximum nesting of filters, parentheses and function calls, all counted together. It bounds the stack
 /// of the parser and of every other walk over the tree.
@@ -230,7 +228,7 @@ impl<'q> Parser<'q> {
     #[inline(never)]
     fn unexpected(&mut self, place: Place, expected: &str) -> Diagnostic {
         self.place = place;
-        let (kind, span, found) = hint::found(self.text, self.lexer.at());
+        let (kind, span, found) = words::found(self.text, self.lexer.at());
         Diagnostic::new(kind, span, format!("expected {expected}, found {found}"))
     }
 

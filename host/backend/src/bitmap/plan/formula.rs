@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
-use warpath_lang::jsonpath::hint::{distance, quotable};
+use warpath_lang::jsonpath::words::{distance, quotable, quote};
 use warpath_lang::jsonpath::{
     ColumnName, ComparableKind, ComparisonOp, Literal, LogicalExpr, LogicalExprKind, State, ValueTest,
     ValueTestKind,
@@ -259,7 +259,7 @@ fn find(name: &ColumnName, columns: &[Column]) -> Result<usize, Diagnostic> {
         return Ok(at);
     }
     let written = |name: &str| ColumnName { name: name.to_owned(), span: Default::default() }.to_string();
-    let message = format!("there is no column {}", warpath_lang::jsonpath::hint::quote(&name.name));
+    let message = format!("there is no column {}", quote(&name.name));
     let error = Diagnostic::new(DiagnosticKind::UnknownColumn, name.span, message);
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let near = names

@@ -2,15 +2,14 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
+use warpath_core::diagnostic::Span;
 
 use super::{
     Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, Literal, LiteralKind, LogicalExpr,
-    LogicalExprKind, Quoted, Segment, SegmentKind, Selector, SelectorKind, SingularQuery, SingularStepKind,
+    LogicalExprKind, Segment, SegmentKind, Selector, SelectorKind, SingularQuery, SingularStepKind,
     write_joined,
 };
-use crate::jsonpath::hint::{quotable, quote};
-use crate::jsonpath::parse::{is_bare, word};
+use crate::jsonpath::words::is_bare;
 
 /// The name of a column of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,8 +63,7 @@ pub enum State {
 
 impl State {
     /// All states.
-    pub(in crate::jsonpath) const ALL: [Self; 5] =
-        [Self::Missing, Self::Null, Self::Other, Self::NaN, Self::Value];
+    pub(crate) const ALL: [Self; 5] = [Self::Missing, Self::Null, Self::Other, Self::NaN, Self::Value];
 
     /// Returns the state's name in predicates.
     #[must_use]
@@ -141,21 +139,6 @@ impl Display for ValueTest {
                 f.write_char(')')
             }
             ValueTestKind::Is(state) => write!(f, " is{not} {}", state.as_str()),
-        }
-    }
-}
-
-impl ColumnName {
-    /// Returns the error for a column where there is no index that has it.
-    pub(crate) fn not_in_text(&self) -> Diagnostic {
-        let message = format!("there is no column {}: there is no index", quote(&self.name));
-        let error = Diagnostic::new(DiagnosticKind::UnknownColumn, self.span, message);
-        match quotable(&self.name) {
-            true if self.name.split('.').all(|part| word(part) == Some(part)) => {
-                error.with_help(format!("a member of the record is a path: `$.{}`", self.name))
-            }
-            true => error.with_help(format!("a member of the record is a path: `$[{}]`", Quoted(&self.name))),
-            false => error.with_help("a member of the record is a path, which begins with `$`"),
         }
     }
 }

@@ -3,8 +3,8 @@
 use warpath_core::diagnostic::Span;
 
 use super::super::ast::ComparisonOp;
-use super::super::parse::{is_bare, reserved};
-use super::{Place, bracket_name_help, is_name_char, quotable};
+use super::super::words::{is_bare, is_name_char, quotable, reserved};
+use super::{Place, bracket_name_help};
 
 /// The begins of a test, for "expected …".
 pub const TESTS: &str = "a path, a column, `not` or `(`";

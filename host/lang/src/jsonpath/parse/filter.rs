@@ -10,7 +10,7 @@ use super::super::ast::{
     SingularQuery, SingularStep, SingularStepKind,
 };
 use super::super::hint::{self, Place};
-use super::super::lexer::{is_blank, is_name_first};
+use super::super::words::{is_blank, is_name_first, quotable, quote};
 use super::{Parsed, Parser};
 
 /// A part of a filter expression whose role depends on the text after it.
@@ -354,7 +354,7 @@ impl Parser<'_> {
             let message = format!("{wants}, and this query may select several nodes");
             let text = &self.text[span.start..span.end];
             let error = Diagnostic::new(DiagnosticKind::NotSingular, span, message);
-            if hint::quotable(text) {
+            if quotable(text) {
                 error.with_help(format!(
                     "`value({text})` is the value of its only node, `count({text})` the number of its nodes"
                 ))
@@ -415,7 +415,7 @@ impl Parser<'_> {
                     span,
                     format!("expected a test, found only {what}"),
                 );
-                return Err(if hint::quotable(text) {
+                return Err(if quotable(text) {
                     error.with_help(format!("compare it with something: `{node} == {text}`"))
                 } else {
                     error.with_help("compare it with something")
@@ -430,7 +430,7 @@ impl Parser<'_> {
                 let message =
                     format!("expected a test, found only the result of `{}`, which is a value", name.name());
                 let error = Diagnostic::new(DiagnosticKind::Type, span, message);
-                return Err(if hint::quotable(text) {
+                return Err(if quotable(text) {
                     let example = if name == Function::Value { "== true" } else { "> 0" };
                     error.with_help(format!("compare it with something: `{text} {example}`"))
                 } else {
@@ -450,7 +450,7 @@ impl Parser<'_> {
         let op_start = self.lexer.at();
         if self.comparison_op().is_some() {
             let span = self.lexer.span_from(op_start);
-            let help = Some(help(self.text, op_start)).filter(|help| hint::quotable(help));
+            let help = Some(help(self.text, op_start)).filter(|help| quotable(help));
             let error = Diagnostic::new(DiagnosticKind::UnexpectedToken, span, message);
             return Err(Diagnostic { help, ..error });
         }
@@ -480,7 +480,7 @@ impl Parser<'_> {
         let error = Diagnostic::new(
             DiagnosticKind::UnknownFunction,
             self.lexer.span_from(start),
-            format!("expected a function of RFC 9535, found {}", hint::quote(name)),
+            format!("expected a function of RFC 9535, found {}", quote(name)),
         );
         error.with_help(hint::function_help(name))
     }

@@ -23,15 +23,12 @@ use super::super::ast::{
     LogicalExprKind, State, ValueTest, ValueTestKind,
 };
 use super::super::hint::{self, Place};
-use super::super::lexer::{is_name_char, is_name_first};
+use super::super::words::{is_name_char, quotable, quote, reserved, word};
 use super::filter::{Function, Operand};
 use super::{Parsed, Parser};
 
 /// The maximum nesting in predicates, counted as in [`MAX_DEPTH`](super::MAX_DEPTH).
 const MAX_PREDICATE_DEPTH: usize = 256;
-
-/// Words that are columns only in backticks.
-const RESERVED: [&str; 9] = ["and", "or", "not", "in", "between", "is", "true", "false", "null"];
 
 /// Parses a predicate about a record.
 ///
@@ -44,29 +41,6 @@ pub fn parse_predicate(text: &str) -> Result<LogicalExpr, Diagnostic> {
         let message = error.message.replace("the end of the query", "the end of the expression");
         Diagnostic { message, ..error }
     })
-}
-
-/// Returns true for a word of the language, which is not a column.
-pub(in super::super) fn reserved(word: &str) -> bool {
-    RESERVED.iter().any(|known| known.eq_ignore_ascii_case(word))
-}
-
-/// Returns true if a column of this name needs no backticks.
-pub(in super::super) fn is_bare(name: &str) -> bool {
-    Some(name) == word(name) && !reserved(name)
-}
-
-/// Returns the word at the start of a text, if there is one.
-pub(in super::super) fn word(text: &str) -> Option<&str> {
-    if !text.starts_with(is_name_first) {
-        return None;
-    }
-    let ends = |(at, c): &(usize, char)| {
-        let joins = matches!(c, '.' | '-') && text[at + 1..].starts_with(is_name_char);
-        !is_name_char(*c) && !joins
-    };
-    let end = text.char_indices().find(ends).map_or(text.len(), |(at, _)| at);
-    Some(&text[..end])
 }
 
 impl<'q> Parser<'q> {
@@ -134,7 +108,7 @@ impl<'q> Parser<'q> {
             return Ok(number);
         }
         let span = Span::new(start, self.lexer.at() + glued);
-        let found = hint::quote(&self.text[span.start..span.end]);
+        let found = quote(&self.text[span.start..span.end]);
         let message = format!("expected a number, found {found}");
         Err(Diagnostic::new(DiagnosticKind::InvalidNumber, span, message)
             .with_help("numbers are as in JSON; an instant, and any other text, stands in quotes"))
@@ -299,7 +273,7 @@ impl<'q> Parser<'q> {
                     format!("expected `missing` or `null` after a path, found `{}`", state.as_str());
                 let path = &self.text[subject.span.start..subject.span.end];
                 let error = Diagnostic::new(DiagnosticKind::Type, self.lexer.span_from(start), message);
-                Err(error.with_help(match hint::quotable(path) {
+                Err(error.with_help(match quotable(path) {
                     true => {
                         format!("a path has no type, as a column has; `{path}` alone is true of any value")
                     }
