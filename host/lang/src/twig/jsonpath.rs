@@ -64,6 +64,7 @@ fn holds(twig: &mut Twig, node: usize, filter: &LogicalExpr) -> Result<(), TwigE
         LogicalExprKind::Not(_) => Err(unsupported(filter.span, "`!`")),
         LogicalExprKind::Pattern(_) => Err(unsupported(filter.span, "patterns")),
         LogicalExprKind::Exists(_) => Err(unsupported(filter.span, "`$` within a filter")),
+        LogicalExprKind::Value(_) => Err(unsupported(filter.span, "`in`, `between` and `is`")),
     }
 }
 
