@@ -52,7 +52,7 @@ pub struct StageKernel {
 /// One stage.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The place where the stage runs: `cpu` or `device`.
+    /// The processor that runs the stage: `cpu` or `device`.
     pub place: &'static str,
     /// The name of the stage, as `explain` prints it. Stages that replace each other share a name.
     pub name: &'static str,
@@ -94,7 +94,7 @@ impl Row {
 /// One stage of an evaluation, as `explain` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// The place where the stage runs: `cpu` or `device`.
+    /// The processor that runs the stage: `cpu` or `device`.
     pub place: &'static str,
     /// The name of the stage.
     pub name: &'static str,

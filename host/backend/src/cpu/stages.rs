@@ -13,8 +13,8 @@ static OVER_TREES: Row =
     Row::cpu("query", "the program over each record's tree, in the same pass (every core)");
 static SCAN: Row = Row::cpu("scan", "faults and names, in one pass over each record (every core)");
 static INDEX_REST: Row =
-    Row::cpu("index", "{levels} of what is asked beyond names, and of records that are not usual");
-static OVER_REST: Row = Row::cpu("query", "the program over what was indexed, in the same pass");
+    Row::cpu("index", "{levels} for selectors other than names, and for records that are not regular");
+static OVER_REST: Row = Row::cpu("query", "the program over the indexed lines, in the same pass");
 static INDEX: Row = Row::cpu("index", "line starts, {levels}, faults (every core)");
 static OVER_LEVELS: Row = Row::cpu("query", "the program over each record, in the same pass (every core)");
 
