@@ -65,7 +65,7 @@ stages! {
         "the contents of strings and scalars, and UTF-8"; "9/8 read";
     MakeTrees = "trees" [TapeWords, TapeScan, TapeLines, TapeMinima, TapePieces, TapeNodes]
         "tokens, brackets by lines or by pieces of long lines, and the nodes of each record";
-        "9/8 and 3 × 3/4 read, 3/4 written; 12 bytes written and 16 read a bracket; 16 written a node";
+        "9/8 + 2 × 3/4 read, 3/4 written; 12 bytes written and 16 read a bracket; 16 written a node";
     ListRecords = "records" [RecordCompact]
         "the lines that are records without a fault"; "8 bytes a line";
     Slots = "query" [QuerySlots, QuerySlotsLoose Seldom "for loose lines", SlotCompact]
