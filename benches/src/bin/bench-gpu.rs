@@ -24,7 +24,7 @@ use warpath::columns::{ColumnType, Schema};
 use warpath::cuda::{Cuda, KernelTime, Settings};
 use warpath::device::{Accelerator, Pipeline, TreeCut};
 use warpath::{Cpu, Program, Query};
-use warpath_shared::kernel::{Copy16, Copy16Args};
+use warpath_shared::kernel::{Copy16, Copy16Args, Kernel as _};
 use warpath_shared::units::TILE_BYTES;
 use warpath_tests::random::Rng;
 use warpath_tests::{oracle, trees};
