@@ -63,7 +63,7 @@ impl Input {
         let program = Program::new(std::slice::from_ref(query))?;
         // The caller takes matches one by one, and may stop at any of them.
         let limit = Some(Limit::Matches(u64::MAX));
-        Ok(Hits::new(self.answers(program, Want { matches: true, limit, ..Want::default() })))
+        Ok(Hits::start(self.0, program, Want { matches: true, limit, ..Want::default() }))
     }
 
     /// The number of matches of a query.
@@ -94,7 +94,7 @@ impl Input {
     #[must_use]
     pub fn columns(self, schema: &Schema) -> Columns {
         let want = Want { columns: Some(schema.width()), ..Want::default() };
-        Columns::new(self.answers(schema.program().clone(), want))
+        Columns::start(self.0, schema.program().clone(), want)
     }
 
     /// The records as Arrow's record batches, without copying. All batches have the schema
@@ -231,6 +231,6 @@ impl Input {
     /// The structural indexes, one for each partition.
     #[must_use]
     pub fn indexes(self, levels: Level) -> Indexes {
-        Indexes::new(self.0, levels)
+        Indexes::start(self.0, levels)
     }
 }

@@ -23,8 +23,9 @@ use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 use warpath_lang::program::Program;
 
-use super::ask::ProgramTask;
 use super::jobs::{Document, Documents, Feed, Form, Origin};
+use super::operator::{Conduct, Step};
+use super::task::ProgramTask;
 use super::workers::{self, Done, Workers};
 use crate::document::{Around, Head, Parts};
 use crate::engine::Chosen;
@@ -74,19 +75,6 @@ struct Survey {
     again: Option<u64>,
 }
 
-/// The next step after a job of the workers.
-pub(super) enum Step {
-    /// The results are held, and more parts follow.
-    Held,
-    /// The results may be yielded.
-    Given(VecDeque<(Text, Answer)>),
-    /// The document is good. These results may be yielded, and these workers continue with it; with `None`,
-    /// the document is complete.
-    Surveyed(VecDeque<(Text, Answer)>, Option<Workers<ProgramTask>>),
-    /// The survey failed, and these workers replace the current ones.
-    Instead(Workers<ProgramTask>),
-}
-
 /// Bytes that a result and its text take while they are held.
 fn held_bytes((text, answer): &(Text, Answer)) -> usize {
     let of_piece = |piece: &Piece| {
@@ -119,60 +107,6 @@ impl Conductor {
         let (origin, next, notes) = (Origin::default(), None, Vec::new());
         let sources = sources.into_iter();
         Self { sources, chosen, program, want, split, origin, stage: Stage::Whole, next, notes }
-    }
-
-    /// The reasons why documents that could be split were not evaluated by their elements.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
-    /// The workers on the next documents; `None` at the end.
-    pub fn advance(&mut self) -> Option<Result<Workers<ProgramTask>, Error>> {
-        if let Stage::Survey(survey) = &self.stage {
-            // The file ends before the array.
-            let parts = survey.parts.clone();
-            return Some(self.as_one(&parts, "its array is not closed"));
-        }
-        self.stage = Stage::Whole;
-        if self.next.is_none() {
-            let mut sources = VecDeque::new();
-            while let Some(source) = self.sources.next() {
-                match self.prepare(source) {
-                    Ok(Prepared::Whole(document)) => {
-                        let open = matches!(document, Document::Plain(..));
-                        sources.push_back(document);
-                        // At most one file is kept open.
-                        if open {
-                            break;
-                        }
-                    }
-                    Ok(Prepared::Elements(parts, name)) => {
-                        self.next = Some(Upcoming::Elements(parts, name));
-                        break;
-                    }
-                    Err(error) => {
-                        self.next = Some(Upcoming::Error(error));
-                        break;
-                    }
-                }
-            }
-            if !sources.is_empty() {
-                return Some(self.whole(sources));
-            }
-        }
-        match self.next.take()? {
-            Upcoming::Error(error) => {
-                self.sources = Vec::new().into_iter();
-                Some(Err(error))
-            }
-            Upcoming::Elements(parts, name) => {
-                self.origin = Origin { name, input: self.origin.input + 1 };
-                let workers = self.elements(&parts, 0);
-                let held = VecDeque::new();
-                self.stage = Stage::Survey(Survey { parts, number: 0, held, held_bytes: 0, again: None });
-                Some(workers)
-            }
-        }
     }
 
     /// Opens a document. Prepares it to be evaluated by its elements, if that is possible.
@@ -234,22 +168,72 @@ impl Conductor {
         self.origin.input -= 1;
         self.whole(VecDeque::from([Document::Plain(parts.file().clone(), name)]))
     }
+}
 
-    /// Takes the result of one job of the workers. An error means that nothing is taken from it.
-    pub fn take(&mut self, done: &mut Done<Answer>) -> Result<Step, Error> {
-        let texts = std::mem::take(&mut done.answered.texts);
-        let note = done.answered.note.unwrap_or_default();
+impl Conduct<ProgramTask> for Conductor {
+    /// The workers on the next documents; `None` at the end.
+    fn advance(&mut self) -> Option<Result<Workers<ProgramTask>, Error>> {
+        if let Stage::Survey(survey) = &self.stage {
+            // The file ends before the array.
+            let parts = survey.parts.clone();
+            return Some(self.as_one(&parts, "its array is not closed"));
+        }
+        self.stage = Stage::Whole;
+        if self.next.is_none() {
+            let mut sources = VecDeque::new();
+            while let Some(source) = self.sources.next() {
+                match self.prepare(source) {
+                    Ok(Prepared::Whole(document)) => {
+                        let open = matches!(document, Document::Plain(..));
+                        sources.push_back(document);
+                        // At most one file is kept open.
+                        if open {
+                            break;
+                        }
+                    }
+                    Ok(Prepared::Elements(parts, name)) => {
+                        self.next = Some(Upcoming::Elements(parts, name));
+                        break;
+                    }
+                    Err(error) => {
+                        self.next = Some(Upcoming::Error(error));
+                        break;
+                    }
+                }
+            }
+            if !sources.is_empty() {
+                return Some(self.whole(sources));
+            }
+        }
+        match self.next.take()? {
+            Upcoming::Error(error) => {
+                self.sources = Vec::new().into_iter();
+                Some(Err(error))
+            }
+            Upcoming::Elements(parts, name) => {
+                self.origin = Origin { name, input: self.origin.input + 1 };
+                let workers = self.elements(&parts, 0);
+                let held = VecDeque::new();
+                self.stage = Stage::Survey(Survey { parts, number: 0, held, held_bytes: 0, again: None });
+                Some(workers)
+            }
+        }
+    }
+
+    fn take(&mut self, done: &mut Done<Answer>) -> Result<Step<ProgramTask>, Error> {
+        let texts = std::mem::take(&mut done.evaluated.texts);
+        let note = done.evaluated.note.unwrap_or_default();
         let survey = match &mut self.stage {
             Stage::Whole => return Ok(Step::Given(texts)),
             Stage::Elements => {
                 if note.irregular.is_some() || !is_regular(&texts, note.elements) {
-                    return Err(done.answered.error.take().unwrap_or_else(|| changed(&self.origin.name)));
+                    return Err(done.evaluated.error.take().unwrap_or_else(|| changed(&self.origin.name)));
                 }
                 return Ok(Step::Given(texts));
             }
             Stage::Survey(survey) => survey,
         };
-        if let Some(error) = done.answered.error.take() {
+        if let Some(error) = done.evaluated.error.take() {
             return Err(error);
         }
         let parts = survey.parts.clone();
@@ -284,6 +268,11 @@ impl Conductor {
         };
         self.stage = Stage::Elements;
         Ok(Step::Surveyed(held, workers))
+    }
+
+    /// The reasons why documents that could be split were not evaluated by their elements.
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 }
 

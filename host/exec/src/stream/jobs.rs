@@ -19,7 +19,7 @@ use crate::input::{BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, Opened, PlainFile
 
 /// The input that a part belongs to.
 #[derive(Clone, Default)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// The input's name.
     pub name: Arc<str>,
     /// The input's number, from 1 on.
