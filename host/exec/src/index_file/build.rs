@@ -10,7 +10,7 @@ use warpath_core::stamp::{Stamp, hash};
 use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_shared::units::Level;
 
-use super::layout::{self, Entry, HEADER_BYTES, Header};
+use super::layout::{self, HEADER_BYTES, IndexHeader, PartitionEntry};
 use crate::engine::Engine;
 use crate::input::{PlainFile, Source, Text};
 use crate::stream::{Ordered, Values};
@@ -67,8 +67,8 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
         Temporary::beside(output, OutputMode::default().and_open(&file)).map_err(failed)?;
     out.write_all(&[0; HEADER_BYTES]).map_err(failed)?;
     let mut place = HEADER_BYTES as u64;
-    let mut table: Vec<Entry> = Vec::new();
-    let lines = |(_, entry): &(Vec<u8>, Entry)| entry.lines.into();
+    let mut table: Vec<PartitionEntry> = Vec::new();
+    let lines = |(_, entry): &(Vec<u8>, PartitionEntry)| entry.lines.into();
     for made in Ordered::<Values<_>>::of_each(sources, &chosen, lines, make) {
         let (_, (bytes, mut entry)) = made?;
         out.write_all(&bytes).map_err(failed)?;
@@ -78,13 +78,13 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
     }
     // The indexed text has to be the whole file: if the last line became longer meanwhile, it was read to its
     // new end. A file that is only a byte order mark has no partition.
-    let read = table.last().map_or(len.min(3), Entry::end);
+    let read = table.last().map_or(len.min(3), PartitionEntry::end);
     if Stamp::of(&file).map_err(input_failed)? != before || read != len {
         return Err(IndexError::Unsettled { input: input.display().to_string() }.into());
     }
     let bytes = layout::encode_table(&table);
     out.write_all(&bytes).map_err(failed)?;
-    let header = Header {
+    let header = IndexHeader {
         levels,
         stamp: before,
         partitions: u32::try_from(table.len())

@@ -23,13 +23,13 @@ use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 use warpath_lang::program::Program;
 
-use super::jobs::{Document, Documents, Feed, Form, Origin};
+use super::jobs::{Document, DocumentJobs, Form, Jobs, Origin};
 use super::operator::{Conduct, Step};
 use super::task::ProgramTask;
 use super::workers::{self, Done, Workers};
 use crate::document::{Around, Head, Parts};
 use crate::engine::Chosen;
-use crate::input::{Opened, Source, Text};
+use crate::input::{OpenedSource, Source, Text};
 
 /// The most results that are held, in partitions' worth and in bytes.
 const HELD_PARTITIONS: usize = 16;
@@ -45,7 +45,7 @@ pub(super) struct Conductor {
     split: Option<Arc<Split>>,
     /// The origin of the current document, or of the last one that was handed out.
     origin: Origin,
-    stage: Stage,
+    stage: DocumentStage,
     /// The work that follows the current documents.
     next: Option<Upcoming>,
     /// The reasons why documents were evaluated as one record.
@@ -57,7 +57,7 @@ enum Upcoming {
     Error(Error),
 }
 
-enum Stage {
+enum DocumentStage {
     /// Documents as one record each.
     Whole,
     Survey(Survey),
@@ -106,7 +106,7 @@ impl Conductor {
         let split = if by_matches { Split::of(program.queries()).ok().map(Arc::new) } else { None };
         let (origin, next, notes) = (Origin::default(), None, Vec::new());
         let sources = sources.into_iter();
-        Self { sources, chosen, program, want, split, origin, stage: Stage::Whole, next, notes }
+        Self { sources, chosen, program, want, split, origin, stage: DocumentStage::Whole, next, notes }
     }
 
     /// Opens a document. Prepares it to be evaluated by its elements, if that is possible.
@@ -117,8 +117,8 @@ impl Conductor {
         }
         let name: Arc<str> = source.name().into();
         let file = match source.open()? {
-            Opened::Plain(file) => Arc::new(file),
-            Opened::Sequence(_) => return Err(changed(&name)),
+            OpenedSource::Plain(file) => Arc::new(file),
+            OpenedSource::Sequence(_) => return Err(changed(&name)),
         };
         Ok(match Head::find(&file, split)? {
             Some(head) => {
@@ -139,10 +139,10 @@ impl Conductor {
 
     /// Workers on documents as one record each.
     fn whole(&mut self, sources: VecDeque<Document>) -> Result<Workers<ProgramTask>, Error> {
-        self.stage = Stage::Whole;
+        self.stage = DocumentStage::Whole;
         let (origin, count) = (self.origin.clone(), sources.len());
         self.origin.input += count;
-        let documents = Documents {
+        let documents = DocumentJobs {
             origin,
             sources,
             size: self.chosen.partition_size,
@@ -150,12 +150,12 @@ impl Conductor {
             together: false,
             failed: false,
         };
-        workers::start(self.task(&self.program, self.want), Feed::Documents(documents), self.chosen.workers)
+        workers::start(self.task(&self.program, self.want), Jobs::Documents(documents), self.chosen.workers)
     }
 
     /// Workers on the elements of a document, from a part on.
     fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers<ProgramTask>, Error> {
-        let feed = Feed::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
+        let feed = Jobs::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
         // Every part is read to its end.
         let want = Want { limit: None, ..self.want };
         workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
@@ -173,12 +173,12 @@ impl Conductor {
 impl Conduct<ProgramTask> for Conductor {
     /// The workers on the next documents; `None` at the end.
     fn advance(&mut self) -> Option<Result<Workers<ProgramTask>, Error>> {
-        if let Stage::Survey(survey) = &self.stage {
+        if let DocumentStage::Survey(survey) = &self.stage {
             // The file ends before the array.
             let parts = survey.parts.clone();
             return Some(self.as_one(&parts, "its array is not closed"));
         }
-        self.stage = Stage::Whole;
+        self.stage = DocumentStage::Whole;
         if self.next.is_none() {
             let mut sources = VecDeque::new();
             while let Some(source) = self.sources.next() {
@@ -214,7 +214,8 @@ impl Conduct<ProgramTask> for Conductor {
                 self.origin = Origin { name, input: self.origin.input + 1 };
                 let workers = self.elements(&parts, 0);
                 let held = VecDeque::new();
-                self.stage = Stage::Survey(Survey { parts, number: 0, held, held_bytes: 0, again: None });
+                self.stage =
+                    DocumentStage::Survey(Survey { parts, number: 0, held, held_bytes: 0, again: None });
                 Some(workers)
             }
         }
@@ -224,14 +225,14 @@ impl Conduct<ProgramTask> for Conductor {
         let texts = std::mem::take(&mut done.evaluated.texts);
         let note = done.evaluated.note.unwrap_or_default();
         let survey = match &mut self.stage {
-            Stage::Whole => return Ok(Step::Given(texts)),
-            Stage::Elements => {
+            DocumentStage::Whole => return Ok(Step::Given(texts)),
+            DocumentStage::Elements => {
                 if note.irregular.is_some() || !is_regular(&texts, note.elements) {
                     return Err(done.evaluated.error.take().unwrap_or_else(|| changed(&self.origin.name)));
                 }
                 return Ok(Step::Given(texts));
             }
-            Stage::Survey(survey) => survey,
+            DocumentStage::Survey(survey) => survey,
         };
         if let Some(error) = done.evaluated.error.take() {
             return Err(error);
@@ -266,7 +267,7 @@ impl Conduct<ProgramTask> for Conductor {
             Some(next) => Some(self.elements(&parts, next)?),
             None => None,
         };
-        self.stage = Stage::Elements;
+        self.stage = DocumentStage::Elements;
         Ok(Step::Surveyed(held, workers))
     }
 

@@ -12,7 +12,7 @@ use warpath_lang::program::Program;
 use super::batch::{self, Batch};
 use super::documents::Conductor;
 use super::hits::Matches;
-use super::jobs::{Feed, Jobs, SelectedParts};
+use super::jobs::{Jobs, LineJobs, SelectedJobs};
 use super::operator::{Operator, Part, Taken};
 use super::task::ProgramTask;
 use super::{Ordered, Plan, Running, Stats, Store, workers};
@@ -107,7 +107,7 @@ impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
         want: Want,
     ) -> Self {
         let operator = Programs { on_error, form: PhantomData };
-        Self::new(operator, run(chosen, Feed::Store(store, 0), Some(index), program, want))
+        Self::new(operator, run(chosen, Jobs::Store(store, 0), Some(index), program, want))
     }
 }
 
@@ -121,7 +121,7 @@ fn start(input: Request, program: Program, want: Want) -> Result<Running<Program
     let chosen = engine.choose_for(plain_bytes, &program)?;
     if let Some(selected) = selected {
         let said = selected.describe();
-        let parts = Feed::Selected(Box::new(SelectedParts::new(selected, chosen.partition_size)));
+        let parts = Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)));
         return run(chosen, parts, Some(said), program, want);
     }
     if engine.format() == Format::Json {
@@ -133,27 +133,27 @@ fn start(input: Request, program: Program, want: Want) -> Result<Running<Program
         return Ok(Running { plan, workers: None, conduct: Some(Box::new(conductor)) });
     }
     let said = match index.map(|index| index.use_for(&chosen, &program)).transpose()? {
-        Some((Some(store), said)) => return run(chosen, Feed::Store(store, 0), Some(said), program, want),
+        Some((Some(store), said)) => return run(chosen, Jobs::Store(store, 0), Some(said), program, want),
         Some((None, said)) => Some(said),
         None => None,
     };
-    let jobs = Jobs::new(sources, chosen.partition_size)
+    let jobs = LineJobs::new(sources, chosen.partition_size)
         .with_latency(chosen.max_latency)
         .with_packed(chosen.backend.answers_packed());
-    run(chosen, Feed::Jobs(Box::new(jobs)), said, program, want)
+    run(chosen, Jobs::Lines(Box::new(jobs)), said, program, want)
 }
 
 /// Starts workers on a feed. `index` describes the index that it uses.
 fn run(
     chosen: Chosen,
-    feed: Feed,
+    feed: Jobs,
     index: Option<String>,
     program: Program,
     want: Want,
 ) -> Result<Running<ProgramTask>, Error> {
     let plan = chosen.plan();
     // The host checks partitions that are indexed already, and programs that the host evaluates.
-    let is_read = index.is_none() || matches!(feed, Feed::Selected(_));
+    let is_read = index.is_none() || matches!(feed, Jobs::Selected(_));
     let strict_on_device = plan.strict_on_device && is_read && !program.has_patterns_at_run();
     let plan = Plan { index, strict_on_device, ..plan };
     let Chosen { backend, buffers, workers, strict, .. } = chosen;

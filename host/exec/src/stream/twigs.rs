@@ -17,7 +17,7 @@ use warpath_core::pool::stream::Turn;
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
-use super::jobs::{Document, Documents as Queue, Feed, Form, Jobs};
+use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
 use super::{Ordered, Plan, Running, Stats, workers};
@@ -173,11 +173,11 @@ fn start(input: Request, standing: &Standing, documents: Documents) -> Result<Ru
     let plan = Plan { strict_on_device: false, ..chosen.plan() };
     let size = chosen.partition_size;
     let feed = if documents == Documents::Ndjson {
-        Feed::Jobs(Box::new(Jobs::new(sources, size).with_latency(chosen.max_latency)))
+        Jobs::Lines(Box::new(LineJobs::new(sources, size).with_latency(chosen.max_latency)))
     } else {
         let sources = sources.into_iter().map(Document::Source).collect();
         let form = if documents == Documents::Xml { Form::Text } else { Form::Line };
-        Feed::Documents(Queue::together(sources, size, form))
+        Jobs::Documents(DocumentJobs::together(sources, size, form))
     };
     let Chosen { backend, buffers, workers, strict, .. } = chosen;
     let task = TwigTask { backend, buffers, standing: standing.clone(), documents, strict };

@@ -10,7 +10,7 @@ use warpath_core::pool::stream::Turn;
 use warpath_shared::units::{ByteOffset, Level};
 
 use super::batch::record_error;
-use super::jobs::{Feed, Jobs, Origin};
+use super::jobs::{Jobs, LineJobs, Origin};
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
 use super::{Ordered, Running, Stats, workers};
@@ -58,9 +58,9 @@ fn start<T: Send + 'static>(
     buffers: Arc<Buffers>,
     make: Make<T>,
 ) -> Result<Running<PerText<T>>, Error> {
-    let feed = Jobs::new(sources, chosen.partition_size).with_latency(chosen.max_latency);
+    let feed = LineJobs::new(sources, chosen.partition_size).with_latency(chosen.max_latency);
     let task = PerText { backend: chosen.backend.clone(), buffers, make };
-    let workers = workers::start(task, Feed::Jobs(Box::new(feed)), chosen.workers)?;
+    let workers = workers::start(task, Jobs::Lines(Box::new(feed)), chosen.workers)?;
     Ok(Running { plan: chosen.plan(), workers: Some(workers), conduct: None })
 }
 

@@ -9,7 +9,7 @@ use warpath_core::error::Error;
 use warpath_core::pool::stream::{Limits, Stream, Turn, Work};
 
 use super::Stored;
-use super::jobs::{self, Feed, GROWTH, Job, Origin};
+use super::jobs::{self, GROWTH, Job, Jobs, Origin};
 use super::task::Task;
 use crate::document::Note;
 use crate::input::Text;
@@ -54,7 +54,7 @@ pub(super) struct Reading<K> {
 }
 
 /// Starts the first of at most `threads` workers.
-pub(super) fn start<K: Task>(task: K, feed: Feed, threads: usize) -> Result<Workers<K>, Error> {
+pub(super) fn start<K: Task>(task: K, feed: Jobs, threads: usize) -> Result<Workers<K>, Error> {
     let starts_slowly = task.starts_slowly();
     let feed = if starts_slowly { feed.growing() } else { feed };
     // `GROWTH` is a power of two, and its logarithm is the number of parts that are shorter than the others.
@@ -68,19 +68,19 @@ pub(super) fn start<K: Task>(task: K, feed: Feed, threads: usize) -> Result<Work
 }
 
 impl<K: Task> Work for Reading<K> {
-    type Source = Feed;
+    type Source = Jobs;
     type Job = (Origin, Result<jobs::Next, Error>);
     type Made = Done<K::Output>;
     type State<'a> = Option<K::Worker<'a>>;
 
-    fn next(&self, feed: &mut Feed, stop: &AtomicBool) -> Option<Self::Job> {
+    fn next(&self, feed: &mut Jobs, stop: &AtomicBool) -> Option<Self::Job> {
         let since = Instant::now();
         let job = feed.next(self.task.buffers(), stop);
         add(&self.reading, since.elapsed());
         job
     }
 
-    fn may_go_on(&self, feed: &Feed) -> bool {
+    fn may_go_on(&self, feed: &Jobs) -> bool {
         feed.may_go_on()
     }
 
