@@ -21,11 +21,13 @@
 //! | `batch`, `hits` | the results of a program for one partition; its matches, one by one |
 //! | `documents` | results for JSON documents, and the time at which they may be yielded |
 //! | `twigs` | the operator of subscriptions |
-//! | `values` | operators that make one value from each text, such as its structural index |
+//! | `values` | the operator that makes one value from each text |
+//! | `indexes` | the operator that makes a structural index of each text |
 
 mod batch;
 mod documents;
 mod hits;
+mod indexes;
 mod jobs;
 mod lines;
 mod operator;
@@ -48,13 +50,13 @@ use crate::input::Text;
 
 pub use batch::Batch;
 pub use hits::Hit;
+pub use indexes::{IndexedPartition, Indexes};
 pub(crate) use jobs::Origin;
 pub use program::{Answers, Columns, Hits, Programs};
 pub use report::{Plan, Setup, Stats};
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::Values;
-pub use values::{IndexedPartition, Indexes};
 
 use lines::LineCounter;
 use operator::{Conduct, Operator, Part, Step, Taken};

@@ -60,7 +60,8 @@ pub struct Limits {
     pub threads: usize,
     /// The most jobs that are at work or wait for the caller, at least one. The caller may use one more.
     pub jobs: usize,
-    /// Set for a slow start, which is for a caller who may stop soon: the number of first jobs that are short.
+    /// Set for a slow start, which is for a caller who may stop soon: the number of first jobs that are
+    /// short.
     ///
     /// As long as the caller uses short jobs, no job is taken before it has used up the one that it has. Each
     /// job used after that allows one more job ahead, up to `jobs`. If each short job is twice as long as the

@@ -126,7 +126,7 @@ impl Conductor {
                 Prepared::Elements(Arc::new(parts), name)
             }
             None => {
-                self.notes.push(note(&name, &format!("{} is no array near its begin", split.path)));
+                self.notes.push(note(&name, &format!("{} is not an array near the start", split.path)));
                 Prepared::Whole(Document::Plain(file, name))
             }
         })
@@ -243,7 +243,7 @@ impl Conduct<ProgramTask> for Conductor {
             return Ok(Step::Instead(self.as_one(&parts, &irregular.to_string())?));
         }
         if !is_regular(&texts, note.elements) {
-            return Ok(Step::Instead(self.as_one(&parts, "an element is malformed by itself")?));
+            return Ok(Step::Instead(self.as_one(&parts, "an element is malformed")?));
         }
         if survey.again.is_none() {
             survey.held_bytes += texts.iter().map(held_bytes).sum::<usize>();
@@ -256,10 +256,10 @@ impl Conduct<ProgramTask> for Conductor {
         let Some(closed) = note.closed else { return Ok(Step::Held) };
         let (held, again) = (std::mem::take(&mut survey.held), survey.again);
         let Some(around) = Around::read(parts.file(), &parts.head, closed)? else {
-            return Ok(Step::Instead(self.as_one(&parts, "much stands behind its array")?));
+            return Ok(Step::Instead(self.as_one(&parts, "too much text follows its array")?));
         };
         if !around.judge(&parts.split, self.chosen.strict)? {
-            let why = "what stands around its array is malformed or decides what is found";
+            let why = "the text around its array is malformed or affects the matches";
             return Ok(Step::Instead(self.as_one(&parts, why)?));
         }
         parts.survey(false);
@@ -284,5 +284,5 @@ enum Prepared {
 }
 
 fn note(name: &Arc<str>, why: &str) -> String {
-    format!("{name}: answered as one record, since {why}")
+    format!("{name}: evaluated as one record, because {why}")
 }

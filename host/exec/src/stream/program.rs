@@ -126,7 +126,9 @@ fn start(input: Request, program: Program, want: Want) -> Result<Running<Program
     }
     if engine.format() == Format::Json {
         if index.is_some() {
-            return Err(Error::Usage("an index is of lines, and the input is a document".into()));
+            return Err(Error::Usage(
+                "an index requires NDJSON input; this input is one JSON document".into(),
+            ));
         }
         let plan = chosen.plan();
         let conductor = Conductor::new(sources, chosen, program, want);

@@ -160,14 +160,14 @@ impl Filtering {
 }
 
 fn start(input: Request, standing: &Standing, documents: Documents) -> Result<Running<TwigTask>, Error> {
-    input.wants_all_lines("subscriptions are")?;
+    input.wants_all_lines("subscriptions require")?;
     let Request { engine, sources, index, .. } = input;
     if index.is_some() {
-        return Err(Error::Usage("subscriptions are asked of what is read, and not of an index".into()));
+        return Err(Error::Usage("subscriptions are evaluated over an input, not over an index".into()));
     }
     let chosen = engine.choose(&sources)?;
     if chosen.strict && documents != Documents::Ndjson {
-        return Err(Error::Usage("strict checks are of lines, and the input is a document".into()));
+        return Err(Error::Usage("strict checks require NDJSON input; these inputs are documents".into()));
     }
     // The host checks lines before they are matched.
     let plan = Plan { strict_on_device: false, ..chosen.plan() };

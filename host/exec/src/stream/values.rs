@@ -1,25 +1,21 @@
-//! Operators that make one value from each text of lines.
+//! The operator that makes one value from each text of lines.
 
 use std::option;
 use std::sync::Arc;
 
-use warpath_backend::backend::{Backend, StructuralIndex};
-use warpath_backend::strict;
-use warpath_core::error::{Error, RecordError};
+use warpath_backend::backend::Backend;
+use warpath_core::error::Error;
 use warpath_core::pool::stream::Turn;
-use warpath_shared::units::{ByteOffset, Level};
 
-use super::batch::record_error;
 use super::jobs::{Jobs, LineJobs, Origin};
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
 use super::{Ordered, Running, Stats, workers};
 use crate::engine::Chosen;
 use crate::input::{Buffers, Source, Text};
-use crate::request::Request;
 
 /// Makes a value from a text. The number is that of the part that the text belongs to; numbers grow.
-type Make<T> = Box<dyn Fn(usize, &mut Text) -> Result<T, Error> + Send + Sync>;
+pub(super) type Make<T> = Box<dyn Fn(usize, &mut Text) -> Result<T, Error> + Send + Sync>;
 
 /// A task that makes one value from each text.
 pub struct PerText<T> {
@@ -52,7 +48,7 @@ impl<T: Send + 'static> Task for PerText<T> {
 }
 
 /// Starts workers that make a value from each partition of some inputs.
-fn start<T: Send + 'static>(
+pub(super) fn start<T: Send + 'static>(
     sources: Vec<Source>,
     chosen: &Chosen,
     buffers: Arc<Buffers>,
@@ -96,81 +92,4 @@ impl<T: Send + 'static> Ordered<Values<T>> {
         });
         Self::new(Values(lines), start(sources, chosen, buffers, make))
     }
-}
-
-/// The structural indexes of inputs, one partition at a time. See
-/// [`Input::indexes`](crate::operators::Input::indexes).
-pub type Indexes = Ordered<Indexing>;
-
-/// The operator that yields structural indexes with their texts.
-pub struct Indexing;
-
-/// One partition with its index.
-pub struct IndexedPartition {
-    text: Text,
-    source: Arc<str>,
-    /// The number of the first line in its input, counted from 0.
-    pub first_line: u64,
-    /// The index.
-    pub index: StructuralIndex,
-}
-
-impl IndexedPartition {
-    /// The input's name.
-    #[must_use]
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// The partition's text.
-    #[must_use]
-    pub fn text(&self) -> &[u8] {
-        self.text.bytes()
-    }
-
-    /// The offset of the partition in its input, in decompressed bytes.
-    #[must_use]
-    pub fn offset(&self) -> ByteOffset {
-        self.text.offset()
-    }
-
-    /// The malformed records of the partition.
-    pub fn faults(&self) -> impl Iterator<Item = RecordError> {
-        self.index.faults.iter().map(|fault| record_error(self.source(), self.first_line, fault))
-    }
-}
-
-impl Operator for Indexing {
-    type Task = PerText<StructuralIndex>;
-    type Items = option::IntoIter<IndexedPartition>;
-
-    fn take(&mut self, part: Part<StructuralIndex>) -> Taken<Self::Items> {
-        let Part { text, result: index, origin, first_line } = part;
-        let lines = index.line_starts.len() as u64 - 1;
-        let counts = Stats { lines, skipped: index.faults.len() as u64, ..Stats::default() };
-        let partition = IndexedPartition { text, source: origin.name, first_line, index };
-        Taken { items: Some(partition).into_iter(), lines, counts, error: None }
-    }
-}
-
-impl Indexes {
-    pub(crate) fn start(input: Request, levels: Level) -> Self {
-        Self::new(Indexing, index(input, levels))
-    }
-}
-
-fn index(input: Request, levels: Level) -> Result<Running<PerText<StructuralIndex>>, Error> {
-    input.wants_all_lines("structural indexes are")?;
-    let Request { engine, sources, .. } = input;
-    engine.wants_lines("structural indexes are")?;
-    let chosen = engine.choose(&sources)?;
-    let (backend, is_strict) = (chosen.backend.clone(), chosen.strict);
-    let make: Make<StructuralIndex> = Box::new(move |_, text| {
-        let mut index = backend.index(text.bytes(), levels)?;
-        if is_strict {
-            index.faults = strict::faults(text.bytes());
-        }
-        Ok(index)
-    });
-    start(sources, &chosen, chosen.buffers.clone(), make)
 }

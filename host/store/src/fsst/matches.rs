@@ -37,7 +37,7 @@ use super::automaton::{AutomatonError, CodeAutomaton};
 #[non_exhaustive]
 pub enum MatchError {
     /// The end of this string is before its start, or past the codes.
-    #[error("string {0} ends before it begins, or behind the codes")]
+    #[error("string {0} ends before it begins, or after the codes")]
     Offsets(usize),
     /// A string has invalid codes; the first such string.
     #[error("string {string}: {fault}")]
@@ -294,7 +294,9 @@ impl Walk<'_> {
     fn step(&self, lanes: &[Lane; LANES]) -> [[u8; STEP]; LANES] {
         let rows = self.automaton.next();
         let codes: [&[u8; STEP]; LANES] = lanes.each_ref().map(|lane| {
-            self.codes[lane.at..].first_chunk().unwrap_or_else(|| unreachable!("so many are readable"))
+            self.codes[lane.at..]
+                .first_chunk()
+                .unwrap_or_else(|| unreachable!("the slice has at least this many bytes"))
         });
         let mut states = lanes.each_ref().map(|lane| lane.state);
         let mut trails = [[0; STEP]; LANES];

@@ -1,0 +1,93 @@
+//! The structural indexes of inputs, with their texts.
+
+use std::option;
+use std::sync::Arc;
+
+use warpath_backend::backend::{Backend, StructuralIndex};
+use warpath_backend::strict;
+use warpath_core::error::{Error, RecordError};
+use warpath_shared::units::{ByteOffset, Level};
+
+use super::batch::record_error;
+use super::operator::{Operator, Part, Taken};
+use super::values::{self, Make, PerText};
+use super::{Ordered, Running, Stats};
+use crate::input::Text;
+use crate::request::Request;
+
+/// The structural indexes of inputs, one partition at a time. See
+/// [`Input::indexes`](crate::operators::Input::indexes).
+pub type Indexes = Ordered<Indexing>;
+
+/// The operator that yields structural indexes with their texts.
+pub struct Indexing;
+
+/// One partition with its index.
+pub struct IndexedPartition {
+    text: Text,
+    source: Arc<str>,
+    /// The number of the first line in its input, counted from 0.
+    pub first_line: u64,
+    /// The index.
+    pub index: StructuralIndex,
+}
+
+impl IndexedPartition {
+    /// The input's name.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The partition's text.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        self.text.bytes()
+    }
+
+    /// The offset of the partition in its input, in decompressed bytes.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.text.offset()
+    }
+
+    /// The malformed records of the partition.
+    pub fn faults(&self) -> impl Iterator<Item = RecordError> {
+        self.index.faults.iter().map(|fault| record_error(self.source(), self.first_line, fault))
+    }
+}
+
+impl Operator for Indexing {
+    type Task = PerText<StructuralIndex>;
+    type Items = option::IntoIter<IndexedPartition>;
+
+    fn take(&mut self, part: Part<StructuralIndex>) -> Taken<Self::Items> {
+        let Part { text, result: index, origin, first_line } = part;
+        let lines = index.line_starts.len() as u64 - 1;
+        let counts = Stats { lines, skipped: index.faults.len() as u64, ..Stats::default() };
+        let partition = IndexedPartition { text, source: origin.name, first_line, index };
+        Taken { items: Some(partition).into_iter(), lines, counts, error: None }
+    }
+}
+
+impl Indexes {
+    pub(crate) fn start(input: Request, levels: Level) -> Self {
+        Self::new(Indexing, index(input, levels))
+    }
+}
+
+fn index(input: Request, levels: Level) -> Result<Running<PerText<StructuralIndex>>, Error> {
+    input.wants_all_lines("structural indexes require")?;
+    let Request { engine, sources, .. } = input;
+    engine.wants_lines("structural indexes require")?;
+    let chosen = engine.choose(&sources)?;
+    let (backend, is_strict) = (chosen.backend.clone(), chosen.strict);
+    let make: Make<StructuralIndex> = Box::new(move |_, text| {
+        let mut index = backend.index(text.bytes(), levels)?;
+        if is_strict {
+            index.faults = strict::faults(text.bytes());
+        }
+        Ok(index)
+    });
+    values::start(sources, &chosen, chosen.buffers.clone(), make)
+}
