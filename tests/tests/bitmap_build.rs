@@ -339,19 +339,20 @@ fn edges_that_are_none_are_told() {
     let int = || ColumnValues::ints(vec![1]);
     assert_eq!(
         refused(int(), "edges:1,x"),
-        "column `c`: the edge `x` is no number, and this is a column of kind int"
+        "column `c`: the edge `x` is not a number; the column has kind int"
     );
     assert_eq!(refused(int(), "edges:3,2"), "column `c`: edges are in order, and `2` is less than `3`");
-    assert!(refused(int(), "edges:\"1\"").contains("the edge `\"1\"` is no number"));
+    assert!(refused(int(), "edges:\"1\"").contains("the edge `\"1\"` is not a number"));
     assert!(refused(ColumnValues::floats(vec![1.0]), "edges:0.5,0.25").contains("`0.25` is less than `0.5`"));
-    assert!(refused(ColumnValues::times(vec![1]), "edges:2020").contains("is no instant of RFC 3339"));
+    assert!(refused(ColumnValues::times(vec![1]), "edges:2020").contains("is not an instant of RFC 3339"));
     let bools = ColumnValues::of_cells([Cell::Bool(true)], None);
-    assert!(refused(bools, "edges:true").contains("this is a column of kind bool; `distinct` cuts it"));
+    assert!(refused(bools, "edges:true").contains("the column has kind bool, which `distinct` cuts"));
     let text = || ColumnValues::of_cells([Cell::Text("a")], None);
     assert!(refused(text(), "edges:b,a").contains("`a` is less than `b`"));
     for bins in ["width:3", "lloyd:3"] {
         let said = refused(text(), bins);
-        let want = "cuts numbers and instants, and this is a column of kind text; `distinct` and `quantiles:N` cut any";
+        let want =
+            "cuts numbers and instants; the column has kind text, which `distinct` and `quantiles:N` cut";
         assert_eq!(said, format!("column `c`: `{bins}` {want}"));
     }
 }
@@ -975,7 +976,7 @@ fn only_numbers_that_are_integers_are_integers() {
             ("float < -1e308", vec![9]),
             ("float is other", vec![]),
         ] {
-            let plan = Plan::of(&index, expr, false).unwrap();
+            let plan = Plan::of(&index, &expr.parse().unwrap(), false).unwrap();
             let answer = BitmapEngine::cpu().answer(&index, &plan, true).unwrap();
             let is_set = |row: &usize| answer.chunks[row / 63] >> (row % 63) & 1 != 0;
             assert_eq!((0..NUMBERS.len()).filter(is_set).collect::<Vec<_>>(), rows, "{expr}");
@@ -1051,7 +1052,7 @@ fn what_cannot_be_built_of_lines_is_told() {
     let documents = Engine::builder().format(warpath::Format::Json).build().unwrap();
     assert_eq!(
         said(build_ndjson(&documents, &path, &column("$.n"))),
-        "a bitmap index is of lines, and the input is a document"
+        "a bitmap index requires NDJSON input; this input is one JSON document"
     );
     // A truncated file is reported, and so is a fault before the end.
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
@@ -1323,5 +1324,5 @@ fn files_of_tables_are_known_by_their_bytes() {
         assert!(unknown.ends_with(": has no column `x`; it has `unused`, `s`, `n`"), "{unknown}");
     }
     let lines = files.write("lines", "{}\n");
-    assert!(said(build_table(&lines, &specs)).ends_with(": is no table of Parquet or Arrow"));
+    assert!(said(build_table(&lines, &specs)).ends_with(": is not a Parquet or Arrow table"));
 }

@@ -172,9 +172,9 @@ fn of_distinct(rows: usize, seed: u64) -> BitmapIndex {
     BitmapIndex::from_built(Built { rows: rows as u64, columns: vec![column], ..Built::default() }).unwrap()
 }
 
-/// Asks, and gives the bytes that went to the device, without those of the program.
+/// Evaluates an expression. Returns the bytes that went to the device, without those of the program.
 fn uploaded(engine: &mut BitmapEngine, device: &Emulated, index: &BitmapIndex, expression: &str) -> u64 {
-    let plan = Plan::of(index, expression, false).unwrap();
+    let plan = Plan::of(index, &expression.parse().unwrap(), false).unwrap();
     let want = BitmapEngine::cpu().answer(index, &plan, true).unwrap();
     let _ = device.take_uploaded();
     assert_eq!(engine.answer(index, &plan, true).unwrap(), want, "{expression}");
@@ -224,7 +224,7 @@ fn bitmaps_of_another_index_are_copied_again() {
     let (first, second) = (BitmapIndex::open(&path).unwrap(), BitmapIndex::open(&path).unwrap());
     assert!(uploaded(&mut engine, &device, &first, "n = 3") > 0);
     assert!(uploaded(&mut engine, &device, &second, "n = 3") > 0);
-    // What is gone leaves its place in memory to others.
+    // Dropped indexes leave their memory to others.
     for seed in 0..50 {
         let rows = 20_000 - seed as usize % 3;
         assert!(uploaded(&mut engine, &device, &of_distinct(rows, seed), "n in (1, 2)") > 0, "{seed}");
@@ -276,7 +276,7 @@ fn an_index_that_is_let_go_is_loaded_again() {
 fn questions_that_fail_are_forgotten() {
     let (device, index) = (Emulated::default(), of_distinct(20_000, 1));
     let mut engine = BitmapEngine::on(device.clone());
-    let plan = Plan::of(&index, "n in (1, 2, 3)", false).unwrap();
+    let plan = Plan::of(&index, &"n in (1, 2, 3)".parse().unwrap(), false).unwrap();
     for left in [0, 1, 2, 3] {
         device.fail_uploads_after(left);
         assert!(matches!(engine.answer(&index, &plan, true), Err(Error::Device(_))), "{left}");
@@ -285,7 +285,7 @@ fn questions_that_fail_are_forgotten() {
     check_answer(&mut engine, &index, "n in (1, 2, 3)").unwrap();
     for left in [0, 1, 2, 3] {
         device.fail_uploads_after(left);
-        let plan = Plan::of(&index, "n in (3, 4, 5)", false).unwrap();
+        let plan = Plan::of(&index, &"n in (3, 4, 5)".parse().unwrap(), false).unwrap();
         assert!(matches!(engine.answer(&index, &plan, true), Err(Error::Device(_))), "{left}");
     }
     device.fail_uploads_after(u64::MAX);

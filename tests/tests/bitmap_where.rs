@@ -130,7 +130,7 @@ fn ask(input: Input, program: &Program) -> All {
             .extend(skipped.map(|error| (error.line - 1, error.to_string(), batch.line_of(&error).to_vec())));
     }
     all.lines = answers.stats().lines;
-    // Pieces are cut at different places.
+    // Pieces are cut at different offsets.
     all.matches.sort_by_key(|found| (found.0, found.1));
     all
 }
@@ -369,15 +369,18 @@ fn other_inputs_are_refused() -> Result<()> {
     let said = |input: Result<Input, Error>| input.err().map(|error| error.to_string()).unwrap_or_default();
     let open = || engine.open(&case.input);
     let short = said(open()?.only(&case.index, vec![1, 2, 3]));
-    ensure!(short == "lines are selected by 3 chunks of 63, and there are 4", "{short}");
+    ensure!(short == "the selection has 3 chunks of 63 lines; the index has 4", "{short}");
     let pipe = said(engine.reader("pipe", std::io::empty()).only(&case.index, vec![0; 4]));
-    ensure!(pipe == "a bitmap index is for one plain file, and not for a pipe", "{pipe}");
+    ensure!(pipe == "a bitmap index requires one plain file, not a pipe", "{pipe}");
     let document = Engine::builder().backend(cpu()).format(warpath::Format::Json).build()?;
     ensure!(
         said(document.open(&case.input)?.only(&case.index, vec![0; 4])).contains("the input is a document")
     );
     let kept = case.input(&engine, &[true; 200])?.index(3).err().context("it was kept")?.to_string();
-    ensure!(kept == "an index that is kept is of all lines of an input, and not of selected ones", "{kept}");
+    ensure!(
+        kept == "a resident index requires all lines of an input; some lines are selected here",
+        "{kept}"
+    );
     let indexed = case.input(&engine, &[true; 200])?.indexes(3).next().context("no error")?;
     ensure!(indexed.err().context("no error")?.to_string().contains("not of selected ones"));
     let wpi = case.folder.path().join("text.wpi");
@@ -389,7 +392,7 @@ fn other_inputs_are_refused() -> Result<()> {
     let no_lines = index(&case.input, 200, Vec::new());
     ensure!(
         said(open()?.only(&no_lines, vec![0; 4]))
-            .ends_with("its rows are no lines of a plain file, or a packed one")
+            .ends_with("its rows are not the lines of a plain or packed file")
     );
     let other = case.folder.path().join("other");
     fs::write(&other, &text[8..])?;
@@ -400,7 +403,7 @@ fn other_inputs_are_refused() -> Result<()> {
     Ok(())
 }
 
-/// An index that says other places than there are, of a file with the right stamp, is found out.
+/// An index with wrong offsets of lines is refused, although its stamp is right.
 #[test]
 fn lines_that_are_elsewhere_are_an_error() -> Result<()> {
     let text = "{\"a\":1}\n".repeat(200);
@@ -430,7 +433,11 @@ fn lines_that_are_elsewhere_are_an_error() -> Result<()> {
     let begin =
         engine.open(&case.input)?.only(&index(&case.input, 200, vec![8, 512, 1024, 1536, 1600]), vec![1; 4]);
     ensure!(
-        begin.err().context("no error")?.to_string().ends_with("its lines do not begin where the text does")
+        begin
+            .err()
+            .context("no error")?
+            .to_string()
+            .ends_with("its first line does not begin at the start of the text")
     );
     Ok(())
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use cuda_builder::{Arch, Header, Report, parse_header, source_hash};
-use warpath::cuda::modules;
 use warpath_shared::kernel::KERNELS;
 
 const MEND: &str = "the sources changed: run tests/ptx.sh build";
@@ -92,26 +91,6 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
             header.target
         );
         ensure!(text.contains(&format!("\n.target {}", header.target)), "{name} has another .target");
-    }
-    Ok(())
-}
-
-#[test]
-fn the_host_has_each_module_of_the_kernels() -> Result<()> {
-    let mut embedded: Vec<&str> = modules().iter().map(|module| module.name).collect();
-    embedded.sort_unstable();
-    assert_eq!(embedded, modules_of_kernels());
-    let committed = committed()?;
-    for module in modules() {
-        let file = format!("{}.{}.ptx", module.name, Arch::Sm75);
-        let (_, text, _) = committed.iter().find(|(name, ..)| *name == file).context(file)?;
-        ensure!(module.ptx == text, "module `{}` is another file's text", module.name);
-        let mut kernels: Vec<&str> = module.kernels().collect();
-        let mut entries: Vec<String> =
-            Report::read(text).entries.into_iter().map(|entry| entry.name).collect();
-        kernels.sort_unstable();
-        entries.sort_unstable();
-        assert_eq!(kernels, entries, "{}", module.name);
     }
     Ok(())
 }

@@ -127,7 +127,8 @@ fn serde_json_differs_in_known_ways() {
     assert!(strict::fault(b"\"\xff\"").is_some());
 }
 
-/// Holds the verdict on a record, and the place of its fault, to `serde_json`'s; whether it is accepted.
+/// Compares the verdict on a record, and the offset of its fault, with `serde_json`'s. Returns whether it is
+/// accepted.
 fn check_record(record: &[u8]) -> Result<bool> {
     let fault = strict::fault(record);
     let accepts = |record: &[u8]| serde_json::from_slice::<IgnoredAny>(record);
@@ -309,18 +310,18 @@ fn rows() -> Vec<Row> {
         both(r#"second object or array | `{"a":1}{}`"#, r#"{"a":1}{}"#, SecondRoot, 8),
         both(r#"`:` or `,` outside of objects and arrays | `{"a":1},`"#, r#"{"a":1},"#, StraySeparator, 8),
         both("nesting deeper than 1,024 | `[[[…`", &deep, TooDeep, MAX_DEPTH as u64 + 1),
-        strict(r#"something else behind the value | `{"a":1} x`"#, br#"{"a":1} x"#, BehindRecord, 9),
+        strict(r#"something else after the value | `{"a":1} x`"#, br#"{"a":1} x"#, BehindRecord, 9),
         strict("second value that is no object or array | `1 2`", b"1 2", BehindRecord, 3),
         strict("bytes that are not UTF-8 | byte FF in a string", b"\"a\xff\"", NotUtf8, 3),
         strict("overlong UTF-8 | bytes C0 80 in a string", b"\"a\xc0\x80\"", NotUtf8, 3),
         strict("a surrogate in UTF-8 | bytes ED A0 80 in a string", b"\"a\xed\xa0\x80\"", NotUtf8, 3),
         strict("UTF-8 above U+10FFFF | bytes F4 90 80 80 in a string", b"\"a\xf4\x90\x80\x80\"", NotUtf8, 3),
         strict("control character in a string | byte 09 in a string", b"\"a\t\"", ControlInString, 3),
-        strict("control character between values | byte 0C behind `[`", b"[\x0c1]", NoValue, 2),
+        strict("control character between values | byte 0C after `[`", b"[\x0c1]", NoValue, 2),
         strict(r#"escape that JSON does not have | `"\x41"`"#, br#""\x41""#, BadEscape, 3),
-        strict(r#"fewer than four digits behind `\u` | `"\u12"`"#, br#""\u12""#, BadHexDigit, 6),
+        strict(r#"fewer than four digits after `\u` | `"\u12"`"#, br#""\u12""#, BadHexDigit, 6),
         strict("zero before other digits | `[01]`", b"[01]", LeadingZero, 3),
-        strict("number without digits behind its point | `[1.]`", b"[1.]", NoDigit, 4),
+        strict("number without digits after its point | `[1.]`", b"[1.]", NoDigit, 4),
         strict("number without digits before its point | `[.5]`", b"[.5]", NoValue, 2),
         strict("number with a plus | `[+1]`", b"[+1]", NoValue, 2),
         strict("exponent without digits | `[1e]`", b"[1e]", NoDigit, 4),
@@ -428,7 +429,7 @@ fn the_documented_table_is_true() -> Result<()> {
                 (1..=2 * rows.len() as u64 + 1).filter(|line| !faults.contains_key(line)).collect();
             assert_eq!(found, good, "{name}");
             assert_eq!(records, good.len(), "{name}");
-            // One by one, and as the end of the answers.
+            // One by one, and as the end of the results.
             for row in &rows {
                 let text = [b"1\n", &row.record[..], b"\n2\n"].concat();
                 let input = engine(&backend, strict, OnError::Fail).reader("text", Cursor::new(text));

@@ -119,7 +119,7 @@ impl Opened {
             let (section, behind) = rest.split_at(*len as usize);
             rest = behind;
             if hash(section) != *checksum {
-                return Err(said(&format!("{} are not as they were written", layout::name(at))));
+                return Err(said(&format!("checksum mismatch in {}", layout::name(at))));
             }
             let decoded = match at {
                 0 => layout::decode_line_starts(section, entry, &mut to.line_starts),
@@ -183,12 +183,12 @@ impl IndexFile {
         }
         let table_bytes = header.table_bytes().ok_or_else(|| damaged("its table has an impossible size"))?;
         if len.checked_sub(header.table_place) != Some(table_bytes) {
-            return Err(damaged("its table is not where it should be").into());
+            return Err(damaged("its table does not end at the end of the file").into());
         }
         let mut table = vec![0; usize::try_from(table_bytes).map_err(|_| damaged("its table is too large"))?];
         read_exact_at(&file, &mut table, header.table_place).map_err(failed)?;
         if hash(&table) != header.table_checksum {
-            return Err(damaged("its table is not as it was written").into());
+            return Err(damaged("table checksum mismatch").into());
         }
         let table = header.decode_table(&table).map_err(damaged)?;
         Ok(Self(Arc::new(Opened { name, file, header, table })))
@@ -237,9 +237,7 @@ impl IndexFile {
     /// Checks that an input is the one that the index was made of, and unchanged.
     pub(crate) fn check(&self, sources: &[Source], verify: bool) -> Result<CheckedIndex, Error> {
         let [Source::File(path)] = sources else {
-            return Err(Error::Usage(
-                "an index file is for one file, plain or packed, and not for a pipe".into(),
-            ));
+            return Err(Error::Usage("an index file requires one plain or packed file, not a pipe".into()));
         };
         let name = path.display().to_string();
         let failed = |source| warpath_core::error::InputError::Io { name: name.clone(), source };
@@ -260,8 +258,9 @@ impl IndexFile {
         if indexed != len {
             return Err(other(format!("it has {len} bytes of text in place of {indexed}")).into());
         }
-        if verify && let Some(entry) = store::first_changed(&file, &self.0.table)? {
-            return Err(other(format!("bytes {}..{} have changed", entry.offset, entry.end())).into());
+        if verify {
+            let changed = |entry: &Entry| format!("bytes {}..{} have changed", entry.offset, entry.end());
+            store::check_texts(&file, &self.0.table, |entry| other(changed(entry)).into())?;
         }
         Ok(CheckedIndex { index: self.clone(), input: Arc::new(file), input_name: name.into() })
     }

@@ -169,7 +169,7 @@ impl Input {
     /// [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
     /// [`Error::Usage`] if this is not one file, or is a document.
     pub fn with_index(mut self, index: &IndexFile, verify: bool) -> Result<Self, Error> {
-        self.0.engine.wants_lines("an index file is")?;
+        self.0.engine.wants_lines("an index file requires")?;
         self.0.index = Some(Arc::new(index.check(&self.0.sources, verify)?));
         self.wants_one_index()?;
         Ok(self)
@@ -213,7 +213,7 @@ impl Input {
     /// * [`Error::Usage`] if this is not one file, is a document, or has an [index file](Self::with_index).
     ///   Also if the rows of the index are not lines, or if the number of chunks is not the index's.
     pub fn only(mut self, index: &BitmapIndex, chunks: impl Into<Arc<[u64]>>) -> Result<Self, Error> {
-        self.0.engine.wants_lines("a bitmap index is")?;
+        self.0.engine.wants_lines("a bitmap index requires")?;
         self.0.selected = Some(Arc::new(Selection::new(index, chunks.into(), &self.0.sources)?));
         self.wants_one_index()?;
         Ok(self)
@@ -221,9 +221,9 @@ impl Input {
 
     fn wants_one_index(&self) -> Result<(), Error> {
         match (&self.0.index, &self.0.selected) {
-            (Some(_), Some(_)) => Err(Error::Usage(
-                "selected lines are read by a bitmap index, and by no index file beside it".into(),
-            )),
+            (Some(_), Some(_)) => {
+                Err(Error::Usage("a bitmap index and an index file cannot be used together".into()))
+            }
             _ => Ok(()),
         }
     }

@@ -79,9 +79,9 @@ fn too_large(error: Error, kept: u64) -> Error {
 
 impl ResidentIndex {
     pub(crate) fn build(input: Request, levels: Level) -> Result<Self, Error> {
-        input.wants_all_lines("an index that is kept is")?;
+        input.wants_all_lines("a resident index requires")?;
         let Request { engine, sources, .. } = input;
-        engine.wants_lines("an index that is kept is")?;
+        engine.wants_lines("a resident index requires")?;
         let on_error = engine.on_error();
         let chosen = engine.choose_to_keep(&sources)?;
         let backend = &chosen.backend;

@@ -51,12 +51,16 @@ impl fmt::Display for AsOne {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoWildcard(path) => {
-                write!(f, "path {path} has neither `[*]` nor `..name` behind names and indexes alone")
+                write!(f, "path {path} has neither `[*]` nor `..name` after names and indexes alone")
             }
-            Self::NegativeIndex(path) => write!(f, "path {path} counts from the end of an array on its way"),
+            Self::NegativeIndex(path) => {
+                write!(f, "path {path} counts from the end of an array before its elements")
+            }
             Self::OtherArray(path) => write!(f, "path {path} goes through another array than path 0"),
-            Self::WholeDocument(path) => write!(f, "a filter of path {path} asks the whole document (`$`)"),
-            Self::Refused => f.write_str("the paths could not be taken apart"),
+            Self::WholeDocument(path) => {
+                write!(f, "a filter of path {path} refers to the whole document (`$`)")
+            }
+            Self::Refused => f.write_str("the paths cannot be split at an array"),
         }
     }
 }
@@ -153,6 +157,7 @@ fn expr_asks(expr: &LogicalExpr) -> bool {
         LogicalExprKind::Comparison(test) => comparable_asks(&test.left) || comparable_asks(&test.right),
         LogicalExprKind::Exists(query) => query_asks(query),
         LogicalExprKind::Pattern(test) => comparable_asks(&test.subject) || comparable_asks(&test.pattern),
+        LogicalExprKind::Value(test) => comparable_asks(&test.subject),
     }
 }
 
@@ -162,7 +167,7 @@ fn query_asks(query: &FilterQuery) -> bool {
 
 fn comparable_asks(value: &Comparable) -> bool {
     match &value.kind {
-        ComparableKind::Literal(_) => false,
+        ComparableKind::Literal(_) | ComparableKind::Column(_) => false,
         ComparableKind::Query(query) => query.root == QueryRoot::Record,
         ComparableKind::Function(call) => match &call.kind {
             FunctionKind::Length(value) => comparable_asks(value),

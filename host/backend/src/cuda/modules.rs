@@ -11,7 +11,8 @@ use cust::error::CudaError;
 use cust::function::Function;
 use cust::module::{Module, ModuleJitOption};
 use warpath_core::error::{DeviceError, Error};
-use warpath_shared::kernel::KERNELS;
+use warpath_shared::for_each_kernel;
+use warpath_shared::kernel::{self, Kernel};
 
 /// The least compute capability that the kernels' PTX needs, times 10.
 pub(super) const LEAST_CAPABILITY: i32 = 75;
@@ -21,71 +22,27 @@ pub(super) const LEAST_CAPABILITY: i32 = 75;
 pub struct KernelModule {
     /// The module's name, as in `for_each_kernel!`.
     pub name: &'static str,
+    /// The names of the module's kernels: the entries that the PTX must have.
+    pub kernels: &'static [&'static str],
     /// The PTX text.
     pub ptx: &'static str,
     /// The name of its load step in the times of the set-up.
     loading: &'static str,
 }
 
-impl KernelModule {
-    /// The names of the module's kernels.
-    pub fn kernels(&self) -> impl Iterator<Item = &'static str> {
-        let name = self.name;
-        KERNELS.iter().filter(move |(_, module)| *module == name).map(|(kernel, _)| *kernel)
-    }
-}
-
 macro_rules! modules {
-    ($($name:literal),* $(,)?) => {
-        [$(KernelModule {
-            name: $name,
-            ptx: include_str!(concat!("../../../../gpu/ptx/", $name, ".sm_75.ptx")),
-            loading: concat!("module ", $name),
+    ($($module:ident: $(($kernel:ident, $function:ident)),+;)*) => {
+        &[$(KernelModule {
+            name: stringify!($module),
+            kernels: &[$(kernel::$kernel::NAME),+],
+            ptx: include_str!(concat!("../../../../gpu/ptx/", stringify!($module), ".sm_75.ptx")),
+            loading: concat!("module ", stringify!($module)),
         }),*]
     };
 }
 
-/// All modules. A test checks them against `for_each_kernel!` and the files.
-const MODULES: [KernelModule; 25] = modules![
-    "index",
-    "slots",
-    "slots_loose",
-    "counts",
-    "counts_loose",
-    "fill",
-    "filter_count",
-    "filter_fill",
-    "results",
-    "columns",
-    "tape",
-    "strict",
-    "tree_count",
-    "tree_fill",
-    "names",
-    "bitmap",
-    "wah",
-    "fsst",
-    "fsst_ladder",
-    "fsst_match",
-    "twig_ops",
-    "xml",
-    "twig",
-    "twig_seed",
-    "copy"
-];
-
 /// The modules of all kernels.
-#[must_use]
-pub fn modules() -> &'static [KernelModule] {
-    const ALL: &[KernelModule] = &MODULES;
-    ALL
-}
-
-/// The names of all kernels: the entries that the PTX must have.
-#[must_use]
-pub fn kernels() -> Vec<&'static str> {
-    KERNELS.iter().map(|(name, _)| *name).collect()
-}
+pub const MODULES: &[KernelModule] = for_each_kernel!(modules);
 
 /// The modules of one context that are loaded so far.
 #[derive(Default)]
@@ -105,8 +62,7 @@ impl Loaded {
     /// thread. Other threads that need the same module wait for the load. The context must be current on this
     /// thread.
     pub fn function(&self, kernel: &'static str, registers: Option<u32>) -> Result<Function<'_>, Error> {
-        let of = KERNELS.iter().find(|(name, _)| *name == kernel).map(|(_, module)| *module);
-        let at = MODULES.iter().position(|module| Some(module.name) == of);
+        let at = MODULES.iter().position(|module| module.kernels.contains(&kernel));
         let Some(at) = at else {
             return Err(Error::Internal(format!("no module has the kernel `{kernel}`")));
         };
@@ -116,7 +72,7 @@ impl Loaded {
 
     /// The load time of each loaded module.
     pub fn times(&self) -> Vec<(&'static str, Duration)> {
-        let all = self.modules.iter().zip(&MODULES);
+        let all = self.modules.iter().zip(MODULES);
         all.filter_map(|(slot, module)| Some((module.loading, slot.module.get()?.1))).collect()
     }
 }
@@ -142,19 +98,4 @@ impl Slot {
 
 fn failed(call: &'static str, module: &KernelModule, error: CudaError) -> Error {
     DeviceError::Cuda { call, message: format!("{error} (module `{}`)", module.name) }.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_kernel_is_in_a_module_that_has_it() {
-        for (kernel, module) in KERNELS {
-            let of: Vec<&KernelModule> = MODULES.iter().filter(|one| one.name == *module).collect();
-            let [of] = of[..] else { panic!("{kernel}: {} modules `{module}`", of.len()) };
-            assert!(of.ptx.contains(&format!("\n.visible .entry {kernel}(")), "{kernel}");
-            assert!(of.kernels().any(|name| name == *kernel), "{kernel}");
-        }
-    }
 }

@@ -91,7 +91,9 @@ pub fn consume(
     let indexes: Vec<_> = [&args.index.index, &args.bitmap].into_iter().flatten().collect();
     files::refuse_writing_to_what_is_read([], indexes.iter().copied(), args.output.path())?;
     if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
-        return Err(Failure::usage(format!("a bitmap index is for one plain file, and there are {count}")));
+        return Err(Failure::usage(format!(
+            "a bitmap index requires one plain file; there are {count} inputs"
+        )));
     }
     let mode = indexes.into_iter().fold(Source::output_mode(&sources), OutputMode::and_file);
     let mut out = Out::new(&args.output).made_from(mode);
@@ -248,7 +250,7 @@ fn only(
 ) -> Result<(BitmapIndex, Answer, Duration), Failure> {
     let started = Instant::now();
     let index = BitmapIndex::open(file).map_err(Failure::of_bitmap)?;
-    let plan = warpath::bitmap::plan::Plan::of(&index, expression, approximate)?;
+    let plan = warpath::bitmap::plan::Plan::of(&index, &expression.parse()?, approximate)?;
     let answer = BitmapEngine::cpu().answer(&index, &plan, true).map_err(Failure::of_bitmap)?;
     Ok((index, answer, started.elapsed()))
 }
@@ -274,7 +276,7 @@ pub fn table(
     let partitions = format!("{} of {}", stats.partitions, BinaryBytes(plan.partition_size as u64));
     let mut rows = vec![
         ("backend", plan.backend.clone()),
-        ("chosen", plan.reason.clone().unwrap_or_else(|| "as asked for".to_owned())),
+        ("chosen", plan.reason.clone().unwrap_or_else(|| "as requested".to_owned())),
         ("workers", workers),
         ("partitions", partitions),
         ("bytes", format!("{} ({})", stats.bytes, BinaryBytes(stats.bytes))),
@@ -302,7 +304,7 @@ pub fn table(
     }
     if plan.strict {
         let place = if plan.strict_on_device { "the device" } else { "the host" };
-        rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, a part of answering")));
+        rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, as part of the evaluation")));
     }
     rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
     named(&rows)

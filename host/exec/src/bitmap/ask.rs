@@ -12,7 +12,7 @@
 //! let columns = vec![build_column("n", "n", values, &"quantiles:2".parse()?)?];
 //! let index = BitmapIndex::from_built(Built { rows: 5, columns, ..Built::default() })?;
 //!
-//! let plan = Plan::of(&index, "n between 8 and 100", false)?;
+//! let plan = Plan::of(&index, &"n between 8 and 100".parse()?, false)?;
 //! let answer = BitmapEngine::cpu().answer(&index, &plan, true)?;
 //! assert_eq!(answer.ones().collect::<Vec<_>>(), [2, 3]);
 //! # Ok(())
@@ -197,7 +197,7 @@ fn settled(
     threads: usize,
     keep: bool,
 ) -> Result<Answer, Error> {
-    let odd = || Error::Internal("the outputs of a plan are not as planned".into());
+    let odd = || Error::Internal("a plan has an unexpected number of outputs".into());
     let mut answer = Answer { rows: *outputs.counts.first().ok_or_else(odd)?, ..Answer::default() };
     if let Some(formula) = &plan.check {
         let ([sure, possible], [known, all]) = (&mut outputs.chunks[..], &outputs.counts[..]) else {
@@ -262,7 +262,7 @@ fn on_cpu(
 
 #[cfg(feature = "cuda")]
 fn cuda(number: usize) -> Result<BitmapEngine, Error> {
-    Ok(BitmapEngine::on(warpath_backend::cuda::device::Cuda::new(number)?))
+    Ok(BitmapEngine::on(warpath_backend::cuda::Cuda::new(number)?))
 }
 
 #[cfg(not(feature = "cuda"))]

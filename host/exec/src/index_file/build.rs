@@ -24,7 +24,7 @@ fn open(input: &Path) -> Result<File, Error> {
         return Err(InputError::Directory(input.to_owned()).into());
     }
     if !metadata.is_file() {
-        return Err(IndexError::NotPlain { input: name, why: "is no regular file" }.into());
+        return Err(IndexError::NotPlain { input: name, why: "is not a regular file" }.into());
     }
     Ok(File::open(input).map_err(failed)?)
 }
@@ -41,14 +41,14 @@ fn text_bytes(file: &File, input: &Path) -> Result<u64, Error> {
 
 /// Makes the index file of an input.
 pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level) -> Result<(), Error> {
-    engine.wants_lines("an index file is")?;
+    engine.wants_lines("an index file requires")?;
     let file = open(input)?;
     let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
     let failed = |source| Error::from(IndexError::Io { name: output.display().to_string(), source });
     if let (Ok(from), Ok(to)) = (input.canonicalize(), output.canonicalize())
         && from == to
     {
-        return Err(Error::Usage(format!("{}: is the input, and the output too", input.display())));
+        return Err(Error::Usage(format!("{}: is both the input and the output", input.display())));
     }
     let before = Stamp::of(&file).map_err(input_failed)?;
     let len = text_bytes(&file, input)?;

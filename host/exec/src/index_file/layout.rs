@@ -146,7 +146,7 @@ impl Header {
     pub fn decode(head: &[u8; HEADER_BYTES]) -> Result<Self, &'static str> {
         let (checked, checksum) = head.split_at(HEADER_BYTES - 8);
         if hash(checked) != Reader(checksum).u64() {
-            return Err("its header is not as it was written");
+            return Err("header checksum mismatch");
         }
         let mut from = Reader(&checked[12..]);
         let levels = from.u32();
@@ -200,9 +200,9 @@ impl Header {
             let fits = (1..=MAX_PARTITION_BYTES).contains(&(*len as usize))
                 && sections.iter().enumerate().all(|(at, section)| most(at, section.len));
             if !follows || !fits {
-                return Err("its table makes no sense");
+                return Err("invalid table");
             }
-            end = Some(offset.checked_add(u64::from(*len)).ok_or("its table makes no sense")?);
+            end = Some(offset.checked_add(u64::from(*len)).ok_or("invalid table")?);
             place += sections.iter().map(|section| section.len).sum::<u64>();
             lines += u64::from(entry.lines);
             faulty += u64::from(entry.faults);
@@ -299,7 +299,7 @@ pub(super) fn decode_line_starts(
     to.extend(starts.iter().map(|start| PartOffset::from_le_bytes(*start)));
     let ends = to.first() == Some(&0) && to.last() == Some(&entry.len);
     let grows = to.windows(2).all(|pair| pair[0] < pair[1]);
-    if ends && grows { Ok(()) } else { Err("line starts make no sense") }
+    if ends && grows { Ok(()) } else { Err("invalid line starts") }
 }
 
 pub(super) fn decode_faults(
@@ -317,7 +317,7 @@ pub(super) fn decode_faults(
             Some(kind) if line < entry.lines && after && at < u64::from(entry.len) => {
                 to.push(LineFault { line, fault: Fault { kind: *kind, at: at as usize } });
             }
-            _ => return Err("faults make no sense"),
+            _ => return Err("invalid faults"),
         }
     }
     Ok(())
@@ -342,15 +342,15 @@ pub(super) fn decode_level(bytes: &[u8], entry: &Entry, to: &mut Vec<u64>) -> Re
             some &= some - 1;
             match group.get_mut(at) {
                 Some(to) => *to = u64::from_le_bytes(*word),
-                None => return Err("a bitmap has bits behind the text"),
+                None => return Err("a bitmap has bits after the end of the text"),
             }
         }
     }
     let used = entry.len as usize % WORD_BYTES;
     let behind = if used == 0 { 0 } else { u64::MAX << used };
     match to.last() {
-        _ if !stored.is_empty() => Err("a bitmap goes on behind its end"),
-        Some(last) if last & behind != 0 => Err("a bitmap has bits behind the text"),
+        _ if !stored.is_empty() => Err("a bitmap has words after its end"),
+        Some(last) if last & behind != 0 => Err("a bitmap has bits after the end of the text"),
         _ => Ok(()),
     }
 }

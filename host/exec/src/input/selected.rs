@@ -63,15 +63,15 @@ impl Selection {
         if chunks.len() as u64 != wanted {
             let found = chunks.len();
             return Err(Error::Usage(format!(
-                "lines are selected by {found} chunks of 63, and there are {wanted}"
+                "the selection has {found} chunks of 63 lines; the index has {wanted}"
             )));
         }
         // A byte order mark is not part of the text.
         if offsets.first() != Some(&file.text_begin()?) {
-            return Err(index.damaged("its lines do not begin where the text does"));
+            return Err(index.damaged("its first line does not begin at the start of the text"));
         }
         if offsets.last().is_none_or(|last| *last > file.len()) {
-            return Err(index.damaged("its lines do not end where the text does"));
+            return Err(index.damaged("its last line ends after the text"));
         }
         let name = sources.first().map(Source::name).unwrap_or_default().into();
         let mut this = Self { index: index.clone(), chunks, file, name, lines: 0, blocks: 0, bytes: 0 };
@@ -318,7 +318,7 @@ impl<'a> Packer<'a> {
 /// any offset.
 fn source_of(index: &BitmapIndex, sources: &[Source]) -> Result<PlainFile, Error> {
     let [Source::File(path)] = sources else {
-        return Err(Error::Usage("a bitmap index is for one plain file, and not for a pipe".into()));
+        return Err(Error::Usage("a bitmap index requires one plain file, not a pipe".into()));
     };
     let (file, name) = (index.check_file(path)?, path.display().to_string());
     PlainFile::of(file, &name)?.ok_or_else(|| index.has_no_lines())

@@ -25,7 +25,7 @@ use warpath_lang::program::Program;
 
 use super::ask::ProgramTask;
 use super::jobs::{Document, Documents, Feed, Form, Origin};
-use super::workers::{Done, Workers};
+use super::workers::{self, Done, Workers};
 use crate::document::{Around, Head, Parts};
 use crate::engine::Chosen;
 use crate::input::{Opened, Source, Text};
@@ -192,7 +192,7 @@ impl Conductor {
                 Prepared::Elements(Arc::new(parts), name)
             }
             None => {
-                self.notes.push(note(&name, &format!("{} is no array near its begin", split.path)));
+                self.notes.push(note(&name, &format!("{} is not an array near the start", split.path)));
                 Prepared::Whole(Document::Plain(file, name))
             }
         })
@@ -216,7 +216,7 @@ impl Conductor {
             together: false,
             failed: false,
         };
-        Workers::start(self.task(&self.program, self.want), Feed::Documents(documents), self.chosen.workers)
+        workers::start(self.task(&self.program, self.want), Feed::Documents(documents), self.chosen.workers)
     }
 
     /// Workers on the elements of a document, from a part on.
@@ -224,7 +224,7 @@ impl Conductor {
         let feed = Feed::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
         // Every part is read to its end.
         let want = Want { limit: None, ..self.want };
-        Workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
+        workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
     }
 
     /// Workers on a document that cannot be evaluated by its elements.
@@ -258,7 +258,7 @@ impl Conductor {
             return Ok(Step::Instead(self.as_one(&parts, &irregular.to_string())?));
         }
         if !is_regular(&texts, note.elements) {
-            return Ok(Step::Instead(self.as_one(&parts, "an element is malformed by itself")?));
+            return Ok(Step::Instead(self.as_one(&parts, "an element is malformed")?));
         }
         if survey.again.is_none() {
             survey.held_bytes += texts.iter().map(held_bytes).sum::<usize>();
@@ -271,10 +271,10 @@ impl Conductor {
         let Some(closed) = note.closed else { return Ok(Step::Held) };
         let (held, again) = (std::mem::take(&mut survey.held), survey.again);
         let Some(around) = Around::read(parts.file(), &parts.head, closed)? else {
-            return Ok(Step::Instead(self.as_one(&parts, "much stands behind its array")?));
+            return Ok(Step::Instead(self.as_one(&parts, "too much text follows its array")?));
         };
         if !around.judge(&parts.split, self.chosen.strict)? {
-            let why = "what stands around its array is malformed or decides what is found";
+            let why = "the text around its array is malformed or affects the matches";
             return Ok(Step::Instead(self.as_one(&parts, why)?));
         }
         parts.survey(false);
@@ -294,5 +294,5 @@ enum Prepared {
 }
 
 fn note(name: &Arc<str>, why: &str) -> String {
-    format!("{name}: answered as one record, since {why}")
+    format!("{name}: evaluated as one record, because {why}")
 }

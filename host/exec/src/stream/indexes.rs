@@ -37,9 +37,9 @@ struct Running {
 
 impl Indexes {
     pub(crate) fn new(input: Request, levels: Level) -> Self {
-        let all_lines = input.wants_all_lines("structural indexes are");
+        let all_lines = input.wants_all_lines("structural indexes require");
         let Request { engine, sources, .. } = input;
-        let lines = all_lines.and_then(|()| engine.wants_lines("structural indexes are"));
+        let lines = all_lines.and_then(|()| engine.wants_lines("structural indexes require"));
         let (running, error) = match lines.and_then(|()| engine.choose(&sources)) {
             Ok(chosen) => {
                 let jobs = Jobs::new(sources, chosen.partition_size).with_latency(chosen.max_latency);

@@ -354,18 +354,18 @@ impl Contents {
         let (head, rest) = file.split_first_chunk::<HEADER_BYTES>().ok_or("it ends in its header")?;
         let (checked, checksum) = head.split_at(HEADER_BYTES - 8);
         if Reader(checksum).u64() != Some(hash(checked)) {
-            return Err("its header is not as it was written");
+            return Err("header checksum mismatch");
         }
-        let header = Header::decode(&checked[12..]).ok_or("its header makes no sense")?;
+        let header = Header::decode(&checked[12..]).ok_or("invalid header")?;
         if header.file_bytes != file.len() as u64 {
-            return Err("it is not as long as it was written");
+            return Err("its length is not the length in its header");
         }
         let table = usize::try_from(header.table_bytes).ok().and_then(|len| rest.get(..len));
         let table = table.ok_or("its table is longer than the file")?;
         if hash(table) != header.table_checksum {
-            return Err("its table is not as it was written");
+            return Err("table checksum mismatch");
         }
-        let (columns, entries) = header.decode_table(table).ok_or("its table makes no sense")?;
+        let (columns, entries) = header.decode_table(table).ok_or("invalid table")?;
         let has = |flag| header.flags & flag != 0;
         let sizes = AllSizes {
             rows: header.rows,
@@ -606,14 +606,14 @@ pub(super) fn fault(column: &Column, rows: u64) -> Option<&'static str> {
         if let Some((_, count)) = others.iter_mut().find(|(other, _)| other == holds) {
             *count += 1;
             if *count > 1 {
-                return Some("two bins hold the same");
+                return Some("two bins have the same kind");
             }
             if *holds == Holds::NaN && *kind != Kind::Float {
                 return Some("a column that is not of floats has a bin of NaN");
             }
             continue;
         }
-        let Holds::Values { least, greatest } = holds else { return Some("a bin holds nothing known") };
+        let Holds::Values { least, greatest } = holds else { return Some("a bin has an unknown kind") };
         if others.iter().any(|(_, count)| *count > 0) {
             return Some("bins of values do not come first");
         }
@@ -629,5 +629,5 @@ pub(super) fn fault(column: &Column, rows: u64) -> Option<&'static str> {
         }
         before = Some(greatest);
     }
-    (sum != rows).then_some("its bins have other rows than the index")
+    (sum != rows).then_some("its bins do not have as many rows as the index")
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
-use rayon::prelude::*;
 use warpath_core::error::{Error, InputError};
+use warpath_core::pool::cores;
+use warpath_core::pool::stream::{Limits, each};
 use warpath_core::stamp::hash;
 
 use super::group::{Group, body_bytes};
@@ -73,28 +74,28 @@ fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
     let end = bytes.len().checked_sub(TRAILER_BYTES).ok_or_else(too_short)?;
     let trailer = Trailer::parse(first(bytes, end).ok_or_else(too_short)?)?;
     let from = usize::try_from(trailer.table).ok().filter(|from| *from <= end);
-    let table = &bytes[from.ok_or("its table of groups is not where it was said to be")?..end];
+    let table = &bytes[from.ok_or("its table of groups is not at its recorded offset")?..end];
     if !table.starts_with(layout::TABLE) {
-        return Err("its table of groups is not where it was said to be".into());
+        return Err("its table of groups is not at its recorded offset".into());
     }
     let count =
         usize::try_from(trailer.groups).ok().and_then(|groups| groups.checked_mul(layout::ENTRY_BYTES));
     if count.and_then(|len| len.checked_add(layout::TABLE.len())) != Some(table.len())
         || hash(table) != trailer.checksum
     {
-        return Err("its table of groups is not as it was written".into());
+        return Err("checksum mismatch in its table of groups".into());
     }
     let entries: Vec<Entry> = layout::entries(table).collect();
     let mut next = Entry { place: HEADER_BYTES as u64, text: 0, line: 0 };
     for entry in &entries {
         if *entry != next {
-            return Err("its groups do not go on from each other".into());
+            return Err("its groups are not consecutive".into());
         }
         let place = usize::try_from(entry.place).map_err(|_| too_short())?;
         let header = first::<GROUP_BYTES>(&bytes[..end], place).ok_or_else(too_short)?;
         let header = GroupHeader::parse(header)?;
         let len = (GROUP_BYTES as u64).checked_add(body_bytes(&header)? as u64).ok_or_else(too_short)?;
-        let add = |a: u64, b: u64| a.checked_add(b).ok_or("its groups are more than can be");
+        let add = |a: u64, b: u64| a.checked_add(b).ok_or("the sizes of its groups overflow 64 bits");
         next = Entry {
             place: add(entry.place, len)?,
             text: add(entry.text, header.text)?,
@@ -102,11 +103,7 @@ fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
         };
     }
     let said = Entry { place: trailer.table, text: trailer.text, line: trailer.lines };
-    if next == said {
-        Ok((entries, trailer))
-    } else {
-        Err("its groups are not what they were said to be".into())
-    }
+    if next == said { Ok((entries, trailer)) } else { Err("its groups do not match its trailer".into()) }
 }
 
 impl PackedFile {
@@ -126,7 +123,7 @@ impl PackedFile {
         }
         // Opening a pipe would wait until another process writes to it.
         if !metadata.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")).into());
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file")).into());
         }
         let file = File::open(path).map_err(failed)?;
         Ok(Self::of_file(&file, name)?)
@@ -306,9 +303,10 @@ impl PackedFile {
     /// [`InputError::Packed`] for the first fault.
     pub fn check(&self) -> Result<(), Error> {
         let groups = self.0.entries.len();
-        (0..groups).into_par_iter().try_for_each(|number| {
+        let check = |(): &mut (), number| {
             let (group, _) = self.checked(number)?;
             group.check(number + 1 == groups).map_err(|what| self.damaged(what))
-        })
+        };
+        each(Limits::of(cores().min(groups)), 0..groups, check, |checked| checked)
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn check_header(bytes: &[u8], name: &str) -> Result<(), InputError> {
         return Err(InputError::Packed { name, what: "it ends early".into() });
     };
     if !is_sealed(header) {
-        return Err(InputError::Packed { name, what: "its header is not as it was written".into() });
+        return Err(InputError::Packed { name, what: "header checksum mismatch".into() });
     }
     match u64_at(header, 8) {
         found if found == u64::from(VERSION) => Ok(()),
@@ -111,10 +111,10 @@ impl GroupHeader {
 
     pub fn parse(bytes: &[u8; GROUP_BYTES]) -> Result<Self, Damage> {
         if !bytes.starts_with(GROUP) {
-            return Err("there is no group where one ought to begin".into());
+            return Err("expected the start of a group".into());
         }
         if !is_sealed(bytes) {
-            return Err("the header of a group is not as it was written".into());
+            return Err("checksum mismatch in the header of a group".into());
         }
         let number = |at: usize| u64_at(bytes, 8 + 8 * at);
         Ok(Self {
@@ -187,7 +187,7 @@ impl Trailer {
             return Err("it ends early: its table of groups is missing".into());
         }
         if !is_sealed(bytes) {
-            return Err("its last bytes are not as they were written".into());
+            return Err("trailer checksum mismatch".into());
         }
         let number = |at: usize| u64_at(bytes, 8 + 8 * at);
         Ok(Self {

@@ -76,8 +76,9 @@ impl<R: Read> Unpacker<R> {
         let header = bytes.first_chunk().ok_or("it ends early".to_owned()).and_then(GroupHeader::parse);
         let header = header.map_err(|what| self.damaged(what))?;
         let len = body_bytes(&header).map_err(|what| self.damaged(what))?;
-        let add =
-            |a: u64, b: u64| a.checked_add(b).ok_or_else(|| self.damaged("its groups are more than can be"));
+        let add = |a: u64, b: u64| {
+            a.checked_add(b).ok_or_else(|| self.damaged("the sizes of its groups overflow 64 bits"))
+        };
         let next = Entry {
             place: add(self.next.place, (GROUP_BYTES + len) as u64)?,
             text: add(self.next.text, header.text)?,
@@ -104,7 +105,7 @@ impl<R: Read> Unpacker<R> {
         for part in table[TABLE.len()..].chunks(STEP) {
             self.fill(&mut room[..part.len()])?;
             if room[..part.len()] != *part {
-                return Err(self.damaged("its table of groups is not as it was written"));
+                return Err(self.damaged("checksum mismatch in its table of groups"));
             }
         }
         let mut trailer = [0; TRAILER_BYTES];
@@ -114,12 +115,12 @@ impl<R: Read> Unpacker<R> {
         let Entry { place, text, line } = self.next;
         let is = Trailer { table: place, groups: groups as u64, text, lines: line, checksum: hash(&table) };
         if trailer != is {
-            return Err(self.damaged("its groups are not what they were said to be"));
+            return Err(self.damaged("its groups do not match its trailer"));
         }
         // Without this check, the first of two concatenated files would pass for the whole input.
         match self.from.by_ref().take(1).read_to_end(&mut Vec::new())? {
             0 => Ok(()),
-            _ => Err(self.damaged("there is something behind its end")),
+            _ => Err(self.damaged("there are bytes after its end")),
         }
     }
 }

@@ -46,7 +46,7 @@ impl<'a> PackedText<'a> {
     /// [`InputError::Packed`] if the size exceeds the address space.
     pub fn text_bytes(&self) -> Result<usize, Error> {
         usize::try_from(self.group.text_bytes())
-            .map_err(|_| self.damaged("a group is larger than memory can be"))
+            .map_err(|_| self.damaged("a group is larger than the address space"))
     }
 
     /// Returns the text. The first call decodes it.

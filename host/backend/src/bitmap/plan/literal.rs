@@ -1,25 +1,26 @@
-//! The position of a literal in a column: the places immediately before and after it.
+//! The position of a literal in a column: the positions immediately before and after it.
 //!
-//! The two places are equal if no value of the column can equal the literal. Examples are 2.5 among integers,
-//! an instant between two nanoseconds, and a number outside the column's range.
+//! The two positions are equal if no value of the column can equal the literal. Examples are 2.5 among
+//! integers, an instant between two nanoseconds, and a number outside the column's range.
 
 use std::cmp::Ordering;
 
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
-use warpath_lang::expr::ast::{Literal, LiteralKind};
+use warpath_lang::jsonpath::{Literal, LiteralKind};
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value;
 use warpath_store::bitmap::value::number::Number;
 
 use super::ranges::{Place, Point, Side, double};
 
-/// The places immediately before and after a literal, among the values of a kind.
+/// The positions immediately before and after a literal, among the values of a kind.
 pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Place), Diagnostic> {
     let wrong = |wanted: &str| {
         let found = match &literal.kind {
             LiteralKind::Number(_) => "a number",
-            LiteralKind::Text(_) => "a string",
+            LiteralKind::String(_) => "a string",
             LiteralKind::Bool(_) => "a truth value",
+            LiteralKind::Null => "`null`",
         };
         let message = format!("`{column}` is a column of {}: expected {wanted}, found {found}", plural(kind));
         Diagnostic::new(DiagnosticKind::WrongKind, literal.span, message)
@@ -31,14 +32,14 @@ pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Pla
             Ok(beside(double(value)))
         }
         (Kind::Bool, LiteralKind::Bool(value)) => Ok(beside((*value).into())),
-        (Kind::Text, LiteralKind::Text(text)) => {
-            let at = |side| Place::At(Point::Text(text.clone()), side);
+        (Kind::Text, LiteralKind::String(text)) => {
+            let at = |side| Place::At(Point::Text(text.as_str().into()), side);
             Ok((at(Side::Before), at(Side::Behind)))
         }
-        (Kind::Time, LiteralKind::Text(text)) => {
+        (Kind::Time, LiteralKind::String(text)) => {
             instant(text).ok_or_else(|| wrong("an instant").with_help(INSTANTS))
         }
-        (Kind::Int | Kind::Float, LiteralKind::Text(text)) if is_number(text) => {
+        (Kind::Int | Kind::Float, LiteralKind::String(text)) if is_number(text) => {
             Err(wrong("a number").with_help(format!("write it without quotes: `{text}`")))
         }
         (Kind::Int | Kind::Float, _) => Err(wrong("a number")),
@@ -72,13 +73,13 @@ fn is_number(text: &str) -> bool {
         && lexer.rest().is_empty()
 }
 
-/// The places before and after a number.
+/// The positions before and after a number.
 fn beside(number: i64) -> (Place, Place) {
     (Place::before(number), Place::behind(number))
 }
 
-/// The single place of a literal that equals no value. `ceiling` is the least value above the literal, or the
-/// side of all values on which the literal is.
+/// The single position of a literal that equals no value. `ceiling` is the least value above the literal, or
+/// the side of all values on which the literal is.
 fn beside_none(ceiling: Result<i64, Ordering>) -> (Place, Place) {
     let place = match ceiling {
         Ok(next) => Place::before(next),
@@ -88,7 +89,7 @@ fn beside_none(ceiling: Result<i64, Ordering>) -> (Place, Place) {
     (place.clone(), place)
 }
 
-/// The places of a JSON number among integers, by its exact value.
+/// The positions of a JSON number among integers, by its exact value.
 fn integer(text: &str) -> Option<(Place, Place)> {
     match value::number(text.as_bytes())? {
         Number::Int(number) => Some(beside(number)),
@@ -96,7 +97,7 @@ fn integer(text: &str) -> Option<(Place, Place)> {
     }
 }
 
-/// The places of an instant, by its exact time.
+/// The positions of an instant, by its exact time.
 fn instant(text: &str) -> Option<(Place, Place)> {
     match value::instant(text) {
         Some(instant) => Some(beside(instant)),
@@ -107,18 +108,17 @@ fn instant(text: &str) -> Option<(Place, Place)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpath_lang::expr::ast::{ExprKind, TestKind};
-    use warpath_lang::expr::parse;
+    use warpath_lang::jsonpath::{ComparableKind, LogicalExprKind, parse_predicate};
 
-    /// The places of the literal in `x = …`.
+    /// The positions of the literal in `x = …`.
     fn of(literal: &str, kind: Kind) -> Result<(Place, Place), Diagnostic> {
         let text = format!("x = {literal}");
-        let ExprKind::Test(test) =
-            parse(&text).unwrap_or_else(|error| panic!("{}", error.render(&text))).kind
+        let LogicalExprKind::Comparison(test) =
+            parse_predicate(&text).unwrap_or_else(|error| panic!("{}", error.render(&text))).kind
         else {
             panic!("{literal} is no literal");
         };
-        let TestKind::Compare(_, literal) = &test.kind else { panic!("{literal} is no literal") };
+        let ComparableKind::Literal(literal) = &test.right.kind else { panic!("{literal} is no literal") };
         places(literal, kind, "x")
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use warpath_backend::answer::Want;
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_core::error::{Error, IndexError, RecordError};
-use warpath_core::pool;
+use warpath_core::pool::stream;
 use warpath_lang::program::{Program, Query};
 use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
@@ -48,14 +48,14 @@ pub fn build_ndjson_by(
     path: &Path,
     specs: &[ColumnSpec],
 ) -> Result<(Built, LeftOut), Error> {
-    engine.wants_lines("a bitmap index is")?;
+    engine.wants_lines("a bitmap index requires")?;
     check_names(specs)?;
     let queries = specs.iter().map(query).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let opened = Opened::new(path)?;
     let want = Want { matches: true, records: true, ..Want::default() };
     let answers = Numbered { answers: engine.open(path)?.answers(program, want), lines: 0 };
-    let parts = pool::map_source(answers, |(first, batch)| Ok::<_, Error>(Part::of(specs, first, &batch)))?;
+    let parts = stream::collect(answers, |(first, batch)| Ok(Part::of(specs, first, &batch)))?;
     let stamp = opened.settled()?;
     let rows = parts.iter().map(|part| part.rows).sum();
     let len = opened.text_bytes()?;

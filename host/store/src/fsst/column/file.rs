@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use memmap2::Mmap;
-use rayon::prelude::*;
 use warpath_core::error::{ColumnError, Error};
 use warpath_core::file::read_exact_at;
+use warpath_core::pool;
 use warpath_core::stamp::hash;
 use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_shared::fsst::{MAX_SYMBOLS, SPLIT_CODES, Split, Table};
@@ -87,17 +87,17 @@ impl Header {
     fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, &'static str> {
         let (checked, checksum) = bytes.split_at(HEADER_BYTES - 8);
         if number(checksum) != hash(checked) {
-            return Err("its header is not as it was written");
+            return Err("header checksum mismatch");
         }
         let flags = number(&checked[12..16]) as u32;
         let (all, rest) = checked[16..].split_at(56);
         let &[rows, nulls, codes, bytes, symbols, file_bytes, checksum] = &numbers(all)[..] else {
-            return Err("its header makes no sense");
+            return Err("invalid header");
         };
         let has_nulls = flags & HAS_NULLS != 0;
         let is_known = flags & !(IS_TEXT | HAS_NULLS | IS_WIDE) == 0 && rest.iter().all(|byte| *byte == 0);
         if !is_known || symbols > MAX_SYMBOLS as u64 || nulls > rows || has_nulls != (nulls > 0) {
-            return Err("its header makes no sense");
+            return Err("invalid header");
         }
         if flags & IS_WIDE == 0 && codes > u64::from(u32::MAX) {
             return Err("it has more codes than its offsets can express");
@@ -152,22 +152,23 @@ impl Header {
 
 /// Returns the checksums of the blocks of the two ranges.
 fn checksums(front: &[u8], codes: &[u8]) -> Vec<u64> {
-    [front, codes].iter().flat_map(|all| all.par_chunks(BLOCK_BYTES).map(hash).collect::<Vec<_>>()).collect()
+    pool::map(front.chunks(BLOCK_BYTES).chain(codes.chunks(BLOCK_BYTES)).collect(), hash)
 }
 
 /// Decodes offsets of 32 or 64 bits, on all cores.
 fn wide<const N: usize>(bytes: &[u8]) -> Vec<u64> {
     let numbers = bytes.as_chunks::<N>().0;
     let mut all = vec![0; numbers.len()];
-    let pieces = all.par_chunks_mut(PIECE_NUMBERS).zip(numbers.par_chunks(PIECE_NUMBERS));
-    pieces.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(to, from)| *to = number(from)));
+    let pieces = all.chunks_mut(PIECE_NUMBERS).zip(numbers.chunks(PIECE_NUMBERS)).collect();
+    pool::map(pieces, |(to, from): (&mut [u64], &[[u8; N]])| {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = number(from));
+    });
     all
 }
 
 fn narrow<const N: usize>(offsets: &[u64], to: &mut [u8]) {
-    let pieces =
-        to.as_chunks_mut::<N>().0.par_chunks_mut(PIECE_NUMBERS).zip(offsets.par_chunks(PIECE_NUMBERS));
-    pieces.for_each(|(to, from)| {
+    let pieces = to.as_chunks_mut::<N>().0.chunks_mut(PIECE_NUMBERS).zip(offsets.chunks(PIECE_NUMBERS));
+    pool::map(pieces.collect(), |(to, from): (&mut [[u8; N]], &[u64])| {
         for (to, from) in to.iter_mut().zip(from) {
             to.copy_from_slice(&from.to_le_bytes()[..N]);
         }
@@ -189,13 +190,13 @@ fn read(file: &[u8]) -> Result<Read, String> {
     let head = file.first_chunk().ok_or("it ends in its header")?;
     let header = Header::decode(head)?;
     if header.file_bytes != file.len() as u64 {
-        return Err("it is not as long as it was written".into());
+        return Err("its length is not the length in its header".into());
     }
     let places = header.places().filter(|places| places.codes.end == file.len());
     let places = places.ok_or("its header and its length disagree")?;
     let said = &file[places.checksums.clone()];
     if hash(said) != header.checksum {
-        return Err("its checksums are not as they were written".into());
+        return Err("checksum mismatch in its list of checksums".into());
     }
     if file[places.checksums.end..places.front.start].iter().any(|byte| *byte != 0) {
         return Err("there are bytes after its checksums".into());
@@ -205,10 +206,11 @@ fn read(file: &[u8]) -> Result<Read, String> {
         let in_front = places.front.len().div_ceil(BLOCK_BYTES);
         let of = if block < in_front { places.front.start } else { places.codes.start };
         let at = of + (if block < in_front { block } else { block - in_front }) * BLOCK_BYTES;
-        return Err(format!("what is in it from byte {at} on is not as it was written"));
+        return Err(format!("checksum mismatch in the block that begins at byte {at}"));
     }
     let (symbols, lens) = file[places.table].split_at(8 * header.symbols as usize);
-    let table = Table::new(&numbers(symbols), lens).map_err(|fault| format!("its table is none: {fault}"))?;
+    let table =
+        Table::new(&numbers(symbols), lens).map_err(|fault| format!("invalid table of symbols: {fault}"))?;
     let validity = header.has(HAS_NULLS).then(|| numbers(&file[places.validity]));
     let offsets = &file[places.offsets];
     let offsets = if header.has(IS_WIDE) { wide::<8>(offsets) } else { wide::<4>(offsets) };
@@ -262,7 +264,7 @@ impl StringColumn {
         }
         // Opening a pipe would wait until another process writes to it.
         if !metadata.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")).into());
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file")).into());
         }
         let file = File::open(path).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();
