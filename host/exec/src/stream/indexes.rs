@@ -3,7 +3,7 @@
 use std::option;
 use std::sync::Arc;
 
-use warpath_backend::backend::{Backend, StructuralIndex};
+use warpath_backend::backend::StructuralIndex;
 use warpath_backend::strict;
 use warpath_core::error::{Error, RecordError};
 use warpath_shared::units::{ByteOffset, Level};
