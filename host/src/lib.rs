@@ -36,8 +36,9 @@ pub use warpath_core::error::{
 };
 pub use warpath_core::temporary::{OutputMode, Unfinished, remove_unfinished};
 pub use warpath_core::{diagnostic, json, plain, pool};
+pub use warpath_exec::devices::DeviceChoice;
 pub use warpath_exec::document::{AsOne, Format};
-pub use warpath_exec::engine::{DeviceChoice, Engine, EngineBuilder, OnError};
+pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
 pub use warpath_exec::index_file::IndexFile;
 pub use warpath_exec::input::Source;
 pub use warpath_exec::operators::Input;

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath::answer::{Answer, Want};
-use warpath::backend::{Backend, Evaluation, Kept, Stage, StructuralIndex, Worker};
+use warpath::backend::keep;
+use warpath::backend::{
+    Abilities, Backend, Buffer, Evaluation, Forms, Kept, Setup, Stage, StructuralIndex, Worker,
+};
 use warpath::{Error, Program};
 
 /// Keeps the text of the last query, and reuses it as long as the text is the same.
@@ -33,6 +36,18 @@ impl Resident {
 }
 
 impl Backend for Resident {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        self.backend.buffer(len)
+    }
+    fn setup(&self) -> Setup {
+        Setup::default()
+    }
+    fn forms(&self) -> &Forms {
+        Forms::NONE
+    }
     fn name(&self) -> String {
         format!("{}, kept", self.backend.name())
     }
@@ -61,7 +76,7 @@ impl Worker for ResidentWorker<'_> {
             // Usually more levels than the program reads.
             let levels = program.levels().max(4);
             let number = self.0.next.fetch_add(1, Ordering::Relaxed);
-            let kept = self.0.backend.keep(number, text, levels)?;
+            let kept = keep(&*self.0.backend, number, text, levels)?;
             *last = Some(Last { text: text.to_vec(), levels, kept });
         }
         match &*last {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cuda_std::emulator::{Dim3, FaultKind, Launch, Schedule, launch};
 use cuda_std::thread;
 use warpath::answer::{TextForm, Want};
-use warpath::backend::{Backend, Buffer};
+use warpath::backend::Buffer;
 use warpath::columns::{ColumnType, Schema};
 use warpath::device::{Accelerator, BitmapStage, FsstStage, Pipeline};
 use warpath::plain::Plain;

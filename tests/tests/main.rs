@@ -32,6 +32,7 @@ mod resident;
 mod results;
 mod rfc9535;
 mod snapshots;
+mod stages;
 mod streams;
 mod strict;
 mod strict_device;

@@ -4,7 +4,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use warpath::answer::{Answer, Want};
-use warpath::backend::{Backend, Evaluation, Stage, StructuralIndex, Worker};
+use warpath::backend::{
+    Abilities, Backend, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Worker,
+};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceChoice, Engine, Error, Program, Query};
 use warpath_shared::ir::MAX_PATHS;
@@ -130,6 +132,18 @@ impl Read for Panicking {
 struct Broken;
 
 impl Backend for Broken {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        Cpu.buffer(len)
+    }
+    fn setup(&self) -> Setup {
+        Setup::default()
+    }
+    fn forms(&self) -> &Forms {
+        Forms::NONE
+    }
     fn name(&self) -> String {
         "broken".into()
     }

@@ -7,7 +7,9 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 use warpath::answer::{RowForm, TextForm, Want};
-use warpath::backend::{Backend, Evaluation, Stage, StructuralIndex, Together, Worker};
+use warpath::backend::{
+    Abilities, Backend, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Together, Worker,
+};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceError, Engine, Error, Hits, IndexError, OnError, Program, Query, Source};
 use warpath_tests::data::{FILES, file, paths_of};
@@ -154,6 +156,18 @@ fn several_threads_may_ask() -> Result<()> {
 struct Silent;
 
 impl Backend for Silent {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        Cpu.buffer(len)
+    }
+    fn setup(&self) -> Setup {
+        Setup::default()
+    }
+    fn forms(&self) -> &Forms {
+        Forms::NONE
+    }
     fn name(&self) -> String {
         "silent".into()
     }

@@ -13,7 +13,7 @@ use warpath::cuda::MODULES;
 use warpath::device::Pipeline;
 use warpath::device::stages::ROWS;
 use warpath::packed::{PackOptions, PackedText, pack_to};
-use warpath::twig::{Documents, Standing, Subscriptions};
+use warpath::twig::{Documents, Standing, Subscriptions, standing};
 use warpath::{Program, Query, Source};
 use warpath_shared::kernel::KERNELS;
 use warpath_tests::data;
@@ -149,7 +149,7 @@ fn explain_says_what_runs_for_subscriptions() -> Result<()> {
     let current = Standing::new(subscriptions).current();
     let mut conditions = Conditions::default();
     for documents in [Documents::Ndjson, Documents::Json, Documents::Xml] {
-        let mut worker = backend.twig_worker(0)?;
+        let mut worker = standing::worker(&backend, 0)?;
         drop(device.take_launches());
         match documents {
             Documents::Ndjson => drop(worker.lines(&current, b"{\"a\":{\"b\":1}}\n{\"c\":2}\n")?),
@@ -157,7 +157,7 @@ fn explain_says_what_runs_for_subscriptions() -> Result<()> {
             Documents::Xml => drop(worker.documents(&current, &[b"<a><b>1</b></a>"], documents)?),
         }
         conditions
-            .compare(&backend.twig_stages(documents), &device.take_launches())
+            .compare(&standing::stages(&backend, documents), &device.take_launches())
             .with_context(|| format!("{documents:?}"))?;
     }
     Ok(())

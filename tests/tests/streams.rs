@@ -14,7 +14,9 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{Answer, Limit, TextForm, Want, text};
-use warpath::backend::{Backend, Evaluation, Stage, StructuralIndex, Together, Worker};
+use warpath::backend::{
+    Abilities, Backend, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Together, Worker,
+};
 use warpath::columns::{OffsetWidth, Schema};
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, DeviceChoice, Engine, Error, InputError, OnError, Program, Query, Source};
@@ -333,6 +335,18 @@ impl Watched {
 }
 
 impl Backend for Watched {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        Cpu.buffer(len)
+    }
+    fn setup(&self) -> Setup {
+        Setup::default()
+    }
+    fn forms(&self) -> &Forms {
+        Forms::NONE
+    }
     fn name(&self) -> String {
         "watched".into()
     }
@@ -766,6 +780,18 @@ struct Meeting(Arc<dyn Backend>, Arc<Barrier>);
 struct MeetingWorker<'a>(Box<dyn Worker + 'a>, Option<&'a Barrier>);
 
 impl Backend for Meeting {
+    fn abilities(&self) -> Abilities {
+        self.0.abilities()
+    }
+    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        self.0.buffer(len)
+    }
+    fn setup(&self) -> Setup {
+        self.0.setup()
+    }
+    fn forms(&self) -> &Forms {
+        self.0.forms()
+    }
     fn name(&self) -> String {
         self.0.name()
     }

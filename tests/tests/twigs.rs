@@ -166,7 +166,7 @@ fn what_a_device_does_is_told() -> anyhow::Result<()> {
     let mut said = String::new();
     for documents in [Documents::Ndjson, Documents::Json, Documents::Xml] {
         let _ = writeln!(said, "{documents:?}");
-        for stage in device.twig_stages(documents) {
+        for stage in warpath::twig::standing::stages(&device, documents) {
             let _ = writeln!(said, "  {} {}: {}", stage.place, stage.name, stage.what);
         }
     }

@@ -264,13 +264,15 @@ fn main() -> Result<()> {
 fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[ColumnSet]) -> Result<()> {
     let mut queues = Vec::new();
     let mut devices: Vec<Arc<dyn Backend>> = Vec::new();
+    let (mut size, mut threads) = (usize::MAX, 0);
     for number in args.numbers()? {
         let pipeline = Pipeline::new(Cuda::new(number)?)?;
+        let (its_size, workers) = pipeline.buffered_partitions();
+        (size, threads) = (size.min(its_size), threads + workers);
         queues.push(pipeline.device().queue()?);
         devices.push(Arc::new(pipeline));
     }
     let pipeline = Together::new(devices)?;
-    let (size, threads) = pipeline.buffered_partitions();
     let size = args.partition_size.unwrap_or(size);
     let threads = args.workers.unwrap_or(threads);
     let mut parts: Vec<(Buffer, usize)> = Vec::new();
@@ -386,13 +388,14 @@ impl Packed {
 /// Times packed text in pinned memory: with all kernels, and the copies alone. Rates are of unpacked text.
 fn packed_pinned(args: &Args, packed: &Packed, program: &Program, (want, bytes): (u64, f64)) -> Result<()> {
     let (mut queues, mut devices): (Vec<_>, Vec<Arc<dyn Backend>>) = Default::default();
+    let mut threads = 0;
     for number in args.numbers()? {
         let pipeline = Pipeline::new(Cuda::new(number)?)?;
+        threads += pipeline.buffered_partitions().1;
         queues.push(pipeline.device().queue()?);
         devices.push(Arc::new(pipeline));
     }
     let pipeline = Together::new(devices)?;
-    let (_, threads) = pipeline.buffered_partitions();
     let threads = args.workers.unwrap_or(threads);
     let (mut groups, mut most): (Vec<(Buffer, usize)>, usize) = (Vec::new(), 0);
     for number in 0..packed.file.info().groups as usize {

@@ -19,7 +19,9 @@ use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
 use crate::answer::{Answer, Want};
-use crate::backend::{Backend, Evaluation, Kept, Stage, StructuralIndex, Worker};
+use crate::backend::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
+use crate::forms::Forms;
+use crate::stage::{Evaluation, Stage};
 
 pub(crate) use kept::{HostIndex, finish};
 pub(crate) use tape::TapeMemory;
@@ -43,6 +45,10 @@ impl Backend for Cpu {
         )
     }
 
+    fn abilities(&self) -> Abilities {
+        Abilities { uses_index_files: true, ..Abilities::default() }
+    }
+
     fn partition_size(&self) -> usize {
         PARTITION_BYTES
     }
@@ -61,14 +67,6 @@ impl Backend for Cpu {
         stages::of_program(evaluation).into_iter().map(|row| row.stage(levels)).collect()
     }
 
-    fn keep(&self, _number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
-        Ok(Box::new(HostIndex::build(text, levels)))
-    }
-
-    fn uses_index_files(&self) -> bool {
-        true
-    }
-
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
         let mut structure = Structure::default();
         Builder { text, levels, string: true, structure: &mut structure }.build();
@@ -80,6 +78,28 @@ impl Backend for Cpu {
             line_starts: structure.line_starts,
             string: structure.string,
         })
+    }
+
+    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        Ok(Buffer::from(vec![0; len]))
+    }
+
+    fn setup(&self) -> Setup {
+        Setup::default()
+    }
+
+    fn forms(&self) -> &Forms {
+        Forms::NONE
+    }
+}
+
+impl Cpu {
+    /// Evaluates a program over one text.
+    ///
+    /// # Errors
+    /// As for [`Worker::answer`].
+    pub fn answer(self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        CpuWorker::default().answer(text, program, want)
     }
 }
 

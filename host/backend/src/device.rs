@@ -24,7 +24,7 @@ mod twig_worker;
 mod twig_xml;
 mod upload;
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use warpath_shared::kernel::Kernel;
 
@@ -41,6 +41,7 @@ pub use twig_xml::{TwigXmlStage, XmlMatched};
 pub use warpath_core::plain::Plain;
 
 use self::stages::{DeviceStage, Of};
+use crate::backend::Setup;
 use crate::buffer::Buffer;
 use warpath_core::error::Error;
 use warpath_shared::view::{View, ViewMut};
@@ -71,19 +72,9 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// [`Error::Device`], also if memory is short.
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error>;
 
-    /// The time of each part of opening the device that is done.
-    fn setup(&self) -> Vec<(&'static str, Duration)> {
-        Vec::new()
-    }
-
-    /// Problems that the device met and worked around.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// The time at which the device was ready. `None` if it is not ready yet, or did not have to be opened.
-    fn ready(&self) -> Option<Instant> {
-        None
+    /// The setup of the device, as far as it is done.
+    fn setup(&self) -> Setup {
+        Setup::default()
     }
 
     /// A short description of the device.
@@ -204,6 +195,9 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// [`Error::Internal`] for sizes that do not agree, [`Error::Device`] if the launch fails.
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error>;
 }
+
+/// A device, from which the device form of an operator makes queues.
+pub(crate) struct Queues<A: Accelerator>(pub Arc<A>);
 
 fn launch_any<A: Accelerator, K: Kernel>(device: &A, args: &K::Args<'_>) -> Result<(), Error> {
     // SAFETY: as below

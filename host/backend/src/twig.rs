@@ -49,7 +49,7 @@ pub mod xml;
 pub use layout::TooLarge;
 pub use matcher::TwigMatcher;
 pub use set::{SetSize, TagIx, TwigIx, TwigSet};
-pub use standing::{Documents, Snapshot, Standing};
+pub use standing::{Documents, Snapshot, Standing, TwigForm};
 pub use subscriptions::{FileChange, Matcher, SubscriptionError, Subscriptions};
 use warpath_lang::twig::value::Value;
 

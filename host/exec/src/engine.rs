@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use warpath_backend::answer::Want;
-use warpath_backend::backend::together::Together;
 use warpath_backend::backend::{Backend, Evaluation, Stage};
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_backend::cpu::Cpu;
-use warpath_backend::twig::standing::Documents;
+use warpath_backend::kept::KeepForm;
+use warpath_backend::twig::standing::{self, Documents};
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::pool::cores;
 use warpath_lang::program::Program;
@@ -17,27 +17,10 @@ use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use crate::auto;
 use crate::auto::Choice;
+use crate::devices::{self, DeviceChoice};
 use crate::document::Format;
 use crate::input::{Buffers, MAX_LATENCY, Source};
 use crate::stream::Plan;
-
-/// The choice of a backend.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum DeviceChoice {
-    /// The backend that is faster for an input, chosen when the input is known. This is the first CUDA device
-    /// for large plain files, if there are a driver and a device that can run the kernels. Otherwise it is
-    /// the CPU. A device that should work and does not is an error.
-    #[default]
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// The CUDA device with this number. Its absence is an error.
-    Cuda(usize),
-    /// Several CUDA devices, by their numbers. They take partitions in turns.
-    CudaList(Vec<usize>),
-    /// All CUDA devices of the host. If there is none, that is an error.
-    CudaAll,
-}
 
 /// The reaction to a malformed record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,7 +78,7 @@ enum FirstDevice {
 impl FirstDevice {
     fn open(&mut self) -> Result<Option<Ready>, Error> {
         if let Self::NotOpened = self {
-            *self = match cuda(0) {
+            *self = match devices::cuda(0) {
                 Ok(device) => Self::Open(Ready::new(device)),
                 Err(Error::Device(
                     DeviceError::NoDriver | DeviceError::NoDevice { .. } | DeviceError::TooOld { .. },
@@ -130,7 +113,7 @@ impl Chosen {
             workers: self.workers,
             partition_size: self.partition_size,
             strict: self.strict,
-            strict_on_device: self.strict && self.backend.checks_strictly(),
+            strict_on_device: self.strict && self.backend.abilities().checks_strictly,
             index: None,
         }
     }
@@ -276,61 +259,14 @@ impl EngineBuilder {
         }
         let backend = match backend {
             Some(backend) => Backends::One(Ready::new(backend)),
-            None => backend_for(device)?,
+            None => match devices::open(&device)? {
+                Some(backend) => Backends::One(Ready::new(backend)),
+                None => Backends::Auto(Ready::new(Arc::new(Cpu)), Arc::default()),
+            },
         };
         let max_latency = max_latency.unwrap_or(MAX_LATENCY);
         Ok(Engine { backend, partition_size, workers, on_error, strict, format, max_latency })
     }
-}
-
-fn backend_for(choice: DeviceChoice) -> Result<Backends, Error> {
-    let backend = match choice {
-        DeviceChoice::Auto => return Ok(Backends::Auto(Ready::new(Arc::new(Cpu)), Arc::default())),
-        DeviceChoice::Cpu => Arc::new(Cpu),
-        DeviceChoice::Cuda(number) => cuda(number)?,
-        DeviceChoice::CudaList(numbers) => several(&numbers)?,
-        DeviceChoice::CudaAll => several(&all()?)?,
-    };
-    Ok(Backends::One(Ready::new(backend)))
-}
-
-/// A backend of several devices that work together. Each device is set up in its own thread.
-fn several(numbers: &[usize]) -> Result<Arc<dyn Backend>, Error> {
-    if let Some(twice) = numbers.iter().enumerate().find(|(i, number)| numbers[..*i].contains(number)) {
-        return Err(Error::Usage(format!("cuda:{} is named twice", twice.1)));
-    }
-    let devices: Result<Vec<_>, Error> = std::thread::scope(|scope| {
-        let threads: Vec<_> = numbers.iter().map(|number| scope.spawn(|| cuda(*number))).collect();
-        let died = |_| Err(Error::Internal("a thread that opens a device ended before it had".into()));
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect()
-    });
-    Ok(Arc::new(Together::new(devices?)?))
-}
-
-#[cfg(feature = "cuda")]
-fn cuda(number: usize) -> Result<Arc<dyn Backend>, Error> {
-    Ok(Arc::new(warpath_backend::device::pipeline::Pipeline::new(warpath_backend::cuda::Cuda::new(number)?)?))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn cuda(_number: usize) -> Result<Arc<dyn Backend>, Error> {
-    Err(DeviceError::NoDriver.into())
-}
-
-/// The numbers of all CUDA devices.
-#[cfg(feature = "cuda")]
-fn all() -> Result<Vec<usize>, Error> {
-    let numbers: Vec<usize> = warpath_backend::cuda::devices()?.iter().map(|device| device.number).collect();
-    if numbers.is_empty() {
-        return Err(DeviceError::NoDevice { wanted: 0, found: 0 }.into());
-    }
-    Ok(numbers)
-}
-
-/// The numbers of all CUDA devices.
-#[cfg(not(feature = "cuda"))]
-fn all() -> Result<Vec<usize>, Error> {
-    Err(DeviceError::NoDriver.into())
 }
 
 impl Engine {
@@ -355,7 +291,7 @@ impl Engine {
     /// The steps in which that backend matches documents against subscriptions.
     #[must_use]
     pub fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
-        self.usual().twig_stages(documents)
+        standing::stages(self.usual(), documents)
     }
 
     /// Bytes of a partition on that backend.
@@ -430,7 +366,8 @@ impl Engine {
     /// Chooses the backend for inputs whose partitions are kept in memory.
     pub(crate) fn choose_to_keep(&self, sources: &[Source]) -> Result<Chosen, Error> {
         let chosen = self.choose(sources)?;
-        let (size, workers) = chosen.backend.kept_partitions();
+        let Some(form) = chosen.backend.forms().get::<dyn KeepForm>() else { return Ok(chosen) };
+        let (size, workers) = form.partitions();
         let partition_size = self.partition_size.unwrap_or(size);
         Ok(Chosen { partition_size, workers: self.workers.unwrap_or(workers), ..chosen })
     }
@@ -445,19 +382,19 @@ impl Engine {
     /// The maker of bitmaps for an index of an input that is not a file of lines. If the engine chooses, that
     /// is the CPU.
     pub(crate) fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
-        self.usual().bitmap_maker()
+        BitmapMaker::of(self.usual())
     }
 
     /// The maker of bitmaps for an index of the lines of a file: the backend chosen for that file.
     pub(crate) fn bitmap_maker_for(&self, path: &Path) -> Result<BitmapMaker, Error> {
-        self.choose(&[Source::File(path.to_owned())])?.backend.bitmap_maker()
+        BitmapMaker::of(&*self.choose(&[Source::File(path.to_owned())])?.backend)
     }
 
     /// True if the backend reads bitmaps from an index file and does not compute them. If the engine chooses,
     /// this is about the backend for an input of unknown size.
     #[must_use]
     pub fn uses_index_files(&self) -> bool {
-        self.usual().uses_index_files()
+        self.usual().abilities().uses_index_files
     }
 
     pub(crate) fn on_error(&self) -> OnError {

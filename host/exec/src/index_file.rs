@@ -280,7 +280,7 @@ impl CheckedIndex {
             return Err(IndexError::TooFewLevels { kept, needed }.into());
         }
         let name = &self.index.0.name;
-        if !chosen.backend.uses_index_files() {
+        if !chosen.backend.abilities().uses_index_files {
             return Ok((
                 None,
                 format!("{name}: checked; the device makes bitmaps faster than it would be sent them"),

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`engine`] | `Engine` and `Input`: which backend, which settings, which operator |
+//! | [`devices`] | the backends of this machine, opened by choice |
 //! | [`auto`] | the choice between the CPU and a device, by the size of the input |
 //! | [`input`] | files, pipes and bytes as partitions of whole lines |
 //! | [`document`] | inputs that are one JSON document |
@@ -16,6 +17,7 @@
 
 pub mod auto;
 pub mod bitmap;
+pub mod devices;
 pub mod document;
 pub mod dump;
 pub mod engine;

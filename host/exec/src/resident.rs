@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use warpath_backend::answer::Want;
-use warpath_backend::backend::Kept;
+use warpath_backend::kept::{self, KeepForm, Kept};
 use warpath_backend::strict::Checked;
 use warpath_core::error::{DeviceError, Error, IndexError};
 use warpath_lang::program::{Program, Query};
@@ -88,7 +88,8 @@ impl ResidentIndex {
         let backend = &chosen.backend;
         // The length of an input that is not a plain file is unknown before it is read.
         let plain: u64 = sources.iter().map(Source::plain_bytes).sum();
-        if let Some(room) = backend.room_to_keep(plain, chosen.partition_size, levels)?
+        if let Some(form) = backend.forms().get::<dyn KeepForm>()
+            && let room = form.room(plain, chosen.partition_size, levels)?
             && plain > 0
             && room.needed > room.free
         {
@@ -97,7 +98,7 @@ impl ResidentIndex {
         let mut partitions = Vec::new();
         let (backend, is_strict, kept_bytes) = (backend.clone(), chosen.strict, AtomicU64::new(0));
         let keep = move |number: usize, text: &[u8]| {
-            let kept = backend.keep(number, text, levels);
+            let kept = kept::keep(&*backend, number, text, levels);
             let kept = kept.map_err(|error| too_large(error, kept_bytes.load(Ordering::Relaxed)))?;
             kept_bytes.fetch_add(kept.memory(), Ordering::Relaxed);
             Ok::<_, Error>(kept)

@@ -53,10 +53,11 @@ pub use hits::Hit;
 pub use indexes::{IndexedPartition, Indexes};
 pub(crate) use jobs::Origin;
 pub use program::{Answers, Columns, Hits, Programs};
-pub use report::{Plan, Setup, Stats};
+pub use report::{Plan, Stats};
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::Values;
+pub use warpath_backend::backend::Setup;
 
 use lines::LineCounter;
 use operator::{Conduct, Operator, Part, Step, Taken};
@@ -161,10 +162,9 @@ impl<O: Operator> Ordered<O> {
     #[must_use]
     pub fn setup(&self) -> Setup {
         let Running { workers: Some(workers), conduct, .. } = &self.running else { return Setup::default() };
-        let backend = workers.work().task.backend();
-        let mut notes = backend.notes();
-        notes.extend(conduct.iter().flat_map(|conduct| conduct.notes().iter().cloned()));
-        Setup { parts: backend.setup(), ready: backend.ready(), notes }
+        let mut setup = workers.work().task.backend().setup();
+        setup.notes.extend(conduct.iter().flat_map(|conduct| conduct.notes().iter().cloned()));
+        setup
     }
 
     /// Decompressed bytes read so far. Another thread may call this while one waits for results.

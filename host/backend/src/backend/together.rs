@@ -1,19 +1,22 @@
 //! Several backends as one: the GPUs of a machine.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use warpath_core::error::Error;
 use warpath_shared::units::Level;
 
-use super::{Backend, Buffer, Evaluation, Kept, Room, Stage, StructuralIndex, Worker};
-use crate::bitmap::maker::BitmapMaker;
-use crate::twig::Documents;
-use crate::twig::standing::TwigWorker;
+use super::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
+use crate::bitmap::maker::{BitmapForm, BitmapMaker};
+use crate::bitmap::resident::PlanDevice;
+use crate::forms::Forms;
+use crate::kept::{KeepForm, Kept, Room};
+use crate::stage::{Evaluation, Stage};
+use crate::twig::standing::{Documents, TwigForm, TwigWorker};
 
 /// Backends of one kind whose workers take partitions from the same queue.
 pub struct Together {
     backends: Vec<Arc<dyn Backend>>,
+    forms: Forms,
 }
 
 impl Together {
@@ -25,19 +28,27 @@ impl Together {
         if backends.is_empty() {
             return Err(Error::Usage("no backend to join; expected at least one".into()));
         }
-        Ok(Self { backends })
+        let mut forms = Forms::default();
+        take_turns::<dyn TwigForm>(&mut forms, &backends, |turns| Box::new(turns));
+        take_turns::<dyn BitmapForm>(&mut forms, &backends, |turns| Box::new(turns));
+        take_turns::<dyn KeepForm>(&mut forms, &backends, |turns| Box::new(turns));
+        Ok(Self { backends, forms })
     }
 
     /// The number of workers of each backend: the smallest number that any of them wants.
     fn workers_of_each(&self, partition_size: usize) -> usize {
         self.backends.iter().map(|backend| backend.workers(partition_size)).min().unwrap_or(1)
     }
+}
 
-    /// A size of partitions that suits all backends, and the number of partitions in work at the same time.
-    fn of_all(&self, partitions: impl Fn(&dyn Backend) -> (usize, usize)) -> (usize, usize) {
-        let each = || self.backends.iter().map(|backend| partitions(&**backend));
-        let size = each().map(|(size, _)| size).min().unwrap_or(1);
-        (size, self.backends.len() * each().map(|(_, workers)| workers).min().unwrap_or(1))
+/// Registers a form that takes turns, if all backends have the form.
+fn take_turns<F: ?Sized + Send + Sync + 'static>(
+    forms: &mut Forms,
+    backends: &[Arc<dyn Backend>],
+    turns: fn(Turns) -> Box<F>,
+) {
+    if backends.iter().all(|backend| backend.forms().get::<F>().is_some()) {
+        forms.register::<F>(turns(Turns(backends.to_vec())));
     }
 }
 
@@ -64,82 +75,102 @@ impl Backend for Together {
         self.backends[number % count].worker(number / count)
     }
 
-    fn twig_worker(&self, number: usize) -> Result<Box<dyn TwigWorker + '_>, Error> {
-        let count = self.backends.len();
-        self.backends[number % count].twig_worker(number / count)
-    }
-
-    fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
-        self.backends[0].twig_stages(documents)
-    }
-
     fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage> {
         self.backends[0].stages(evaluation)
     }
 
-    fn checks_strictly(&self) -> bool {
-        self.backends.iter().all(|backend| backend.checks_strictly())
+    fn abilities(&self) -> Abilities {
+        let all = |ability: fn(Abilities) -> bool| self.backends.iter().all(|one| ability(one.abilities()));
+        Abilities {
+            checks_strictly: all(|one| one.checks_strictly),
+            answers_packed: all(|one| one.answers_packed),
+            uses_index_files: all(|one| one.uses_index_files),
+        }
     }
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
         self.backends[0].index(text, levels)
     }
 
-    /// Different backends keep neighbouring partitions, so that all backends take part in a query.
-    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
-        let count = self.backends.len();
-        self.backends[number % count].keep(number / count, text, levels)
-    }
-
-    fn kept_partitions(&self) -> (usize, usize) {
-        self.of_all(|backend| backend.kept_partitions())
-    }
-
-    fn buffered_partitions(&self) -> (usize, usize) {
-        self.of_all(|backend| backend.buffered_partitions())
-    }
-
-    /// Each backend keeps as much as the others. The backend with the least free memory therefore sets the
-    /// limit.
-    fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
-        let count = self.backends.len() as u64;
-        let mut all: Option<Room> = None;
-        for backend in &self.backends {
-            let room = backend.room_to_keep(bytes.div_ceil(count), partition_size, levels)?;
-            if let Some(Room { needed, free }) = room {
-                let least = all.map_or(u64::MAX, |room| room.free).min(free.saturating_mul(count));
-                all = Some(Room { needed: needed.saturating_mul(count), free: least });
-            }
-        }
-        Ok(all)
-    }
-
-    /// One backend makes all bitmaps of a column.
-    fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
-        self.backends[0].bitmap_maker()
-    }
-
-    fn answers_packed(&self) -> bool {
-        self.backends.iter().all(|backend| backend.answers_packed())
-    }
-
-    fn uses_index_files(&self) -> bool {
-        self.backends.iter().all(|backend| backend.uses_index_files())
-    }
-
     fn buffer(&self, len: usize) -> Result<Buffer, Error> {
         self.backends[0].buffer(len)
     }
 
-    fn setup(&self) -> Vec<(&'static str, Duration)> {
-        self.backends.iter().flat_map(|backend| backend.setup()).collect()
+    fn setup(&self) -> Setup {
+        let mut all = Setup::default();
+        for Setup { parts, ready, notes } in self.backends.iter().map(|backend| backend.setup()) {
+            all.parts.extend(parts);
+            all.ready = all.ready.max(ready);
+            all.notes.extend(notes);
+        }
+        all
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.backends.iter().flat_map(|backend| backend.notes()).collect()
+    fn forms(&self) -> &Forms {
+        &self.forms
+    }
+}
+
+/// The device forms of several backends, which take turns. Each backend has the form.
+struct Turns(Vec<Arc<dyn Backend>>);
+
+impl Turns {
+    /// The form of the backend that has turn `number`, and its own number of that turn.
+    fn form<F: ?Sized + Send + Sync + 'static>(&self, number: usize) -> Result<(&F, usize), Error> {
+        let count = self.0.len();
+        let form = self.0[number % count].forms().get::<F>();
+        let form = form.ok_or_else(|| Error::Internal("a backend without the form of others".into()))?;
+        Ok((form, number / count))
+    }
+}
+
+impl TwigForm for Turns {
+    fn worker(&self, number: usize) -> Result<Box<dyn TwigWorker + '_>, Error> {
+        let (form, number) = self.form::<dyn TwigForm>(number)?;
+        form.worker(number)
     }
 
-    fn ready(&self) -> Option<Instant> {
-        self.backends.iter().filter_map(|backend| backend.ready()).max()
+    fn stages(&self, documents: Documents) -> Vec<Stage> {
+        self.form::<dyn TwigForm>(0).map_or_else(|_| Vec::new(), |(form, _)| form.stages(documents))
+    }
+}
+
+/// One backend makes all bitmaps of a column, and evaluates all expressions.
+impl BitmapForm for Turns {
+    fn maker(&self) -> Result<BitmapMaker, Error> {
+        self.form::<dyn BitmapForm>(0)?.0.maker()
+    }
+
+    fn evaluator(&self) -> Result<Box<dyn PlanDevice>, Error> {
+        self.form::<dyn BitmapForm>(0)?.0.evaluator()
+    }
+}
+
+impl KeepForm for Turns {
+    fn partitions(&self) -> (usize, usize) {
+        let each =
+            || self.0.iter().filter_map(|backend| Some(backend.forms().get::<dyn KeepForm>()?.partitions()));
+        let size = each().map(|(size, _)| size).min().unwrap_or(1);
+        (size, self.0.len() * each().map(|(_, workers)| workers).min().unwrap_or(1))
+    }
+
+    /// Each backend keeps as much as the others. The backend with the least free memory therefore sets the
+    /// limit.
+    fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error> {
+        let count = self.0.len() as u64;
+        let mut all = Room { needed: 0, free: u64::MAX };
+        for number in 0..self.0.len() {
+            let (form, _) = self.form::<dyn KeepForm>(number)?;
+            let Room { needed, free } = form.room(bytes.div_ceil(count), partition_size, levels)?;
+            all.needed = needed.saturating_mul(count);
+            all.free = all.free.min(free.saturating_mul(count));
+        }
+        Ok(all)
+    }
+
+    /// Different backends keep neighbouring partitions, so that all backends take part in a query.
+    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+        let (form, number) = self.form::<dyn KeepForm>(number)?;
+        form.keep(number, text, levels)
     }
 }

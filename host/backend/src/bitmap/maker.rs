@@ -7,7 +7,9 @@ use warpath_core::wah::WahBuf;
 use warpath_store::bitmap::bitmaps;
 use warpath_store::bitmap::bitmaps::BinNumbers;
 
-use crate::device::{Accelerator, BitmapStage};
+use super::resident::{PlanDevice, Resident};
+use crate::backend::Backend;
+use crate::device::{Accelerator, BitmapStage, Queues};
 
 /// The most bins of a column whose bitmaps a device makes.
 ///
@@ -41,7 +43,7 @@ const MOST_BINS: usize = 4096;
 /// ```
 #[derive(Default)]
 pub struct BitmapMaker {
-    device: Option<Box<dyn Device>>,
+    device: Option<Box<dyn BinDevice>>,
     made: Made,
 }
 
@@ -56,15 +58,40 @@ pub struct Made {
     pub took: Duration,
 }
 
-/// A device of any kind.
-trait Device: Send {
+/// A device that makes bitmaps and evaluates expressions over them.
+pub trait BitmapForm: Send + Sync {
+    /// Makes bitmaps on the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails.
+    fn maker(&self) -> Result<BitmapMaker, Error>;
+
+    /// Evaluates plans on the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails.
+    fn evaluator(&self) -> Result<Box<dyn PlanDevice>, Error>;
+}
+
+impl<A: Accelerator> BitmapForm for Queues<A> {
+    fn maker(&self) -> Result<BitmapMaker, Error> {
+        Ok(BitmapMaker::on(self.0.queue()?))
+    }
+
+    fn evaluator(&self) -> Result<Box<dyn PlanDevice>, Error> {
+        Ok(Box::new(Resident::new(self.0.queue()?)))
+    }
+}
+
+/// A device that makes the bitmaps of bins.
+trait BinDevice: Send {
     fn name(&self) -> String;
 
     /// Makes the bitmaps of `bins` bins, of at least one row.
     fn bitmaps(&mut self, numbers: &BinNumbers, bins: u32) -> Result<Vec<WahBuf>, Error>;
 }
 
-impl<A: Accelerator> Device for BitmapStage<A> {
+impl<A: Accelerator> BinDevice for BitmapStage<A> {
     fn name(&self) -> String {
         self.device().name()
     }
@@ -83,6 +110,15 @@ impl BitmapMaker {
     #[must_use]
     pub fn cpu() -> Self {
         Self::default()
+    }
+
+    /// Makes bitmaps where a backend evaluates: on its device, if the device makes bitmaps, otherwise on the
+    /// CPU.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails.
+    pub fn of(backend: &dyn Backend) -> Result<Self, Error> {
+        backend.forms().get::<dyn BitmapForm>().map_or_else(|| Ok(Self::cpu()), BitmapForm::maker)
     }
 
     /// Makes bitmaps on a device for columns of up to 4,096 bins. The CPU makes those of columns with more

@@ -8,7 +8,8 @@ use warpath_shared::units::{Level, LineIx, PartOffset};
 use super::index::{Builder, Piece, Structure};
 use super::query::{self, Lines, Scratch, answer_indexed};
 use crate::answer::{Answer, LineFault, Want};
-use crate::backend::{Kept, StructuralIndex};
+use crate::backend::StructuralIndex;
+use crate::kept::Kept;
 
 /// The part of a text's index that queries read: everything except the string bitmap.
 #[derive(Clone, Debug, Default)]

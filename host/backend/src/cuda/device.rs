@@ -3,7 +3,6 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 
 use cust::context::Context;
 use cust::error::CudaResult;
@@ -20,6 +19,7 @@ use super::context::{OneDevice, Opened, Settings, TextMemory};
 use super::memory::{DeviceBytes, NoMemory, free};
 use super::pages::{Allocated, Pages, lock};
 use super::staging::{STAGED_ALIGNMENT, STAGED_UPLOADS, Staging, take_staged};
+use crate::backend::Setup;
 use crate::buffer::Buffer;
 use crate::device::Accelerator;
 
@@ -246,24 +246,19 @@ impl Accelerator for Cuda {
         }
     }
 
-    fn notes(&self) -> Vec<String> {
-        let said = |error| {
-            format!("{}: some text was copied from memory that is not pinned: {error}", self.device.name)
-        };
-        self.device.unlocked.get().map(said).into_iter().collect()
-    }
-
-    fn setup(&self) -> Vec<(&'static str, Duration)> {
-        let mut parts = vec![("driver", self.device.driver)];
+    fn setup(&self) -> Setup {
+        let mut setup = Setup { parts: vec![("driver", self.device.driver)], ..Setup::default() };
         if let Some(Ok(opened)) = self.device.opened.get() {
-            parts.push(("context", opened.took));
-            parts.extend(opened.modules.times());
+            setup.parts.push(("context", opened.took));
+            setup.parts.extend(opened.modules.times());
+            setup.ready = Some(opened.ready);
         }
-        parts
-    }
-
-    fn ready(&self) -> Option<Instant> {
-        self.device.opened.get()?.as_ref().ok().map(|opened| opened.ready)
+        let said = |error| {
+            let name = &self.device.name;
+            format!("{name}: some text was copied from memory that is not pinned: {error}")
+        };
+        setup.notes.extend(self.device.unlocked.get().map(said));
+        setup
     }
 
     fn memory(&self) -> Result<u64, Error> {

@@ -19,20 +19,22 @@ use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 use super::Accelerator;
 use super::index::{Arrays, IndexShape};
 use super::lines::Lines;
-use super::partition::{Lane, Part, Task, Waits, answer_in_parts, is_within};
+use super::partition::{
+    DEVICE_BYTES_PER_BYTE, Lane, Part, SMALLEST_PARTITION, Task, Waits, answer_in_parts, is_within,
+};
 use crate::answer::{Answer, LineFault, Want};
-use crate::backend::Kept;
+use crate::kept::{KeepForm, Kept, Room};
 use crate::stage::Evaluation;
 
 /// The number of queues that keep partitions. It is enough for one queue to launch kernels while another's
 /// results are copied back.
-pub(super) const QUEUES: usize = 4;
+const QUEUES: usize = 4;
 /// The largest partition. It is larger than for streams, because no later work waits for the first partition.
 /// So the launches of a query are spread over more text.
-pub(super) const LARGEST_PARTITION: u64 = 64 << 20;
+const LARGEST_PARTITION: u64 = 64 << 20;
 
 /// Bytes on the device for a text that is kept in partitions of this size, without scratch.
-pub(super) fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u64 {
+fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u64 {
     let padding = bytes.div_ceil(partition_size as u64).saturating_mul(TILE_BYTES as u64);
     let bytes = bytes.saturating_add(padding);
     // A line start has four bytes, and there is room for one for every 128 bytes of text.
@@ -42,13 +44,13 @@ pub(super) fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u6
     bytes.saturating_add(bitmaps).saturating_add(bytes / 32).saturating_add(bytes / 256)
 }
 
-/// The queues of the kept partitions, made at their first use.
-pub(super) struct KeptQueues<A: Accelerator>(Mutex<Vec<Arc<Mutex<Lane<A>>>>>);
-
-impl<A: Accelerator> Default for KeptQueues<A> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
+/// A device that keeps partitions, and the queues of these, made at their first use.
+pub(super) struct DeviceKeeper<A: Accelerator> {
+    device: Arc<A>,
+    /// Bytes of the device's memory.
+    memory: u64,
+    most_cells: usize,
+    lanes: Mutex<Vec<Arc<Mutex<Lane<A>>>>>,
 }
 
 /// Locks a mutex. A lane whose user panicked is usable, because nothing relies on the contents of its
@@ -57,26 +59,38 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<A: Accelerator> KeptQueues<A> {
+impl<A: Accelerator> DeviceKeeper<A> {
+    /// Keeps partitions on a device of `memory` bytes, and evaluates `most_cells` cells at once.
+    pub fn new(device: Arc<A>, memory: u64, most_cells: usize) -> Self {
+        Self { device, memory, most_cells, lanes: Mutex::default() }
+    }
+
     /// The queue of a partition.
-    fn of(&self, device: &A, number: usize) -> Result<Arc<Mutex<Lane<A>>>, Error> {
-        let mut lanes = lock(&self.0);
+    fn of(&self, number: usize) -> Result<Arc<Mutex<Lane<A>>>, Error> {
+        let mut lanes = lock(&self.lanes);
         let number = number % QUEUES;
         while lanes.len() <= number {
-            lanes.push(Arc::new(Mutex::new(Lane::new(device.queue()?))));
+            lanes.push(Arc::new(Mutex::new(Lane::new(self.device.queue()?))));
         }
         Ok(lanes[number].clone())
     }
+}
 
-    /// Indexes a text and keeps it.
-    pub fn keep(
-        &self,
-        device: &A,
-        (number, most_cells): (usize, usize),
-        text: &[u8],
-        levels: Level,
-    ) -> Result<Box<dyn Kept>, Error> {
-        let lane = self.of(device, number)?;
+impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
+    fn partitions(&self) -> (usize, usize) {
+        // With scratch, the partitions that are evaluated at one time take an eighth of the memory.
+        let room = self.memory / (8 * DEVICE_BYTES_PER_BYTE * QUEUES as u64);
+        (room.clamp(SMALLEST_PARTITION, LARGEST_PARTITION) as usize, QUEUES)
+    }
+
+    fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error> {
+        let scratch = DEVICE_BYTES_PER_BYTE * bytes.min((partition_size * QUEUES) as u64);
+        let needed = bytes_kept(bytes, partition_size, levels).saturating_add(scratch);
+        Ok(Room { needed, free: self.device.free_memory()? })
+    }
+
+    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+        let (lane, most_cells) = (self.of(number)?, self.most_cells);
         let mut guard = lock(&lane);
         let Lane { stages, queue } = &mut *guard;
         let mut arrays = Arrays::default();

@@ -20,6 +20,12 @@ use crate::stage::Evaluation;
 use crate::strict;
 use crate::tree::line_fault;
 
+/// Bytes on the device for each byte of a partition. They hold the text, a string bitmap, as many levels as a
+/// long path has, and as much again for line starts, matches and scratch.
+pub(super) const DEVICE_BYTES_PER_BYTE: u64 = 4;
+/// The smallest partition. In smaller ones, launches take most of the time.
+pub(super) const SMALLEST_PARTITION: u64 = 1 << 20;
+
 /// A queue with the buffers of its partition.
 pub(super) struct Lane<A: Accelerator> {
     pub stages: Stages<A>,

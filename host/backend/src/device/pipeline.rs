@@ -1,27 +1,28 @@
 //! The stages of one partition on a device.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 use warpath_store::packed::text::PackedText;
 
-use super::kept::{KeptQueues, LARGEST_PARTITION, QUEUES, bytes_kept};
+use super::kept::DeviceKeeper;
 use super::lines::Lines;
-use super::partition::{Lane, Stages, Task, Waits, answer_in_parts};
+use super::partition::{
+    DEVICE_BYTES_PER_BYTE, Lane, SMALLEST_PARTITION, Stages, Task, Waits, answer_in_parts,
+};
 use super::tree::{TreeCut, Trees};
-use super::twig_worker::DeviceTwigs;
-use super::{Accelerator, stages};
+use super::{Accelerator, Queues, stages};
 use crate::answer::{Answer, LineFault, Want};
-use crate::backend::{Backend, Buffer, Kept, Room, StructuralIndex, Worker};
-use crate::bitmap::maker::BitmapMaker;
+use crate::backend::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
+use crate::bitmap::maker::BitmapForm;
 use crate::cpu::Cpu;
+use crate::forms::Forms;
+use crate::kept::KeepForm;
 use crate::stage::{Evaluation, Stage};
 use crate::strict;
-use crate::twig::Documents;
-use crate::twig::standing::TwigWorker;
+use crate::twig::TwigForm;
 
 /// Runs partitions through a device. Each of several workers runs its partitions on its own queue.
 ///
@@ -33,20 +34,17 @@ use crate::twig::standing::TwigWorker;
 /// ```
 pub struct Pipeline<A: Accelerator> {
     /// The buffers of the first queue, for [`load`](Self::load), [`index`](Backend::index) and
-    /// [`answer`](Backend::answer). Workers have queues of their own.
+    /// [`answer`](Self::answer). Workers have queues of their own.
     stages: Mutex<Stages<A>>,
     /// Queues of dropped workers, kept for reuse with their buffers.
     idle: Mutex<Vec<Lane<A>>>,
-    kept: KeptQueues<A>,
-    device: A,
+    forms: Forms,
+    device: Arc<A>,
     /// Bytes of the device's memory.
     memory: u64,
     most_cells: usize,
 }
 
-/// Bytes on the device for each byte of a partition. They hold the text, a string bitmap, as many levels as a
-/// long path has, and as much again for line starts, matches and scratch.
-const DEVICE_BYTES_PER_BYTE: u64 = 4;
 /// The number of workers that keeps copies and kernels going while others read and print.
 const WORKERS: usize = 12;
 /// The largest default partition. With larger ones, the partitions of all workers would not stay in the
@@ -56,8 +54,6 @@ const LARGEST_DEFAULT_PARTITION: u64 = 12 << 20;
 /// (docs/performance.md).
 const BUFFERED_WORKERS: usize = 6;
 const LARGEST_BUFFERED: u64 = 16 << 20;
-/// The smallest default partition. In smaller ones, launches take most of the time.
-const SMALLEST_DEFAULT_PARTITION: u64 = 1 << 20;
 /// The divisor for a small part of a device's memory. If the workers need no more than this part, the memory
 /// that others use is not queried.
 const LITTLE: u64 = 8;
@@ -75,8 +71,11 @@ impl<A: Accelerator> Pipeline<A> {
     /// [`Error::Device`] if the device does not report its memory.
     pub fn new(device: A) -> Result<Self, Error> {
         let memory = device.memory()?;
-        let (stages, idle) = (Mutex::default(), Mutex::default());
-        Ok(Self { stages, idle, kept: KeptQueues::default(), device, memory, most_cells: MOST_CELLS })
+        let (stages, idle, device) = (Mutex::default(), Mutex::default(), Arc::new(device));
+        let mut forms = Forms::default();
+        forms.register::<dyn TwigForm>(Box::new(Queues(device.clone())));
+        forms.register::<dyn BitmapForm>(Box::new(Queues(device.clone())));
+        Ok(Self { stages, idle, forms, device, memory, most_cells: 0 }.most_cells(MOST_CELLS))
     }
 
     /// Sets the number of cells, of a path and a line each, that are evaluated at once. A text with more is
@@ -84,11 +83,13 @@ impl<A: Accelerator> Pipeline<A> {
     #[must_use]
     pub fn most_cells(mut self, cells: usize) -> Self {
         self.most_cells = cells;
+        let keeper = DeviceKeeper::new(self.device.clone(), self.memory, cells);
+        self.forms.register::<dyn KeepForm>(Box::new(keeper));
         self
     }
 
     /// The device: the queue that [`load`](Self::load), [`index_resident`](Self::index_resident),
-    /// [`index`](Backend::index) and [`answer`](Backend::answer) use.
+    /// [`index`](Backend::index) and [`answer`](Self::answer) use.
     pub fn device(&self) -> &A {
         &self.device
     }
@@ -98,9 +99,9 @@ impl<A: Accelerator> Pipeline<A> {
     /// # Errors
     /// [`Error::Device`].
     pub fn load(&self, text: &[u8]) -> Result<(), Error> {
-        let _waits = Waits(&self.device);
+        let _waits = Waits(&*self.device);
         // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
-        unsafe { self.stages().index.load(&self.device, text) }?;
+        unsafe { self.stages().index.load(&*self.device, text) }?;
         self.device.wait()
     }
 
@@ -109,7 +110,7 @@ impl<A: Accelerator> Pipeline<A> {
     /// # Errors
     /// [`Error::Device`]; [`Error::Internal`] if no text was loaded.
     pub fn index_resident(&self, levels: Level) -> Result<(), Error> {
-        self.stages().index.build(&self.device, levels).map(drop)
+        self.stages().index.build(&*self.device, levels).map(drop)
     }
 
     /// Indexes the text that is on the device again, makes its trees, and leaves them there. Benches time
@@ -119,8 +120,8 @@ impl<A: Accelerator> Pipeline<A> {
     /// [`Error::Device`]; [`Error::Internal`] if no text was loaded.
     pub fn trees_resident(&self, cut: TreeCut) -> Result<(), Error> {
         let Stages { index, tree, .. } = &mut *self.stages();
-        let mut shape = index.build(&self.device, 0)?;
-        tree.build(&self.device, index, &mut shape, cut).map(drop)
+        let mut shape = index.build(&*self.device, 0)?;
+        tree.build(&*self.device, index, &mut shape, cut).map(drop)
     }
 
     /// Indexes the text that is on the device again. Checks it by all of RFC 8259 and for UTF-8, as far as
@@ -130,7 +131,7 @@ impl<A: Accelerator> Pipeline<A> {
     /// # Errors
     /// [`Error::Device`]; [`Error::Internal`] if no text was loaded.
     pub fn strict_resident(&self) -> Result<bool, Error> {
-        Ok(!self.stages().check_strictly(&self.device)?.any_faulty)
+        Ok(!self.stages().check_strictly(&*self.device)?.any_faulty)
     }
 
     /// The faulty lines of a text by all of RFC 8259 and UTF-8, equal to those of [`crate::strict::faults`].
@@ -143,11 +144,11 @@ impl<A: Accelerator> Pipeline<A> {
             return Ok(Vec::new());
         }
         let stages = &mut *self.stages();
-        let _waits = Waits(&self.device);
+        let _waits = Waits(&*self.device);
         // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
-        unsafe { stages.index.load(&self.device, text) }?;
-        let shape = stages.check_strictly(&self.device)?;
-        stages.index.judge(&self.device, Lines::Plain(text), shape, strict::line_fault)
+        unsafe { stages.index.load(&*self.device, text) }?;
+        let shape = stages.check_strictly(&*self.device)?;
+        stages.index.judge(&*self.device, Lines::Plain(text), shape, strict::line_fault)
     }
 
     /// Makes the trees of a text and copies them back, with the faults that the index and the trees found.
@@ -160,12 +161,29 @@ impl<A: Accelerator> Pipeline<A> {
             return Ok(Trees { roots: vec![0], ..Trees::default() });
         }
         let Stages { index, tree, .. } = &mut *self.stages();
-        let _waits = Waits(&self.device);
+        let _waits = Waits(&*self.device);
         // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
-        unsafe { index.load(&self.device, text) }?;
-        let mut shape = index.build(&self.device, 0)?;
-        let nodes = tree.build(&self.device, index, &mut shape, cut)?;
-        tree.download(&self.device, index, text, (shape, nodes))
+        unsafe { index.load(&*self.device, text) }?;
+        let mut shape = index.build(&*self.device, 0)?;
+        let nodes = tree.build(&*self.device, index, &mut shape, cut)?;
+        tree.download(&*self.device, index, text, (shape, nodes))
+    }
+
+    /// The best size, in bytes, for parts of a text that is in [buffers](Backend::buffer) already. The second
+    /// number is that of the workers that should take them at the same time.
+    pub fn buffered_partitions(&self) -> (usize, usize) {
+        // No worker reads, so fewer workers keep copies and kernels busy, and they disturb each other less.
+        let room = self.memory / (DEVICE_BYTES_PER_BYTE * WORKERS as u64);
+        (room.clamp(SMALLEST_PARTITION, LARGEST_BUFFERED) as usize, BUFFERED_WORKERS)
+    }
+
+    /// Evaluates a program over one text, on the first queue.
+    ///
+    /// # Errors
+    /// As for [`Worker::answer`].
+    pub fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        let task = Task { evaluation: Evaluation::new(program, want), most_cells: self.most_cells };
+        answer_in_parts(&*self.device, &mut self.stages(), Lines::Plain(text), task)
     }
 
     fn stages(&self) -> MutexGuard<'_, Stages<A>> {
@@ -233,17 +251,13 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         self.device.name()
     }
 
-    fn answers_packed(&self) -> bool {
-        true
-    }
-
-    fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
-        Ok(BitmapMaker::on(self.device.queue()?))
+    fn abilities(&self) -> Abilities {
+        Abilities { checks_strictly: true, answers_packed: true, uses_index_files: false }
     }
 
     fn partition_size(&self) -> usize {
         let room = self.memory / (DEVICE_BYTES_PER_BYTE * WORKERS as u64);
-        room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_DEFAULT_PARTITION) as usize
+        room.clamp(SMALLEST_PARTITION, LARGEST_DEFAULT_PARTITION) as usize
     }
 
     /// Returns fewer workers if partitions are too large for the device's memory.
@@ -268,50 +282,16 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         Ok(Box::new(DeviceWorker { lane: Some(lane), number, pipeline: self }))
     }
 
-    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
-        self.kept.keep(&self.device, (number, self.most_cells), text, levels)
-    }
-
-    fn kept_partitions(&self) -> (usize, usize) {
-        // With scratch, the partitions that are evaluated at one time take an eighth of the memory.
-        let room = self.memory / (8 * DEVICE_BYTES_PER_BYTE * QUEUES as u64);
-        (room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_PARTITION) as usize, QUEUES)
-    }
-
-    fn buffered_partitions(&self) -> (usize, usize) {
-        // No worker reads, so fewer workers keep copies and kernels busy, and they disturb each other less.
-        let room = self.memory / (DEVICE_BYTES_PER_BYTE * WORKERS as u64);
-        (room.clamp(SMALLEST_DEFAULT_PARTITION, LARGEST_BUFFERED) as usize, BUFFERED_WORKERS)
-    }
-
-    fn room_to_keep(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Option<Room>, Error> {
-        let scratch = DEVICE_BYTES_PER_BYTE * bytes.min((partition_size * QUEUES) as u64);
-        let needed = bytes_kept(bytes, partition_size, levels).saturating_add(scratch);
-        Ok(Some(Room { needed, free: self.device.free_memory()? }))
-    }
-
     fn buffer(&self, len: usize) -> Result<Buffer, Error> {
         self.device.host_buffer(len)
     }
 
-    fn setup(&self) -> Vec<(&'static str, Duration)> {
+    fn setup(&self) -> Setup {
         self.device.setup()
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.device.notes()
-    }
-
-    fn ready(&self) -> Option<Instant> {
-        self.device.ready()
-    }
-
-    fn twig_worker(&self, _number: usize) -> Result<Box<dyn TwigWorker + '_>, Error> {
-        Ok(Box::new(DeviceTwigs::new(self.device.queue()?)))
-    }
-
-    fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
-        stages::of_documents(documents).into_iter().map(|row| row.stage(0)).collect()
+    fn forms(&self) -> &Forms {
+        &self.forms
     }
 
     fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage> {
@@ -323,15 +303,6 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         stages::of_program(evaluation).into_iter().map(|row| row.stage(program.levels())).collect()
     }
 
-    fn checks_strictly(&self) -> bool {
-        true
-    }
-
-    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        let task = Task { evaluation: Evaluation::new(program, want), most_cells: self.most_cells };
-        answer_in_parts(&self.device, &mut self.stages(), Lines::Plain(text), task)
-    }
-
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
         if text.is_empty() {
             return Ok(StructuralIndex {
@@ -341,10 +312,10 @@ impl<A: Accelerator> Backend for Pipeline<A> {
             });
         }
         let index = &mut self.stages().index;
-        let _waits = Waits(&self.device);
+        let _waits = Waits(&*self.device);
         // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
-        unsafe { index.load(&self.device, text) }?;
-        let shape = index.build(&self.device, levels)?;
-        index.download(&self.device, text, shape)
+        unsafe { index.load(&*self.device, text) }?;
+        let shape = index.build(&*self.device, levels)?;
+        index.download(&*self.device, text, shape)
     }
 }

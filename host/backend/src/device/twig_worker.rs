@@ -5,16 +5,27 @@ use std::sync::Arc;
 use warpath_core::error::Error;
 use warpath_shared::twig::Matched;
 
-use super::Accelerator;
 use super::twig::{TwigStage, TwigTasks};
 use super::twig_lines::{LinesMatched, TwigLinesStage};
 use super::twig_xml::{TwigXmlStage, XmlMatched};
+use super::{Accelerator, Queues, stages};
 use crate::buffer::Buffer;
+use crate::stage::Stage;
 use crate::twig::encode::Encoder;
-use crate::twig::standing::{CpuTwigs, DocumentFault, Documents, Found, Snapshot, TwigWorker};
+use crate::twig::standing::{CpuTwigs, DocumentFault, Documents, Found, Snapshot, TwigForm, TwigWorker};
+
+impl<A: Accelerator> TwigForm for Queues<A> {
+    fn worker(&self, _number: usize) -> Result<Box<dyn TwigWorker + '_>, Error> {
+        Ok(Box::new(DeviceTwigs::new(self.0.queue()?)))
+    }
+
+    fn stages(&self, documents: Documents) -> Vec<Stage> {
+        stages::of_documents(documents).into_iter().map(|row| row.stage(0)).collect()
+    }
+}
 
 /// Evaluates subscriptions on its own queue. Unusual documents are evaluated on the CPU.
-pub(super) struct DeviceTwigs<A: Accelerator> {
+struct DeviceTwigs<A: Accelerator> {
     queue: A,
     cpu: CpuTwigs,
     /// The stages of the subscriptions that were evaluated last.
@@ -26,8 +37,7 @@ pub(super) struct DeviceTwigs<A: Accelerator> {
 }
 
 impl<A: Accelerator> DeviceTwigs<A> {
-    /// Makes a worker on a queue.
-    pub fn new(queue: A) -> Self {
+    fn new(queue: A) -> Self {
         Self { queue, cpu: CpuTwigs::default(), lines: None, documents: None, xml: None, batch: None }
     }
 }

@@ -12,6 +12,9 @@ use super::names::Names;
 use super::xml::{self, XmlError};
 use super::{Events, Matcher, Subscriptions};
 use crate::answer::LineFault;
+use crate::backend::Backend;
+use crate::cpu;
+use crate::stage::Stage;
 
 /// Bytes of lines that the CPU reads at a time, so that their events stay in its caches.
 const LINES_BYTES: usize = 256 << 10;
@@ -184,6 +187,39 @@ pub trait TwigWorker {
         texts: &[&[u8]],
         documents: Documents,
     ) -> Result<Vec<Result<Found, DocumentFault>>, Error>;
+}
+
+/// A device that matches documents against subscriptions.
+pub trait TwigForm: Send + Sync {
+    /// Makes a worker, in the thread that will use it. Workers are numbered from 0 and work at the same time.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails.
+    fn worker(&self, number: usize) -> Result<Box<dyn TwigWorker + '_>, Error>;
+
+    /// The stages of a worker for documents of a kind, in order, for `explain`.
+    fn stages(&self, documents: Documents) -> Vec<Stage>;
+}
+
+/// Makes a worker, in the thread that will use it: of the backend's device if the device matches documents,
+/// otherwise of the CPU.
+///
+/// # Errors
+/// As for [`TwigForm::worker`].
+pub fn worker(backend: &dyn Backend, number: usize) -> Result<Box<dyn TwigWorker + '_>, Error> {
+    match backend.forms().get::<dyn TwigForm>() {
+        Some(form) => form.worker(number),
+        None => Ok(Box::new(CpuTwigs::default())),
+    }
+}
+
+/// The stages of such a worker for documents of a kind, in order, for `explain`.
+#[must_use]
+pub fn stages(backend: &dyn Backend, documents: Documents) -> Vec<Stage> {
+    match backend.forms().get::<dyn TwigForm>() {
+        Some(form) => form.stages(documents),
+        None => cpu::stages::of_documents(documents).map(|row| row.stage(0)).into(),
+    }
 }
 
 /// The worker of the CPU.

@@ -21,13 +21,15 @@
 
 #[cfg(test)]
 mod forged;
-mod resident;
 
 use std::num::NonZero;
 use std::thread;
 
+use warpath_backend::backend::Backend;
 use warpath_backend::bitmap::exact::{Checker, STRETCH, STRETCH_TILES};
+use warpath_backend::bitmap::maker::BitmapForm;
 use warpath_backend::bitmap::plan::Plan;
+use warpath_backend::bitmap::resident::{PlanDevice, Resident};
 use warpath_backend::bitmap::run;
 use warpath_backend::bitmap::run::run;
 use warpath_backend::device::Accelerator;
@@ -39,8 +41,7 @@ use warpath_shared::bitmap::tiles_for;
 use warpath_shared::wah::chunks_for;
 use warpath_store::bitmap::index::BitmapIndex;
 
-use self::resident::Resident;
-use crate::engine::DeviceChoice;
+use crate::devices::{self, DeviceChoice};
 
 /// The result of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,34 +69,9 @@ impl Answer {
 /// [`forget`](Self::forget) is called.
 pub struct BitmapEngine {
     threads: usize,
-    device: Option<Box<dyn Device>>,
+    device: Option<Box<dyn PlanDevice>>,
     /// The outputs of the device. Their memory is reused.
     outputs: run::Outputs,
-}
-
-/// A device of any kind.
-trait Device: Send {
-    fn name(&self) -> String;
-
-    /// Sets the number of host threads that copy to the device.
-    fn set_threads(&mut self, threads: usize);
-
-    /// Sets the most bytes of the bitmaps that stay on the device.
-    fn set_memory(&mut self, bytes: u64);
-
-    /// Drops the index and its bitmaps.
-    fn forget(&mut self);
-
-    /// Runs a plan of an index over the bitmaps of its operands. There is at least one operand and one row.
-    /// The outputs replace those in `outputs`, whose memory is reused.
-    fn run(
-        &mut self,
-        index: &BitmapIndex,
-        plan: &Plan,
-        operands: &[Bitmap<'_>],
-        keep: bool,
-        outputs: &mut run::Outputs,
-    ) -> Result<(), Error>;
 }
 
 impl BitmapEngine {
@@ -121,12 +97,22 @@ impl BitmapEngine {
     /// # Errors
     /// [`Error::Device`] if the chosen device is absent.
     pub fn new(choice: &DeviceChoice) -> Result<Self, Error> {
-        match choice {
-            DeviceChoice::Auto | DeviceChoice::Cpu => Ok(Self::cpu()),
-            DeviceChoice::Cuda(number) => cuda(*number),
-            DeviceChoice::CudaList(numbers) => cuda(numbers.first().copied().unwrap_or(0)),
-            DeviceChoice::CudaAll => cuda(0),
-        }
+        let first = match choice {
+            DeviceChoice::Auto | DeviceChoice::Cpu => return Ok(Self::cpu()),
+            DeviceChoice::Cuda(number) => *number,
+            DeviceChoice::CudaList(numbers) => numbers.first().copied().unwrap_or(0),
+            DeviceChoice::CudaAll => 0,
+        };
+        Self::of(&*devices::cuda(first)?)
+    }
+
+    /// The device of a backend if the device evaluates expressions, otherwise the CPU.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails.
+    pub fn of(backend: &dyn Backend) -> Result<Self, Error> {
+        let device = backend.forms().get::<dyn BitmapForm>().map(BitmapForm::evaluator).transpose()?;
+        Ok(Self { device, ..Self::cpu() })
     }
 
     /// Sets the number of CPU threads; at least one.
@@ -258,14 +244,4 @@ fn on_cpu(
         answer.checked += checked;
     }
     Ok(answer)
-}
-
-#[cfg(feature = "cuda")]
-fn cuda(number: usize) -> Result<BitmapEngine, Error> {
-    Ok(BitmapEngine::on(warpath_backend::cuda::Cuda::new(number)?))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn cuda(_number: usize) -> Result<BitmapEngine, Error> {
-    Err(warpath_core::error::DeviceError::NoDriver.into())
 }

@@ -59,7 +59,7 @@ use warpath_store::bitmap::bitmaps::BinNumbers;
 pub use warpath_store::bitmap::bitmaps::{BinNumber, bitmaps_of};
 
 /// The maker of the bitmaps of a file that will be indexed: the device on which the engine evaluates, or the
-/// CPU. An engine that chooses ([`DeviceChoice::Auto`](crate::engine::DeviceChoice::Auto)) chooses as for a
+/// CPU. An engine that chooses ([`DeviceChoice::Auto`](crate::devices::DeviceChoice::Auto)) chooses as for a
 /// query of the file. For a table it chooses the CPU.
 ///
 /// # Errors

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use warpath_backend::answer::Want;
-use warpath_backend::backend::Backend;
 use warpath_backend::cpu::Cpu;
 use warpath_backend::strict;
 use warpath_backend::tree::line_fault;

@@ -56,7 +56,7 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
     let chosen = engine.choose_to_store(&sources)?;
     let backend = chosen.backend.clone();
     let make = move |_, text: &Text| {
-        let index = if backend.uses_index_files() {
+        let index = if backend.abilities().uses_index_files {
             HostIndex::build(text.bytes(), levels)
         } else {
             HostIndex::from(backend.index(text.bytes(), levels)?)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use warpath_backend::answer::Want;
-use warpath_backend::backend::{Backend, Kept};
+use warpath_backend::backend::Kept;
 use warpath_backend::cpu::Cpu;
 use warpath_backend::cpu::kept::{HostIndex, finish};
 use warpath_backend::strict::Checked;

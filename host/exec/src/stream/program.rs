@@ -141,7 +141,7 @@ fn start(input: Request, program: Program, want: Want) -> Result<Running<Program
     };
     let jobs = LineJobs::new(sources, chosen.partition_size)
         .with_latency(chosen.max_latency)
-        .with_packed(chosen.backend.answers_packed());
+        .with_packed(chosen.backend.abilities().answers_packed);
     run(chosen, Jobs::Lines(Box::new(jobs)), said, program, want)
 }
 

@@ -1,6 +1,6 @@
 //! A run's report of itself: its plan, its setup and its statistics.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Statistics of the work done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,18 +21,6 @@ pub struct Stats {
     pub reading: Duration,
     /// Time spent in the backend and on strict checks; the sum over all workers.
     pub answering: Duration,
-}
-
-/// The setup of the backend, as far as it is done.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Setup {
-    /// The time of each part of the setup. The first user of the backend pays for it; some parts run while
-    /// the first partitions are read.
-    pub parts: Vec<(&'static str, Duration)>,
-    /// The time at which the backend was ready, if it had to be set up.
-    pub ready: Option<Instant>,
-    /// Problems that were overcome; they may have cost time.
-    pub notes: Vec<String>,
 }
 
 /// The backend and its settings, and the reason for the choice.

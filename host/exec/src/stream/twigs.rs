@@ -10,7 +10,7 @@ use warpath_backend::answer::LineFault;
 use warpath_backend::backend::Backend;
 use warpath_backend::strict;
 use warpath_backend::twig::standing::{
-    DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
+    self, DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
 };
 use warpath_core::error::{Error, InputError};
 use warpath_core::pool::stream::Turn;
@@ -111,7 +111,7 @@ impl TwigTask {
     ) -> Result<&'b mut Box<dyn TwigWorker + 'a>, Error> {
         let made = match worker.take() {
             Some(worker) => worker,
-            None => self.backend.twig_worker(turn.thread)?,
+            None => standing::worker(&*self.backend, turn.thread)?,
         };
         Ok(worker.insert(made))
     }

@@ -12,23 +12,50 @@
 
 use std::collections::HashMap;
 
-use warpath_backend::bitmap::plan::{Operand, Plan};
-use warpath_backend::bitmap::run::Outputs;
-use warpath_backend::device::Accelerator;
-use warpath_backend::device::bitmap::{BitmapStage, DeviceBitmaps};
+use crate::bitmap::plan::{Operand, Plan};
+use crate::bitmap::run::Outputs;
+use crate::device::Accelerator;
+use crate::device::bitmap::{BitmapStage, DeviceBitmaps};
 use warpath_core::error::Error;
 use warpath_core::wah::Bitmap;
 use warpath_shared::bitmap::{Instr, OpCode};
 use warpath_store::bitmap::index::BitmapIndex;
 
-use super::Device;
+/// A device that evaluates plans.
+pub trait PlanDevice: Send {
+    /// A short description of the device.
+    fn name(&self) -> String;
+
+    /// Sets the number of host threads that copy to the device.
+    fn set_threads(&mut self, threads: usize);
+
+    /// Sets the most bytes of the bitmaps that stay on the device.
+    fn set_memory(&mut self, bytes: u64);
+
+    /// Drops the index and its bitmaps.
+    fn forget(&mut self);
+
+    /// Runs a plan of an index over the bitmaps of its operands. There is at least one operand and one row.
+    /// The outputs replace those in `outputs`, whose memory is reused.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails, or has too little memory.
+    fn run(
+        &mut self,
+        index: &BitmapIndex,
+        plan: &Plan,
+        operands: &[Bitmap<'_>],
+        keep: bool,
+        outputs: &mut Outputs,
+    ) -> Result<(), Error>;
+}
 
 /// Default of the bytes of device memory for bitmaps that stay: enough for about 250 dense bitmaps of 32
 /// million rows.
 const BYTES: u64 = 1 << 30;
 
 /// The stage that runs on a device, and the bitmaps that are there.
-pub(super) struct Resident<A: Accelerator> {
+pub struct Resident<A: Accelerator> {
     stage: BitmapStage<A>,
     bitmaps: DeviceBitmaps<A>,
     /// The most bytes that the bitmaps may take together. Those of one expression may take more.
@@ -45,6 +72,7 @@ fn is_same(a: &BitmapIndex, b: &BitmapIndex) -> bool {
 }
 
 impl<A: Accelerator> Resident<A> {
+    /// No bitmaps are on the device yet.
     pub fn new(device: A) -> Self {
         Self {
             stage: BitmapStage::new(device),
@@ -121,7 +149,7 @@ impl<'a> Missing<'a> {
     }
 }
 
-impl<A: Accelerator> Device for Resident<A> {
+impl<A: Accelerator> PlanDevice for Resident<A> {
     fn name(&self) -> String {
         self.stage.device().name()
     }

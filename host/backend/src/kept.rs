@@ -1,0 +1,71 @@
+//! Partitions that are indexed once and kept for many queries.
+
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
+use warpath_shared::units::{Level, LineIx};
+
+use crate::answer::{Answer, Want};
+use crate::backend::Backend;
+use crate::cpu::HostIndex;
+
+/// A partition that is indexed and kept.
+pub trait Kept: Send + Sync {
+    /// Evaluates a program that reads no more levels than are kept. `text` is the text that was indexed.
+    ///
+    /// # Errors
+    /// As for [`Worker::answer`](crate::backend::Worker::answer).
+    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
+
+    /// The number of lines of the partition.
+    fn lines(&self) -> LineIx;
+
+    /// The number of bytes that the partition takes where it is kept, without the text in host memory.
+    fn memory(&self) -> u64;
+}
+
+/// An amount of memory that is needed, and the amount that is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes needed.
+    pub needed: u64,
+    /// Bytes free.
+    pub free: u64,
+}
+
+/// A device that keeps partitions.
+pub trait KeepForm: Send + Sync {
+    /// The best size of kept partitions, in bytes, and the number of them that are indexed or evaluated at
+    /// the same time.
+    fn partitions(&self) -> (usize, usize);
+
+    /// Estimates the memory of the device that an index takes while it is made and queried, and the memory
+    /// that is free. `bytes` is the length of the text, which is cut into partitions of `partition_size`.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the device does not report how much memory it has.
+    fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error>;
+
+    /// Indexes a text and keeps the data that queries read. Partitions of neighbouring numbers may be
+    /// evaluated at the same time.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails, or has too little memory.
+    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error>;
+}
+
+/// Indexes a text and keeps the data that queries read: on the device of a backend that keeps partitions,
+/// otherwise on the host.
+///
+/// # Errors
+/// As for [`KeepForm::keep`].
+pub fn keep(
+    backend: &dyn Backend,
+    number: usize,
+    text: &[u8],
+    levels: Level,
+) -> Result<Box<dyn Kept>, Error> {
+    match backend.forms().get::<dyn KeepForm>() {
+        Some(form) => form.keep(number, text, levels),
+        None => Ok(Box::new(HostIndex::build(text, levels))),
+    }
+}

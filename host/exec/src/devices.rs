@@ -1,0 +1,78 @@
+//! The backends of this machine, by choice. No other module opens a device.
+
+use std::sync::Arc;
+
+use warpath_backend::backend::Backend;
+use warpath_backend::backend::together::Together;
+use warpath_backend::cpu::Cpu;
+use warpath_core::error::{DeviceError, Error};
+
+/// The choice of a backend.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The backend that is faster for an input, chosen when the input is known. This is the first CUDA device
+    /// for large plain files, if there are a driver and a device that can run the kernels. Otherwise it is
+    /// the CPU. A device that should work and does not is an error.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// The CUDA device with this number. Its absence is an error.
+    Cuda(usize),
+    /// Several CUDA devices, by their numbers. They take partitions in turns.
+    CudaList(Vec<usize>),
+    /// All CUDA devices of the host. If there is none, that is an error.
+    CudaAll,
+}
+
+/// Opens the backend of a choice. Returns `None` if the input decides.
+pub(crate) fn open(choice: &DeviceChoice) -> Result<Option<Arc<dyn Backend>>, Error> {
+    Ok(Some(match choice {
+        DeviceChoice::Auto => return Ok(None),
+        DeviceChoice::Cpu => Arc::new(Cpu),
+        DeviceChoice::Cuda(number) => cuda(*number)?,
+        DeviceChoice::CudaList(numbers) => several(numbers)?,
+        DeviceChoice::CudaAll => several(&all()?)?,
+    }))
+}
+
+/// A backend of several devices that work together. Each device is set up in its own thread.
+fn several(numbers: &[usize]) -> Result<Arc<dyn Backend>, Error> {
+    if let Some(twice) = numbers.iter().enumerate().find(|(i, number)| numbers[..*i].contains(number)) {
+        return Err(Error::Usage(format!("cuda:{} is named twice", twice.1)));
+    }
+    let devices: Result<Vec<_>, Error> = std::thread::scope(|scope| {
+        let threads: Vec<_> = numbers.iter().map(|number| scope.spawn(|| cuda(*number))).collect();
+        let died = |_| Err(Error::Internal("a thread that opens a device ended before it had".into()));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect()
+    });
+    Ok(Arc::new(Together::new(devices?)?))
+}
+
+/// A backend of one CUDA device.
+#[cfg(feature = "cuda")]
+pub(crate) fn cuda(number: usize) -> Result<Arc<dyn Backend>, Error> {
+    Ok(Arc::new(warpath_backend::device::pipeline::Pipeline::new(warpath_backend::cuda::Cuda::new(number)?)?))
+}
+
+/// A backend of one CUDA device.
+#[cfg(not(feature = "cuda"))]
+pub(crate) fn cuda(_number: usize) -> Result<Arc<dyn Backend>, Error> {
+    Err(DeviceError::NoDriver.into())
+}
+
+/// The numbers of all CUDA devices.
+#[cfg(feature = "cuda")]
+fn all() -> Result<Vec<usize>, Error> {
+    let numbers: Vec<usize> = warpath_backend::cuda::devices()?.iter().map(|device| device.number).collect();
+    if numbers.is_empty() {
+        return Err(DeviceError::NoDevice { wanted: 0, found: 0 }.into());
+    }
+    Ok(numbers)
+}
+
+/// The numbers of all CUDA devices.
+#[cfg(not(feature = "cuda"))]
+fn all() -> Result<Vec<usize>, Error> {
+    Err(DeviceError::NoDriver.into())
+}
