@@ -28,26 +28,22 @@
 //! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | every match: first counted, then written |
 //! | [`NamesCount`], [`CountScan`], [`NamesFill`] | text, trees, names | every match of paths `$..name`: first counted, then written |
 //! | [`BitmapRange`] | compressed bitmaps, program | the chunks of results, and their numbers of rows |
-//! | [`DecompressTiles`], or [`DecompressScan`] and [`DecompressWords`] | compressed bitmaps | their chunks |
-//! | [`CoaLevel`], [`HybridTiles`] | chunks of bitmaps | their union |
 //! | [`BinWords`] | the bin of each row | the chunks of bins |
 //! | [`CompressStarts`], [`CompressAtoms`] | chunks of bitmaps | compressed bitmaps |
 //! | [`FsstDecode`], [`FsstDecodeStrings`] | codes of strings, splits | the strings, and the offset of each |
 //! | [`FsstMeasure`], [`CountScan`] | codes of strings without splits | their splits |
-//! | [`FsstLengths`], [`CountScan`], [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | codes of strings | the strings, decoded by the methods of other projects |
 //! | [`FsstMatch`] | codes of strings, an automaton | the strings that match |
 //! | [`TwigOps`] | text, trees, names and values of twigs | records as operations |
 //! | [`XmlStates`], [`XmlEvents`] | text of XML | the starts and ends of tags, quotes and comments |
 //! | [`XmlNodes`], [`XmlOps`] | text of XML, its events, names and values of twigs | documents of XML as operations |
 //! | [`TwigMatch`] | documents as operations, twigs as bits | the twigs that match |
-//! | [`TwigSeed`] | documents as events, query nodes | the twigs that match, by the method of the paper |
-//! | [`Copy16`] | any bytes | a copy: the ceiling that benches compare with |
 
 mod bitmap;
 mod columns;
 mod fsst;
 mod fsst_match;
 mod results;
+mod rivals;
 mod strict;
 mod tape;
 mod tree_query;
@@ -55,24 +51,27 @@ mod twig;
 mod xml;
 
 pub use bitmap::{
-    BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COA_WORDS, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs,
-    Columns, CompressAtoms, CompressAtomsArgs, CompressStarts, CompressStartsArgs, DecompressScan,
-    DecompressScanArgs, DecompressTiles, DecompressTilesArgs, DecompressWords, DecompressWordsArgs,
-    EXPAND_WORDS, HybridTiles, HybridTilesArgs, MAX_THREADS, SCAN_ATOMS,
+    BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COMPRESS_CHUNKS, Columns, CompressAtoms,
+    CompressAtomsArgs, CompressStarts, CompressStartsArgs,
 };
 pub use columns::{
     ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
     PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
 };
 pub use fsst::{
-    FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstBuffered,
-    FsstBytes, FsstDecode, FsstDecodeArgs, FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs,
-    FsstMeasure, FsstMeasureArgs, FsstShared, FsstWords, block_splits,
+    FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecode,
+    FsstDecodeArgs, FsstDecodeStrings, FsstMeasure, FsstMeasureArgs, block_splits,
 };
 pub use fsst_match::{FsstMatch, FsstMatchArgs, MATCH_STRINGS};
 pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
+};
+pub use rivals::{
+    COA_WORDS, CoaLevel, CoaLevelArgs, Copy16, Copy16Args, DecompressScan, DecompressScanArgs,
+    DecompressTiles, DecompressTilesArgs, DecompressWords, DecompressWordsArgs, EXPAND_WORDS, FsstBuffered,
+    FsstBytes, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstShared, FsstWords, HybridTiles,
+    HybridTilesArgs, MAX_THREADS, RIVALS, SCAN_ATOMS, TwigSeed, TwigSeedArgs,
 };
 pub use strict::{StrictCheck, StrictCheckArgs};
 pub use tape::{
@@ -83,10 +82,7 @@ pub use tree_query::{
     NAMES_TILE, NamesCount, NamesCountArgs, NamesFill, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs,
     Trees,
 };
-pub use twig::{
-    TWIG_OPS_THREADS, TWIG_WARPS, TwigGroups, TwigMatch, TwigMatchArgs, TwigOps, TwigOpsArgs, TwigSeed,
-    TwigSeedArgs,
-};
+pub use twig::{TWIG_OPS_THREADS, TWIG_WARPS, TwigGroups, TwigMatch, TwigMatchArgs, TwigOps, TwigOpsArgs};
 pub use xml::{
     XML_OPS_THREADS, XmlBatch, XmlEvents, XmlEventsArgs, XmlNodes, XmlNodesArgs, XmlOps, XmlOpsArgs,
     XmlStates, XmlStatesArgs, fitness,
@@ -144,8 +140,9 @@ pub unsafe trait Kernel {
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError>;
 }
 
-/// Calls a macro with every kernel of the project as `(Type, function, module)`. The kernels of a module are
-/// loaded together, when the first of them is launched.
+/// Calls a macro with every kernel of the product as `(Type, function, module)`. The kernels of a module are
+/// loaded together, when the first of them is launched. [`for_each_rival!`](crate::for_each_rival) has those
+/// of benches.
 #[macro_export]
 macro_rules! for_each_kernel {
     ($callback:ident) => {
@@ -185,22 +182,12 @@ macro_rules! for_each_kernel {
             (NamesCount, names_count, names),
             (NamesFill, names_fill, names),
             (BitmapRange, bitmap_range, bitmap),
-            (DecompressTiles, decompress_tiles, wah),
-            (DecompressScan, decompress_scan, wah),
-            (DecompressWords, decompress_words, wah),
-            (CoaLevel, coa_level, wah),
-            (HybridTiles, hybrid_tiles, wah),
             (BinWords, bin_words, wah),
             (CompressStarts, compress_starts, wah),
             (CompressAtoms, compress_atoms, wah),
             (FsstDecode, fsst_decode, fsst),
             (FsstDecodeStrings, fsst_decode_strings, fsst),
             (FsstMeasure, fsst_measure, fsst),
-            (FsstLengths, fsst_lengths, fsst_ladder),
-            (FsstBytes, fsst_bytes, fsst_ladder),
-            (FsstWords, fsst_words, fsst_ladder),
-            (FsstShared, fsst_shared, fsst_ladder),
-            (FsstBuffered, fsst_buffered, fsst_ladder),
             (FsstMatch, fsst_match, fsst_match),
             (TwigOps, twig_ops, twig_ops),
             (XmlStates, xml_states, xml),
@@ -208,8 +195,6 @@ macro_rules! for_each_kernel {
             (XmlNodes, xml_nodes, xml),
             (XmlOps, xml_ops, xml),
             (TwigMatch, twig_match, twig),
-            (TwigSeed, twig_seed, twig_seed),
-            (Copy16, copy_16, copy),
         }
     };
 }
@@ -220,7 +205,9 @@ macro_rules! names_and_modules {
     };
 }
 
-/// The name of every kernel, and the module that contains it.
+use names_and_modules;
+
+/// The name of every kernel of the product, and the module that contains it.
 pub const KERNELS: &[(&str, &str)] = for_each_kernel!(names_and_modules);
 
 struct Sizes(&'static str);
@@ -835,33 +822,4 @@ query! {
     FilterCount, "filter_count", QueryCountArgs, QUERY_THREADS;
     /// Writes the matches that [`FilterCount`] counted, as [`QueryFill`] does.
     FilterFill, "filter_fill", QueryFillArgs, QUERY_THREADS;
-}
-
-/// Copies 16 bytes per thread. Benches compare other kernels with this throughput of the card.
-pub struct Copy16;
-
-/// Arguments of [`Copy16`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Copy16Args<'a> {
-    /// A whole number of tiles, 16-byte aligned.
-    pub from: View<'a, u8>,
-    /// The copy: as long as `from`.
-    pub to: ViewMut<'a, u8>,
-}
-
-// SAFETY: the entry in `gpu/src/kernel/copy.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
-unsafe impl Kernel for Copy16 {
-    type Args<'a> = Copy16Args<'a>;
-    const NAME: &'static str = "copy_16";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        (args.from.len() / TILE_BYTES) as u32
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        let sizes = Sizes(Self::NAME);
-        sizes.at_least("from ≥ a tile", args.from.len(), TILE_BYTES)?;
-        sizes.equal("from = whole tiles", args.from.len() % TILE_BYTES, 0)?;
-        sizes.equal("to = from", args.to.len(), args.from.len())
-    }
 }

@@ -1,7 +1,10 @@
 //! Strings as FSST codes: checks a device's decoding against the rule, string by string.
 
-use warpath::device::{Accelerator, CodesFault, Decoding, DeviceCodes, FsstStage, Step};
+use std::fmt::Debug;
+
+use warpath::device::{Accelerator, CodesFault, Decoding, DeviceCodes, FsstStage};
 use warpath::fsst::Codes;
+use warpath_rivals::ladder::{LadderStage, Step};
 use warpath_shared::fsst::{ESCAPE, SPLIT_CODES, Split, Table};
 
 use crate::random::Rng;
@@ -115,40 +118,9 @@ impl Case {
             len: self.text.len() as u64,
         }
     }
-
-    /// Returns the code offsets and the output offsets of stretches of about `of` codes. No stretch begins
-    /// right after an escape.
-    #[must_use]
-    pub fn stretches(&self, of: usize) -> (Vec<u64>, Vec<u64>) {
-        let (mut begins, mut outputs) = (Vec::new(), Vec::new());
-        let (mut at, mut end, mut next) = (0, 0, 0);
-        while at < self.codes.len() {
-            if at >= next {
-                begins.push(at as u64);
-                outputs.push(end);
-                next = at + of;
-            }
-            let (_, len, taken) = self.table.step(&self.codes, at).unwrap();
-            (at, end) = (at + taken, end + u64::from(len));
-        }
-        begins.push(at as u64);
-        outputs.push(end);
-        (begins, outputs)
-    }
 }
 
-/// All ways to decode.
-pub const WAYS: [Decoding; 7] = [
-    Decoding::Splits,
-    Decoding::Measured,
-    Decoding::Ladder(Step::Bytes),
-    Decoding::Ladder(Step::Words),
-    Decoding::Ladder(Step::Shared),
-    Decoding::Ladder(Step::Buffered),
-    Decoding::Ladder(Step::Stretches),
-];
-
-/// Decodes a case in every way, and compares each output with the case.
+/// Decodes a case in every way, by rivals too, and compares each output with the case.
 ///
 /// # Errors
 /// An error of the device.
@@ -162,22 +134,23 @@ pub fn check<A: Accelerator>(
     name: &str,
 ) -> anyhow::Result<()> {
     on_device.load(stage.device(), &case.codes())?;
-    let (begins, outputs) = case.stretches(64);
-    on_device.set_stretches(stage.device(), &begins, &outputs)?;
     // Vary the number of splits that a block decodes.
     stage.set_block_splits(1 + case.codes.len() as u64 % 4);
-    for way in WAYS {
-        if case.codes.is_empty() && way == Decoding::Ladder(Step::Stretches) {
-            continue;
-        }
-        stage.decode(on_device, way)?;
-        assert_eq!(stage.fault()?, None, "{name}, {way:?}");
-        let (text, offsets) = stage.download()?;
+    let same = |(text, offsets): (Vec<u8>, Vec<u64>), way: &dyn Debug, has_offsets: bool| {
         let differs = text.iter().zip(&case.text).position(|(have, want)| have != want);
         assert_eq!((differs, text.len()), (None, case.text.len()), "{name}, {way:?}: bytes");
-        if way != Decoding::Ladder(Step::Stretches) {
-            assert_eq!(offsets, case.offsets, "{name}, {way:?}: offsets");
-        }
+        assert!(!has_offsets || offsets == case.offsets, "{name}, {way:?}: offsets");
+    };
+    for way in [Decoding::Splits, Decoding::Measured] {
+        stage.decode(on_device, way)?;
+        assert_eq!(stage.fault()?, None, "{name}, {way:?}");
+        same(stage.download()?, &way, true);
+    }
+    let mut ladder = LadderStage::new(stage.device().queue()?);
+    for step in Step::ALL {
+        ladder.load(&case.codes(), step)?;
+        ladder.decode()?;
+        same(ladder.download()?, &step, step != Step::Stretches);
     }
     // Decode the codes again as one text.
     stage.set_block_splits(1 + case.text.len() as u64 % 4);

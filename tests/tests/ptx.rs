@@ -1,38 +1,60 @@
 //! Checks that the committed PTX is the build of the sources, and that it has the interface that the host
 //! expects.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use cuda_builder::{Arch, Header, Report, parse_header, source_hash};
-use warpath::cuda::modules;
-use warpath_shared::kernel::KERNELS;
+use warpath::cuda::{KernelModule, MODULES};
+use warpath_shared::kernel::{KERNELS, RIVALS};
 
 const MEND: &str = "the sources changed: run tests/ptx.sh build";
+
+/// A folder of committed PTX, the kernels that it has, and the modules that a crate embeds of it.
+struct Folder {
+    path: &'static str,
+    kernels: &'static [(&'static str, &'static str)],
+    embedded: &'static [KernelModule],
+}
+
+const FOLDERS: [Folder; 2] = [
+    Folder { path: "gpu/ptx", kernels: KERNELS, embedded: MODULES },
+    Folder { path: "benches/rivals/ptx", kernels: RIVALS, embedded: warpath_rivals::MODULES },
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The modules that the kernels are in.
-fn modules_of_kernels() -> Vec<&'static str> {
-    let mut modules: Vec<&str> = KERNELS.iter().map(|(_, module)| *module).collect();
-    modules.sort_unstable();
-    modules.dedup();
-    modules
+impl Folder {
+    /// The modules that the kernels are in.
+    fn modules(&self) -> Vec<&'static str> {
+        let mut modules: Vec<&str> = self.kernels.iter().map(|(_, module)| *module).collect();
+        modules.sort_unstable();
+        modules.dedup();
+        modules
+    }
+
+    /// Each committed file: its name, its text and its header.
+    fn committed(&self) -> Result<Vec<(String, String, Header)>> {
+        let read = |(arch, module): (&Arch, &str)| {
+            let name = format!("{module}.{arch}.ptx");
+            let file = root().join(self.path).join(&name);
+            let text = fs::read_to_string(file).with_context(|| name.clone())?;
+            let header = parse_header(&text).with_context(|| format!("{name} has no header"))?;
+            Ok((name, text, header))
+        };
+        let of_arch = |arch| self.modules().into_iter().map(move |module| (arch, module));
+        Arch::COMMITTED.iter().flat_map(of_arch).map(read).collect()
+    }
 }
 
-/// Each committed file: its name, its text and its header.
+/// The files of both folders.
 fn committed() -> Result<Vec<(String, String, Header)>> {
-    let read = |(arch, module): (&Arch, &str)| {
-        let name = format!("{module}.{arch}.ptx");
-        let text = fs::read_to_string(root().join("gpu/ptx").join(&name)).with_context(|| name.clone())?;
-        let header = parse_header(&text).with_context(|| format!("{name} has no header"))?;
-        Ok((name, text, header))
-    };
-    let of_arch = |arch| modules_of_kernels().into_iter().map(move |module| (arch, module));
-    Arch::COMMITTED.iter().flat_map(of_arch).map(read).collect()
+    let [product, rivals] = &FOLDERS;
+    Ok([product.committed()?, rivals.committed()?].concat())
 }
 
 #[test]
@@ -45,23 +67,37 @@ fn the_committed_ptx_was_made_from_these_sources() -> Result<()> {
 }
 
 #[test]
-fn the_folder_holds_the_modules_of_the_committed_architectures_and_nothing_else() -> Result<()> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(root().join("gpu/ptx"))? {
-        found.push(entry?.file_name().to_string_lossy().into_owned());
+fn the_folders_hold_the_modules_of_the_committed_architectures_and_nothing_else() -> Result<()> {
+    for folder in FOLDERS {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(root().join(folder.path))? {
+            found.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        found.sort();
+        let mut want: Vec<String> = folder.committed()?.into_iter().map(|(name, ..)| name).collect();
+        want.sort();
+        assert_eq!(found, want);
     }
-    found.sort();
-    let mut want: Vec<String> = committed()?.into_iter().map(|(name, ..)| name).collect();
-    want.sort();
-    assert_eq!(found, want);
     Ok(())
+}
+
+#[test]
+fn the_product_has_no_kernel_of_a_rival() {
+    let product: HashSet<&str> = KERNELS.iter().flat_map(|(kernel, module)| [*kernel, *module]).collect();
+    for (kernel, module) in RIVALS {
+        assert!(!product.contains(kernel) && !product.contains(module), "{kernel}, {module}");
+        for embedded in MODULES {
+            assert!(!embedded.ptx.contains(&format!(".entry {kernel}(")), "{kernel} in {}", embedded.name);
+        }
+    }
+    assert!(MODULES.iter().flat_map(KernelModule::kernels).all(|kernel| product.contains(kernel)));
 }
 
 #[test]
 fn every_entry_has_a_kernel_and_every_kernel_an_entry() -> Result<()> {
     for (name, text, header) in committed()? {
         let module = header.module.with_context(|| format!("{name} names no module"))?;
-        let of_module = KERNELS.iter().filter(|(_, of)| *of == module);
+        let of_module = KERNELS.iter().chain(RIVALS).filter(|(_, of)| *of == module);
         let mut want: Vec<&str> = of_module.map(|(kernel, _)| *kernel).collect();
         want.sort_unstable();
         let mut report = Report::read(&text);
@@ -97,21 +133,23 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
 }
 
 #[test]
-fn the_host_has_each_module_of_the_kernels() -> Result<()> {
-    let mut embedded: Vec<&str> = modules().iter().map(|module| module.name).collect();
-    embedded.sort_unstable();
-    assert_eq!(embedded, modules_of_kernels());
-    let committed = committed()?;
-    for module in modules() {
-        let file = format!("{}.{}.ptx", module.name, Arch::Sm75);
-        let (_, text, _) = committed.iter().find(|(name, ..)| *name == file).context(file)?;
-        ensure!(module.ptx == text, "module `{}` is another file's text", module.name);
-        let mut kernels: Vec<&str> = module.kernels().collect();
-        let mut entries: Vec<String> =
-            Report::read(text).entries.into_iter().map(|entry| entry.name).collect();
-        kernels.sort_unstable();
-        entries.sort_unstable();
-        assert_eq!(kernels, entries, "{}", module.name);
+fn each_folder_is_embedded_by_its_crate() -> Result<()> {
+    for folder in FOLDERS {
+        let mut names: Vec<&str> = folder.embedded.iter().map(|module| module.name).collect();
+        names.sort_unstable();
+        assert_eq!(names, folder.modules());
+        let committed = folder.committed()?;
+        for module in folder.embedded {
+            let file = format!("{}.{}.ptx", module.name, Arch::Sm75);
+            let (_, text, _) = committed.iter().find(|(name, ..)| *name == file).context(file)?;
+            ensure!(module.ptx == text, "module `{}` is another file's text", module.name);
+            let mut kernels: Vec<&str> = module.kernels().collect();
+            let mut entries: Vec<String> =
+                Report::read(text).entries.into_iter().map(|entry| entry.name).collect();
+            kernels.sort_unstable();
+            entries.sort_unstable();
+            assert_eq!(kernels, entries, "{}", module.name);
+        }
     }
     Ok(())
 }

@@ -7,4 +7,4 @@ mod pages;
 
 pub use cust::{DriverError, driver_available};
 pub use device::{ArrayMemory, Cuda, DeviceInfo, KernelTime, Settings, TextMemory, devices};
-pub use modules::{KernelModule, kernels, modules};
+pub use modules::{KernelModule, MODULES};

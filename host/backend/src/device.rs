@@ -26,13 +26,13 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::kernel::Kernel;
 
-pub use bitmap::{BitmapStage, Decompression, DeviceBitmaps, Method};
-pub use fsst::{CodesFault, Decoding, DeviceCodes, FsstStage, Step};
+pub use bitmap::{BitmapStage, DeviceBitmaps};
+pub use fsst::{CodesFault, Decoding, DeviceCodes, FsstStage};
 pub use fsst_match::FsstMatchStage;
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 pub use tree::{TreeCut, Trees};
-pub use twig::{TwigSeedStage, TwigStage, TwigTasks};
+pub use twig::{TwigStage, TwigTasks};
 pub use twig_lines::{LinesMatched, TwigLinesStage};
 pub use twig_xml::{TwigXmlStage, XmlMatched};
 

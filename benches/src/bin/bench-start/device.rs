@@ -4,7 +4,7 @@ use std::ptr;
 
 use anyhow::{Context as _, Result};
 use cust::sys;
-use warpath::cuda::modules;
+use warpath::cuda::MODULES;
 use warpath_shared::kernel::{Copy16, Copy16Args, Kernel};
 use warpath_shared::units::{BLOCK_THREADS, TILE_BYTES};
 use warpath_shared::view::{View, ViewMut};
@@ -87,7 +87,12 @@ pub fn set_up(args: &Args, clock: &mut Clock) -> Result<()> {
     let context = Context::retain(device)?;
     context.enter()?;
     clock.row("context");
-    let copy = load_modules(clock)?.context("no module has the copy kernel")?;
+    load_modules(clock)?;
+    let mut of_copy =
+        warpath_rivals::MODULES.iter().filter(|module| module.kernels().any(|name| name == Copy16::NAME));
+    let copy = of_copy.next().context("no module has the copy kernel")?;
+    let copy = call::function(call::load_module(copy.ptx)?, Copy16::NAME)?;
+    clock.skip();
     let stream = call::stream()?;
     clock.row("stream");
     let memory = call::device_memory(2 * TILE_BYTES)?;
@@ -129,35 +134,28 @@ fn launch(copy: sys::CUfunction, memory: sys::CUdeviceptr, stream: sys::CUstream
     call::synchronize(stream)
 }
 
-/// Loads all modules, and returns the copy kernel if one of them has it.
-fn load_modules(clock: &mut Clock) -> Result<Option<sys::CUfunction>> {
-    let mut copy = None;
-    for module in modules() {
-        let loaded = call::load_module(module.ptx)?;
+/// Loads the product's modules.
+fn load_modules(clock: &mut Clock) -> Result<()> {
+    for module in MODULES {
+        call::load_module(module.ptx)?;
         clock.row(format!("module `{}`, {} KiB of PTX", module.name, module.ptx.len() >> 10));
-        if module.kernels().any(|name| name == Copy16::NAME) {
-            copy = Some(call::function(loaded, Copy16::NAME)?);
-            clock.skip();
-        }
     }
-    Ok(copy)
+    Ok(())
 }
 
 /// Times the modules, which are loaded one after the other.
 pub fn modules_in_turn(args: &Args, clock: &mut Clock) -> Result<()> {
     Context::make(args.device)?;
     clock.skip();
-    load_modules(clock)?;
-    Ok(())
+    load_modules(clock)
 }
 
 /// Times the modules, each of which is loaded by a thread of its own.
 pub fn modules_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
     let context = Context::make(args.device)?;
     clock.skip();
-    let all: Vec<_> = modules().iter().collect();
-    call::at_once(context, all.len(), |number| call::load_module(all[number].ptx).map(drop))?;
-    clock.row(format!("all {}", all.len()));
+    call::at_once(context, MODULES.len(), |number| call::load_module(MODULES[number].ptx).map(drop))?;
+    clock.row(format!("all {}", MODULES.len()));
     Ok(())
 }
 
@@ -171,7 +169,7 @@ fn cubins(args: &Args, clock: &mut Clock) -> Result<()> {
     let folder = args.cubins.as_ref().context("no --cubins")?;
     let (major, minor) = call::compute_capability(args.device)?;
     clock.skip();
-    for module in modules() {
+    for module in MODULES {
         let file = folder.join(format!("{}.sm_{major}{minor}.cubin", module.name));
         let image = std::fs::read(&file).with_context(|| file.display().to_string())?;
         clock.skip();

@@ -21,7 +21,7 @@ use warpath_shared::kernel::Kernel;
 use warpath_shared::view::{View, ViewMut};
 
 use super::memory::{DeviceBytes, NoMemory, Pool, free};
-use super::modules::{LEAST_CAPABILITY, Loaded};
+use super::modules::{KernelModule, LEAST_CAPABILITY, Loaded};
 use super::pages::{Allocated, Pages, lock};
 use crate::buffer::Buffer;
 use crate::device::Accelerator;
@@ -151,6 +151,8 @@ pub struct Settings {
     /// The most registers a thread that kernels are compiled to. Benches set it, to measure what more threads
     /// at once are worth.
     pub registers: Option<u32>,
+    /// Modules beside the product's. Benches and tests add the kernels of rivals.
+    pub more_modules: &'static [KernelModule],
 }
 
 /// A queue on a CUDA device: a stream that waits for no other stream, and that none waits for.
@@ -206,7 +208,8 @@ impl Opened {
             ArrayMemory::Pooled => Pool::new(device, &context)?.map(Arc::new),
             ArrayMemory::Allocated => None,
         };
-        Ok(Self { modules: Loaded::default(), pool, context, took: since.elapsed(), ready: Instant::now() })
+        let modules = Loaded::new(settings.more_modules);
+        Ok(Self { modules, pool, context, took: since.elapsed(), ready: Instant::now() })
     }
 }
 

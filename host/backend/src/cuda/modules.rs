@@ -4,6 +4,7 @@
 //! together. The driver caches the result on disk, so later loads take milliseconds. A query needs two or
 //! three modules.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,36 +18,39 @@ use warpath_shared::kernel::KERNELS;
 pub(super) const LEAST_CAPABILITY: i32 = 75;
 
 /// A group of kernels that are loaded together, as PTX.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelModule {
-    /// The module's name, as in `for_each_kernel!`.
+    /// The module's name, as in the list of kernels.
     pub name: &'static str,
     /// The PTX text.
     pub ptx: &'static str,
+    /// A list of kernels, each with the name of its module.
+    pub listed: &'static [(&'static str, &'static str)],
     /// The name of its load step in the times of the set-up.
-    loading: &'static str,
+    pub loading: &'static str,
 }
 
 impl KernelModule {
     /// The names of the module's kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &'static str> {
         let name = self.name;
-        KERNELS.iter().filter(move |(_, module)| *module == name).map(|(kernel, _)| *kernel)
+        self.listed.iter().filter(move |(_, module)| *module == name).map(|(kernel, _)| *kernel)
     }
 }
 
 macro_rules! modules {
     ($($name:literal),* $(,)?) => {
-        [$(KernelModule {
+        &[$(KernelModule {
             name: $name,
             ptx: include_str!(concat!("../../../../gpu/ptx/", $name, ".sm_75.ptx")),
+            listed: KERNELS,
             loading: concat!("module ", $name),
         }),*]
     };
 }
 
-/// All modules. A test checks them against `for_each_kernel!` and the files.
-const MODULES: [KernelModule; 25] = modules![
+/// The product's modules. A test checks them against `for_each_kernel!` and the files.
+pub const MODULES: &[KernelModule] = modules![
     "index",
     "slots",
     "slots_loose",
@@ -65,64 +69,55 @@ const MODULES: [KernelModule; 25] = modules![
     "bitmap",
     "wah",
     "fsst",
-    "fsst_ladder",
     "fsst_match",
     "twig_ops",
     "xml",
-    "twig",
-    "twig_seed",
-    "copy"
+    "twig"
 ];
 
-/// The modules of all kernels.
-#[must_use]
-pub fn modules() -> &'static [KernelModule] {
-    const ALL: &[KernelModule] = &MODULES;
-    ALL
-}
-
-/// The names of all kernels: the entries that the PTX must have.
-#[must_use]
-pub fn kernels() -> Vec<&'static str> {
-    KERNELS.iter().map(|(name, _)| *name).collect()
-}
-
-/// The modules of one context that are loaded so far.
-#[derive(Default)]
+/// The modules of one context, loaded or not.
 pub(super) struct Loaded {
-    modules: [Slot; MODULES.len()],
+    slots: Vec<Slot>,
+    /// The position of each kernel's module.
+    of_kernels: HashMap<&'static str, usize>,
 }
 
-#[derive(Default)]
 struct Slot {
+    of: &'static KernelModule,
     module: OnceLock<(Module, Duration)>,
     /// Held by the thread that loads the module.
     loading: Mutex<()>,
 }
 
 impl Loaded {
+    /// The product's modules, and more modules after them. None is loaded yet.
+    pub fn new(more: &'static [KernelModule]) -> Self {
+        let slot = |of| Slot { of, module: OnceLock::new(), loading: Mutex::default() };
+        let slots: Vec<Slot> = MODULES.iter().chain(more).map(slot).collect();
+        let kernels = |(at, slot): (usize, &Slot)| slot.of.kernels().map(move |kernel| (kernel, at));
+        let of_kernels = slots.iter().enumerate().flat_map(kernels).collect();
+        Self { slots, of_kernels }
+    }
+
     /// Returns a kernel, and loads its module first if necessary, with at most `registers` registers a
     /// thread. Other threads that need the same module wait for the load. The context must be current on this
     /// thread.
     pub fn function(&self, kernel: &'static str, registers: Option<u32>) -> Result<Function<'_>, Error> {
-        let of = KERNELS.iter().find(|(name, _)| *name == kernel).map(|(_, module)| *module);
-        let at = MODULES.iter().position(|module| Some(module.name) == of);
-        let Some(at) = at else {
+        let Some(at) = self.of_kernels.get(kernel) else {
             return Err(Error::Internal(format!("no module has the kernel `{kernel}`")));
         };
-        let module = self.modules[at].get(&MODULES[at], registers)?;
-        module.get_function(kernel).map_err(|error| failed(kernel, &MODULES[at], error))
+        let slot = &self.slots[*at];
+        slot.get(registers)?.get_function(kernel).map_err(|error| failed(kernel, slot.of, error))
     }
 
     /// The load time of each loaded module.
     pub fn times(&self) -> Vec<(&'static str, Duration)> {
-        let all = self.modules.iter().zip(&MODULES);
-        all.filter_map(|(slot, module)| Some((module.loading, slot.module.get()?.1))).collect()
+        self.slots.iter().filter_map(|slot| Some((slot.of.loading, slot.module.get()?.1))).collect()
     }
 }
 
 impl Slot {
-    fn get(&self, of: &KernelModule, registers: Option<u32>) -> Result<&Module, Error> {
+    fn get(&self, registers: Option<u32>) -> Result<&Module, Error> {
         if let Some((module, _)) = self.module.get() {
             return Ok(module);
         }
@@ -134,8 +129,8 @@ impl Slot {
         let since = Instant::now();
         let options: Vec<ModuleJitOption> =
             registers.map(ModuleJitOption::MaxRegisters).into_iter().collect();
-        let module =
-            Module::from_ptx(of.ptx, &options).map_err(|error| failed("cuModuleLoadDataEx", of, error))?;
+        let module = Module::from_ptx(self.of.ptx, &options)
+            .map_err(|error| failed("cuModuleLoadDataEx", self.of, error))?;
         Ok(&self.module.get_or_init(|| (module, since.elapsed())).0)
     }
 }

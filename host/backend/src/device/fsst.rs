@@ -4,9 +4,8 @@ use warpath_core::error::Error;
 use warpath_core::plain::elements_mut;
 use warpath_shared::fsst::{SPLIT_CODES, TABLE_WORDS};
 use warpath_shared::kernel::{
-    CountScan, FSST_ESCAPE, FSST_FAR, FSST_UNKNOWN, FsstBuffered, FsstBytes, FsstDecode, FsstDecodeArgs,
-    FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstMeasure, FsstMeasureArgs,
-    FsstShared, FsstWords, ScanArgs, block_splits,
+    CountScan, FSST_ESCAPE, FSST_FAR, FSST_UNKNOWN, FsstDecode, FsstDecodeArgs, FsstDecodeStrings,
+    FsstMeasure, FsstMeasureArgs, ScanArgs, block_splits,
 };
 use warpath_shared::view::{View, ViewMut};
 use warpath_store::fsst::Codes;
@@ -40,25 +39,6 @@ pub enum Decoding {
     /// The method of [`Splits`](Self::Splits) for strings, after a kernel has measured the splits
     /// ([`FsstMeasure`]).
     Measured,
-    /// The methods of others: a thread for each string, after the lengths are measured and scanned.
-    Ladder(Step),
-}
-
-/// The steps of the ladder. Each adds one technique to the step before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Byte by byte ([`FsstBytes`]).
-    Bytes,
-    /// Codes by 8 bytes ([`FsstWords`]).
-    Words,
-    /// The table in shared memory ([`FsstShared`]).
-    Shared,
-    /// Output in registers, stored 16 bytes at a time; the table as in [`Words`](Self::Words)
-    /// ([`FsstBuffered`]).
-    Buffered,
-    /// The method of [`Buffered`](Self::Buffered) over the stretches given to [`DeviceCodes::set_stretches`].
-    /// The lengths of strings are not measured.
-    Stretches,
 }
 
 /// Compressed strings in device memory, in arrays that are kept from load to load.
@@ -68,13 +48,10 @@ pub struct DeviceCodes<A: Accelerator> {
     splits: Slot<A, u64>,
     first_strings: Slot<A, u64>,
     offsets: Slot<A, u64>,
-    /// The offsets of stretches in the codes, and in the output.
-    stretches: [Slot<A, u64>; 2],
-    /// The numbers of codes, splits, offsets and offsets of stretches, and the number of decoded bytes.
+    /// The numbers of codes, splits and offsets, and the number of decoded bytes.
     count: usize,
     split_count: usize,
     offset_count: usize,
-    stretch_count: usize,
     len: u64,
     uploads: Uploads,
 }
@@ -87,11 +64,9 @@ impl<A: Accelerator> Default for DeviceCodes<A> {
             splits: Slot::default(),
             first_strings: Slot::default(),
             offsets: Slot::default(),
-            stretches: [Slot::default(), Slot::default()],
             count: 0,
             split_count: 0,
             offset_count: 0,
-            stretch_count: 0,
             len: 0,
             uploads: Uploads::default(),
         }
@@ -117,7 +92,6 @@ impl<A: Accelerator> DeviceCodes<A> {
         self.count = codes.codes.len();
         self.split_count = codes.splits.len();
         self.offset_count = codes.offsets.len();
-        self.stretch_count = 0;
         self.len = codes.len;
         let padded = (tiles * SPLIT_CODES).max(SPLIT_CODES);
         let room = self.codes.room(device, padded)?;
@@ -134,27 +108,6 @@ impl<A: Accelerator> DeviceCodes<A> {
         self.uploads.upload_all(device, room, 0, &[codes.offsets])
     }
 
-    /// Sets the offsets of stretches in the codes and in the output, each list with its end, for
-    /// [`Step::Stretches`]. No stretch may begin right after an escape.
-    ///
-    /// # Errors
-    /// As for [`Self::load`]; [`Error::Internal`] if the lists differ in length, or their ends are not those
-    /// of the codes and the output.
-    pub fn set_stretches(&mut self, device: &A, in_codes: &[u64], in_output: &[u64]) -> Result<(), Error> {
-        let ends = (in_codes.last().copied(), in_output.last().copied());
-        if in_codes.len() != in_output.len() || ends != (Some(self.count as u64), Some(self.len)) {
-            return Err(Error::Internal("stretches that are not those of codes".into()));
-        }
-        self.stretch_count = in_codes.len();
-        for (slot, from) in self.stretches.iter_mut().zip([in_codes, in_output]) {
-            let room = slot.room(device, from.len())?;
-            self.uploads.upload_all(device, room, 0, &[from])?;
-        }
-        Ok(())
-    }
-}
-
-impl<A: Accelerator> DeviceCodes<A> {
     /// The codes, eight in a word, and their number. The bytes after the last code are arbitrary.
     pub(super) fn words<'a>(&'a self, device: &A) -> Result<(View<'a, u64>, u64), Error> {
         let words = self.count.div_ceil(8);
@@ -295,8 +248,8 @@ impl<A: Accelerator> FsstStage<A> {
     /// Decodes strings. The results stay on the device. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if splits, strings or stretches are
-    /// needed that were not loaded.
+    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if splits or strings are needed
+    /// that were not loaded.
     pub fn decode(&mut self, codes: &DeviceCodes<A>, how: Decoding) -> Result<(), Error> {
         let device = &self.device;
         (self.len, self.offset_count) = (codes.len, codes.offset_count);
@@ -361,46 +314,10 @@ impl<A: Accelerator> FsstStage<A> {
                     launch::<A, FsstDecode>(device, &args)
                 }
             }
-            Decoding::Ladder(Step::Stretches) => {
-                let [begins, outputs] = &codes.stretches;
-                let args = FsstLadderArgs {
-                    codes: in_codes,
-                    table,
-                    code_offsets: device.view(begins.get()?, codes.stretch_count),
-                    offsets: device.view(outputs.get()?, codes.stretch_count),
-                    out,
-                };
-                launch::<A, FsstBuffered>(device, &args)
-            }
-            Decoding::Ladder(step) => {
-                let strings = codes.offset_count.saturating_sub(1);
-                let lengths = self.lengths.room(device, strings)?;
-                let args = FsstLengthsArgs {
-                    codes: in_codes,
-                    table,
-                    code_offsets,
-                    lengths: device.view_mut(lengths, strings),
-                };
-                launch::<A, FsstLengths>(device, &args)?;
-                let args = ScanArgs {
-                    input: device.view(lengths, strings),
-                    output: device.view_mut(offsets, strings + 1),
-                    look_back: self.scratch.start(device, strings)?,
-                };
-                launch::<A, CountScan>(device, &args)?;
-                let offsets = device.view(offsets, strings + 1);
-                let args = FsstLadderArgs { codes: in_codes, table, code_offsets, offsets, out };
-                match step {
-                    Step::Bytes => launch::<A, FsstBytes>(device, &args),
-                    Step::Words => launch::<A, FsstWords>(device, &args),
-                    Step::Shared => launch::<A, FsstShared>(device, &args),
-                    Step::Buffered | Step::Stretches => launch::<A, FsstBuffered>(device, &args),
-                }
-            }
         }
     }
 
-    /// Waits, and returns the fault in the codes, if there is one. The ladder does not check the codes.
+    /// Waits, and returns the fault in the codes, if there is one.
     ///
     /// # Errors
     /// [`Error::Device`].
