@@ -122,11 +122,13 @@ pub enum ProgramFault {
 impl core::fmt::Display for ProgramFault {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::NoInstruction(at) => write!(f, "instruction {at} is none"),
-            Self::NoColumn(at) => write!(f, "instruction {at} names columns that are not there"),
+            Self::NoInstruction(at) => write!(f, "instruction {at} has an unknown operation"),
+            Self::NoColumn(at) => write!(f, "instruction {at} names a column that does not exist"),
             Self::NoOutput(at) => write!(f, "instruction {at} stores more than {MAX_OUTPUTS} results"),
-            Self::Stack(at) => write!(f, "instruction {at} needs more or less on the stack"),
-            Self::Target(at) => write!(f, "instruction {at} goes to where nothing can go on"),
+            Self::Stack(at) => {
+                write!(f, "instruction {at} needs more tiles than were pushed, or more than {MAX_STACK}")
+            }
+            Self::Target(at) => write!(f, "instruction {at} has an invalid jump target"),
         }
     }
 }

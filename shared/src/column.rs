@@ -124,8 +124,8 @@ const FIVES: [u64; 28] = {
 /// The power of five with exponent |`scale`| is among [`FIVES`].
 ///
 /// The product with a power of five has 128 bits at most. The quotient by a power of five is computed bit by
-/// bit, as far as rounding needs it: 57 bits, of which the first two are not both zero, and whether there is
-/// a remainder.
+/// bit, as far as rounding needs it. It has 57 bits, of which the first two are not both zero. One more bit
+/// says if there is a remainder.
 ///
 /// ```text
 /// quotient     b.bbbb…bbb      57 bits      digits / 5^n, both shifted up to their highest bits

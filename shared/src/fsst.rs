@@ -92,9 +92,11 @@ pub enum TableFault {
 impl core::fmt::Display for TableFault {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Count => write!(f, "a table has up to {MAX_SYMBOLS} symbols, and a length for each"),
-            Self::Len(code) => write!(f, "symbol {code} has not 1 to {MAX_SYMBOL_BYTES} bytes"),
-            Self::Beyond(code) => write!(f, "symbol {code} has bytes behind its last"),
+            Self::Count => {
+                write!(f, "the table has more than {MAX_SYMBOLS} symbols, or not one length for each")
+            }
+            Self::Len(code) => write!(f, "the length of symbol {code} is not 1 to {MAX_SYMBOL_BYTES}"),
+            Self::Beyond(code) => write!(f, "symbol {code} has nonzero bytes after its end"),
         }
     }
 }
@@ -116,9 +118,9 @@ pub enum CodeFault {
 impl core::fmt::Display for CodeFault {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Escape(at) => write!(f, "code {at} is an escape, and the last"),
-            Self::Unknown(at) => write!(f, "code {at} is not one of the table"),
-            Self::Room => write!(f, "the string is longer than it was said to be"),
+            Self::Escape(at) => write!(f, "code {at} is an escape with no byte after it"),
+            Self::Unknown(at) => write!(f, "code {at} has no symbol in the table"),
+            Self::Room => write!(f, "the string is longer than its declared length"),
         }
     }
 }
@@ -305,7 +307,7 @@ mod tests {
         let mut room = vec![0xaa; 8 * codes.len() + 3];
         let len = table.decode(codes, &mut room)?;
         assert_eq!(table.decoded_len(codes), Ok(len as u64));
-        assert!(room[len..].iter().all(|byte| *byte == 0xaa), "it writes behind the end");
+        assert!(room[len..].iter().all(|byte| *byte == 0xaa), "it writes past the end");
         room.truncate(len);
         Ok(room)
     }

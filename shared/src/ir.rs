@@ -49,10 +49,11 @@ pub enum Op {
     Slice = 4,
     /// Selects every child.
     Wildcard = 5,
-    /// Selects every child for which the tests from `a` on hold. `b` filters, this one and the next ones, may
-    /// be evaluated together. For `b` > 1, each of these filters compares the child itself with a string, no
-    /// two with the same string, and each test's [`gaps`](Test::gaps) are known. `c` is 1 where some test
-    /// runs a block ([`TestKind::FIRST_THAT_RUNS_BLOCK`]).
+    /// Selects every child for which the tests from `a` on hold. `c` is 1 where some test runs a block
+    /// ([`TestKind::FIRST_THAT_RUNS_BLOCK`]).
+    ///
+    /// `b` filters, this one and the next ones, may be evaluated together. For `b` > 1, each of them compares
+    /// the child itself with a string of its own, and the [`gaps`](Test::gaps) of each test are known.
     Filter = 6,
     /// Selects the node and all its descendants, in the order of the text. Trees only.
     Descend = 7,
@@ -207,9 +208,9 @@ pub struct Test {
     pub relation: u32,
     /// For numbers, the exponent.
     pub exponent: i64,
-    /// For a filter that only compares the child itself with a string: the possible distances of two bits of
-    /// a level with the string between them, in any spelling. Bit *g* is set if *g* is such a distance. All
-    /// bits are 0 where some spelling is too long for 64 bits.
+    /// For a filter that only compares the child itself with a string: the possible lengths of the gap around
+    /// it. Bit *g* is set if the string, in some spelling, may be between two bits of a level at distance
+    /// *g*. All bits are 0 where some spelling is too long for 64 bits.
     pub gaps: u64,
     /// The next test if this one holds, or [`PASS`] or [`FAIL`].
     pub then: u32,

@@ -130,11 +130,13 @@ pub enum WahFault {
 impl core::fmt::Display for WahFault {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Homogeneous(at) => write!(f, "atom {at} is a literal of one value"),
-            Self::EmptyFill(at) => write!(f, "atom {at} is a fill of no chunks"),
-            Self::SplitFill(at) => write!(f, "atom {at} is a fill of what is before it"),
-            Self::Chunks { found, wanted } => write!(f, "atoms of {found} chunks, not of {wanted}"),
-            Self::BeyondRows => f.write_str("a bit is set behind the last row"),
+            Self::Homogeneous(at) => {
+                write!(f, "atom {at} is a literal whose bits are all equal; expected a fill")
+            }
+            Self::EmptyFill(at) => write!(f, "atom {at} is a fill of 0 chunks"),
+            Self::SplitFill(at) => write!(f, "atom {at} is a fill with the value of the fill before it"),
+            Self::Chunks { found, wanted } => write!(f, "the atoms have {found} chunks; expected {wanted}"),
+            Self::BeyondRows => f.write_str("a bit is set after the last row"),
         }
     }
 }

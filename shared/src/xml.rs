@@ -1,9 +1,9 @@
 //! The structural index of XML: the positions at which a document stops being text, and at which it is text
 //! again.
 //!
-//! The meaning of a byte depends on all bytes before it. So a part of a text can only be read alone if its
-//! result is a function of the state in which it begins: an [`XmlMap`]. A scan combines the maps of words, as
-//! it combines line states in JSON, and then the state at each word is known.
+//! The meaning of a byte depends on all bytes before it. A part of a text that is read alone therefore gives
+//! a function of the state in which it begins: an [`XmlMap`]. A scan combines the maps of words, as it
+//! combines line states in JSON. Then the state at each word is known.
 //!
 //! ```text
 //! text      <a b="x>y">1 &lt; 2<!-- > --></a>

@@ -349,9 +349,9 @@ fn forged_files_are_refused_for_what_is_wrong() -> Result<()> {
         assert!(error.contains(what), "{error}");
     };
     let length = |len: u8| move |bytes: &mut Vec<u8>| bytes[table + 8 * symbols] = len;
-    refused("symbol 0 has not 1 to 8 bytes", &length(0));
-    refused("symbol 0 has not 1 to 8 bytes", &length(9));
-    refused("symbol 0 has bytes behind its last", &length(3));
+    refused("the length of symbol 0 is not 1 to 8", &length(0));
+    refused("the length of symbol 0 is not 1 to 8", &length(9));
+    refused("symbol 0 has nonzero bytes after its end", &length(3));
     refused("its offsets do not begin with 0", &|bytes| bytes[offsets] = 1);
     refused("string 4 ends before it begins", &|bytes| bytes[offsets + 4 * 5] = 0);
     refused("do not end with the codes", &|bytes| bytes[offsets + 4 * rows] ^= 1);
@@ -360,14 +360,14 @@ fn forged_files_are_refused_for_what_is_wrong() -> Result<()> {
         bytes[validity] ^= 1;
         put(bytes, 24, number(24) + 1);
     });
-    refused("its header and what is behind it disagree", &|bytes| bytes[validity] ^= 8);
-    refused("its header and what is behind it disagree", &|bytes| put(bytes, 40, number(40) + 1));
-    refused("bits of validity are set behind the last", &|bytes| {
+    refused("its header and the sections after it disagree", &|bytes| bytes[validity] ^= 8);
+    refused("its header and the sections after it disagree", &|bytes| put(bytes, 40, number(40) + 1));
+    refused("bits of validity are set after the last", &|bytes| {
         bytes[validity + 8 * (rows / 64) + 7] = 0x80;
     });
     refused("its splits do not ascend", &|bytes| put(bytes, splits + 8, u64::MAX >> 1));
-    refused("its splits begin or end behind an escape", &|bytes| bytes[splits] = 1);
-    refused("its splits begin or end behind an escape", &|bytes| bytes[splits + 8 * split_count - 1] = 0x80);
+    refused("its splits begin or end after an escape", &|bytes| bytes[splits] = 1);
+    refused("its splits begin or end after an escape", &|bytes| bytes[splits + 8 * split_count - 1] = 0x80);
     refused("its header makes no sense", &|bytes| bytes[12] |= 8);
     refused("its header makes no sense", &|bytes| put(bytes, 48, 256));
     refused("its header makes no sense", &|bytes| put(bytes, 24, 201));
@@ -375,7 +375,7 @@ fn forged_files_are_refused_for_what_is_wrong() -> Result<()> {
     // 2³² strings, 2⁶⁰ of them, and as many codes: a file that is so short has none of these.
     for many in [1 << 32, 1 << 60] {
         refused("its header and its length disagree", &|bytes| put(bytes, 16, many));
-        refused("it has more codes than its offsets can tell", &|bytes| put(bytes, 32, many));
+        refused("it has more codes than its offsets can express", &|bytes| put(bytes, 32, many));
         refused("its header and its length disagree", &|bytes| {
             bytes[12] |= 4;
             put(bytes, 32, many);
@@ -389,7 +389,7 @@ fn forged_files_are_refused_for_what_is_wrong() -> Result<()> {
         StringColumn::from_bytes("forged", forged).unwrap_err().to_string()
     };
     ensure!(header(16, u64::MAX).contains("its header and its length disagree"));
-    ensure!(header(32, u64::from(u32::MAX) + 1).contains("more codes than its offsets can tell"));
+    ensure!(header(32, u64::from(u32::MAX) + 1).contains("more codes than its offsets can express"));
 
     // What only decoding finds.
     let fault = |forge: &dyn Fn(&mut Vec<u8>)| {

@@ -70,9 +70,9 @@ pub const fn warp_size() -> u32 {
 /// Waits for all threads of the block. After the barrier, every thread sees all writes to shared and global
 /// memory that any of them made before it.
 ///
-/// Collective: every thread of the block must call it, and the lanes of a warp from the same place in the
-/// code. A thread that has returned never arrives: the card may hang, and the emulator reports a divergent
-/// barrier.
+/// Collective: every thread of the block must call it, and the lanes of a warp must call it from the same
+/// line of code. A thread that has returned never arrives: the card may hang, and the emulator reports a
+/// divergent barrier.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub fn sync_threads() {

@@ -1,6 +1,6 @@
 //! Tests each way to break a rule, and the message that it gives.
 
-#![expect(clippy::if_same_then_else, reason = "the two branches are two places to meet")]
+#![expect(clippy::if_same_then_else, reason = "the two branches are two barriers")]
 #![expect(
     clippy::undocumented_unsafe_blocks,
     reason = "these kernels break the rules on purpose; that the emulator stops them is what is tested"
@@ -89,7 +89,7 @@ fn warps_may_reach_a_barrier_at_different_places() {
             thread::sync_threads();
         }
     })
-    .expect("bar.sync counts threads, whatever the place");
+    .expect("bar.sync counts threads, wherever they call it");
 }
 
 #[test]

@@ -17,9 +17,9 @@ pub struct Scanned<T> {
 
 /// Scans one value per thread.
 ///
-/// Each warp scans its own values. Then each warp scans the eight warps' sums in its first eight lanes; all
-/// warps do the same work there. (A loop in which each thread folds all eight sums takes eight combinations;
-/// the scan takes three.)
+/// Each warp scans its own values. Then every warp scans the eight warps' sums in its first eight lanes, so
+/// all warps do the same work there. This scan takes three combinations. A loop in which each thread folds
+/// all eight sums would take eight.
 ///
 /// # Safety
 /// All threads of a block of [`BLOCK_THREADS`](warpath_shared::units::BLOCK_THREADS) call it together.

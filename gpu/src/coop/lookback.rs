@@ -1,9 +1,11 @@
 //! Operations of the blocks of a grid: a scan of the whole grid in one pass.
 //!
 //! Each block publishes the sum of its tile. Then it looks back over the blocks to its left, 32 at a time,
-//! until it finds a block that already knows the sum of everything before it (Merrill and Garland,
-//! "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA technical report NVR-2016-002). A
-//! ticket gives each block its tile. So every tile to the left belongs to a block that is running or has
+//! until it finds a block that already knows the sum of everything before it. The method is from Merrill and
+//! Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA technical report
+//! NVR-2016-002).
+//!
+//! A ticket gives each block its tile. So every tile to the left belongs to a block that is running or has
 //! ended, and no block waits for one that cannot start.
 
 use cuda_std::atomic::mid::{

@@ -22,7 +22,7 @@ fn load(offsets: View<'_, u64>, index: usize) -> u64 {
 /// All lanes of a warp call it together, with the same arguments.
 #[inline(always)]
 pub unsafe fn by_warp(offsets: View<'_, u64>, place: u64, lane: u32) -> usize {
-    // offsets[low] ≤ place < offsets[high].
+    // Invariant: `offsets[low] ≤ place < offsets[high]`.
     let (mut low, mut high) = (0, offsets.len() - 1);
     while high - low > 1 {
         let step = (high - low).div_ceil(LANES as usize);

@@ -3,9 +3,10 @@
 //! A lane needs facts about the lanes to its left. They travel in ballots, one bit per lane, and not in a
 //! scan of summaries. A pending escape is the carry of an addition. An open string is the parity of some
 //! bits. Both take a few instructions on 32 bits that all lanes have. Only depth is counted, by one scan of
-//! 32 bits, which also counts newlines. (A scan of [`LineSummary`] has five steps in a warp, and each step
-//! takes ten shuffles and about fifty other instructions. In the first version of this module, that scan took
-//! half of the index's time.)
+//! 32 bits, which also counts newlines.
+//!
+//! *Tried and lost*: a scan of [`LineSummary`]. It has five steps in a warp, and each step takes ten shuffles
+//! and about fifty other instructions. In the first version of this module it took half of the index's time.
 //!
 //! A warp that knows the state at the left of its words reads them by [`Words::resolve`]. A warp that does
 //! not know this state describes their effect on it by [`Words::summary`].

@@ -20,30 +20,39 @@
 //!
 //! *Layout*: each lane collects symbols in a register and stores 8 aligned bytes of shared memory when the
 //! register is full. Where two lanes meet in one word, the left one adds its bytes after a barrier of the
-//! warp. Every lane but the last with any has at least 8 bytes of output, since no two codes are less than a
-//! byte, so at most two lanes meet. The warp then stores its output in neighbouring aligned vectors of 16
-//! bytes, and the ends byte by byte. Strings come last: one thread finds the offset of one string that begins
-//! in the split, by adding the lengths of the codes before it to the offset of its lane. Without splits,
-//! [`fsst_measure`] finds the output length of each split, and [`count_scan`](super::count_scan) its offset.
-//! The codes are then read twice, but the output, which is longer, is written once.
+//! warp. At most two lanes meet, because two codes give at least one byte: a lane with all 16 codes has at
+//! least 8 bytes of output, and only the last lane that has codes may have less. The warp then stores its
+//! output in neighbouring aligned vectors of 16 bytes, and the ends byte by byte.
+//!
+//! Strings come last. One thread finds the offset of one string that begins in the split: it adds the lengths
+//! of the codes before the string to the offset of their lane. Without splits, [`fsst_measure`] finds the
+//! output length of each split, and [`count_scan`](super::count_scan) its offset. The codes are then read
+//! twice, but the output, which is longer, is written once.
 //!
 //! *Overflow*: codes and splits may come from anybody. Nothing is written of a split whose lengths do not add
 //! up to its declared length, or that does not fit. The length of a lane's output is a sum of at most 8 a
 //! code, so shared memory has room for any codes.
 //!
-//! *Cost*: the codes read and the output written once: 0.20 ms at the 4.0 TB/s of a copy kernel for 10
-//! million URLs (611 MB, 177 million codes). On an H200 it takes 0.39 ms, 0.45 with the offsets of strings,
-//! and 0.62 without splits. It is bound by shared memory: `ncu` reports its pipe busy for 91 % of the time,
-//! with 228 wavefronts for a warp's 512 codes. 80 of these exist because lanes look up symbols and lengths in
-//! the same bank, and 30 because they store in one. Instructions are 842, IPC 3.0 of 4 (docs/performance.md).
+//! *Cost*: the codes are read once, and the output is written once. For 10 million URLs (611 MB, 177 million
+//! codes) this would take 0.20 ms at the 4.0 TB/s of a copy kernel. On an H200 the kernel takes 0.39 ms, 0.45
+//! with the offsets of strings, and 0.62 without splits. It is bound by shared memory: `ncu` reports that
+//! pipe busy for 91 % of the time. A warp's 512 codes take 228 wavefronts: 80 of them because lanes look up
+//! symbols and lengths in the same bank, and 30 because lanes store to the same bank. A warp runs 842
+//! instructions for them, at an IPC of 3.0 of 4 (docs/performance.md).
 //!
-//! *Tried and lost*, against 0.39 and 0.45 ms: a block a split, 0.41 and 0.47, since each block has to load a
-//! table. The lengths of the table in the registers of a warp, found by shuffles, 0.43 and 0.48: shuffles
-//! have no bank conflicts but wait for one another. An earlier form took 0.89 ms for 367 million codes of 705
-//! MB. With a look-back for the offset of the output in the same kernel it took 1.96 ms, since tiles of so
-//! few codes are too many. With strings found by each warp for itself, by a search in their offsets, it took
-//! 1.33 ms, since that reads ten times what the warp needs. A select between bytes and symbols in place of an
-//! index into the table took 0.48 in place of 0.42 ms.
+//! *Tried and lost*, against 0.39 and 0.45 ms:
+//!
+//! * A block a split: 0.41 and 0.47, because each block has to load a table.
+//! * The lengths of the table in the registers of a warp, found by shuffles: 0.43 and 0.48. Shuffles have no
+//!   bank conflicts but wait for one another.
+//!
+//! Against an earlier form, which took 0.89 ms for 367 million codes of 705 MB:
+//!
+//! * A look-back for the offset of the output in the same kernel: 1.96 ms. A tile has few codes, so there are
+//!   too many tiles.
+//! * Strings found by each warp for itself, by a search in their offsets: 1.33 ms. The search reads ten times
+//!   the offsets that the warp needs.
+//! * A select between bytes and symbols in place of an index into the table: 0.48 in place of 0.42 ms.
 
 use cuda_std::atomic::mid::atomic_fetch_or_u32_relaxed_device;
 use cuda_std::bits::byte_permute;

@@ -11,9 +11,9 @@
 //! *Overflow*: there is one slot for each path and line. Matches are counted, in 64 bits, by the interpreter
 //! that writes them. The first two of each path and line are kept while they are counted, so the second pass
 //! runs the program again only on lines that have more.
-//! *Cost*: 32 bytes, the smallest memory transaction, for every four bitmap words, which are read at once and
-//! a step ahead, and for every candidate of a name. Neighbouring threads read far apart, so at each step one
-//! of a warp's threads misses the caches. The run time therefore depends on the number of steps.
+//! *Cost*: one memory transaction, at least 32 bytes, for every four bitmap words and for every candidate of
+//! a name. The four words are read at once and a step ahead. Neighbouring threads read far apart, so at each
+//! step one of a warp's threads misses the caches. The run time therefore depends on the number of steps.
 //!
 //! *Tried and lost*, over 842 MB of tweets (178,675 records of 4.7 kB) on an H200 unless something else is
 //! said:
@@ -22,11 +22,11 @@
 //!   length, a word at a time: 0.17 to 0.19 and 0.23 to 0.26; four words at a time: 0.11 and 0.18; four,
 //!   loaded a step ahead: 0.11 and 0.13. Eight at a time: 0.18 and 0.23. All threads in lockstep: 0.13 and
 //!   0.21; for filters on strings lockstep won, 0.31 in place of 0.37.
-//! * A group of 8, 16 or 32 lanes a record, which searched windows of 2 words a lane together and compared
-//!   four names at once: 1.20 ms and 1.09 ms with a warp; over products of 1.2 kB, 0.69 ms for `$.name` with
-//!   8 lanes. Few of a record's words are read, and 32 lanes run the interpreter for them. The same search by
+//! * A group of 8, 16 or 32 lanes a record. The lanes searched windows of 2 words each and compared four
+//!   names at once: 1.20 ms and 1.09 ms with a warp; over products of 1.2 kB, 0.69 ms for `$.name` with 8
+//!   lanes. Few of a record's words are read, and 32 lanes run the interpreter for them. The same search by
 //!   one thread: 0.32 and 0.84 ms. A word of a level and two of text kept by each thread: 0.46 and 0.56 ms,
-//!   since the kept words are in local memory.
+//!   because the kept words are in local memory.
 //! * Candidates collected in shared memory and compared together: 0.47 and 0.39 ms with room for four, 0.38
 //!   and 0.28 with room for eight; the same over sixteen words at a time: 0.15 and 0.21, but 0.83 for two
 //!   filters.

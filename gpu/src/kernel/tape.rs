@@ -13,10 +13,10 @@
 //! has been written; it needs no other memory.
 //! *Overflow*: the number of brackets is not known in advance, so there is room for as many as the host
 //! guesses. If there are more, nothing is written, and the last sum holds their number.
-//! *Cost*, for a text of *n* bytes with *b* brackets: the text and an eighth of it read; 3/4 of the text
-//! written for the words, and as much read again for brackets; 36 bytes moved for a stretch; 12 bytes written
-//! a bracket, and 4 read. 842 MB of tweets with 8.8 million brackets move 2.4 GB: 0.8 ms on a card that moves
-//! 3.1 TB/s. A line of 100 million brackets, 150 MB, moves 2.0 GB: 0.6 ms.
+//! *Cost*, for a text of *n* bytes with *b* brackets: 9/8 *n* read; 3/4 *n* written for the words, and as
+//! much read again for brackets; 36 bytes moved a stretch; 12 *b* written and 4 *b* read. 842 MB of tweets
+//! with 8.8 million brackets move 2.4 GB: 0.8 ms on a card that moves 3.1 TB/s. A line of 100 million
+//! brackets, 150 MB, moves 2.0 GB: 0.6 ms.
 //! *Measured* on an H200 for those tweets: words 0.456, scan 0.021, lines 0.930, pieces 0.136 ms with no long
 //! line, and [`tape_nodes`](super::tape_nodes) 0.977. Trees take 2.53 ms, 3.1 times the time of the bytes
 //! that must be moved. For that line of brackets: pieces 7.28, nodes 1.39 ms.

@@ -13,9 +13,9 @@
 //! Each lane looks up whether the group knows the row of one operation. By one vote, the warp skips the
 //! operations with a row that it does not know.
 //!
-//! *Keys*: where there are many groups, a warp first looks for the group's keys (`host/src/twig/set.rs`) in
-//! the document's program, 32 operations at a time. If the document passes none, the warp skips it. This
-//! look-up costs two loads and a vote; running 32 operations takes some hundred instructions. Of 100,000
+//! *Keys*: where there are many groups, a warp first looks for the group's keys in the document's program, 32
+//! operations at a time (`host/backend/src/twig/set.rs`). If the document passes none, the warp skips it.
+//! This look-up costs two loads and a vote; running 32 operations takes some hundred instructions. Of 100,000
 //! subscriptions to events, most groups are skipped in this way.
 //!
 //! *Layout*: the matches at the top level and the masks are in registers. The levels below are in shared
@@ -23,8 +23,8 @@
 //! bytes.
 //! *Overflow*: offsets of rows are 0 or written by the host, and levels come from programs. The emulated run
 //! of the same kernel checks both.
-//! *Cost*: for each operation that a group knows, a shuffle and a branch; for a leaf, a load and an or; for
-//! an exit, if anything was found below, about 30 instructions and ten for each move.
+//! *Cost*: a shuffle and a branch for each operation that a group knows. A leaf adds a load and an or. An
+//! exit, if anything was found below, adds about 30 instructions and ten for each move.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_device;
 use cuda_std::kernel;
@@ -215,8 +215,8 @@ pub unsafe fn twig_match(args: TwigMatchArgs<'_>) {
                     is_key =
                         group.is_key(Op(unsafe { load_readonly_32(args.ops.at(mine as usize, 1).cast()) }));
                 }
-                // SAFETY: blocks are whole warps, `at`, `next` and the vote are the same in all lanes, and
-                // the branch above has joined, so all lanes are here.
+                // SAFETY: blocks are whole warps. `at`, `next` and the vote are the same in all lanes, and
+                // the branch above has joined, so all lanes reach this call.
                 is_asked = unsafe { warp_vote_any(ALL, is_key) };
                 next += LANES;
             }

@@ -362,10 +362,15 @@ pub struct Walked {
 
 /// Walks the structural bytes of a word from left to right.
 ///
-/// Calls `set(level, bits)` for the bits that belong to each level, a run at a time. Returns the bytes at
-/// which a line is faulty or suspected: it closes more than it opened, ends with open containers, has a
-/// separator outside any container, has kinds that do not match, has a second root, or is deeper than 63
-/// levels. All arguments but `newline` are bytes outside strings.
+/// Calls `set(level, bits)` for the bits that belong to each level, a run at a time. All arguments but
+/// `newline` are bytes outside strings.
+///
+/// Returns the bytes at which a line is faulty or suspected. Such a line
+///
+/// * closes more containers than it opened, or ends with open ones,
+/// * has a separator outside any container, or a second root,
+/// * has brackets whose kinds do not match, or
+/// * is deeper than 63 levels.
 #[inline(always)]
 pub fn walk(
     (open, close, separator): (u64, u64, u64),

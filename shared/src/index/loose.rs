@@ -17,9 +17,9 @@
 //! {"a":"\u0061"}        plain: the escape is in a value
 //! ```
 //!
-//! The check may call a plain line loose, which costs only time. Two kinds of plain lines are called loose: a
-//! line that is a single string, and a line with a name of which more than 64 bytes are in one tile and the
-//! rest in the next.
+//! The check may call a plain line loose, which costs only time. This happens to two kinds of plain lines: a
+//! line that is a single string, and a line with a name that crosses a tile's end and has more than 64 bytes
+//! before it.
 
 /// The bytes of one word that decide if a line is loose, one bitmap for each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Deterministic automata (DFA) that match bytes against a pattern, byte by byte.
 //!
-//! The host compiles a pattern once (`host/src/program/pattern.rs`), and every backend runs the automaton by
+//! The host compiles a pattern once (`host/lang/src/pattern.rs`), and every backend runs the automaton by
 //! the functions here. All automata of a program are in one array of 16-bit words. Each automaton begins at
 //! an offset in it, `at`:
 //!

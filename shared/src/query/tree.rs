@@ -248,9 +248,9 @@ impl<T: Trees> Navigate for Linked<'_, T> {
 /// Returns whether two values of any kind are equal (RFC 9535 section 2.3.5.2.2). `names` compares two names,
 /// and `scalars` compares two values that are no containers.
 ///
-/// The walk goes through the left value in the order of the text, and to the same position in the right
-/// value: down by names and indices, up by links. If a name is repeated in an object, the first member
-/// counts, as it does for a selector.
+/// The walk visits the left value in the order of the text. In the right value it follows to the same
+/// position: down by names and indices, up by links. If an object repeats a name, the first member counts, as
+/// it does for a selector.
 pub fn equal<T: Trees>(
     trees: &Linked<'_, T>,
     (left, right): (TapeIx, TapeIx),

@@ -98,8 +98,8 @@ impl Monoid for Opener {
     }
 }
 
-/// The parent of the last node in a stretch of nodes in breadth-first order, and that node's number among its
-/// siblings, as far as the stretch has them.
+/// The parent of the last node in a stretch of nodes in breadth-first order. It also has the number of that
+/// node among its siblings, as far as the stretch has them.
 ///
 /// A first child knows its parent. All other nodes get the parent from the left. This is a segmented sum that
 /// carries a value with each segment. `combine` takes the right stretch unchanged if it has a first child.

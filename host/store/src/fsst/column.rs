@@ -191,7 +191,7 @@ fn splits_fault(splits: &[Split], codes: usize) -> Option<&'static str> {
         return Some("it has not a split for each 2048 codes");
     }
     if first.0 != 0 || last.behind_escape() {
-        return Some("its splits begin or end behind an escape");
+        return Some("its splits begin or end after an escape");
     }
     let is_far =
         |pair: &[Split]| pair[1].offset().checked_sub(pair[0].offset()).is_none_or(|bytes| bytes > most);
@@ -223,7 +223,7 @@ impl Parts {
             let ones: u64 = words.iter().map(|word| u64::from(word.count_ones())).sum();
             let last = words.last().copied().unwrap_or(0);
             if !rows.is_multiple_of(64) && last >> (rows % 64) != 0 {
-                return Err(damaged("bits of validity are set behind the last string".into()));
+                return Err(damaged("bits of validity are set after the last string".into()));
             }
             nulls = rows as u64 - ones;
             if let Some(row) = null_with_codes(words, &offsets) {

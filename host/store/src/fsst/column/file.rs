@@ -100,7 +100,7 @@ impl Header {
             return Err("its header makes no sense");
         }
         if flags & IS_WIDE == 0 && codes > u64::from(u32::MAX) {
-            return Err("it has more codes than its offsets can tell");
+            return Err("it has more codes than its offsets can express");
         }
         Ok(Self { flags, rows, nulls, codes, bytes, symbols, file_bytes, checksum })
     }
@@ -198,7 +198,7 @@ fn read(file: &[u8]) -> Result<Read, String> {
         return Err("its checksums are not as they were written".into());
     }
     if file[places.checksums.end..places.front.start].iter().any(|byte| *byte != 0) {
-        return Err("there is something behind its checksums".into());
+        return Err("there are bytes after its checksums".into());
     }
     let found = checksums(&file[places.front.clone()], &file[places.codes.clone()]);
     if let Some(block) = found.iter().zip(numbers(said)).position(|(found, said)| *found != said) {
@@ -241,7 +241,7 @@ fn column(
     let kind = if header.has(IS_TEXT) { StringKind::Utf8 } else { StringKind::Binary };
     let column = Parts { name, kind, table, image: image(codes), offsets, splits, validity }.assemble()?;
     if column.nulls != header.nulls || column.bytes() != header.bytes {
-        return Err(column.damaged("its header and what is behind it disagree"));
+        return Err(column.damaged("its header and the sections after it disagree"));
     }
     Ok(column)
 }
