@@ -215,7 +215,7 @@ fn fills_slide_over_a_tile() {
 
 /// W14, by the paper's table 2.
 #[test]
-fn methods_are_chosen_by_columns() {
+fn reductions_are_chosen_by_columns() {
     assert_eq!(Reduction::for_columns(2), Reduction::Coa);
     assert_eq!([3, 64, 1024].map(Reduction::for_columns), [Reduction::IdealHybrid; 3]);
     assert_eq!([1025, 2048].map(Reduction::for_columns), [Reduction::Roa; 2]);
