@@ -35,8 +35,6 @@ LAYERS = [
 ]
 FACADE = "host"
 LARGEST = 3
-# `shared/src/kernel.rs` holds both the trait of all kernels and the list of them.
-EXEMPT = {"shared"}
 
 ITEM = re.compile(
     r"^ *(?:pub(?:\([^)]*\))?\s+)?(?:(?:const|async|unsafe|extern\s+\"[^\"]*\")\s+)*"
@@ -255,7 +253,7 @@ def main():
             sizes = ", ".join(str(len(cycle)) for cycle in sorted(found, key=len, reverse=True)) or "none"
             print(f"{names[folder]}: {files} files, uses {lower}; files in each cycle: {sizes}")
         for cycle in found:
-            if len(cycle) > LARGEST and folder not in EXEMPT:
+            if len(cycle) > LARGEST:
                 lines = [f"{folder}: {len(cycle)} files import each other in a circle:"]
                 for file in sorted(cycle):
                     for other in sorted(graph[file] & set(cycle)):

@@ -256,8 +256,8 @@ impl Accelerator for Emulated {
         let launch = Launch::new(K::blocks(args), K::threads(args)).schedule(self.schedule());
         let mut ran = false;
         macro_rules! run_it {
-            ($(($kernel:ident, $function:ident, $module:ident)),* $(,)?) => {
-                $(if K::NAME == kernel::$kernel::NAME {
+            ($($module:ident: $(($kernel:ident, $function:ident)),+;)*) => {
+                $($(if K::NAME == kernel::$kernel::NAME {
                     let args: *const K::Args<'_> = args;
                     // SAFETY: names are unique, so `K` is this kernel and its arguments have this type.
                     let args = unsafe { args.cast::<<kernel::$kernel as Kernel>::Args<'_>>().read() };
@@ -267,7 +267,7 @@ impl Accelerator for Emulated {
                     let body = || unsafe { warpath_gpu::kernel::$function(args) };
                     emulator::launch(&launch, K::NAME, &body)
                         .map_err(|fault| Error::Internal(fault.to_string()))?;
-                })*
+                })+)*
             };
         }
         for_each_kernel!(run_it);

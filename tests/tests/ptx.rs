@@ -7,22 +7,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use cuda_builder::{Arch, Header, Report, parse_header, source_hash};
-use warpath::cuda::{KernelModule, MODULES};
+use warpath::cuda::MODULES;
 use warpath_shared::kernel::{KERNELS, RIVALS};
 
 const MEND: &str = "the sources changed: run tests/ptx.sh build";
 
-/// A folder of committed PTX, the kernels that it has, and the modules that a crate embeds of it.
+/// A folder of committed PTX, and the kernels that it has.
 struct Folder {
     path: &'static str,
     kernels: &'static [(&'static str, &'static str)],
-    embedded: &'static [KernelModule],
 }
 
-const FOLDERS: [Folder; 2] = [
-    Folder { path: "gpu/ptx", kernels: KERNELS, embedded: MODULES },
-    Folder { path: "benches/rivals/ptx", kernels: RIVALS, embedded: warpath_rivals::MODULES },
-];
+const FOLDERS: [Folder; 2] =
+    [Folder { path: "gpu/ptx", kernels: KERNELS }, Folder { path: "benches/rivals/ptx", kernels: RIVALS }];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -90,7 +87,6 @@ fn the_product_has_no_kernel_of_a_rival() {
             assert!(!embedded.ptx.contains(&format!(".entry {kernel}(")), "{kernel} in {}", embedded.name);
         }
     }
-    assert!(MODULES.iter().flat_map(KernelModule::kernels).all(|kernel| product.contains(kernel)));
 }
 
 #[test]
@@ -128,28 +124,6 @@ fn the_compiler_is_the_pinned_one() -> Result<()> {
             header.target
         );
         ensure!(text.contains(&format!("\n.target {}", header.target)), "{name} has another .target");
-    }
-    Ok(())
-}
-
-#[test]
-fn each_folder_is_embedded_by_its_crate() -> Result<()> {
-    for folder in FOLDERS {
-        let mut names: Vec<&str> = folder.embedded.iter().map(|module| module.name).collect();
-        names.sort_unstable();
-        assert_eq!(names, folder.modules());
-        let committed = folder.committed()?;
-        for module in folder.embedded {
-            let file = format!("{}.{}.ptx", module.name, Arch::Sm75);
-            let (_, text, _) = committed.iter().find(|(name, ..)| *name == file).context(file)?;
-            ensure!(module.ptx == text, "module `{}` is another file's text", module.name);
-            let mut kernels: Vec<&str> = module.kernels().collect();
-            let mut entries: Vec<String> =
-                Report::read(text).entries.into_iter().map(|entry| entry.name).collect();
-            kernels.sort_unstable();
-            entries.sort_unstable();
-            assert_eq!(kernels, entries, "{}", module.name);
-        }
     }
     Ok(())
 }

@@ -24,21 +24,22 @@ pub mod yfilter;
 use warpath::Error;
 use warpath::cuda::{Cuda, KernelModule, Settings};
 use warpath::device::Accelerator;
-use warpath_shared::kernel::{Kernel, RIVALS};
+use warpath_shared::for_each_rival;
+use warpath_shared::kernel::{self, Kernel};
 
 macro_rules! modules {
-    ($($name:literal),* $(,)?) => {
+    ($($module:ident: $(($kernel:ident, $function:ident)),+;)*) => {
         &[$(KernelModule {
-            name: $name,
-            ptx: include_str!(concat!("../ptx/", $name, ".sm_75.ptx")),
-            listed: RIVALS,
-            loading: concat!("module ", $name),
+            name: stringify!($module),
+            kernels: &[$(kernel::$kernel::NAME),+],
+            ptx: include_str!(concat!("../ptx/", stringify!($module), ".sm_75.ptx")),
+            loading: concat!("module ", stringify!($module)),
         }),*]
     };
 }
 
-/// The modules of rivals' kernels. A test checks them against `for_each_rival!` and the files.
-pub const MODULES: &[KernelModule] = modules!["unions", "fsst_ladder", "twig_seed", "copy"];
+/// The modules of rivals' kernels.
+pub const MODULES: &[KernelModule] = for_each_rival!(modules);
 
 /// Opens the CUDA device of this number. It has the kernels of rivals beside the product's.
 ///

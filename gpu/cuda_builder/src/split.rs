@@ -23,7 +23,9 @@ pub enum SplitError {
         kernel: String,
     },
     /// A kernel of the text that is in no module.
-    #[error("the entry `{kernel}` is in no module: give it one in `for_each_kernel!` (shared/src/kernel.rs)")]
+    #[error(
+        "the entry `{kernel}` is in no module: give it one in `for_each_kernel!` (shared/src/kernel/table.rs)"
+    )]
     NoModule {
         /// The kernel.
         kernel: String,

@@ -308,9 +308,7 @@ fn several(numbers: &[usize]) -> Result<Arc<dyn Backend>, Error> {
 
 #[cfg(feature = "cuda")]
 fn cuda(number: usize) -> Result<Arc<dyn Backend>, Error> {
-    Ok(Arc::new(warpath_backend::device::pipeline::Pipeline::new(warpath_backend::cuda::device::Cuda::new(
-        number,
-    )?)?))
+    Ok(Arc::new(warpath_backend::device::pipeline::Pipeline::new(warpath_backend::cuda::Cuda::new(number)?)?))
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -321,8 +319,7 @@ fn cuda(_number: usize) -> Result<Arc<dyn Backend>, Error> {
 /// The numbers of all CUDA devices.
 #[cfg(feature = "cuda")]
 fn all() -> Result<Vec<usize>, Error> {
-    let numbers: Vec<usize> =
-        warpath_backend::cuda::device::devices()?.iter().map(|device| device.number).collect();
+    let numbers: Vec<usize> = warpath_backend::cuda::devices()?.iter().map(|device| device.number).collect();
     if numbers.is_empty() {
         return Err(DeviceError::NoDevice { wanted: 0, found: 0 }.into());
     }

@@ -1,7 +1,8 @@
 //! The kernels of bitmap indexes: programs over tiles of compressed bitmaps ([`crate::bitmap`]), and
 //! compression.
 
-use super::{Kernel, LookBack, SizeError, Sizes, scan_tiles};
+use super::launch::{Kernel, SizeError, Sizes};
+use super::scan::{LookBack, scan_tiles};
 use crate::bitmap::{Instr, MAX_OUTPUTS, TileStart, tiles_for};
 use crate::units::BLOCK_THREADS;
 use crate::view::{View, ViewMut};

@@ -5,7 +5,10 @@
 //! which is empty if the record has no match. Rows become either 8-byte values and bits, or lengths and
 //! bytes. The lengths are scanned into offsets.
 
-use super::{COMPACT_TILE, GATHER_TILE, Indexed, Kernel, LookBack, Match, SizeError, Sizes, blocks_for};
+use super::launch::{Kernel, SizeError, Sizes, blocks_for};
+use super::query::{Indexed, Match};
+use super::results::{COMPACT_TILE, GATHER_TILE};
+use super::scan::LookBack;
 use crate::column::Kind;
 use crate::units::LineIx;
 use crate::view::{View, ViewMut};

@@ -1,6 +1,6 @@
 //! The kernels that decode strings compressed by FSST ([`crate::fsst`]).
 
-use super::{Kernel, SizeError, Sizes};
+use super::launch::{Kernel, SizeError, Sizes};
 use crate::fsst::{SPLIT_CODES, TABLE_WORDS};
 use crate::view::{View, ViewMut};
 

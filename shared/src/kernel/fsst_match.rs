@@ -1,6 +1,6 @@
 //! The kernel that tests whether compressed strings match a pattern ([`crate::fsst::automaton`]).
 
-use super::{Kernel, SizeError, Sizes};
+use super::launch::{Kernel, SizeError, Sizes};
 use crate::fsst::automaton::{Automaton, LIVE, MAX_ROWS, ROW};
 use crate::view::{View, ViewMut};
 

@@ -1,6 +1,8 @@
 //! The kernels that turn the matches of the query kernels into the form that the caller wants.
 
-use super::{Kernel, LookBack, Match, SizeError, Sizes, Span, blocks_for};
+use super::launch::{Kernel, SizeError, Sizes, blocks_for};
+use super::query::{Match, Span};
+use super::scan::LookBack;
 use crate::units::{BLOCK_THREADS, LineIx};
 use crate::view::{View, ViewMut};
 

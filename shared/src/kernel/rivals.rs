@@ -9,36 +9,14 @@
 //! | [`TwigSeed`] | documents as events, query nodes | the twigs that match, by the method of the paper |
 //! | [`Copy16`] | any bytes | a copy: the ceiling that benches compare with |
 
-use super::{Columns, Kernel, LookBack, SizeError, Sizes, names_and_modules, scan_tiles};
+use super::bitmap::Columns;
+use super::launch::{Kernel, SizeError, Sizes};
+use super::scan::{LookBack, scan_tiles};
 use crate::bitmap::{TILE_CHUNKS, tiles_for};
 use crate::fsst::{SPLIT_CODES, TABLE_WORDS};
 use crate::twig::seed::BLOCK;
 use crate::units::TILE_BYTES;
 use crate::view::{View, ViewMut};
-
-/// Calls a macro with every kernel of rivals, in the form of [`for_each_kernel!`](crate::for_each_kernel).
-#[macro_export]
-macro_rules! for_each_rival {
-    ($callback:ident) => {
-        $callback! {
-            (DecompressTiles, decompress_tiles, unions),
-            (DecompressScan, decompress_scan, unions),
-            (DecompressWords, decompress_words, unions),
-            (CoaLevel, coa_level, unions),
-            (HybridTiles, hybrid_tiles, unions),
-            (FsstLengths, fsst_lengths, fsst_ladder),
-            (FsstBytes, fsst_bytes, fsst_ladder),
-            (FsstWords, fsst_words, fsst_ladder),
-            (FsstShared, fsst_shared, fsst_ladder),
-            (FsstBuffered, fsst_buffered, fsst_ladder),
-            (TwigSeed, twig_seed, twig_seed),
-            (Copy16, copy_16, copy),
-        }
-    };
-}
-
-/// The name of every kernel of rivals, and the module that contains it.
-pub const RIVALS: &[(&str, &str)] = for_each_rival!(names_and_modules);
 
 /// Threads of a block of [`DecompressTiles`]: four warps.
 const TILE_THREADS: usize = 128;

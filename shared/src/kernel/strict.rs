@@ -1,6 +1,8 @@
 //! The kernel that checks the contents of strings and scalars ([`crate::strict`]).
 
-use super::{FaultyLines, Kernel, STATUS_WORDS, SizeError, Sizes, blocks_for_tiles};
+use super::index::FaultyLines;
+use super::launch::{Kernel, SizeError, Sizes, blocks_for_tiles};
+use super::line::STATUS_WORDS;
 use crate::units::{PartOffset, TILE_BYTES, WORD_BYTES};
 use crate::view::View;
 

@@ -1,6 +1,8 @@
 //! The kernels that make trees, whose nodes are in the order of the text ([`crate::tree::tape`]).
 
-use super::{FaultyLines, Kernel, STATUS_WORDS, SizeError, Sizes, blocks_for, blocks_for_tiles};
+use super::index::FaultyLines;
+use super::launch::{Kernel, SizeError, Sizes, blocks_for, blocks_for_tiles};
+use super::line::STATUS_WORDS;
 use crate::tree::brackets::{Closed, Top};
 use crate::tree::outline::{FAN_OUT, GROUP_LEVELS, STRETCH_WORDS, StretchSum, TapeWord};
 use crate::tree::tape::{TapeIx, TapeNode};

@@ -1,6 +1,7 @@
 //! The kernels that run programs over trees.
 
-use super::{Kernel, Match, SizeError, Sizes, Span, is_room_to_keep};
+use super::launch::{Kernel, SizeError, Sizes};
+use super::query::{Match, Span, is_room_to_keep};
 use crate::ir::Program;
 use crate::tree::tape::{TapeIx, TapeNode};
 use crate::units::{BLOCK_THREADS, PartOffset, TREE_QUERY_THREADS};

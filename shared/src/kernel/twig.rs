@@ -1,6 +1,7 @@
 //! The kernels that evaluate twigs over documents ([`crate::twig`]).
 
-use super::{Kernel, SizeError, Sizes, Trees};
+use super::launch::{Kernel, SizeError, Sizes};
+use super::tree_query::Trees;
 use crate::twig::dictionary::Dictionary;
 use crate::twig::{FarBit, GROUP_WORDS, GroupPlace, Matched, Op, Task, mask};
 use crate::view::{View, ViewMut};

@@ -1,6 +1,7 @@
 //! The kernels that read XML ([`crate::xml`]).
 
-use super::{Kernel, LookBack, SizeError, Sizes, blocks_for, scan_tiles};
+use super::launch::{Kernel, SizeError, Sizes, blocks_for};
+use super::scan::{LookBack, scan_tiles};
 use crate::twig::dictionary::Dictionary;
 use crate::twig::{Op, Task};
 use crate::units::WORD_BYTES;

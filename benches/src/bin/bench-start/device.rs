@@ -88,8 +88,7 @@ pub fn set_up(args: &Args, clock: &mut Clock) -> Result<()> {
     context.enter()?;
     clock.row("context");
     load_modules(clock)?;
-    let mut of_copy =
-        warpath_rivals::MODULES.iter().filter(|module| module.kernels().any(|name| name == Copy16::NAME));
+    let mut of_copy = warpath_rivals::MODULES.iter().filter(|module| module.kernels.contains(&Copy16::NAME));
     let copy = of_copy.next().context("no module has the copy kernel")?;
     let copy = call::function(call::load_module(copy.ptx)?, Copy16::NAME)?;
     clock.skip();

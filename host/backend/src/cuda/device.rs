@@ -1,94 +1,27 @@
-//! One CUDA device: its context, its memory and typed launches.
+//! One CUDA device: its queues, its arrays and typed launches.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
-use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use cust::CudaFlags;
-use cust::context::{Context, ContextFlags, CurrentContext};
-use cust::device::{Device as SysDevice, DeviceAttribute};
-use cust::error::{CudaError, CudaResult};
+use cust::context::Context;
+use cust::error::CudaResult;
 use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
-use cust::{DriverError, driver_available};
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::plain::{Plain, bytes, bytes_mut};
 use warpath_shared::kernel::Kernel;
 use warpath_shared::view::{View, ViewMut};
 
-use super::memory::{DeviceBytes, NoMemory, Pool, free};
-use super::modules::{KernelModule, LEAST_CAPABILITY, Loaded};
+use super::calls::{check, failed};
+use super::context::{OneDevice, Opened, Settings, TextMemory};
+use super::memory::{DeviceBytes, NoMemory, free};
 use super::pages::{Allocated, Pages, lock};
+use super::staging::{STAGED_ALIGNMENT, STAGED_UPLOADS, Staging, take_staged};
 use crate::buffer::Buffer;
 use crate::device::Accelerator;
-
-/// A short description of a CUDA device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceInfo {
-    /// Its number, from 0, as in `cuda:N`.
-    pub number: usize,
-    /// Its name.
-    pub name: String,
-    /// Bytes of its memory.
-    pub memory: u64,
-    /// Its compute capability: major, minor.
-    pub compute_capability: (i32, i32),
-}
-
-pub(super) fn failed(call: &'static str) -> impl FnOnce(CudaError) -> Error {
-    move |error| match error {
-        CudaError::NoDevice => DeviceError::NoDevice { wanted: 0, found: 0 }.into(),
-        error => DeviceError::Cuda { call, message: error.to_string() }.into(),
-    }
-}
-
-/// Loads the driver and starts it.
-fn start() -> Result<(), Error> {
-    driver_available().map_err(|error| match error {
-        DriverError::NotFound { .. } => DeviceError::NoDriver,
-        // The stub library of a CUDA toolkit is not a driver.
-        DriverError::Init { code: 34, .. } => DeviceError::NoDriver,
-        DriverError::Init { code: 100, .. } => DeviceError::NoDevice { wanted: 0, found: 0 },
-        DriverError::Init { message, .. } => DeviceError::Cuda { call: "cuInit", message },
-        other => DeviceError::Cuda { call: "cuInit", message: other.to_string() },
-    })?;
-    cust::init(CudaFlags::empty()).map_err(failed("cuInit"))
-}
-
-/// The way in which threads wait for the device. A spinning thread notices the end sooner, but takes a core
-/// from the threads that read.
-fn scheduling(cores: usize) -> ContextFlags {
-    if cores >= SPINNING_CORES { ContextFlags::SCHED_SPIN } else { ContextFlags::SCHED_BLOCKING_SYNC }
-}
-
-fn compute_capability(device: SysDevice) -> CudaResult<(i32, i32)> {
-    let major = device.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
-    Ok((major, device.get_attribute(DeviceAttribute::ComputeCapabilityMinor)?))
-}
-
-/// The CUDA devices of this machine.
-///
-/// # Errors
-/// [`DeviceError::NoDriver`] without a driver, [`DeviceError::NoDevice`] with a driver and no device.
-pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
-    start()?;
-    let info = |(number, device): (usize, CudaResult<SysDevice>)| {
-        let device = device?;
-        Ok(DeviceInfo {
-            number,
-            name: device.name()?,
-            memory: device.total_memory()? as u64,
-            compute_capability: compute_capability(device)?,
-        })
-    };
-    SysDevice::devices()
-        .and_then(|devices| devices.enumerate().map(info).collect())
-        .map_err(failed("device attributes"))
-}
 
 /// The duration of one launch on the device, measured by events around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,59 +35,6 @@ pub struct KernelTime {
 /// A launch: the kernel's name and the events before and after it.
 type Launch = (&'static str, Event, Event);
 
-/// Bytes of pinned memory that a queue has for small copies to the device.
-const STAGED_UPLOADS: usize = 16 << 10;
-/// Bytes of pinned memory that a queue has for copies back: at first, and at most. Larger copies are split
-/// into parts, because all queues share the driver's own path to memory that is not pinned.
-const STAGED_DOWNLOADS: (usize, usize) = (64 << 10, 1 << 20);
-
-/// The alignment of arrays in the pinned memory.
-const STAGED_ALIGNMENT: usize = 64;
-
-/// The least number of cores with which a device's workers wait by spinning: then cores are left for other
-/// threads. This limit is reasoned, not measured. With 16 cores and twelve workers, spinning did no harm
-/// (docs/performance.md); blocking was not measured there.
-const SPINNING_CORES: usize = 16;
-
-/// The source of the pinned memory that texts are read into.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TextMemory {
-    /// The process's own memory, which the first copy from it pins. So texts can be read while the context is
-    /// made.
-    ///
-    /// A device that reports that it cannot pin such memory uses [`Allocated`](Self::Allocated). If pinning
-    /// fails on a device that reports that it can, that text is copied unpinned, more slowly. Later texts use
-    /// [`Allocated`](Self::Allocated) if the driver has such memory, and `Setup::notes` reports the failure.
-    #[default]
-    Registered,
-    /// Memory that the driver allocates, after the context is made.
-    Allocated,
-}
-
-/// The source of the arrays on the device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ArrayMemory {
-    /// A pool that keeps freed memory. A device without pools uses [`Allocated`](Self::Allocated).
-    #[default]
-    Pooled,
-    /// One driver allocation for each array.
-    Allocated,
-}
-
-/// Settings for the use of a device. They change speed and memory, never a result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// The memory that texts are read into.
-    pub texts: TextMemory,
-    /// The memory of arrays.
-    pub arrays: ArrayMemory,
-    /// The most registers a thread that kernels are compiled to. Benches set it, to measure what more threads
-    /// at once are worth.
-    pub registers: Option<u32>,
-    /// Modules beside the product's. Benches and tests add the kernels of rivals.
-    pub more_modules: &'static [KernelModule],
-}
-
 /// A queue on a CUDA device: a stream that waits for no other stream, and that none waits for.
 ///
 /// A separate thread makes the device's context, because this takes longer than any other step before the
@@ -165,95 +45,7 @@ pub struct Cuda {
     timeline: Mutex<Option<Vec<Launch>>>,
     staging: Mutex<Staging>,
     stream: OnceLock<Arc<Stream>>,
-    device: Arc<Device>,
-}
-
-/// A CUDA device. All its queues share its context and modules.
-struct Device {
-    name: String,
-    /// Bytes of its memory.
-    memory: u64,
-    /// The time to load the driver and to query the device's attributes.
-    driver: Duration,
-    settings: Settings,
-    /// The first reason why a text could not be pinned.
-    unlocked: OnceLock<Error>,
-    opened: OnceLock<Result<Opened, DeviceError>>,
-    /// The thread that makes the context, until a caller waits for it.
-    opening: Mutex<Option<JoinHandle<Result<Opened, Error>>>>,
-}
-
-/// The parts of a device that exist once it has a context.
-struct Opened {
-    modules: Loaded,
-    pool: Option<Arc<Pool>>,
-    context: Arc<Context>,
-    /// The time that it took to make the context and the pool, and the time at which it was done.
-    took: Duration,
-    ready: Instant,
-}
-
-impl Opened {
-    /// Makes the context and the pool.
-    fn new(device: SysDevice, settings: Settings) -> Result<Self, Error> {
-        let since = Instant::now();
-        let flags = scheduling(thread::available_parallelism().map_or(1, NonZero::get)).bits();
-        // If the surrounding program already uses the device, that program's flags are kept. So the result is
-        // ignored.
-        // SAFETY: the call takes no pointers.
-        let _ = unsafe { sys::cuDevicePrimaryCtxSetFlags_v2(device.as_raw(), flags) };
-        let context = Arc::new(Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?);
-        CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
-        let pool = match settings.arrays {
-            ArrayMemory::Pooled => Pool::new(device, &context)?.map(Arc::new),
-            ArrayMemory::Allocated => None,
-        };
-        let modules = Loaded::new(settings.more_modules);
-        Ok(Self { modules, pool, context, took: since.elapsed(), ready: Instant::now() })
-    }
-}
-
-impl Drop for Opened {
-    fn drop(&mut self) {
-        // The fields dropped next belong to this context. If it cannot be entered, the driver is gone, and
-        // all its memory with it.
-        let _ = CurrentContext::set_current(&self.context);
-    }
-}
-
-impl Device {
-    /// Returns the device with its context. Waits until the context is made.
-    fn opened(&self) -> Result<&Opened, Error> {
-        let opened = self.opened.get_or_init(|| {
-            let thread = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let message = || "the thread that makes the context ended before it had".to_owned();
-            let died = || DeviceError::Cuda { call: "cuDevicePrimaryCtxRetain", message: message() };
-            match thread.ok_or_else(died)?.join() {
-                Ok(Ok(opened)) => Ok(opened),
-                Ok(Err(Error::Device(error))) => Err(error),
-                Ok(Err(other)) => {
-                    Err(DeviceError::Cuda { call: "cuDevicePrimaryCtxRetain", message: other.to_string() })
-                }
-                Err(_) => Err(died()),
-            }
-        });
-        opened.as_ref().map_err(|error| error.clone().into())
-    }
-
-    /// Does the same as [`opened`](Self::opened), and makes the context current on this thread.
-    fn enter(&self) -> Result<&Opened, Error> {
-        let opened = self.opened()?;
-        CurrentContext::set_current(&opened.context).map_err(failed("cuCtxSetCurrent"))?;
-        Ok(opened)
-    }
-}
-
-impl Drop for Device {
-    fn drop(&mut self) {
-        // Without this wait, a process could end while its context is made. The driver does not always clean
-        // up that case well.
-        let _ = self.opened();
-    }
+    device: Arc<OneDevice>,
 }
 
 impl Cuda {
@@ -271,35 +63,11 @@ impl Cuda {
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn with_settings(number: usize, settings: Settings) -> Result<Self, Error> {
-        let since = Instant::now();
-        start()?;
-        let found = SysDevice::num_devices().map_err(failed("cuDeviceGetCount"))? as usize;
-        if number >= found {
-            return Err(DeviceError::NoDevice { wanted: number, found }.into());
-        }
-        let device = SysDevice::get_device(number as u32).map_err(failed("cuDeviceGet"))?;
-        let (major, minor) = compute_capability(device).map_err(failed("device attributes"))?;
-        if 10 * major + minor < LEAST_CAPABILITY {
-            return Err(DeviceError::TooOld { number, capability: (major, minor) }.into());
-        }
-        let registers = device.get_attribute(DeviceAttribute::HostRegisterSupported);
-        let settings = match registers.map_err(failed("cuDeviceGetAttribute"))? {
-            0 => Settings { texts: TextMemory::Allocated, ..settings },
-            _ => settings,
-        };
-        let name = format!("cuda:{number} ({})", device.name().map_err(failed("cuDeviceGetName"))?);
-        let memory = device.total_memory().map_err(failed("cuDeviceTotalMem"))? as u64;
-        let driver = since.elapsed();
-        let thread = thread::Builder::new()
-            .name(format!("cuda:{number}"))
-            .spawn(move || Opened::new(device, settings))
-            .map_err(|error| Error::Internal(format!("no thread could be started: {error}")))?;
-        let (unlocked, opened, opening) = (OnceLock::new(), OnceLock::new(), Mutex::new(Some(thread)));
-        Ok(Self::on(Arc::new(Device { name, memory, driver, settings, unlocked, opened, opening })))
+        Ok(Self::on(Arc::new(OneDevice::open(number, settings)?)))
     }
 
     /// Makes a queue on a device.
-    fn on(device: Arc<Device>) -> Self {
+    fn on(device: Arc<OneDevice>) -> Self {
         Self { timeline: Mutex::default(), staging: Mutex::default(), stream: OnceLock::new(), device }
     }
 
@@ -431,65 +199,6 @@ impl Drop for Cuda {
             let _ = self.enter();
             let _ = stream.synchronize();
         }
-    }
-}
-
-pub(super) fn check(call: &'static str, result: sys::CUresult) -> Result<(), Error> {
-    match result {
-        sys::CUresult::CUDA_SUCCESS => Ok(()),
-        other => Err(DeviceError::Cuda { call, message: format!("{other:?}") }.into()),
-    }
-}
-
-/// Pinned memory for copies, allocated at the first copy.
-#[derive(Default)]
-struct Staging {
-    /// Memory for uploads, followed by memory for small downloads.
-    small: Option<Allocated>,
-    /// Bytes used for uploads since the last wait for the stream.
-    used: usize,
-    /// Memory for larger downloads.
-    large: Option<Allocated>,
-}
-
-impl Staging {
-    /// Returns the next `len` bytes for uploads. The caller keeps the sum within the memory for uploads.
-    fn upload(&mut self, context: &Arc<Context>, len: usize) -> Result<&mut [u8], Error> {
-        let used = self.used;
-        self.used += len;
-        Ok(&mut self.small(context)?[used..used + len])
-    }
-
-    /// Returns memory for a copy of `len` bytes, or for its largest part.
-    fn download(&mut self, context: &Arc<Context>, len: usize) -> Result<&mut [u8], Error> {
-        let (first, most) = STAGED_DOWNLOADS;
-        if len <= first {
-            return Ok(&mut self.small(context)?[STAGED_UPLOADS..]);
-        }
-        Self::at_least(&mut self.large, context, len.next_power_of_two().min(most))
-    }
-
-    fn small(&mut self, context: &Arc<Context>) -> Result<&mut [u8], Error> {
-        Self::at_least(&mut self.small, context, STAGED_UPLOADS + STAGED_DOWNLOADS.0)
-    }
-
-    fn at_least<'a>(
-        memory: &'a mut Option<Allocated>,
-        context: &Arc<Context>,
-        len: usize,
-    ) -> Result<&'a mut [u8], Error> {
-        let made = match memory.take().filter(|memory| memory.len() >= len) {
-            Some(memory) => memory,
-            None => Allocated::new(context, len)?,
-        };
-        Ok(memory.insert(made))
-    }
-}
-
-/// Copies from the staging memory to the targets. Each target has its offset in the staging memory.
-fn take_staged(under_way: &mut Vec<(usize, &mut [u8])>, staged: &[u8]) {
-    for (begin, to) in under_way.drain(..) {
-        to.copy_from_slice(&staged[begin..begin + to.len()]);
     }
 }
 

@@ -8,7 +8,7 @@ use cust::stream::Stream;
 use cust::sys;
 use warpath_core::error::{DeviceError, Error};
 
-use super::device::{check, failed};
+use super::calls::{check, failed};
 
 /// Device memory that is kept until its last array is dropped. Allocation needs no system call, and freeing
 /// does not wait, because both happen in the order of a stream.

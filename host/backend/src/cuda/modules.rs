@@ -12,7 +12,8 @@ use cust::error::CudaError;
 use cust::function::Function;
 use cust::module::{Module, ModuleJitOption};
 use warpath_core::error::{DeviceError, Error};
-use warpath_shared::kernel::KERNELS;
+use warpath_shared::for_each_kernel;
+use warpath_shared::kernel::{self, Kernel};
 
 /// The least compute capability that the kernels' PTX needs, times 10.
 pub(super) const LEAST_CAPABILITY: i32 = 75;
@@ -20,60 +21,29 @@ pub(super) const LEAST_CAPABILITY: i32 = 75;
 /// A group of kernels that are loaded together, as PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelModule {
-    /// The module's name, as in the list of kernels.
+    /// The module's name, as in the table of its kernels.
     pub name: &'static str,
+    /// The names of the module's kernels: the entries that the PTX must have.
+    pub kernels: &'static [&'static str],
     /// The PTX text.
     pub ptx: &'static str,
-    /// A list of kernels, each with the name of its module.
-    pub listed: &'static [(&'static str, &'static str)],
     /// The name of its load step in the times of the set-up.
     pub loading: &'static str,
 }
 
-impl KernelModule {
-    /// The names of the module's kernels.
-    pub fn kernels(&self) -> impl Iterator<Item = &'static str> {
-        let name = self.name;
-        self.listed.iter().filter(move |(_, module)| *module == name).map(|(kernel, _)| *kernel)
-    }
-}
-
 macro_rules! modules {
-    ($($name:literal),* $(,)?) => {
+    ($($module:ident: $(($kernel:ident, $function:ident)),+;)*) => {
         &[$(KernelModule {
-            name: $name,
-            ptx: include_str!(concat!("../../../../gpu/ptx/", $name, ".sm_75.ptx")),
-            listed: KERNELS,
-            loading: concat!("module ", $name),
+            name: stringify!($module),
+            kernels: &[$(kernel::$kernel::NAME),+],
+            ptx: include_str!(concat!("../../../../gpu/ptx/", stringify!($module), ".sm_75.ptx")),
+            loading: concat!("module ", stringify!($module)),
         }),*]
     };
 }
 
-/// The product's modules. A test checks them against `for_each_kernel!` and the files.
-pub const MODULES: &[KernelModule] = modules![
-    "index",
-    "slots",
-    "slots_loose",
-    "counts",
-    "counts_loose",
-    "fill",
-    "filter_count",
-    "filter_fill",
-    "results",
-    "columns",
-    "tape",
-    "strict",
-    "tree_count",
-    "tree_fill",
-    "names",
-    "bitmap",
-    "wah",
-    "fsst",
-    "fsst_match",
-    "twig_ops",
-    "xml",
-    "twig"
-];
+/// The modules of the product's kernels.
+pub const MODULES: &[KernelModule] = for_each_kernel!(modules);
 
 /// The modules of one context, loaded or not.
 pub(super) struct Loaded {
@@ -94,7 +64,7 @@ impl Loaded {
     pub fn new(more: &'static [KernelModule]) -> Self {
         let slot = |of| Slot { of, module: OnceLock::new(), loading: Mutex::default() };
         let slots: Vec<Slot> = MODULES.iter().chain(more).map(slot).collect();
-        let kernels = |(at, slot): (usize, &Slot)| slot.of.kernels().map(move |kernel| (kernel, at));
+        let kernels = |(at, slot): (usize, &Slot)| slot.of.kernels.iter().map(move |kernel| (*kernel, at));
         let of_kernels = slots.iter().enumerate().flat_map(kernels).collect();
         Self { slots, of_kernels }
     }
@@ -137,19 +107,4 @@ impl Slot {
 
 fn failed(call: &'static str, module: &KernelModule, error: CudaError) -> Error {
     DeviceError::Cuda { call, message: format!("{error} (module `{}`)", module.name) }.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_kernel_is_in_a_module_that_has_it() {
-        for (kernel, module) in KERNELS {
-            let of: Vec<&KernelModule> = MODULES.iter().filter(|one| one.name == *module).collect();
-            let [of] = of[..] else { panic!("{kernel}: {} modules `{module}`", of.len()) };
-            assert!(of.ptx.contains(&format!("\n.visible .entry {kernel}(")), "{kernel}");
-            assert!(of.kernels().any(|name| name == *kernel), "{kernel}");
-        }
-    }
 }

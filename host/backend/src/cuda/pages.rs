@@ -15,7 +15,7 @@ use cust::sys;
 use memmap2::{MmapMut, MmapOptions};
 use warpath_core::error::{DeviceError, Error};
 
-use super::device::{check, failed};
+use super::calls::{check, failed};
 
 /// Bytes of a huge page on most machines that have a CUDA device. On other machines the alignment has no
 /// effect.

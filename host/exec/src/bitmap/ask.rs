@@ -262,7 +262,7 @@ fn on_cpu(
 
 #[cfg(feature = "cuda")]
 fn cuda(number: usize) -> Result<BitmapEngine, Error> {
-    Ok(BitmapEngine::on(warpath_backend::cuda::device::Cuda::new(number)?))
+    Ok(BitmapEngine::on(warpath_backend::cuda::Cuda::new(number)?))
 }
 
 #[cfg(not(feature = "cuda"))]

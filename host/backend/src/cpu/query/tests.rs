@@ -1,0 +1,214 @@
+//! Streaming compared with interpreting.
+
+use warpath_lang::program::Query as Path;
+use warpath_random::Rng;
+
+use super::*;
+
+/// Names as texts spell them: plain, escaped, long, and with equal ends.
+const NAMES: [&str; 16] = [
+    "a",
+    "b",
+    "user",
+    "lang",
+    "aser",
+    "xuser",
+    "",
+    "\\u0061",
+    "us\\u0065r",
+    "\\\\",
+    "q\\\"a",
+    "é",
+    "text",
+    "urls",
+    "a_name_that_is_longer_than_a_word_of_sixty_four_bytes_and_so_has_no_length_that_is_told_apart",
+    "another_name_of_forty_characters_or_so__",
+];
+
+/// The style of a text: with white space, and with violations of JSON that are not reported as faults.
+#[derive(Clone, Copy)]
+struct Style {
+    spaced: bool,
+    odd: bool,
+}
+
+fn name<'a>(rng: &mut Rng) -> &'a str {
+    let few = if rng.below(2) == 0 { 4 } else { NAMES.len() };
+    rng.pick(&NAMES[..few])
+}
+
+fn value(rng: &mut Rng, depth: usize, style: Style, out: &mut String) {
+    let space = |rng: &mut Rng, out: &mut String| {
+        if style.odd && rng.below(20) == 0 {
+            out.push_str(rng.pick(&[":", ",", "1", "x ", "{}", "[1]", "\"user\"", "\"lang\":", "\\"]));
+        }
+        if style.spaced && rng.below(3) == 0 {
+            out.push_str(rng.pick(&[" ", "  ", "\t", " \t "]));
+        }
+    };
+    match if depth == 0 { rng.below(5) } else { rng.below(10) } {
+        0 | 1 => out.push_str(rng.pick(&["null", "true", "-1.5e3", "0", "12345678901234567890"])),
+        2 => out.push_str(rng.pick(&["\"\"", "\"x\"", "\"user\"", "\"lang\"", "[]", "{}"])),
+        3 | 4 => {
+            out.push('"');
+            let most = if rng.below(8) == 0 { 90 } else { 6 };
+            for _ in 0..rng.below(most) {
+                out.push_str(
+                    rng.pick(&["x", "user", "{", "}", "[", "]", ":", ",", "\\\"", "\\\\", "\\n", "é"]),
+                );
+            }
+            out.push('"');
+        }
+        5..8 => {
+            out.push('{');
+            for i in 0..rng.below(6) {
+                out.push_str(if i > 0 { "," } else { "" });
+                space(rng, out);
+                out.push('"');
+                out.push_str(name(rng));
+                out.push('"');
+                space(rng, out);
+                out.push(':');
+                space(rng, out);
+                value(rng, depth - 1, style, out);
+                space(rng, out);
+            }
+            out.push('}');
+        }
+        _ => {
+            out.push('[');
+            for i in 0..rng.below(6) {
+                out.push_str(if i > 0 { "," } else { "" });
+                space(rng, out);
+                value(rng, depth - 1, style, out);
+                space(rng, out);
+            }
+            out.push(']');
+        }
+    }
+}
+
+fn text(rng: &mut Rng, lines: usize) -> Vec<u8> {
+    let mut out = String::new();
+    for _ in 0..lines {
+        let (depth, style) = (rng.below(7), Style { spaced: rng.below(3) == 0, odd: rng.below(3) == 0 });
+        match rng.below(24) {
+            0 => {}
+            1 => out.push_str("  \t"),
+            // Some as deep as the pass goes, and some deeper.
+            2 => {
+                let depth = 50 + rng.below(30);
+                out.push_str(&"{\"a\":".repeat(depth));
+                value(rng, 1, style, &mut out);
+                out.push_str(&"}".repeat(depth));
+            }
+            _ => value(rng, depth, style, &mut out),
+        }
+        out.push_str(if rng.below(9) == 0 { "\r\n" } else { "\n" });
+    }
+    if rng.below(3) == 0 {
+        out.truncate(out.trim_end().len());
+    }
+    out.into_bytes()
+}
+
+fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
+    const BYTES: &[u8] = b"\"\"\\{}[]::,,\n\r \0a*\xff";
+    for _ in 0..1 + rng.below(1 + text.len() / 60) {
+        if text.is_empty() {
+            return;
+        }
+        let (at, byte) = (rng.below(text.len()), BYTES[rng.below(BYTES.len())]);
+        match rng.below(4) {
+            0 => text[at] = byte,
+            1 => text.insert(at, byte),
+            2 => drop(text.remove(at)),
+            // Copies a stretch of the text, so that values are adjacent.
+            _ => {
+                let end = (at + rng.below(40)).min(text.len());
+                let copy = text[at..end].to_vec();
+                let to = rng.below(text.len());
+                text.splice(to..to, copy);
+            }
+        }
+    }
+}
+
+fn path(rng: &mut Rng) -> String {
+    let mut path = String::from("$");
+    for _ in 0..rng.below(5) {
+        path.push_str(&match rng.below(12) {
+            0 => "[*]".to_owned(),
+            1 => "[0]".to_owned(),
+            2 => "[?@.a == 0]".to_owned(),
+            3 => format!("[\"{}\",\"{}\"]", name(rng), name(rng)),
+            _ => format!("[\"{}\"]", name(rng)),
+        });
+    }
+    path
+}
+
+/// Streaming gives the results of interpreting, in every instruction set.
+#[test]
+fn streaming_is_interpreting() {
+    let rng = &mut Rng::new(1);
+    let mut scratch = Scratch::default();
+    let (mut streamed, mut matches) = (0, 0);
+    for round in 0..40_000 {
+        let lines = 1 + rng.below(if round % 50 == 0 { 300 } else { 6 });
+        let mut text = text(rng, lines);
+        if round % 2 == 0 {
+            mutate(rng, &mut text);
+        }
+        let paths: Vec<String> = (0..1 + rng.below(5)).map(|_| path(rng)).collect();
+        let queries: Vec<Path> = paths.iter().map(|path| Path::compile(path).unwrap()).collect();
+        let program = Program::new(&queries).unwrap();
+        let plan = Plan::of(&program.view());
+        streamed += plan.is_some() as u32;
+        let want = Want { matches: true, records: true, ..Want::default() };
+        let mut run = |isa: Isa, plan: Option<&Plan>| {
+            isa.run(Query { text: &text, program: &program, plan, want, scratch: &mut scratch })
+        };
+        let wanted = run(Isa::best(), None);
+        matches += wanted.pieces[0].counts.iter().sum::<u64>();
+        for isa in Isa::all() {
+            let got = run(isa, plan.as_ref());
+            assert_eq!(got, wanted, "{}: {paths:?} of {}", isa.name(), text.escape_ascii());
+        }
+    }
+    // Otherwise the comparison proves nothing.
+    assert!(streamed > 10_000 && matches > 100_000, "{streamed} {matches}");
+}
+
+/// Regular records stream, whatever their white space.
+#[test]
+fn what_is_usual_streams() {
+    let usual: [&[u8]; 6] = [
+        br#"{"id":1,"user":{"id":2,"lang":"en"},"lang":"nl"}"#,
+        br#"{"id": 1, "user": {"id": 2, "lang": "en"}, "lang": "nl"}"#,
+        br#" { "id" : 1 , "user" : { "id" : 2 , "lang" : "en" } , "lang" : "nl" } "#,
+        br#"{"text":"\u00e9 \"user\": {","user":{"lang":"\/"},"lang":[1,[{}]]}"#,
+        br#"[{"user":1}]"#,
+        br#"{}"#,
+    ];
+    struct Pass<'a>(&'a [u8], &'a Plan);
+    impl Work for Pass<'_> {
+        type Output = Option<usize>;
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> Self::Output {
+            let start = self.0.iter().position(|byte| *byte != b' ')?;
+            let mut scan = Scan::default();
+            scan.clear(self.1);
+            scan.record(simd, self.0, start, self.1)
+        }
+    }
+    let queries = ["$.user.lang", "$.lang"].map(|path| Path::compile(path).unwrap());
+    let program = Program::new(&queries).unwrap();
+    let plan = Plan::of(&program.view()).unwrap();
+    for line in usual {
+        for isa in Isa::all() {
+            let next = isa.run(Pass(line, &plan));
+            assert_eq!(next, Some(line.len()), "{} {}", isa.name(), line.escape_ascii());
+        }
+    }
+}
