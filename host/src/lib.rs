@@ -25,7 +25,7 @@
 //! | the CPU and devices | `warpath-backend` | [`backend`], [`answer`], [`device`], [`columns`], [`strict`], [`tree`], [`twig`] |
 //! | stored forms | `warpath-store` | [`bitmap`], [`packed`], [`fsst`] |
 //! | languages | `warpath-lang` | [`Query`], [`Program`], [`jsonpath`] |
-//! | errors, sets of rows, strings of JSON | `warpath-core` | [`Error`], [`diagnostic`], [`json`] |
+//! | errors, sets of rows, strings of JSON, threads | `warpath-core` | [`Error`], [`diagnostic`], [`json`], [`pool`] |
 
 pub use warpath_backend::cpu::Cpu;
 #[cfg(feature = "cuda")]
@@ -35,7 +35,7 @@ pub use warpath_core::error::{
     ColumnError, DeviceError, Error, IndexError, InputError, RecordError, TreeError,
 };
 pub use warpath_core::temporary::{OutputMode, Unfinished, remove_unfinished};
-pub use warpath_core::{diagnostic, json, plain};
+pub use warpath_core::{diagnostic, json, plain, pool};
 pub use warpath_exec::document::{AsOne, Format};
 pub use warpath_exec::engine::{DeviceChoice, Engine, EngineBuilder, OnError};
 pub use warpath_exec::index_file::IndexFile;

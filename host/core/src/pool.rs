@@ -1,104 +1,90 @@
-//! Work on several cores. It uses rayon's threads, which stay from one evaluation to the next. With threads
-//! of its own, an evaluation of four steps started sixteen for each step, which took 3 ms of 12.
+//! Work on several cores, with results in order.
+//!
+//! | function | work |
+//! |---|---|
+//! | [`map`] | values made from items that are in memory, by rayon's threads |
+//! | [`stream`] | values made from items that are read meanwhile, by threads that wait |
+//!
+//! [`map`] uses rayon's threads, which stay from one call to the next. With threads of its own, an evaluation
+//! of four steps started sixteen for each step, which took 3 ms of 12. No other crate of the product names
+//! rayon.
+
+pub mod stream;
 
 use std::num::NonZero;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-/// The number of cores that this process may use.
+/// The number of cores that this process may use. It is read once, because the system reads files for it.
 pub fn cores() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
+}
+
+/// The number of threads that [`map`] uses.
+pub fn threads() -> usize {
+    cores().min(rayon::current_num_threads())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does the same work in `threads` threads, including the caller's.
-fn in_threads(threads: usize, work: impl Fn() + Sync) {
+/// Makes a value from each item, on all cores. The results have the order of the items.
+pub fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
+    map_in(threads(), items, make)
+}
+
+/// Makes a value from each item, in at most `threads` threads, including the caller's. The results have the
+/// order of the items.
+pub fn map_in<T: Send, R: Send>(threads: usize, items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let count = items.len();
+    let threads = threads.min(count);
+    if threads < 2 {
+        return items.into_iter().map(make).collect();
+    }
+    let queue = Mutex::new(items.into_iter());
+    let made = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            // Many small items are taken several at a time, so that threads do not wait for the queue. The
+            // last ones are taken one by one, so that all threads end together.
+            let (at, some) = {
+                let mut queue = lock(&queue);
+                let left = queue.len();
+                let some: Vec<T> = queue.by_ref().take((left / (4 * threads)).max(1)).collect();
+                (count - left, some)
+            };
+            if some.is_empty() {
+                return;
+            }
+            let some: Vec<R> = some.into_iter().map(&make).collect();
+            lock(&made).push((at, some));
+        }
+    };
     rayon::in_place_scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|_| work());
         }
         work();
     });
-}
-
-/// Makes a value from each item, on all cores. The results have the order of the items.
-pub fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
-    map_in(cores(), items, make)
-}
-
-/// Makes a value from each item, in at most `threads` threads. The results have the order of the items.
-pub fn map_in<T: Send, R: Send>(threads: usize, items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let count = items.len();
-    let queue = Mutex::new(items.into_iter().enumerate());
-    let made = Mutex::new(Vec::with_capacity(count));
-    in_threads(threads.min(count), || {
-        loop {
-            let next = lock(&queue).next();
-            let Some((at, item)) = next else { return };
-            let one = make(item);
-            lock(&made).push((at, one));
-        }
-    });
-    in_order(made)
-}
-
-/// Makes a value from each item of a source. One thread at a time reads the source. Both the source and
-/// `make` may fail. Ends at the first error, in the order of the source.
-pub fn map_source<T, R: Send, E: Send>(
-    source: impl Iterator<Item = Result<T, E>> + Send,
-    make: impl Fn(T) -> Result<R, E> + Sync,
-) -> Result<Vec<R>, E> {
-    let queue = Mutex::new(source.enumerate().fuse());
-    let made = Mutex::new(Vec::new());
-    let failed: Mutex<Option<(usize, E)>> = Mutex::new(None);
-    let work = || {
-        loop {
-            // Items that were taken before an error are completed; items after it are not needed.
-            if lock(&failed).is_some() {
-                return;
-            }
-            let next = lock(&queue).next();
-            let Some((at, item)) = next else { return };
-            match item.and_then(&make) {
-                Ok(one) => lock(&made).push((at, one)),
-                Err(error) => {
-                    let mut failed = lock(&failed);
-                    if failed.as_ref().is_none_or(|(first, _)| at < *first) {
-                        *failed = Some((at, error));
-                    }
-                }
-            }
-        }
-    };
-    // These threads wait for the source. They are separate, so that they do not block the shared ones.
-    thread::scope(|scope| {
-        for _ in 1..cores() {
-            // If a thread cannot be started, the others do its work.
-            let _ = thread::Builder::new().name("warpath bitmap".into()).spawn_scoped(scope, work);
-        }
-        work();
-    });
-    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some((_, error)) => Err(error),
-        None => Ok(in_order(made)),
-    }
-}
-
-fn in_order<R>(made: Mutex<Vec<(usize, R)>>) -> Vec<R> {
     let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
     made.sort_unstable_by_key(|(at, _)| *at);
-    made.into_iter().map(|(_, one)| one).collect()
+    let mut all = Vec::with_capacity(count);
+    made.into_iter().for_each(|(_, some)| all.extend(some));
+    all
+}
+
+/// The ranges of `len` elements, each of `step` elements but the last.
+pub fn pieces(len: usize, step: usize) -> Vec<Range<usize>> {
+    (0..len).step_by(step).map(|start| start..len.min(start + step)).collect()
 }
 
 /// Cuts rows into about as many ranges as there are cores. All ranges but the last have the same length,
 /// which is a multiple of `unit`, and is long enough to be worth a thread.
 pub fn ranges(rows: usize, unit: usize) -> Vec<Range<usize>> {
-    let step = range_rows(rows, unit);
-    (0..rows).step_by(step).map(|start| start..rows.min(start + step)).collect()
+    pieces(rows, range_rows(rows, unit))
 }
 
 /// The number of rows of each of the [`ranges`], except the last.
@@ -114,15 +100,12 @@ mod tests {
 
     #[test]
     fn results_have_the_order_of_the_items() {
-        let squares = map((0..1000_u64).collect(), |i| i * i);
-        assert!(squares.iter().zip(0..).all(|(square, i)| *square == i * i) && squares.len() == 1000);
-        let of = |items: Vec<Result<u32, u32>>| {
-            map_source(items.into_iter(), |i| if i == 7 { Err(i) } else { Ok(i + 1) })
-        };
-        assert_eq!(of((0..7).map(Ok).collect()), Ok((1..8).collect()));
-        assert_eq!(of((0..100).map(Ok).collect()), Err(7));
-        assert_eq!(of(vec![Ok(1), Err(3), Ok(7)]), Err(3));
-        assert_eq!(of(vec![]), Ok(vec![]));
+        for threads in [1, 2, 7] {
+            let squares = map_in(threads, (0..1000_u64).collect(), |i| i * i);
+            assert_eq!(squares, (0..1000).map(|i| i * i).collect::<Vec<_>>());
+        }
+        assert_eq!(map(vec![1], |i| i), [1]);
+        assert!(map(Vec::<u64>::new(), |i| i).is_empty());
     }
 
     #[test]

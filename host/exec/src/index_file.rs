@@ -260,8 +260,9 @@ impl IndexFile {
         if indexed != len {
             return Err(other(format!("it has {len} bytes of text in place of {indexed}")).into());
         }
-        if verify && let Some(entry) = store::first_changed(&file, &self.0.table)? {
-            return Err(other(format!("bytes {}..{} have changed", entry.offset, entry.end())).into());
+        if verify {
+            let changed = |entry: &Entry| format!("bytes {}..{} have changed", entry.offset, entry.end());
+            store::check_texts(&file, &self.0.table, |entry| other(changed(entry)).into())?;
         }
         Ok(CheckedIndex { index: self.clone(), input: Arc::new(file), input_name: name.into() })
     }

@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use memchr::{memchr, memchr_iter, memrchr};
-use rayon::prelude::*;
 use warpath_core::error::{Error, InputError};
+use warpath_core::pool;
 use warpath_core::stamp::hash;
 use warpath_core::temporary::{Temporary, is_special};
 use warpath_shared::units::MAX_PARTITION_BYTES;
@@ -126,7 +126,7 @@ pub fn pack_to(
             break;
         }
         let table = train(&sample(&texts));
-        let groups: Vec<_> = texts.par_iter().map(|text| group(&table, text)).collect();
+        let groups = pool::map(texts.iter().collect(), |text: &Vec<u8>| group(&table, text));
         for (text, group) in texts.iter().zip(groups) {
             let group = group.map_err(Error::Internal)?;
             let end = write(&group)?;

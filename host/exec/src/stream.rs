@@ -66,7 +66,7 @@ use ask::ProgramTask;
 use documents::{Conductor, Step};
 pub(crate) use jobs::Origin;
 use jobs::{Feed, Jobs, SelectedParts};
-use workers::{Done, Next, Workers};
+use workers::{Done, Workers, has_any};
 
 /// The results of a program over inputs, a partition at a time and in order.
 ///
@@ -200,7 +200,7 @@ impl Answers {
         let plan = Plan { index, strict_on_device, ..plan };
         let Chosen { backend, buffers, workers, strict, .. } = chosen;
         let task = ProgramTask { backend, buffers, program, want, strict };
-        let (workers, error) = match Workers::start(task, jobs, workers) {
+        let (workers, error) = match workers::start(task, jobs, workers) {
             Ok(workers) => (Some(workers), None),
             Err(error) => (None, Some(error)),
         };
@@ -224,9 +224,9 @@ impl Answers {
     /// Totals of all workers so far.
     fn done(&self) -> Past {
         let Some(workers) = &self.workers else { return self.past };
-        let (reading, answering) = workers.times();
+        let (reading, answering) = workers.work().times();
         Past {
-            bytes: self.past.bytes + workers.bytes_read(),
+            bytes: self.past.bytes + workers.work().bytes_read(),
             workers: self.past.workers.max(workers.started()),
             reading: self.past.reading + reading,
             answering: self.past.answering + answering,
@@ -237,7 +237,7 @@ impl Answers {
     #[must_use]
     pub fn setup(&self) -> Setup {
         let Some(workers) = &self.workers else { return Setup::default() };
-        let backend = &workers.task().backend;
+        let backend = &workers.work().task.backend;
         let mut notes = backend.notes();
         notes.extend(self.conductor.iter().flat_map(|conductor| conductor.notes().iter().cloned()));
         Setup { parts: backend.setup(), ready: backend.ready(), notes }
@@ -256,7 +256,7 @@ impl Answers {
             || !self.texts.is_empty()
             || self.error.is_some()
             || match &self.workers {
-                Some(workers) => workers.is_ready(),
+                Some(workers) => workers.is_ready(has_any),
                 None => self.conductor.is_none(),
             }
     }
@@ -337,16 +337,14 @@ impl Iterator for Answers {
                 return Some(Err(self.lines.locate(&self.origin, error)));
             }
             let workers = self.workers.as_ref().filter(|_| !std::mem::take(&mut self.surveyed));
-            match workers.map_or(Next::End, Workers::next) {
-                Next::Done(done) => self.take(*done),
-                Next::End => match self.conductor.as_mut().and_then(|conductor| conductor.advance()) {
+            match workers.and_then(Workers::next) {
+                Some(Ok(done)) => self.take(done),
+                Some(Err(error)) => self.error = Some(error),
+                None => match self.conductor.as_mut().and_then(|conductor| conductor.advance()) {
                     Some(Ok(workers)) => self.go_on(workers),
                     Some(Err(error)) => self.error = Some(error),
                     None => self.finished = true,
                 },
-                Next::Died => {
-                    self.error = Some(Error::Internal("a worker thread ended before its work did".into()));
-                }
             }
         }
         None

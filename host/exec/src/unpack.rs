@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
-use rayon::prelude::*;
 use warpath_core::error::{Error, InputError};
+use warpath_core::pool::cores;
+use warpath_core::pool::stream::{Limits, each};
 use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::stream::Unpacker;
 
@@ -29,13 +30,10 @@ pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> 
         Source::File(path) if path.is_file() => {
             let packed = PackedFile::open(&path)?;
             let groups = packed.info().groups as usize;
-            let together = rayon::current_num_threads().max(1);
-            for first in (0..groups).step_by(together) {
-                let numbers = first..groups.min(first + together);
-                let texts: Vec<_> = numbers.into_par_iter().map(|number| packed.group_text(number)).collect();
-                texts.into_iter().try_for_each(|text| write(&text?).map_err(failed))?;
-            }
-            return Ok(());
+            // As many texts as cores are in memory, and the one that is written.
+            let limits = Limits { threads: cores().min(groups), jobs: cores(), slow_start: None };
+            let text = |(): &mut (), number| packed.group_text(number);
+            return each(limits, 0..groups, text, |text| write(&text?).map_err(failed));
         }
         Source::File(path) => Box::new(File::open(path).map_err(failed)?),
         Source::Stdin => Box::new(io::stdin()),

@@ -8,17 +8,16 @@
 //! ```text
 //! thread 1   | fill 0 | fill 2    | fill 5 | ...
 //! thread 2   | fill 1  | fill 3 | fill 4   | ...
-//! caller              | 0 | 1 |  | 3 | 2 | ...       each copied whole, in whichever order they are full
+//! caller              | 0 | 1 |     | 2 | 3 | ...     each copied whole, in order
 //! ```
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 
 use warpath_core::error::Error;
 use warpath_core::plain::{Plain, elements_mut};
 use warpath_core::pool::cores;
+use warpath_core::pool::stream::{Limits, each};
 
 use super::Accelerator;
 use crate::buffer::Buffer;
@@ -76,60 +75,24 @@ impl Uploads {
         for _ in self.buffers.len()..pieces.min(self.threads + 1).min(MOST_PIECES) {
             self.buffers.push(device.host_buffer(PIECE_BYTES + ALIGNMENT)?);
         }
-        let threads = self.threads.min(self.buffers.len()).min(pieces);
-        let (send_free, free) = mpsc::channel();
-        for buffer in &mut self.buffers {
-            // The send cannot fail, because the receiver is in this function.
-            let _ = send_free.send(&mut elements_mut::<T>(buffer)[..step]);
-        }
-        let (free, next) = (Mutex::new(free), AtomicUsize::new(0));
-        let take = || free.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let (send_full, full) = mpsc::channel();
-        let work = |full: mpsc::Sender<_>| {
-            loop {
-                let piece = next.fetch_add(1, Ordering::Relaxed);
-                if piece >= pieces {
-                    return;
-                }
-                // After a failed copy, the channels are closed.
-                let Ok(room) = take() else { return };
-                fill(range(piece), &mut room[..range(piece).len()]);
-                if full.send((piece, room)).is_err() {
-                    return;
-                }
-            }
+        let rooms = self.buffers.iter_mut().map(|buffer| Mutex::new(&mut elements_mut::<T>(buffer)[..step]));
+        let rooms: Vec<_> = rooms.collect();
+        // A piece is filled when the piece that had its memory before has been copied, so nobody waits here.
+        let room = |piece: usize| rooms[piece % rooms.len()].lock().unwrap_or_else(PoisonError::into_inner);
+        let fill_piece = |(): &mut (), piece: usize| {
+            fill(range(piece), &mut room(piece)[..range(piece).len()]);
+            piece
         };
-        thread::scope(|scope| {
-            // To fill a single piece is faster than to start a thread.
-            let mut started = 0;
-            while started < threads && pieces > 1 {
-                let (full, work) = (send_full.clone(), &work);
-                let thread = thread::Builder::new().name("warpath upload".into());
-                if thread.spawn_scoped(scope, move || work(full)).is_err() {
-                    break;
-                }
-                started += 1;
-            }
-            drop(send_full);
-            if started == 0 {
-                let Ok(room) = take() else { return Ok(()) };
-                return (0..pieces).try_for_each(|piece| {
-                    let room = &mut room[..range(piece).len()];
-                    fill(range(piece), room);
-                    device.upload(to, at + range(piece).start, room)
-                });
-            }
-            // After a failed copy these ends are dropped, and the threads stop.
-            let (send_free, full) = (send_free, full);
-            for _ in 0..pieces {
-                let died = |_| Error::Internal("a thread that fills pieces ended before it had".into());
-                let (piece, room) = full.recv().map_err(died)?;
-                device.upload(to, at + range(piece).start, &room[..range(piece).len()])?;
-                // The send fails when all pieces are filled and no thread takes the memory.
-                let _ = send_free.send(room);
-            }
-            Ok(())
-        })
+        let mut copy =
+            |piece: usize| device.upload(to, at + range(piece).start, &room(piece)[..range(piece).len()]);
+        // To fill a single piece is faster than to start a thread.
+        if pieces == 1 {
+            return copy(fill_piece(&mut (), 0));
+        }
+        let threads = self.threads.min(rooms.len()).min(pieces);
+        // The caller copies one piece.
+        let limits = Limits { threads, jobs: rooms.len() - 1, slow_start: None };
+        each(limits, 0..pieces, fill_piece, copy)
     }
 
     /// Copies slices to the device, one after the other, from element `at` on.

@@ -1,9 +1,7 @@
 //! Partitions that are evaluated with an index file, on the CPU.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
 
 use warpath_backend::answer::Want;
@@ -13,6 +11,7 @@ use warpath_backend::cpu::kept::{HostIndex, finish};
 use warpath_backend::strict::Checked;
 use warpath_core::error::{Error, InputError};
 use warpath_core::pool::cores;
+use warpath_core::pool::stream::{Limits, each};
 use warpath_core::stamp::hash;
 use warpath_lang::program::Program;
 
@@ -105,42 +104,27 @@ impl Store for FileStore {
     }
 }
 
-/// The first partition whose text has changed.
-pub(super) fn first_changed<'a>(input: &PlainFile, table: &'a [Entry]) -> Result<Option<&'a Entry>, Error> {
-    let next = AtomicUsize::new(0);
-    let first = Mutex::new(usize::MAX);
-    let look = || -> Result<(), Error> {
-        let mut bytes = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(entry) = table.get(at) else { return Ok(()) };
-            bytes.resize(entry.len as usize, 0);
-            let same = match input.read_exact(&mut bytes, entry.offset) {
-                Ok(()) => hash(&bytes) == entry.text,
-                Err(Error::Input(InputError::Io { source, .. }))
-                    if source.kind() == io::ErrorKind::UnexpectedEof =>
-                {
-                    false
-                }
-                Err(error) => return Err(error),
-            };
-            if !same {
-                let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-                *first = at.min(*first);
-                // Other threads check the partitions before this one.
-                return Ok(());
+/// Checks that no partition's text has changed. `changed` makes the error for the first that has.
+pub(super) fn check_texts(
+    input: &PlainFile,
+    table: &[Entry],
+    changed: impl Fn(&Entry) -> Error,
+) -> Result<(), Error> {
+    let is_same = |bytes: &mut Vec<u8>, entry: &Entry| {
+        bytes.resize(entry.len as usize, 0);
+        match input.read_exact(bytes, entry.offset) {
+            Ok(()) => Ok(hash(bytes) == entry.text),
+            Err(Error::Input(InputError::Io { source, .. }))
+                if source.kind() == io::ErrorKind::UnexpectedEof =>
+            {
+                Ok(false)
             }
+            Err(error) => Err(error),
         }
     };
-    thread::scope(|scope| {
-        // If threads cannot be started, the check only takes longer.
-        let threads: Vec<_> =
-            (1..cores()).map_while(|_| thread::Builder::new().spawn_scoped(scope, look).ok()).collect();
-        look()?;
-        threads.into_iter().try_for_each(|thread| {
-            let ended = thread.join();
-            ended.unwrap_or_else(|_| Err(Error::Internal("a thread that reads an input ended early".into())))
-        })
-    })?;
-    Ok(table.get(first.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    let mut entries = table.iter();
+    each(Limits::of(cores()), table.iter(), is_same, |same| match (same?, entries.next()) {
+        (false, Some(entry)) => Err(changed(entry)),
+        _ => Ok(()),
+    })
 }

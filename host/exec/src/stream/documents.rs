@@ -25,7 +25,7 @@ use warpath_lang::program::Program;
 
 use super::ask::ProgramTask;
 use super::jobs::{Document, Documents, Feed, Form, Origin};
-use super::workers::{Done, Workers};
+use super::workers::{self, Done, Workers};
 use crate::document::{Around, Head, Parts};
 use crate::engine::Chosen;
 use crate::input::{Opened, Source, Text};
@@ -216,7 +216,7 @@ impl Conductor {
             together: false,
             failed: false,
         };
-        Workers::start(self.task(&self.program, self.want), Feed::Documents(documents), self.chosen.workers)
+        workers::start(self.task(&self.program, self.want), Feed::Documents(documents), self.chosen.workers)
     }
 
     /// Workers on the elements of a document, from a part on.
@@ -224,7 +224,7 @@ impl Conductor {
         let feed = Feed::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
         // Every part is read to its end.
         let want = Want { limit: None, ..self.want };
-        Workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
+        workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
     }
 
     /// Workers on a document that cannot be evaluated by its elements.

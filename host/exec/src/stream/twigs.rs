@@ -18,7 +18,7 @@ use warpath_shared::units::ByteOffset;
 
 use super::ask::Ask;
 use super::jobs::{Document, Documents as Queue, Feed, Form, Jobs, Origin};
-use super::workers::{Answered, Next, Workers};
+use super::workers::{self, Answered, Workers, has_any};
 use super::{LineCounter, Plan, Setup, Stats, Store, Stored};
 use crate::engine::OnError;
 use crate::input::Extract;
@@ -213,7 +213,7 @@ impl Filtering {
             documents,
             strict: chosen.strict,
         };
-        Ok((Workers::start(task, feed, chosen.workers)?, plan))
+        Ok((workers::start(task, feed, chosen.workers)?, plan))
     }
 
     /// The backend and its settings, and the reason for the choice.
@@ -227,7 +227,7 @@ impl Filtering {
     #[must_use]
     pub fn stats(&self) -> Stats {
         let Some(workers) = &self.workers else { return self.stats };
-        let (reading, answering) = workers.times();
+        let (reading, answering) = workers.work().times();
         Stats { workers: workers.started(), reading, answering, ..self.stats }
     }
 
@@ -235,14 +235,14 @@ impl Filtering {
     #[must_use]
     pub fn setup(&self) -> Setup {
         let Some(workers) = &self.workers else { return Setup::default() };
-        let backend = &workers.task().backend;
+        let backend = &workers.work().task.backend;
         Setup { parts: backend.setup(), ready: backend.ready(), notes: backend.notes() }
     }
 
     /// Decompressed bytes read so far.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
-        self.workers.as_ref().map_or(0, Workers::bytes_read)
+        self.workers.as_ref().map_or(0, |workers| workers.work().bytes_read())
     }
 
     /// True if the next documents, or the end, are available without waiting.
@@ -251,7 +251,7 @@ impl Filtering {
         self.finished
             || !self.texts.is_empty()
             || self.error.is_some()
-            || self.workers.as_ref().is_none_or(Workers::is_ready)
+            || self.workers.as_ref().is_none_or(|workers| workers.is_ready(has_any))
     }
 
     /// The result for one text. If the engine fails at malformed documents, the result ends before the first
@@ -316,16 +316,14 @@ impl Iterator for Filtering {
                 }
                 return Some(Err(self.lines.locate(&self.origin, error)));
             }
-            match self.workers.as_ref().map_or(Next::End, Workers::next) {
-                Next::Done(done) => {
+            match self.workers.as_ref().and_then(Workers::next) {
+                Some(Ok(done)) => {
                     let Answered { texts, names, error, .. } = done.answered;
                     (self.texts, self.names, self.error) = (texts, names.into(), error);
                     self.origin = done.origin;
                 }
-                Next::End => self.finished = true,
-                Next::Died => {
-                    self.error = Some(Error::Internal("a worker thread ended before its work did".into()));
-                }
+                Some(Err(error)) => self.error = Some(error),
+                None => self.finished = true,
             }
         }
         None

@@ -46,8 +46,8 @@ mod file;
 use std::ops::Range;
 
 use memmap2::Mmap;
-use rayon::prelude::*;
 use warpath_core::error::{ColumnError, Error};
+use warpath_core::pool;
 use warpath_core::rows::RowSet;
 use warpath_lang::like::Pattern;
 use warpath_shared::fsst::{CodeFault, MAX_SYMBOL_BYTES, SPLIT_CODES, Split, Table};
@@ -164,9 +164,9 @@ const PIECE_NUMBERS: usize = 1 << 16;
 
 /// Returns true if offsets do not decrease. Uses all cores.
 fn ascend(offsets: &[u64]) -> bool {
-    let pieces = (0..offsets.len()).into_par_iter().step_by(PIECE_NUMBERS);
     // Each piece has one more offset, so that neighbouring pieces are compared too.
-    pieces.into_par_iter().all(|from| offsets[from..offsets.len().min(from + PIECE_NUMBERS + 1)].is_sorted())
+    let is_sorted = |piece: Range<usize>| offsets[piece.start..offsets.len().min(piece.end + 1)].is_sorted();
+    pool::map(pool::pieces(offsets.len(), PIECE_NUMBERS), is_sorted).into_iter().all(|yes| yes)
 }
 
 /// Returns the first null that has codes.
@@ -180,7 +180,8 @@ fn null_with_codes(validity: &[u64], offsets: &[u64]) -> Option<usize> {
             })
             .flatten()
     };
-    validity.par_iter().with_min_len(1024).enumerate().find_map_first(in_word)
+    let in_piece = |piece: Range<usize>| piece.clone().zip(&validity[piece]).find_map(in_word);
+    pool::map(pool::pieces(validity.len(), PIECE_NUMBERS / 64), in_piece).into_iter().flatten().next()
 }
 
 /// Returns the fault of the splits of `codes` codes, if they have one.
@@ -230,9 +231,10 @@ impl Parts {
                 return Err(damaged(format!("string {row} is null, and has codes")));
             }
         }
-        let begins = (0..codes.div_ceil(SPLIT_CODES)).into_par_iter().map(|split| split * SPLIT_CODES);
-        let first_strings =
-            begins.map(|begin| offsets.partition_point(|offset| *offset < begin as u64) as u64).collect();
+        let first_string =
+            |split: usize| offsets.partition_point(|offset| *offset < (split * SPLIT_CODES) as u64) as u64;
+        let splits_of = |piece: Range<usize>| piece.map(first_string).collect::<Vec<_>>();
+        let first_strings = pool::map(pool::pieces(codes.div_ceil(SPLIT_CODES), 256), splits_of).concat();
         let validity = validity.filter(|_| nulls > 0);
         let decoder = Decoder::new(&table);
         Ok(StringColumn {

@@ -33,7 +33,7 @@
 use std::hint::select_unpredictable;
 use std::mem::take;
 
-use rayon::prelude::*;
+use warpath_core::pool;
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_shared::fsst::{ESCAPE, Table};
 
@@ -274,14 +274,11 @@ impl Compressor {
 
     /// Appends the same codes as [`compress`](Self::compress), computed on all cores.
     pub fn compress_parallel(&self, text: &[u8], codes: &mut Vec<u8>) {
-        let pieces: Vec<Vec<u8>> = text
-            .par_chunks(PIECE_BYTES)
-            .map(|piece| {
-                let mut codes = Vec::with_capacity(piece.len() / 2);
-                self.compress(piece, &mut codes);
-                codes
-            })
-            .collect();
+        let pieces = pool::map(text.chunks(PIECE_BYTES).collect(), |piece| {
+            let mut codes = Vec::with_capacity(piece.len() / 2);
+            self.compress(piece, &mut codes);
+            codes
+        });
         codes.reserve(pieces.iter().map(Vec::len).sum());
         pieces.iter().for_each(|piece| codes.extend_from_slice(piece));
     }

@@ -25,7 +25,7 @@
 //! word, shifted by a byte per step, with each lane's eight steps before the next lane's: no faster than one
 //! string at a time.
 
-use rayon::prelude::*;
+use warpath_core::pool;
 use warpath_lang::like::Pattern;
 use warpath_shared::fsst::automaton::{NO_FAULT, fault_of, fault_word, is_decided, place};
 use warpath_shared::fsst::{CodeFault, Table};
@@ -153,13 +153,14 @@ fn each_piece<F: Send>(
     fill: impl Fn(&[u64], &mut [u64]) -> Option<(usize, F)> + Sync,
 ) -> Option<(usize, F)> {
     // Pieces are small where there are few strings, which may be long.
-    let piece = (words.len() / (8 * rayon::current_num_threads())).clamp(1, PIECE_WORDS);
-    let faults = words.par_chunks_mut(piece).enumerate().filter_map(|(at, words)| {
+    let piece = (words.len() / (8 * pool::threads())).clamp(1, PIECE_WORDS);
+    let pieces = words.chunks_mut(piece).enumerate().collect();
+    let faults = pool::map(pieces, |(at, words): (usize, &mut [u64])| {
         let first = at * piece * 64;
         let end = (first + 64 * words.len()).min(offsets.len() - 1);
         fill(&offsets[first..=end], words).map(|(string, fault)| (first + string, fault))
     });
-    faults.min_by_key(|(string, _)| *string)
+    faults.into_iter().flatten().next()
 }
 
 /// The reason why a decoded string is not matched.

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
-use rayon::prelude::*;
 use warpath_core::error::{Error, InputError};
+use warpath_core::pool::cores;
+use warpath_core::pool::stream::{Limits, each};
 use warpath_core::stamp::hash;
 
 use super::group::{Group, body_bytes};
@@ -306,9 +307,10 @@ impl PackedFile {
     /// [`InputError::Packed`] for the first fault.
     pub fn check(&self) -> Result<(), Error> {
         let groups = self.0.entries.len();
-        (0..groups).into_par_iter().try_for_each(|number| {
+        let check = |(): &mut (), number| {
             let (group, _) = self.checked(number)?;
             group.check(number + 1 == groups).map_err(|what| self.damaged(what))
-        })
+        };
+        each(Limits::of(cores().min(groups)), 0..groups, check, |checked| checked)
     }
 }

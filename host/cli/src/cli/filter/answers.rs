@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use warpath::bitmap::column::{Bin, Holds, Scalar};
+use warpath::pool;
 use warpath::twig::Snapshot;
 use warpath::{Error, Filtered, FoundDocument};
 
@@ -110,14 +110,11 @@ impl Text {
             return out.line_end();
         }
         let each = (documents.len() * TOGETHER / filtered.pairs().len()).max(1);
-        let parts: Vec<Vec<u8>> = documents
-            .par_chunks(each)
-            .map(|documents| {
-                let mut lines = Vec::with_capacity(16 * TOGETHER);
-                documents.iter().for_each(|document| self.write(&name, *document, &mut lines));
-                lines
-            })
-            .collect();
+        let parts = pool::map(documents.chunks(each).collect(), |documents: &[FoundDocument<'_>]| {
+            let mut lines = Vec::with_capacity(16 * TOGETHER);
+            documents.iter().for_each(|document| self.write(&name, *document, &mut lines));
+            lines
+        });
         parts.iter().try_for_each(|part| out.lines(part))
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use warpath_backend::answer::Want;
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_core::error::{Error, IndexError, RecordError};
-use warpath_core::pool;
+use warpath_core::pool::stream;
 use warpath_lang::program::{Program, Query};
 use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
@@ -55,7 +55,7 @@ pub fn build_ndjson_by(
     let opened = Opened::new(path)?;
     let want = Want { matches: true, records: true, ..Want::default() };
     let answers = Numbered { answers: engine.open(path)?.answers(program, want), lines: 0 };
-    let parts = pool::map_source(answers, |(first, batch)| Ok::<_, Error>(Part::of(specs, first, &batch)))?;
+    let parts = stream::collect(answers, |(first, batch)| Ok(Part::of(specs, first, &batch)))?;
     let stamp = opened.settled()?;
     let rows = parts.iter().map(|part| part.rows).sum();
     let len = opened.text_bytes()?;

@@ -10,7 +10,7 @@ use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_core::error::{Error, InputError};
-use warpath_core::pool;
+use warpath_core::pool::stream;
 use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::Cell;
@@ -65,7 +65,7 @@ pub fn build_arrow_by(
     let without: Vec<Kind> =
         fields.iter().filter_map(|field| kind_of(schema.field(*field).data_type())).collect();
     let failed = |error| failed(name, error);
-    let parts = pool::map_source(batches.map(|batch| batch.map_err(failed)), |batch: RecordBatch| {
+    let parts = stream::collect(batches.map(|batch| batch.map_err(failed)), |batch: RecordBatch| {
         let column = |(spec, field): (&ColumnSpec, &usize)| {
             let mut raw = Raw::new(spec.kind);
             let array = batch.column(*field);

@@ -14,12 +14,12 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use warpath_core::error::{ColumnError, Error};
+use warpath_core::pool;
 use warpath_shared::fsst::{CodeFault, SPLIT_CODES, Split, Table};
 
 use super::super::{Compressor, Offset, SEGMENT_BYTES, Sample, splits, train};
-use super::{Image, Parts, StringColumn, StringKind, is_valid};
+use super::{Image, PIECE_NUMBERS, Parts, StringColumn, StringKind, is_valid};
 
 /// Approximate size of a piece: whole segments, so that a long string is cut at a segment's end.
 const PIECE_BYTES: usize = 128 * SEGMENT_BYTES;
@@ -141,16 +141,13 @@ fn trimmed(validity: &[u64], rows: usize) -> Result<Vec<u64>, Error> {
 
 /// Returns the first string that is not UTF-8. Each string is UTF-8 if all bytes together are, and each
 /// string begins at a character's start.
-pub(super) fn not_utf8(values: &[u8], offsets: &[impl Offset]) -> Option<usize> {
+pub(super) fn not_utf8<O: Offset>(values: &[u8], offsets: &[O]) -> Option<usize> {
     let (Some(first), Some(last)) = (offsets.first(), offsets.last()) else { return None };
     let is_continued = |offset: usize| values.get(offset).is_some_and(|byte| byte & 0xc0 == 0x80);
     let all = simdutf8::basic::from_utf8(&values[first.place()..last.place()]).is_ok();
-    if all
-        && !offsets
-            .par_iter()
-            .with_min_len(1 << 14)
-            .any(|offset| offset.place() < last.place() && is_continued(offset.place()))
-    {
+    let is_cut = |offset: &O| offset.place() < last.place() && is_continued(offset.place());
+    let any_cut = |offsets: &[O]| offsets.iter().any(is_cut);
+    if all && !pool::map(offsets.chunks(PIECE_NUMBERS).collect(), any_cut).contains(&true) {
         return None;
     }
     offsets
@@ -242,12 +239,13 @@ impl StringColumn {
     /// codes.
     fn escape_at_end(&self) -> Option<(usize, usize)> {
         let codes = self.image.codes();
-        let rows = self.offsets.par_windows(2).with_min_len(1 << 14).enumerate();
-        rows.find_map_first(|(row, pair)| {
-            let codes = &codes[pair[0] as usize..pair[1] as usize];
+        let in_row = |row: usize| {
+            let codes = &codes[self.offsets[row] as usize..self.offsets[row + 1] as usize];
             let run = codes.iter().rev().take_while(|code| **code == u8::MAX).count();
             (run % 2 == 1).then(|| (row, codes.len() - 1))
-        })
+        };
+        let pieces = pool::pieces(self.offsets.len() - 1, PIECE_NUMBERS);
+        pool::map(pieces, |mut rows| rows.find_map(in_row)).into_iter().flatten().next()
     }
 }
 
@@ -295,8 +293,8 @@ fn make(
     let table = table.copied().unwrap_or_else(|| train(&Sample::of_strings(values, offsets)));
     let compressor = Compressor::new(&table);
     let pieces = pieces(offsets);
-    let all: Vec<Done> =
-        pieces.par_iter().map(|piece| piece.compress(&compressor, values, offsets)).collect();
+    let all =
+        pool::map(pieces.iter().collect(), |piece: &Piece| piece.compress(&compressor, values, offsets));
 
     let len: usize = all.iter().map(|done| done.codes.len()).sum();
     let (mut codes, mut ends) = (vec![0; len], vec![0; offsets.len().max(1)]);
@@ -310,7 +308,7 @@ fn make(
         at += done.codes.len();
     }
     let first = offsets.first().map_or(0, |offset| offset.place());
-    let found = work.into_par_iter().map(|(piece, done, to, ends_to, at)| {
+    let found = pool::map(work, |(piece, done, to, ends_to, at)| {
         to.copy_from_slice(&done.codes);
         ends_to.iter_mut().zip(&done.ends).for_each(|(to, end)| *to = at as u64 + end);
         let lens = |string: usize| {
@@ -319,6 +317,7 @@ fn make(
         splits_in(&table, done, at, (piece.values.start - first) as u64, lens)
     });
     let found: Vec<Vec<Split>> = found
+        .into_iter()
         .collect::<Result<_, _>>()
         .map_err(|fault| Error::Internal(format!("strings were compressed to what is none: {fault}")))?;
     let mut splits = found.concat();

@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use warpath_core::error::{ColumnError, Error};
+use warpath_core::pool;
 use warpath_core::rows::RowSet;
 use warpath_shared::fsst::{ESCAPE, MAX_SYMBOL_BYTES, SPLIT_CODES, Split, Table};
 
@@ -123,7 +123,7 @@ impl StringColumn {
         // The offsets after the last code: empty strings, and the end.
         to_left.fill(self.bytes());
         let lens = Lens::new(&self.table);
-        if !pieces.into_par_iter().all(|piece| self.decode_piece(&lens, piece)) {
+        if pool::map(pieces, |piece| self.decode_piece(&lens, piece)).contains(&false) {
             return Err(self.first_fault().into());
         }
         Ok(Strings { values, offsets, validity: self.validity.clone() })
@@ -344,7 +344,8 @@ impl StringColumn {
             let said = format!("{}: rows of {} of {} strings", self.name, rows.rows(), self.len());
             return Err(Error::Usage(said));
         }
-        let pieces = rows.words().par_chunks(PIECE_WORDS).enumerate().map(|(piece, words)| {
+        let pieces = rows.words().chunks(PIECE_WORDS).enumerate().collect();
+        let pieces = pool::map(pieces, |(piece, words): (usize, &[u64])| -> Decoded {
             let (mut values, mut ends) = (Vec::new(), Vec::new());
             for (at, word) in words.iter().enumerate() {
                 let first = 64 * (PIECE_WORDS * piece + at) as u64;
@@ -357,7 +358,6 @@ impl StringColumn {
             }
             Ok((values, ends))
         });
-        let pieces: Vec<Decoded> = pieces.collect();
         let pieces = pieces.into_iter().collect::<Result<Vec<_>, _>>()?;
         let bytes: usize = pieces.iter().map(|(values, _)| values.len()).sum();
         let none = || ColumnError::Memory { name: self.name.clone(), bytes: bytes as u64 };

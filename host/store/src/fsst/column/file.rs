@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use memmap2::Mmap;
-use rayon::prelude::*;
 use warpath_core::error::{ColumnError, Error};
 use warpath_core::file::read_exact_at;
+use warpath_core::pool;
 use warpath_core::stamp::hash;
 use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_shared::fsst::{MAX_SYMBOLS, SPLIT_CODES, Split, Table};
@@ -152,22 +152,23 @@ impl Header {
 
 /// Returns the checksums of the blocks of the two ranges.
 fn checksums(front: &[u8], codes: &[u8]) -> Vec<u64> {
-    [front, codes].iter().flat_map(|all| all.par_chunks(BLOCK_BYTES).map(hash).collect::<Vec<_>>()).collect()
+    pool::map(front.chunks(BLOCK_BYTES).chain(codes.chunks(BLOCK_BYTES)).collect(), hash)
 }
 
 /// Decodes offsets of 32 or 64 bits, on all cores.
 fn wide<const N: usize>(bytes: &[u8]) -> Vec<u64> {
     let numbers = bytes.as_chunks::<N>().0;
     let mut all = vec![0; numbers.len()];
-    let pieces = all.par_chunks_mut(PIECE_NUMBERS).zip(numbers.par_chunks(PIECE_NUMBERS));
-    pieces.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(to, from)| *to = number(from)));
+    let pieces = all.chunks_mut(PIECE_NUMBERS).zip(numbers.chunks(PIECE_NUMBERS)).collect();
+    pool::map(pieces, |(to, from): (&mut [u64], &[[u8; N]])| {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = number(from));
+    });
     all
 }
 
 fn narrow<const N: usize>(offsets: &[u64], to: &mut [u8]) {
-    let pieces =
-        to.as_chunks_mut::<N>().0.par_chunks_mut(PIECE_NUMBERS).zip(offsets.par_chunks(PIECE_NUMBERS));
-    pieces.for_each(|(to, from)| {
+    let pieces = to.as_chunks_mut::<N>().0.chunks_mut(PIECE_NUMBERS).zip(offsets.chunks(PIECE_NUMBERS));
+    pool::map(pieces.collect(), |(to, from): (&mut [[u8; N]], &[u64])| {
         for (to, from) in to.iter_mut().zip(from) {
             to.copy_from_slice(&from.to_le_bytes()[..N]);
         }
