@@ -25,7 +25,7 @@ mod xml;
 
 pub use bitmap::bitmap_range;
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
-pub use fsst::{fsst_decode, fsst_decode_strings, fsst_measure};
+pub use fsst::{fsst_decode, fsst_decode_strings};
 pub use fsst_match::fsst_match;
 pub use index::line_index;
 pub use kind::kind_check;

@@ -31,7 +31,6 @@
 //! | [`BinWords`] | the bin of each row | the chunks of bins |
 //! | [`CompressStarts`], [`CompressAtoms`] | chunks of bitmaps | compressed bitmaps |
 //! | [`FsstDecode`], [`FsstDecodeStrings`] | codes of strings, splits | the strings, and the offset of each |
-//! | [`FsstMeasure`], [`CountScan`] | codes of strings without splits | their splits |
 //! | [`FsstMatch`] | codes of strings, an automaton | the strings that match |
 //! | [`TwigOps`] | text, trees, names and values of twigs | records as operations |
 //! | [`XmlStates`], [`XmlEvents`] | text of XML | the starts and ends of tags, quotes and comments |
@@ -67,8 +66,8 @@ pub use columns::{
     PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
 };
 pub use fsst::{
-    FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecode,
-    FsstDecodeArgs, FsstDecodeStrings, FsstMeasure, FsstMeasureArgs, block_splits,
+    FSST_ESCAPE, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecode, FsstDecodeArgs,
+    FsstDecodeStrings, block_splits,
 };
 pub use fsst_match::{FsstMatch, FsstMatchArgs, MATCH_STRINGS};
 pub use index::{

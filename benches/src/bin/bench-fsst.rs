@@ -16,7 +16,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use warpath::Error;
 use warpath::cuda::Cuda;
-use warpath::device::{Accelerator as _, Decoding, DeviceCodes, FsstMatchStage, FsstStage};
+use warpath::device::{Accelerator as _, DeviceCodes, FsstMatchStage, FsstStage};
 use warpath::fsst::Codes;
 use warpath::fsst::{CodeAutomaton, Pattern, StringColumn, StringKind};
 use warpath_benches::generate::columns::{self, Strings};
@@ -105,17 +105,13 @@ fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
         );
     };
     let text = Codes { offsets: &[], first_strings: &[], ..codes };
-    let ways = [
-        ("splits, as one text", text, Decoding::Splits),
-        ("splits, and where strings begin", codes, Decoding::Splits),
-        ("without splits: measured first", codes, Decoding::Measured),
-    ];
+    let ways = [("splits, as one text", text), ("splits, and where strings begin", codes)];
     let mut stage = FsstStage::new(cuda.queue()?);
     let mut on_device = DeviceCodes::default();
-    for (what, codes, way) in ways {
+    for (what, codes) in ways {
         on_device.load(stage.device(), &codes)?;
         let (milliseconds, kernels) =
-            time(cli, &mut stage, FsstStage::device, |stage| stage.decode(&on_device, way))?;
+            time(cli, &mut stage, FsstStage::device, |stage| stage.decode(&on_device))?;
         ensure!(stage.fault()?.is_none(), "{what}: {:?}", stage.fault()?);
         let (made, places) = stage.download()?;
         ensure!(made == *values, "{what}: other bytes");

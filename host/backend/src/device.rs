@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use warpath_shared::kernel::Kernel;
 
 pub use bitmap::{BitmapStage, DeviceBitmaps};
-pub use fsst::{CodesFault, Decoding, DeviceCodes, FsstStage};
+pub use fsst::{CodesFault, DeviceCodes, FsstStage};
 pub use fsst_match::FsstMatchStage;
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;

@@ -34,9 +34,7 @@ macro_rules! for_each_kernel {
             bitmap: (BitmapRange, bitmap_range);
             wah:
                 (BinWords, bin_words), (CompressStarts, compress_starts), (CompressAtoms, compress_atoms);
-            fsst:
-                (FsstDecode, fsst_decode), (FsstDecodeStrings, fsst_decode_strings),
-                (FsstMeasure, fsst_measure);
+            fsst: (FsstDecode, fsst_decode), (FsstDecodeStrings, fsst_decode_strings);
             fsst_match: (FsstMatch, fsst_match);
             twig_ops: (TwigOps, twig_ops);
             xml: (XmlStates, xml_states), (XmlEvents, xml_events), (XmlNodes, xml_nodes), (XmlOps, xml_ops);

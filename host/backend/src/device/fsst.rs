@@ -4,15 +4,14 @@ use warpath_core::error::Error;
 use warpath_core::plain::elements_mut;
 use warpath_shared::fsst::{SPLIT_CODES, TABLE_WORDS};
 use warpath_shared::kernel::{
-    CountScan, FSST_ESCAPE, FSST_FAR, FSST_UNKNOWN, FsstDecode, FsstDecodeArgs, FsstDecodeStrings,
-    FsstMeasure, FsstMeasureArgs, ScanArgs, block_splits,
+    FSST_ESCAPE, FSST_UNKNOWN, FsstDecode, FsstDecodeArgs, FsstDecodeStrings, block_splits,
 };
 use warpath_shared::view::{View, ViewMut};
 use warpath_store::fsst::Codes;
 use warpath_store::packed::text::PackedText;
 
 use super::upload::Uploads;
-use super::{Accelerator, ScanScratch, Slot, launch};
+use super::{Accelerator, Slot, launch};
 use crate::buffer::Buffer;
 
 /// The fault in codes that a device has decoded. The decoded bytes are then not valid.
@@ -25,20 +24,6 @@ pub enum CodesFault {
     Escape,
     /// The lengths of strings do not fit the codes, or the splits do not.
     Splits,
-    /// The codes may be valid: codes without splits have a run of 255s that is too long for the kernel to
-    /// interpret.
-    Far,
-}
-
-/// The way in which strings are decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decoding {
-    /// A block for each split or for several ([`FsstDecodeStrings`]; [`FsstDecode`] if the bounds of strings
-    /// are not needed).
-    Splits,
-    /// The method of [`Splits`](Self::Splits) for strings, after a kernel has measured the splits
-    /// ([`FsstMeasure`]).
-    Measured,
 }
 
 /// Compressed strings in device memory, in arrays that are kept from load to load.
@@ -77,13 +62,13 @@ impl<A: Accelerator> DeviceCodes<A> {
     /// Copies strings to a device and replaces the earlier ones.
     ///
     /// # Errors
-    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if there are splits, but not one for
-    /// each [`SPLIT_CODES`] codes and one more. Also if offsets do not begin with 0, or do not end with the
+    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if there is not a split for each
+    /// [`SPLIT_CODES`] codes and one more. Also if offsets do not begin with 0, or do not end with the
     /// number of codes.
     pub fn load(&mut self, device: &A, codes: &Codes<'_>) -> Result<(), Error> {
         let tiles = codes.codes.len().div_ceil(SPLIT_CODES);
         let are_firsts = codes.first_strings.len() == if codes.offsets.is_empty() { 0 } else { tiles };
-        let is_split = codes.splits.is_empty() || codes.splits.len() == tiles + 1 && are_firsts;
+        let is_split = codes.splits.len() == tiles + 1 && are_firsts;
         let ends = (codes.offsets.first(), codes.offsets.last());
         let are_ends = ends == (None, None) || ends == (Some(&0), Some(&(codes.codes.len() as u64)));
         if !is_split || !are_ends {
@@ -184,7 +169,6 @@ impl<A: Accelerator> PackedStage<A> {
                 first_strings: View::from_slice(&[]),
                 status: device.view_mut(self.status.get_mut()?, 1),
                 len: codes.len() as u64,
-                are_measured: 0,
                 block_splits: block_splits(padded / SPLIT_CODES),
             },
         )
@@ -201,11 +185,7 @@ pub struct FsstStage<A: Accelerator> {
     device: A,
     out: Slot<A, u8>,
     offsets: Slot<A, u64>,
-    lengths: Slot<A, u64>,
-    first_strings: Slot<A, u64>,
-    splits: Slot<A, u64>,
     status: Slot<A, u32>,
-    scratch: ScanScratch<A, u64>,
     block_splits: Option<u64>,
     /// The number of bytes and of offsets that the last call wrote.
     len: u64,
@@ -219,11 +199,7 @@ impl<A: Accelerator> FsstStage<A> {
             device,
             out: Slot::default(),
             offsets: Slot::default(),
-            lengths: Slot::default(),
-            first_strings: Slot::default(),
-            splits: Slot::default(),
             status: Slot::default(),
-            scratch: ScanScratch::default(),
             block_splits: None,
             len: 0,
             offset_count: 0,
@@ -248,9 +224,8 @@ impl<A: Accelerator> FsstStage<A> {
     /// Decodes strings. The results stay on the device. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if splits or strings are needed
-    /// that were not loaded.
-    pub fn decode(&mut self, codes: &DeviceCodes<A>, how: Decoding) -> Result<(), Error> {
+    /// [`Error::Device`], also if memory is short.
+    pub fn decode(&mut self, codes: &DeviceCodes<A>) -> Result<(), Error> {
         let device = &self.device;
         (self.len, self.offset_count) = (codes.len, codes.offset_count);
         let status = self.status.room(device, 1)?;
@@ -262,58 +237,23 @@ impl<A: Accelerator> FsstStage<A> {
             return device.zero(offsets, 0, codes.offset_count);
         }
         let tiles = codes.count.div_ceil(SPLIT_CODES);
-        let in_codes = device.view(codes.codes.get()?, tiles * SPLIT_CODES);
-        let table = device.view(codes.table.get()?, TABLE_WORDS);
-        let code_offsets = device.view(codes.offsets.get()?, codes.offset_count);
-        let out = device.view_mut(out, len);
-        match how {
-            Decoding::Splits | Decoding::Measured => {
-                let (is_told, strings) = (how == Decoding::Splits, codes.offset_count > 0);
-                let first_count = if strings { tiles } else { 0 };
-                let (splits, first_strings) = if is_told {
-                    let firsts = device.view(codes.first_strings.get()?, first_count);
-                    (device.view(codes.splits.get()?, codes.split_count), firsts)
-                } else {
-                    let lengths = self.lengths.room(device, tiles)?;
-                    let first_strings = self.first_strings.room(device, tiles)?;
-                    let args = FsstMeasureArgs {
-                        codes: in_codes,
-                        table,
-                        code_offsets,
-                        lengths: device.view_mut(lengths, tiles),
-                        first_strings: device.view_mut(first_strings, tiles),
-                        status: device.view_mut(status, 1),
-                        len: codes.count as u64,
-                    };
-                    launch::<A, FsstMeasure>(device, &args)?;
-                    let splits = self.splits.room(device, tiles + 1)?;
-                    let args = ScanArgs {
-                        input: device.view(lengths, tiles),
-                        output: device.view_mut(splits, tiles + 1),
-                        look_back: self.scratch.start(device, tiles)?,
-                    };
-                    launch::<A, CountScan>(device, &args)?;
-                    (device.view(splits, tiles + 1), device.view(first_strings, first_count))
-                };
-                let args = FsstDecodeArgs {
-                    codes: in_codes,
-                    table,
-                    splits,
-                    out,
-                    code_offsets,
-                    offsets: device.view_mut(offsets, codes.offset_count),
-                    first_strings,
-                    status: device.view_mut(status, 1),
-                    len: codes.count as u64,
-                    are_measured: u64::from(!is_told),
-                    block_splits: self.block_splits.unwrap_or_else(|| block_splits(tiles)),
-                };
-                if strings {
-                    launch::<A, FsstDecodeStrings>(device, &args)
-                } else {
-                    launch::<A, FsstDecode>(device, &args)
-                }
-            }
+        let has_strings = codes.offset_count > 0;
+        let args = FsstDecodeArgs {
+            codes: device.view(codes.codes.get()?, tiles * SPLIT_CODES),
+            table: device.view(codes.table.get()?, TABLE_WORDS),
+            splits: device.view(codes.splits.get()?, codes.split_count),
+            out: device.view_mut(out, len),
+            code_offsets: device.view(codes.offsets.get()?, codes.offset_count),
+            offsets: device.view_mut(offsets, codes.offset_count),
+            first_strings: device.view(codes.first_strings.get()?, if has_strings { tiles } else { 0 }),
+            status: device.view_mut(status, 1),
+            len: codes.count as u64,
+            block_splits: self.block_splits.unwrap_or_else(|| block_splits(tiles)),
+        };
+        if has_strings {
+            launch::<A, FsstDecodeStrings>(device, &args)
+        } else {
+            launch::<A, FsstDecode>(device, &args)
         }
     }
 
@@ -328,7 +268,6 @@ impl<A: Accelerator> FsstStage<A> {
             0 => None,
             bits if bits & FSST_UNKNOWN != 0 => Some(CodesFault::Unknown),
             bits if bits & FSST_ESCAPE != 0 => Some(CodesFault::Escape),
-            bits if bits & FSST_FAR != 0 => Some(CodesFault::Far),
             _ => Some(CodesFault::Splits),
         })
     }
