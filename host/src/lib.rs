@@ -24,7 +24,7 @@
 //! | inputs, partitions, results in order | `warpath-exec` | [`Engine`], [`Input`], [`IndexFile`], [`ResidentIndex`], [`dump`] |
 //! | the CPU and devices | `warpath-backend` | [`backend`], [`answer`], [`device`], [`columns`], [`strict`], [`tree`], [`twig`] |
 //! | stored forms | `warpath-store` | [`bitmap`], [`packed`], [`fsst`] |
-//! | languages | `warpath-lang` | [`Query`], [`Program`], [`jsonpath`] |
+//! | languages | `warpath-lang` | [`Query`], [`Predicate`], [`Program`], [`jsonpath`] |
 //! | errors, sets of rows, strings of JSON, threads | `warpath-core` | [`Error`], [`diagnostic`], [`json`], [`pool`] |
 
 pub use warpath_backend::cpu::Cpu;
@@ -48,6 +48,7 @@ pub use warpath_exec::stream::{
 };
 pub use warpath_exec::{dump, index_file};
 pub use warpath_lang::jsonpath;
+pub use warpath_lang::predicate::Predicate;
 pub use warpath_lang::program::{Program, Query};
 pub use warpath_store::fsst;
 
@@ -76,6 +77,5 @@ pub mod bitmap {
     pub use warpath_backend::bitmap::{plan, run};
     pub use warpath_core::{rows, wah};
     pub use warpath_exec::bitmap::{ask, build};
-    pub use warpath_lang::expr;
     pub use warpath_store::bitmap::*;
 }

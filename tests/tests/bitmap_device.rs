@@ -174,7 +174,7 @@ fn of_distinct(rows: usize, seed: u64) -> BitmapIndex {
 
 /// Asks, and gives the bytes that went to the device, without those of the program.
 fn uploaded(engine: &mut BitmapEngine, device: &Emulated, index: &BitmapIndex, expression: &str) -> u64 {
-    let plan = Plan::of(index, expression, false).unwrap();
+    let plan = Plan::of(index, &expression.parse().unwrap(), false).unwrap();
     let want = BitmapEngine::cpu().answer(index, &plan, true).unwrap();
     let _ = device.take_uploaded();
     assert_eq!(engine.answer(index, &plan, true).unwrap(), want, "{expression}");
@@ -276,7 +276,7 @@ fn an_index_that_is_let_go_is_loaded_again() {
 fn questions_that_fail_are_forgotten() {
     let (device, index) = (Emulated::default(), of_distinct(20_000, 1));
     let mut engine = BitmapEngine::on(device.clone());
-    let plan = Plan::of(&index, "n in (1, 2, 3)", false).unwrap();
+    let plan = Plan::of(&index, &"n in (1, 2, 3)".parse().unwrap(), false).unwrap();
     for left in [0, 1, 2, 3] {
         device.fail_uploads_after(left);
         assert!(matches!(engine.answer(&index, &plan, true), Err(Error::Device(_))), "{left}");
@@ -285,7 +285,7 @@ fn questions_that_fail_are_forgotten() {
     check_answer(&mut engine, &index, "n in (1, 2, 3)").unwrap();
     for left in [0, 1, 2, 3] {
         device.fail_uploads_after(left);
-        let plan = Plan::of(&index, "n in (3, 4, 5)", false).unwrap();
+        let plan = Plan::of(&index, &"n in (3, 4, 5)".parse().unwrap(), false).unwrap();
         assert!(matches!(engine.answer(&index, &plan, true), Err(Error::Device(_))), "{left}");
     }
     device.fail_uploads_after(u64::MAX);

@@ -2,16 +2,19 @@
 
 use std::cmp::Ordering;
 
-use warpath::Error;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::bitmap::build::build_column;
 use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
-use warpath::bitmap::expr::{CompareOp, Expr, ExprKind, Literal, LiteralKind, Test, TestKind, parse};
 use warpath::bitmap::plan::{Counted, Facts, Operand, Plan};
 use warpath::bitmap::run::run;
 use warpath::bitmap::value::{self, ColumnValues, State};
 use warpath::bitmap::{BitmapIndex, Built, BuiltColumn};
 use warpath::diagnostic::{Diagnostic, DiagnosticKind};
+use warpath::jsonpath::{
+    Comparable, ComparableKind, ComparisonOp, Literal, LiteralKind, LogicalExpr, LogicalExprKind,
+    ValueTestKind, parse_predicate as parse,
+};
+use warpath::{Error, Predicate};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
 use warpath_tests::bitmaps::{chunks, compressed, stored};
 use warpath_tests::emulated::Emulated;
@@ -322,47 +325,54 @@ fn expression(table: &Table, depth: usize, rng: &mut Rng) -> String {
 
 // --- the oracle --------------------------------------------------------------------------------------------
 
-fn oracle(expr: &Expr, table: &Table, row: usize) -> bool {
+fn oracle(expr: &LogicalExpr, table: &Table, row: usize) -> bool {
     match &expr.kind {
-        ExprKind::And(all) => all.iter().all(|of| oracle(of, table, row)),
-        ExprKind::Or(all) => all.iter().any(|of| oracle(of, table, row)),
-        ExprKind::Not(of) => !oracle(of, table, row),
-        ExprKind::Test(test) => passes(test, table, row),
+        LogicalExprKind::And(all) => all.iter().all(|of| oracle(of, table, row)),
+        LogicalExprKind::Or(all) => all.iter().any(|of| oracle(of, table, row)),
+        LogicalExprKind::Not(of) => !oracle(of, table, row),
+        _ => passes(expr, table, row),
     }
 }
 
-fn passes(test: &Test, table: &Table, row: usize) -> bool {
-    let (_, cells) = table.columns.iter().find(|(column, _)| column.name == test.column.name).unwrap();
-    let cell = &cells[row];
-    if let TestKind::Is { not, state } = &test.kind {
-        let is = match state {
+fn cell_of<'a>(subject: &Comparable, table: &'a Table, row: usize) -> &'a Cell {
+    let ComparableKind::Column(name) = &subject.kind else { panic!("{subject:?} is no column") };
+    let (_, cells) = table.columns.iter().find(|(column, _)| column.name == name.name).unwrap();
+    &cells[row]
+}
+
+fn passes(test: &LogicalExpr, table: &Table, row: usize) -> bool {
+    if let LogicalExprKind::Comparison(comparison) = &test.kind {
+        let ComparableKind::Literal(literal) = &comparison.right.kind else { panic!("{test:?}") };
+        let Cell::Value(value) = cell_of(&comparison.left, table, row) else { return false };
+        let order = compared(value, literal);
+        return match comparison.op {
+            ComparisonOp::Eq => order.is_eq(),
+            ComparisonOp::Ne => order.is_ne(),
+            ComparisonOp::Lt => order.is_lt(),
+            ComparisonOp::Le => order.is_le(),
+            ComparisonOp::Gt => order.is_gt(),
+            ComparisonOp::Ge => order.is_ge(),
+        };
+    }
+    let LogicalExprKind::Value(test) = &test.kind else { panic!("{test:?}") };
+    let cell = cell_of(&test.subject, table, row);
+    let is = match (&test.kind, cell) {
+        (ValueTestKind::Is(state), _) => match state {
             State::Missing => *cell == Cell::Missing,
             State::Null => *cell == Cell::Null,
             State::Other => *cell == Cell::Other,
             State::NaN => *cell == Cell::NaN,
             State::Value => matches!(cell, Cell::Value(_)),
-        };
-        return is != *not;
-    }
-    let Cell::Value(value) = cell else { return false };
-    match &test.kind {
-        TestKind::Compare(op, literal) => {
-            let order = compared(value, literal);
-            match op {
-                CompareOp::Eq => order.is_eq(),
-                CompareOp::Ne => order.is_ne(),
-                CompareOp::Lt => order.is_lt(),
-                CompareOp::Le => order.is_le(),
-                CompareOp::Gt => order.is_gt(),
-                CompareOp::Ge => order.is_ge(),
-            }
+        },
+        (ValueTestKind::Between(least, greatest), Cell::Value(value)) => {
+            compared(value, least).is_ge() && compared(value, greatest).is_le()
         }
-        TestKind::Between { not, least, greatest } => {
-            (compared(value, least).is_ge() && compared(value, greatest).is_le()) != *not
+        (ValueTestKind::In(values), Cell::Value(value)) => {
+            values.iter().any(|literal| compared(value, literal).is_eq())
         }
-        TestKind::In { not, values } => values.iter().any(|literal| compared(value, literal).is_eq()) != *not,
-        other => panic!("{other:?}"),
-    }
+        _ => return false,
+    };
+    is != test.not
 }
 
 fn compared(value: &Scalar, literal: &Literal) -> Ordering {
@@ -380,8 +390,8 @@ fn compared(value: &Scalar, literal: &Literal) -> Ordering {
         (Scalar::Float(value), LiteralKind::Number(text)) => {
             value.partial_cmp(&text.parse::<f64>().unwrap()).unwrap()
         }
-        (Scalar::Text(value), LiteralKind::Text(text)) => value.as_bytes().cmp(text.as_bytes()),
-        (Scalar::Time(value), LiteralKind::Text(text)) => (i128::from(*value) * 10).cmp(&tenths(text)),
+        (Scalar::Text(value), LiteralKind::String(text)) => value.as_bytes().cmp(text.as_bytes()),
+        (Scalar::Time(value), LiteralKind::String(text)) => (i128::from(*value) * 10).cmp(&tenths(text)),
         (Scalar::Bool(value), LiteralKind::Bool(literal)) => value.cmp(literal),
         other => panic!("{other:?}"),
     }
@@ -435,7 +445,7 @@ fn interpreted_by(program: &[Instr], bitmaps: &[Vec<bool>], rows: usize, tile: u
     all
 }
 
-fn plan(table: &Table, expr: &Expr, approximate: bool) -> Result<Plan, Diagnostic> {
+fn plan(table: &Table, expr: &LogicalExpr, approximate: bool) -> Result<Plan, Diagnostic> {
     let index = &table.index;
     let atoms = |column, bin| index.atoms(column, bin);
     let records = table.records.iter().any(|is| !is);
@@ -597,11 +607,11 @@ fn an_index_plans_what_it_is_asked() {
     let table = table(300, &mut Rng::new(3));
     let name = &table.columns[0].0.name;
     let text = format!("{name} is not missing and not {name} is null");
-    let plan = Plan::of(&table.index, &text, false).unwrap();
+    let plan = Plan::of(&table.index, &text.parse().unwrap(), false).unwrap();
     let same = self::plan(&table, &parse(&text).unwrap(), false).unwrap();
     assert_eq!((plan.program, plan.bitmaps, plan.tests), (same.program, same.bitmaps, same.tests));
-    let Err(Error::Expression(error)) = Plan::of(&table.index, "c0 is nothing", true) else {
-        panic!("it is no expression")
+    let Err(Error::Expression(error)) = Predicate::parse("c0 is nothing") else {
+        panic!("it is no predicate")
     };
     assert_eq!((error.column(), error.diagnostic().kind), (7, DiagnosticKind::UnexpectedToken));
     assert_eq!(
@@ -763,9 +773,9 @@ fn plans_are_explained() {
 tests
   followers > 1500
     of 5 bins, true of 1 (60 rows), 1 cut (100 rows)
-  lang != \"de\"
+  lang != 'de'
     of 4 bins, true of 2 (850 rows), none cut
-  verified = true
+  verified == true
     of 1 bins, true of 1 (1000 rows), none cut
 
 bitmaps
@@ -963,7 +973,7 @@ fn programs_push_no_more_than_there_is_room_for() {
             Err(error) => {
                 assert!(depth > MAX_STACK, "{depth}: {error}");
                 assert_eq!(error.kind, DiagnosticKind::TooLarge);
-                assert_eq!((error.span.start, error.span.end), (1, text.len() - 1));
+                assert_eq!((error.span.start, error.span.end), (0, text.len()));
             }
         }
     }

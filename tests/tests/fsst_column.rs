@@ -625,7 +625,7 @@ fn answers_combine_with_those_of_bitmap_indexes() -> Result<()> {
         (0..3_000).map(|_| (rng.below(9) > 0).then(|| url(&mut rng).into_bytes())).collect();
     let columns = vec![build_column("n", "n", ColumnValues::ints(numbers.clone()), &"quantiles:9".parse()?)?];
     let index = BitmapIndex::from_built(Built { rows: 3_000, columns, ..Built::default() })?;
-    let answer = BitmapEngine::cpu().answer(&index, &Plan::of(&index, "n >= 40", false)?, true)?;
+    let answer = BitmapEngine::cpu().answer(&index, &Plan::of(&index, &"n >= 40".parse()?, false)?, true)?;
     let pattern = Pattern::like("https://%.example.com/%id=%", None)?;
     let found = compress(StringKind::Utf8, &layout(&urls, false))?.matches(&pattern)?;
     let want = (0..3_000)

@@ -110,7 +110,7 @@ fn range(cli: &Cli, file: &str, expression: &str) -> Result<()> {
     }
     let open = || {
         let index = BitmapIndex::open(file)?;
-        let plan = Plan::of(&index, expression, false)?;
+        let plan = Plan::of(&index, &expression.parse()?, false)?;
         anyhow::Ok((index, plan))
     };
     let (mut times, mut kept) = (Vec::new(), None);

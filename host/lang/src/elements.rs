@@ -153,6 +153,7 @@ fn expr_asks(expr: &LogicalExpr) -> bool {
         LogicalExprKind::Comparison(test) => comparable_asks(&test.left) || comparable_asks(&test.right),
         LogicalExprKind::Exists(query) => query_asks(query),
         LogicalExprKind::Pattern(test) => comparable_asks(&test.subject) || comparable_asks(&test.pattern),
+        LogicalExprKind::Value(test) => comparable_asks(&test.subject),
     }
 }
 
@@ -162,7 +163,7 @@ fn query_asks(query: &FilterQuery) -> bool {
 
 fn comparable_asks(value: &Comparable) -> bool {
     match &value.kind {
-        ComparableKind::Literal(_) => false,
+        ComparableKind::Literal(_) | ComparableKind::Column(_) => false,
         ComparableKind::Query(query) => query.root == QueryRoot::Record,
         ComparableKind::Function(call) => match &call.kind {
             FunctionKind::Length(value) => comparable_asks(value),

@@ -19,14 +19,17 @@
 //! [RFC 9535]: https://www.rfc-editor.org/rfc/rfc9535
 
 pub mod ast;
-pub mod hint;
+mod hint;
 pub mod lexer;
 mod parse;
+pub mod words;
 
 pub use ast::{
-    Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall, FunctionKind, Literal,
-    LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query, QueryRoot, Segment,
-    SegmentKind, Selector, SelectorKind, SingularQuery, SingularStep, SingularStepKind,
+    ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall,
+    FunctionKind, Literal, LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query,
+    QueryRoot, Segment, SegmentKind, Selector, SelectorKind, SingularQuery, SingularStep, SingularStepKind,
+    State, ValueTest, ValueTestKind,
 };
 pub use lexer::MAX_INT;
+pub use parse::predicate::parse_predicate;
 pub use parse::{MAX_DEPTH, parse};

@@ -7,15 +7,15 @@
 //! | [`pattern`] | I-Regexp (RFC 9485) compiled to automata |
 //! | [`elements`] | programs split at the array that all their paths go through |
 //! | [`column_type`] | the types of columns for the values that paths select |
-//! | [`expr`] | expressions over the columns of a bitmap index |
+//! | [`predicate`] | conditions on a record, over its paths and over columns of an index |
 //! | [`like`] | `LIKE` and simpler patterns of strings |
 //! | [`twig`] | twigs: subscriptions written as XPath or JSONPath |
 
 pub mod column_type;
 pub mod elements;
-pub mod expr;
 pub mod jsonpath;
 pub mod like;
 pub mod pattern;
+pub mod predicate;
 pub mod program;
 pub mod twig;

@@ -102,7 +102,7 @@ pub fn expression(rng: &mut Rng) -> String {
 /// # Errors
 /// A difference between the two results, or an error of the engine.
 pub fn check_answer(engine: &mut BitmapEngine, index: &BitmapIndex, expression: &str) -> Result<()> {
-    let plan = Plan::of(index, expression, false)?;
+    let plan = Plan::of(index, &expression.parse()?, false)?;
     for keep in [true, false] {
         let want = BitmapEngine::cpu().answer(index, &plan, keep)?;
         let got = engine.answer(index, &plan, keep)?;

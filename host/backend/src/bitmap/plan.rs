@@ -40,7 +40,8 @@ use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, QueryError};
 use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::wah::Bitmap;
-use warpath_lang::expr::{Expr, ExprKind, Test, parse};
+use warpath_lang::jsonpath::{LogicalExpr, LogicalExprKind};
+use warpath_lang::predicate::Predicate;
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
 use warpath_store::bitmap::BitmapIndex;
 use warpath_store::bitmap::column::Column;
@@ -116,17 +117,17 @@ pub struct Counted {
 }
 
 impl Plan {
-    /// Plans an expression over the columns of an index. With `approximate`, bins alone decide the result. It
-    /// then has all rows for which the expression is true, and perhaps other rows of the same bins. The
+    /// Plans a predicate over the columns of an index. With `approximate`, bins alone decide the result. It
+    /// then has all rows for which the predicate is true, and perhaps other rows of the same bins. The
     /// function reads no bitmap.
     ///
     /// # Errors
-    /// [`Error::Expression`] if the text is not an expression, or not one over these columns.
-    pub fn of(index: &BitmapIndex, expression: &str, approximate: bool) -> Result<Self, Error> {
+    /// [`Error::Expression`] if the predicate is not one over these columns.
+    pub fn of(index: &BitmapIndex, predicate: &Predicate, approximate: bool) -> Result<Self, Error> {
         let atoms = |column, bin| index.atoms(column, bin);
         let facts = Facts { columns: index.columns(), atoms: &atoms, records: index.has_records() };
-        let planned = parse(expression).and_then(|expr| Self::new(&expr, &facts, approximate));
-        planned.map_err(|error| Error::Expression(QueryError::new(expression, error)))
+        let planned = Self::new(predicate.expr(), &facts, approximate);
+        planned.map_err(|error| Error::Expression(QueryError::new(predicate.text(), error)))
     }
 
     /// Reads the program's bitmaps in `threads` threads. Each bitmap is checked against its checksum and for
@@ -149,7 +150,7 @@ impl Plan {
     /// # Errors
     /// [`Diagnostic`] if the expression names an unknown column, compares a column with a literal of another
     /// kind, or needs more stack than a program has.
-    pub fn new(expr: &Expr, facts: &Facts<'_>, approximate: bool) -> Result<Self, Diagnostic> {
+    pub fn new(expr: &LogicalExpr, facts: &Facts<'_>, approximate: bool) -> Result<Self, Diagnostic> {
         let formula = Formula::new(expr, facts.columns)?;
         let possible = Set::new(&formula, facts, false);
         let sure = if approximate { possible.clone() } else { Set::new(&formula, facts, true) };
@@ -224,7 +225,7 @@ impl Plan {
 }
 
 impl PlannedTest {
-    fn new(test: &Test, facts: &Facts<'_>) -> Result<Self, Diagnostic> {
+    fn new(test: &LogicalExpr, facts: &Facts<'_>) -> Result<Self, Diagnostic> {
         let (column, choice) = formula::choice(test, facts.columns)?;
         let bins = &facts.columns[column].bins;
         let (all, cut) = choice.bins(bins);
@@ -239,10 +240,10 @@ impl PlannedTest {
     }
 }
 
-fn each_test<'a>(expr: &'a Expr, call: &mut impl FnMut(&'a Test)) {
+fn each_test<'a>(expr: &'a LogicalExpr, call: &mut impl FnMut(&'a LogicalExpr)) {
     match &expr.kind {
-        ExprKind::And(all) | ExprKind::Or(all) => all.iter().for_each(|of| each_test(of, call)),
-        ExprKind::Not(of) => each_test(of, call),
-        ExprKind::Test(test) => call(test),
+        LogicalExprKind::And(all) | LogicalExprKind::Or(all) => all.iter().for_each(|of| each_test(of, call)),
+        LogicalExprKind::Not(of) => each_test(of, call),
+        _ => call(expr),
     }
 }

@@ -271,7 +271,7 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         index.check(file).map_err(Failure::of_bitmap)?;
     }
     let opened = started.elapsed();
-    let plan = Plan::of(&index, &args.expression, args.approximate.approximate)?;
+    let plan = Plan::of(&index, &args.expression.parse()?, args.approximate.approximate)?;
     let mode = args.file.iter().fold(OutputMode::default().and_file(&args.index), OutputMode::and_file);
     let mut out = Out::new(&args.output).made_from(mode);
     if args.explain {

@@ -248,7 +248,7 @@ fn only(
 ) -> Result<(BitmapIndex, Answer, Duration), Failure> {
     let started = Instant::now();
     let index = BitmapIndex::open(file).map_err(Failure::of_bitmap)?;
-    let plan = warpath::bitmap::plan::Plan::of(&index, expression, approximate)?;
+    let plan = warpath::bitmap::plan::Plan::of(&index, &expression.parse()?, approximate)?;
     let answer = BitmapEngine::cpu().answer(&index, &plan, true).map_err(Failure::of_bitmap)?;
     Ok((index, answer, started.elapsed()))
 }

@@ -12,7 +12,7 @@
 //! let columns = vec![build_column("n", "n", values, &"quantiles:2".parse()?)?];
 //! let index = BitmapIndex::from_built(Built { rows: 5, columns, ..Built::default() })?;
 //!
-//! let plan = Plan::of(&index, "n between 8 and 100", false)?;
+//! let plan = Plan::of(&index, &"n between 8 and 100".parse()?, false)?;
 //! let answer = BitmapEngine::cpu().answer(&index, &plan, true)?;
 //! assert_eq!(answer.ones().collect::<Vec<_>>(), [2, 3]);
 //! # Ok(())

@@ -35,7 +35,7 @@ use warpath_core::error::{Error, IndexError, InputError, RecordError};
 use warpath_core::pool;
 use warpath_core::stamp::Stamp;
 use warpath_core::wah::WahBuf;
-use warpath_lang::expr::ast::State;
+use warpath_lang::jsonpath::State;
 use warpath_store::bitmap::bins::BinSpec;
 use warpath_store::bitmap::bins::cut::cut;
 use warpath_store::bitmap::bins::sorted::{Sorted, Value, sort_keys};

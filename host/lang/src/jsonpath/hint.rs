@@ -4,11 +4,16 @@
 //! position in the grammar and the text around it. A complete query in a hint has been parsed first, so a
 //! hint never leads to the next error.
 
-use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span, is_invisible};
+use warpath_core::diagnostic::{Diagnostic, Span};
 
 use super::ast::Quoted;
-use super::lexer::{Lexer, is_blank, is_name_char, is_name_first};
+use super::lexer::Lexer;
 use super::parse::attempt;
+use super::words::{LONGEST, distance, is_blank, is_name_char, is_name_first, quotable, quote};
+
+mod predicate;
+
+pub(super) use predicate::{COLUMN_VALUES, TESTS, of_column};
 
 /// The position in the grammar where the parser found something unexpected.
 #[derive(Clone, Copy)]
@@ -29,12 +34,32 @@ pub(super) enum Place {
     Argument,
     /// After an expression in a filter, in parentheses or among arguments.
     AfterExpr,
+    /// The start of a test of a predicate.
+    Test,
+    /// After a column of a predicate.
+    AfterColumn,
+    /// After a literal that begins a test of a predicate.
+    AfterLiteral,
+    /// A value is expected in a predicate, which is not compared with a column.
+    Value,
+    /// A literal is expected, to be compared with a column.
+    ColumnValue,
+    /// A literal is expected, to be compared with a column for equality (`true`) or inequality.
+    ColumnEqual(bool),
+    /// The start of the values of `in`.
+    List,
+    /// After a value of `in`.
+    AfterValue,
+    /// After `is`, or `is not`.
+    State,
+    /// After a whole test of a predicate.
+    AfterTest {
+        /// True within parentheses.
+        open: bool,
+    },
     /// Any other position: the error needs no hint, or has one.
     Elsewhere,
 }
-
-/// The maximum length in bytes of text that a hint repeats.
-const LONGEST: usize = 80;
 
 /// Adds a hint to an error of the parser, if there is one.
 pub(super) fn explain(query: &str, mut error: Diagnostic, place: Place) -> Diagnostic {
@@ -42,47 +67,6 @@ pub(super) fn explain(query: &str, mut error: Diagnostic, place: Place) -> Diagn
         error.help = help(query, error.span, place);
     }
     error
-}
-
-/// Describes the token at `at`, for "expected …, found …": the kind of error, its span, and the words.
-pub(super) fn found(query: &str, at: usize) -> (DiagnosticKind, Span, String) {
-    let rest = &query[at..];
-    let Some(first) = rest.chars().next() else {
-        return (DiagnosticKind::UnexpectedEnd, Span::point(at), "the end of the query".to_owned());
-    };
-    let run = |pred: fn(char) -> bool| rest.find(|c| !pred(c)).unwrap_or(rest.len());
-    let (kind, len, words) = if is_blank(first) {
-        (DiagnosticKind::WhiteSpace, run(is_blank), "white space".to_owned())
-    } else if is_name_char(first) {
-        let len = run(is_name_char);
-        (DiagnosticKind::UnexpectedToken, len, quote(&rest[..len]))
-    } else {
-        let len = first.len_utf8();
-        (DiagnosticKind::UnexpectedToken, len, quote(&rest[..len]))
-    };
-    (kind, Span::new(at, at + len), words)
-}
-
-/// Returns `text` in backticks, shortened if it is long. A single invisible character becomes its code point.
-pub fn quote(text: &str) -> String {
-    const SHOWN: usize = 24;
-    let mut chars = text.chars();
-    match (chars.next(), chars.next()) {
-        (Some('`'), None) => return "a backtick".to_owned(),
-        (Some(c), None) if is_invisible(c) => return format!("U+{:04X}", u32::from(c)),
-        _ => {}
-    }
-    let mut shown: String =
-        text.chars().take(SHOWN).map(|c| if is_invisible(c) { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        shown.push('…');
-    }
-    format!("`{shown}`")
-}
-
-/// Returns true if a message may repeat `text` unchanged.
-pub fn quotable(text: &str) -> bool {
-    text.len() <= LONGEST && !text.chars().any(is_invisible)
 }
 
 /// Returns the hint for a function that does not exist.
@@ -102,27 +86,14 @@ pub(super) fn function_help(name: &str) -> String {
     }
 }
 
-/// Returns the number of edits (insert, delete, replace) from `a` to `b`.
-pub fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.chars().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[row.len() - 1]
-}
-
 fn help(query: &str, span: Span, place: Place) -> Option<String> {
     let rest = &query[span.start..];
-    if rest.starts_with(['“', '”', '‘', '’', '„', '`']) && !matches!(place, Place::Root) {
+    let is_quote = |c: char| matches!(c, '“' | '”' | '‘' | '’' | '„') || c == '`' && !place.is_of_predicate();
+    if rest.starts_with(is_quote) && !matches!(place, Place::Root) {
         return Some("strings stand in straight quotes, `'…'` or `\"…\"`".to_owned());
     }
     match place {
+        place if place.is_of_predicate() => predicate::help(query, span, place),
         Place::Root => Some(root_help(query)),
         Place::Tail => tail_help(query, span.start),
         Place::Dot { start } => dot_help(query, span, start),
@@ -130,7 +101,7 @@ fn help(query: &str, span: Span, place: Place) -> Option<String> {
         Place::AfterSelector => after_selector_help(query, span.start),
         Place::Operand | Place::Argument => operand_help(query, span),
         Place::AfterExpr => after_expr_help(query, span.start),
-        Place::Elsewhere => None,
+        _ => None,
     }
 }
 
@@ -426,153 +397,4 @@ fn splice(query: &str, span: Span, replacement: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::parse;
-    use super::*;
-
-    #[test]
-    fn common_mistakes() {
-        for (query, hint) in [
-            ("", "a path starts with `$`; `$` alone is the whole record"),
-            (" ", "a path starts with `$`; `$` alone is the whole record"),
-            (".user.lang", "a path starts with `$`: `$.user.lang`"),
-            ("user.lang", "a path starts with `$`: `$.user.lang`"),
-            ("[0].a", "a path starts with `$`: `$[0].a`"),
-            ("..a", "a path starts with `$`: `$..a`"),
-            ("*", "a path starts with `$`: `$.*`"),
-            (".a[]", "a path starts with `$`"),
-            ("@.a", "a path starts with `$`, and `@` has a meaning in a filter only: `$.a`"),
-            (" $.a ", "remove the white space: `$.a`"),
-            ("$.a ", "remove it"),
-            ("$user", "a name is preceded by `.`: `$.user`"),
-            ("$'a'.b", "a name in quotes stands in brackets: `$['a'].b`"),
-            ("$.user.[0].x", "no `.` stands before `[`: `$.user[0].x`"),
-            ("$.'a b'.c", "a name in quotes stands in brackets: `$['a b'].c`"),
-            ("$..'a'", "a name in quotes stands in brackets: `$..['a']`"),
-            ("$. a", "remove it: `$.a`"),
-            ("$.a.", "remove the `.`"),
-            ("$..", "`..*` selects every descendant; otherwise remove the dots"),
-            ("$...a", "descendants are selected by two dots: `..`"),
-            ("$.0", "write `[0]` for the element of an array, `['0']` for the member of an object"),
-            ("$..0", "write `..[0]` for the element of an array, `..['0']` for the member of an object"),
-            ("$.2nd", "a name that starts with a digit stands in brackets and quotes: `['2nd']`"),
-            ("$.-a", "this name stands in brackets and quotes: `['-a']`"),
-            ("$.a-b", "a name with `-` in it stands in brackets and quotes: `$['a-b']`"),
-            ("$.x.a-b-2.c", "a name with `-` in it stands in brackets and quotes: `$.x['a-b-2'].c`"),
-            ("$..a-b", "a name with `-` in it stands in brackets and quotes: `$..['a-b']`"),
-            ("$[?@.a-b == 1]", "a name with `-` in it stands in brackets and quotes: `$[?@['a-b'] == 1]`"),
-            ("$.a:b[", "a name with `:` in it stands in brackets and quotes: `['a:b']`"),
-            ("$[user]", "a name in brackets stands in quotes: `['user']`"),
-            ("$[user-id]", "a name in brackets stands in quotes: `['user-id']`"),
-            ("$[\"user]", "add `\"` where the string ends"),
-            ("$[\"a\"b\"]", "a quote inside a string is written `\\'` or `\\\"`"),
-            ("$['it's']", "a quote inside a string is written `\\'` or `\\\"`"),
-            ("$[“a”]", "strings stand in straight quotes, `'…'` or `\"…\"`"),
-            ("$[]", "`[*]` selects every child"),
-            ("$[", "a selector is `'name'`, `0`, `1:3`, `*` or `?@.a`"),
-            ("$[0", "close the `[` with `]`"),
-            ("$[0,]", "remove the `,`"),
-            ("$[@.a]", "a filter starts with `?`: `[?@.a]`"),
-            (
-                "$[(@.length-1)]",
-                "RFC 9535 has no script expressions: a filter is `[?…]`, the last element `[-1]`",
-            ),
-            ("$[-0]", "write `0`"),
-            ("$.a == 1", "a comparison stands inside a filter only: `[?@.a == 1]`"),
-            ("$.a.length()", "a function stands inside a filter only: `[?length(@.a) > 1]`"),
-            (
-                "$.a | length",
-                "a path has no pipes; give several paths or combine the tests of a filter with `||`",
-            ),
-            ("$*", "`*` stands after a dot or in brackets: `.*` or `[*]`"),
-            ("$.a]", "there is no `[` for this `]`"),
-            ("$[?@.a = 1]", "equality is written `==`"),
-            ("$[?@.a === 1]", "equality is `==`, inequality `!=`"),
-            ("$[?@.a !== 1]", "equality is `==`, inequality `!=`"),
-            ("$[?@.a <> 1]", "inequality is written `!=`"),
-            ("$[?@.a =~ /x/]", "patterns are matched by `match(@.a, '…')` and `search(@.a, '…')`"),
-            ("$[?@.a & @.b]", "`and` is written `&&`"),
-            ("$[?@.a and @.b]", "`and` is written `&&`"),
-            ("$[?@.a OR @.b]", "`or` is written `||`"),
-            ("$[?@.a | @.b]", "`or` is written `||`"),
-            ("$[?not @.b]", "`not` is written `!`"),
-            ("$[?!@.a == 1]", "put the comparison in parentheses: `!(@.a …)`"),
-            ("$[?@.a in [1, 2]]", "compare with one value at a time: `@.a == 1 || @.a == 2`"),
-            ("$[?@.a + 1 == 2]", "a filter has no arithmetic"),
-            ("$[?@.length() == 1]", "functions are no methods: `length(@.a)`, not `@.a.length()`"),
-            ("$[?user == 'x']", "write `@.user` for a member of the current node, `'user'` for a string"),
-            ("$[?@user]", "a name is preceded by `.`, as in `@.a`"),
-            ("$[?@.a == True]", "literals are in lower case: `true`"),
-            ("$[?@.a == None]", "the JSON value is `null`; a missing member is `!@.a`"),
-            ("$[?.a == 1]", "a query in a filter starts with `@`, the current node, or `$`, the record"),
-            ("$[?@.a == .5]", "a number starts with a digit: `0.5`"),
-            ("$[?@.a == +5]", "a number has no `+`"),
-            ("$[?@.a == [1]]", "a query in a filter starts with `@`, the current node, or `$`, the record"),
-            ("$[?(@.a]", "close the `(` with `)` first"),
-            ("$[?@.a)]", "there is no `(` for this `)`"),
-            ("$[?true]", "compare it with something: `@ == true`"),
-            ("$[?length(@.a)]", "compare it with something: `length(@.a) > 0`"),
-            (
-                "$[?@.* == 1]",
-                "`value(@.*)` is the value of its only node, `count(@.*)` the number of its nodes",
-            ),
-            ("$[?match(@, 'a') == true]", "write `match(…)` or `!match(…)` alone"),
-            ("$[?len(@) > 1]", "did you mean `length`?"),
-            ("$[?lenght(@) > 1]", "did you mean `length`?"),
-            ("$[?Count(@.*) > 1]", "did you mean `count`?"),
-            ("$[?contains(@, 'a')]", "did you mean `search`?"),
-            ("$[?keys(@)]", "the functions are `length`, `count`, `match`, `search` and `value`"),
-            (r"$['\'", "add `'` where the string ends"),
-            ("$['a\tb']", "write it as `\\t`"),
-        ] {
-            let error = parse(query).expect_err(query);
-            assert_eq!(error.help.as_deref().unwrap_or_default(), hint, "{}", error.render(query));
-        }
-    }
-
-    #[test]
-    fn rendered() {
-        for (query, expected) in [
-            (
-                "$.user[",
-                "error: expected a selector after `[`, found the end of the query\n  $.user[\n         ^\n  \
-                 help: a selector is `'name'`, `0`, `1:3`, `*` or `?@.a`",
-            ),
-            (
-                "$[?@.name = 'x']",
-                "error: expected an operator, `,` or `]`, found `=`\n  $[?@.name = 'x']\n            ^\n  \
-                 help: equality is written `==`",
-            ),
-            (
-                "$\n  .a\n  .b c",
-                "error: expected `.`, `[` or the end of the path, found `c`\n    .b c\n       ^",
-            ),
-        ] {
-            assert_eq!(parse(query).expect_err(query).render(query), expected);
-        }
-    }
-
-    #[test]
-    fn messages_stay_short_and_clean() {
-        let long = "x".repeat(10_000);
-        for query in [long.clone(), format!("$[{long}]"), format!("$.{long}-y"), format!("$[?{long}(@)]")] {
-            let error = parse(&query).expect_err("invalid");
-            assert!(error.message.len() < 120, "{error}");
-            assert!(error.help.is_none_or(|help| help.len() < 120));
-        }
-        for query in ["$.\u{7}", "\u{202e}a\u{1b}", "$[\u{200b}a]", "$[?\u{202e}(@)]", "$.a-\u{7}\u{202e}"] {
-            let error = parse(query).expect_err(query);
-            assert!(!error.message.chars().any(is_invisible), "{error:?}");
-            assert!(!error.help.iter().any(|help| help.chars().any(is_invisible)), "{error:?}");
-        }
-    }
-
-    #[test]
-    fn distances() {
-        for (a, b, edits) in
-            [("", "", 0), ("a", "", 1), ("", "ab", 2), ("length", "lenght", 2), ("kitten", "sitting", 3)]
-        {
-            assert_eq!(distance(a, b), edits);
-        }
-    }
-}
+mod tests;

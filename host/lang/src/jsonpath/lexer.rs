@@ -9,7 +9,7 @@ use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use warpath_core::json::Escape;
 
 use super::ast::ComparisonOp;
-use super::hint;
+use super::words::{self, is_blank, is_digit, is_name_char, is_name_first};
 
 /// The largest magnitude of an index and of the parts of a slice: 2^53 - 1, the largest integer that I-JSON
 /// exchanges exactly (RFC 9535, section 2.1; RFC 7493, section 2.2).
@@ -95,7 +95,7 @@ impl<'q> Lexer<'q> {
         if self.rest().starts_with(['.', 'e', 'E']) && self.rest()[1..].starts_with(is_digit) {
             self.at += 1;
             self.at += self.run(is_digit);
-            let found = hint::quote(&self.text[start..self.at]);
+            let found = words::quote(&self.text[start..self.at]);
             return Err(self.bad_number(start, format!("expected an integer, found {found}")));
         }
         if text == "-0" {
@@ -106,7 +106,7 @@ impl<'q> Lexer<'q> {
             _ => Err(Diagnostic::new(
                 DiagnosticKind::Range,
                 self.span_from(start),
-                format!("expected an integer between -{MAX_INT} and {MAX_INT}, found {}", hint::quote(text)),
+                format!("expected an integer between -{MAX_INT} and {MAX_INT}, found {}", words::quote(text)),
             )),
         }
     }
@@ -134,7 +134,7 @@ impl<'q> Lexer<'q> {
         self.digits(start, "after `-`")?;
         let digits = &self.text[first..self.at];
         if digits.len() > 1 && digits.starts_with('0') {
-            let found = hint::quote(&self.text[start..self.at]);
+            let found = words::quote(&self.text[start..self.at]);
             return Err(
                 self.bad_number(start, format!("expected a number without leading zeros, found {found}"))
             );
@@ -146,7 +146,7 @@ impl<'q> Lexer<'q> {
     fn digits(&mut self, start: usize, place: &str) -> Result<(), Diagnostic> {
         match self.run(is_digit) {
             0 => {
-                let (_, _, found) = hint::found(self.text, self.at);
+                let (_, _, found) = words::found(self.text, self.at);
                 Err(self.bad_number(start, format!("expected a digit {place}, found {found}")))
             }
             count => {
@@ -276,25 +276,6 @@ impl<'q> Lexer<'q> {
         let rest = self.rest();
         rest.find(|c| !pred(c)).unwrap_or(rest.len())
     }
-}
-
-/// `B` of the grammar.
-pub(crate) fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r')
-}
-
-/// `name-first` of the grammar.
-pub(crate) fn is_name_first(c: char) -> bool {
-    c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
-}
-
-/// `name-char` of the grammar.
-pub(crate) fn is_name_char(c: char) -> bool {
-    is_name_first(c) || is_digit(c)
-}
-
-fn is_digit(c: char) -> bool {
-    c.is_ascii_digit()
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ fn holds(twig: &mut Twig, node: usize, filter: &LogicalExpr) -> Result<(), TwigE
         LogicalExprKind::Not(_) => Err(unsupported(filter.span, "for `!`")),
         LogicalExprKind::Pattern(_) => Err(unsupported(filter.span, "for patterns")),
         LogicalExprKind::Exists(_) => Err(unsupported(filter.span, "for `$` within a filter")),
+        LogicalExprKind::Value(_) => Err(unsupported(filter.span, "for `in`, `between` and `is`")),
     }
 }
 

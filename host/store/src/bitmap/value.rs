@@ -33,7 +33,7 @@ pub use number::{Number, number};
 pub use raw::{Raw, finish};
 pub use time::instant;
 pub use time::next_instant;
-pub use warpath_lang::expr::ast::State;
+pub use warpath_lang::jsonpath::State;
 
 /// A row's content in a column whose kind is not yet known.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,9 +7,11 @@
 use std::ops::Range;
 
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
-use warpath_lang::expr::ast::State;
-use warpath_lang::expr::ast::{ColumnName, CompareOp, Expr, ExprKind, Test, TestKind};
-use warpath_lang::jsonpath::hint::{distance, quotable};
+use warpath_lang::jsonpath::words::{distance, quotable, quote};
+use warpath_lang::jsonpath::{
+    ColumnName, ComparableKind, ComparisonOp, Literal, LogicalExpr, LogicalExprKind, State, ValueTest,
+    ValueTestKind,
+};
 use warpath_store::bitmap::column::{Bin, Column, Holds};
 
 use super::literal::places;
@@ -105,7 +107,7 @@ pub enum Formula {
 
 impl Formula {
     /// Makes the formula of an expression over columns.
-    pub fn new(expr: &Expr, columns: &[Column]) -> Result<Self, Diagnostic> {
+    pub fn new(expr: &LogicalExpr, columns: &[Column]) -> Result<Self, Diagnostic> {
         Ok(match Self::of(expr, columns, false)? {
             Self::Leaf { column, choice } => Self::leaf(column, choice, columns),
             other => other,
@@ -113,16 +115,16 @@ impl Formula {
     }
 
     /// Makes the formula of an expression or of its complement. A single test stays a leaf.
-    fn of(expr: &Expr, columns: &[Column], complement: bool) -> Result<Self, Diagnostic> {
+    fn of(expr: &LogicalExpr, columns: &[Column], complement: bool) -> Result<Self, Diagnostic> {
         let (all, both) = match &expr.kind {
-            ExprKind::Not(of) => return Self::of(of, columns, !complement),
-            ExprKind::Test(test) => {
-                let (column, choice) = choice(test, columns)?;
+            LogicalExprKind::Not(of) => return Self::of(of, columns, !complement),
+            LogicalExprKind::And(all) => (all, !complement),
+            LogicalExprKind::Or(all) => (all, complement),
+            _ => {
+                let (column, choice) = choice(expr, columns)?;
                 let choice = if complement { choice.complement() } else { choice };
                 return Ok(Self::Leaf { column, choice });
             }
-            ExprKind::And(all) => (all, !complement),
-            ExprKind::Or(all) => (all, complement),
         };
         let all = all.iter().map(|of| Self::of(of, columns, complement)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self::joined(all, both, columns))
@@ -194,37 +196,57 @@ impl Formula {
 }
 
 /// The number of a test's column, and the choice on that column.
-pub fn choice(test: &Test, columns: &[Column]) -> Result<(usize, Choice), Diagnostic> {
-    let at = find(&test.column, columns)?;
+pub fn choice(test: &LogicalExpr, columns: &[Column]) -> Result<(usize, Choice), Diagnostic> {
+    let (subject, condition) = match &test.kind {
+        LogicalExprKind::Comparison(comparison) => match &comparison.right.kind {
+            ComparableKind::Literal(literal) => (&comparison.left, Ok((comparison.op, literal))),
+            _ => return Err(not_of_column(test)),
+        },
+        LogicalExprKind::Value(of) => (&of.subject, Err(&**of)),
+        _ => return Err(not_of_column(test)),
+    };
+    let ComparableKind::Column(name) = &subject.kind else {
+        return Err(not_of_column(test));
+    };
+    let at = find(name, columns)?;
     let column = &columns[at];
-    let beside = |literal| places(literal, column.kind, &column.name);
+    let beside = |literal: &Literal| places(literal, column.kind, &column.name);
     let is_not = |not: bool, values: Ranges| if not { values.complement() } else { values };
-    let choice = match &test.kind {
-        TestKind::Compare(op, literal) => {
+    let choice = match condition {
+        Ok((op, literal)) => {
             let (before, behind) = beside(literal)?;
             Choice::of_values(Ranges::new(match op {
-                CompareOp::Eq => vec![(before, behind)],
-                CompareOp::Ne => vec![(Place::Start, before), (behind, Place::End)],
-                CompareOp::Lt => vec![(Place::Start, before)],
-                CompareOp::Le => vec![(Place::Start, behind)],
-                CompareOp::Gt => vec![(behind, Place::End)],
-                CompareOp::Ge => vec![(before, Place::End)],
+                ComparisonOp::Eq => vec![(before, behind)],
+                ComparisonOp::Ne => vec![(Place::Start, before), (behind, Place::End)],
+                ComparisonOp::Lt => vec![(Place::Start, before)],
+                ComparisonOp::Le => vec![(Place::Start, behind)],
+                ComparisonOp::Gt => vec![(behind, Place::End)],
+                ComparisonOp::Ge => vec![(before, Place::End)],
             }))
         }
-        TestKind::Between { not, least, greatest } => {
-            let ((before, _), (_, behind)) = (beside(least)?, beside(greatest)?);
-            Choice::of_values(is_not(*not, Ranges::new(vec![(before, behind)])))
-        }
-        TestKind::In { not, values } => {
-            let values = values.iter().map(beside).collect::<Result<_, _>>()?;
-            Choice::of_values(is_not(*not, Ranges::new(values)))
-        }
-        TestKind::Is { not, state } => {
-            let choice = Choice::of_state(*state);
-            if *not { choice.complement() } else { choice }
-        }
+        Err(ValueTest { not, kind, .. }) => match kind {
+            ValueTestKind::Between(least, greatest) => {
+                let ((before, _), (_, behind)) = (beside(least)?, beside(greatest)?);
+                Choice::of_values(is_not(*not, Ranges::new(vec![(before, behind)])))
+            }
+            ValueTestKind::In(values) => {
+                let values = values.iter().map(beside).collect::<Result<_, _>>()?;
+                Choice::of_values(is_not(*not, Ranges::new(values)))
+            }
+            ValueTestKind::Is(state) => {
+                let choice = Choice::of_state(*state);
+                if *not { choice.complement() } else { choice }
+            }
+        },
     };
     Ok((at, choice))
+}
+
+/// The error for a test of a path, which an index does not decide.
+fn not_of_column(test: &LogicalExpr) -> Diagnostic {
+    let message = "expected a test of a column: an index has the values of its columns only";
+    let error = Diagnostic::new(DiagnosticKind::Type, test.span, message);
+    error.with_help("paths are evaluated over the text of the records")
 }
 
 /// The number of the column with a name.
@@ -237,7 +259,7 @@ fn find(name: &ColumnName, columns: &[Column]) -> Result<usize, Diagnostic> {
         return Ok(at);
     }
     let written = |name: &str| ColumnName { name: name.to_owned(), span: Default::default() }.to_string();
-    let message = format!("there is no column {}", warpath_lang::jsonpath::hint::quote(&name.name));
+    let message = format!("there is no column {}", quote(&name.name));
     let error = Diagnostic::new(DiagnosticKind::UnknownColumn, name.span, message);
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let near = names

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
-use warpath_lang::expr::ast::{Literal, LiteralKind};
+use warpath_lang::jsonpath::{Literal, LiteralKind};
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value;
 use warpath_store::bitmap::value::number::Number;
@@ -18,8 +18,9 @@ pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Pla
     let wrong = |wanted: &str| {
         let found = match &literal.kind {
             LiteralKind::Number(_) => "a number",
-            LiteralKind::Text(_) => "a string",
+            LiteralKind::String(_) => "a string",
             LiteralKind::Bool(_) => "a truth value",
+            LiteralKind::Null => "`null`",
         };
         let message = format!("`{column}` is a column of {}: expected {wanted}, found {found}", plural(kind));
         Diagnostic::new(DiagnosticKind::WrongKind, literal.span, message)
@@ -31,14 +32,14 @@ pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Pla
             Ok(beside(double(value)))
         }
         (Kind::Bool, LiteralKind::Bool(value)) => Ok(beside((*value).into())),
-        (Kind::Text, LiteralKind::Text(text)) => {
-            let at = |side| Place::At(Point::Text(text.clone()), side);
+        (Kind::Text, LiteralKind::String(text)) => {
+            let at = |side| Place::At(Point::Text(text.as_str().into()), side);
             Ok((at(Side::Before), at(Side::Behind)))
         }
-        (Kind::Time, LiteralKind::Text(text)) => {
+        (Kind::Time, LiteralKind::String(text)) => {
             instant(text).ok_or_else(|| wrong("an instant").with_help(INSTANTS))
         }
-        (Kind::Int | Kind::Float, LiteralKind::Text(text)) if is_number(text) => {
+        (Kind::Int | Kind::Float, LiteralKind::String(text)) if is_number(text) => {
             Err(wrong("a number").with_help(format!("write it without quotes: `{text}`")))
         }
         (Kind::Int | Kind::Float, _) => Err(wrong("a number")),
@@ -107,18 +108,17 @@ fn instant(text: &str) -> Option<(Place, Place)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpath_lang::expr::ast::{ExprKind, TestKind};
-    use warpath_lang::expr::parse;
+    use warpath_lang::jsonpath::{ComparableKind, LogicalExprKind, parse_predicate};
 
     /// The places of the literal in `x = …`.
     fn of(literal: &str, kind: Kind) -> Result<(Place, Place), Diagnostic> {
         let text = format!("x = {literal}");
-        let ExprKind::Test(test) =
-            parse(&text).unwrap_or_else(|error| panic!("{}", error.render(&text))).kind
+        let LogicalExprKind::Comparison(test) =
+            parse_predicate(&text).unwrap_or_else(|error| panic!("{}", error.render(&text))).kind
         else {
             panic!("{literal} is no literal");
         };
-        let TestKind::Compare(_, literal) = &test.kind else { panic!("{literal} is no literal") };
+        let ComparableKind::Literal(literal) = &test.right.kind else { panic!("{literal} is no literal") };
         places(literal, kind, "x")
     }
 

@@ -118,7 +118,7 @@ fn read_all(image: Vec<u64>) -> Result<(), String> {
         }
         // These expressions cut bins, so that stored values are read.
         for asked in ["numbers > 7 and texts < 'b'", "texts >= 'b' or numbers in (-3, 500)"] {
-            if let Ok(plan) = Plan::of(&index, &asked.replace('\'', "\""), false) {
+            if let Ok(plan) = Plan::of(&index, &asked.parse().unwrap(), false) {
                 BitmapEngine::cpu().with_threads(1).answer(&index, &plan, true)?;
             }
         }

@@ -2,16 +2,18 @@
 //!
 //! An expression is converted from its end: the tests that follow a test exist before that test.
 
-use warpath_core::diagnostic::Diagnostic;
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 use warpath_shared::ir::{FAIL, Instr, Op, PASS, Test, TestKind, relation};
 use warpath_shared::units::MAX_DEPTH;
 
 use super::literals::gaps_of;
 use super::{Lowering, instr};
+use crate::jsonpath::ast::Quoted;
+use crate::jsonpath::words::{quotable, quote, word};
 use crate::jsonpath::{
-    Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionKind, Literal, LiteralKind,
-    LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector, SelectorKind,
-    SingularQuery, SingularStep, SingularStepKind,
+    ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionKind, Literal,
+    LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector,
+    SelectorKind, SingularQuery, SingularStep, SingularStepKind,
 };
 
 /// A comparison of a singular path with a literal, the path on the left.
@@ -103,6 +105,7 @@ pub(super) fn levels(expr: &LogicalExpr, depth: usize) -> Option<usize> {
             ComparableKind::Literal(_) => comparable(&test.subject),
             _ => None,
         },
+        LogicalExprKind::Value(test) => levels(&test.in_rfc_9535(), depth),
     }
 }
 
@@ -136,6 +139,7 @@ impl Lowering {
             LogicalExprKind::Comparison(comparison) => self.comparison(comparison, then, otherwise),
             LogicalExprKind::Exists(query) => self.exists(query, then, otherwise),
             LogicalExprKind::Pattern(test) => self.pattern(test, then, otherwise),
+            LogicalExprKind::Value(test) => self.expression(&test.in_rfc_9535(), then, otherwise),
         }
     }
 
@@ -211,6 +215,7 @@ impl Lowering {
                 FunctionKind::Count(query) => self.run(TestKind::Count, query, slot, (next, next))?,
                 FunctionKind::Value(query) => self.run(TestKind::Value, query, slot, (next, next))?,
             },
+            ComparableKind::Column(column) => return Err(not_in_text(column)),
         })
     }
 
@@ -274,4 +279,17 @@ impl Lowering {
 
 fn from_root(root: QueryRoot) -> u32 {
     (root == QueryRoot::Record) as u32
+}
+
+/// Returns the error for a column where there is no index that has it.
+fn not_in_text(column: &ColumnName) -> Diagnostic {
+    let name = &column.name;
+    let message = format!("there is no column {}: there is no index", quote(name));
+    let is_path = name.split('.').all(|part| word(part) == Some(part));
+    let help = match quotable(name) {
+        true if is_path => format!("a member of the record is a path: `$.{name}`"),
+        true => format!("a member of the record is a path: `$[{}]`", Quoted(name)),
+        false => "a member of the record is a path, which begins with `$`".to_owned(),
+    };
+    Diagnostic::new(DiagnosticKind::UnknownColumn, column.span, message).with_help(help)
 }

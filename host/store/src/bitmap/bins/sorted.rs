@@ -1,7 +1,7 @@
 //! The distinct values of a column, in order, with their counts.
 
 use warpath_core::pool;
-use warpath_lang::expr::ast::State;
+use warpath_lang::jsonpath::State;
 
 use super::super::column::{Kind, Scalar};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use warpath_core::pool;
-use warpath_lang::expr::ast::State;
+use warpath_lang::jsonpath::State;
 
 use super::sorted::Runs;
 

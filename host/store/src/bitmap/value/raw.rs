@@ -2,7 +2,7 @@
 
 use warpath_core::json;
 use warpath_core::pool;
-use warpath_lang::expr::ast::State;
+use warpath_lang::jsonpath::State;
 use warpath_shared::column;
 use warpath_shared::units::PartOffset;
 

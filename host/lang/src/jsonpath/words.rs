@@ -1,0 +1,107 @@
+//! Characters and words of the languages, and text in messages.
+
+use warpath_core::diagnostic::{DiagnosticKind, Span, is_invisible};
+
+/// The maximum length in bytes of text that a hint repeats.
+pub(super) const LONGEST: usize = 80;
+
+/// Words that are columns only in backticks.
+const RESERVED: [&str; 9] = ["and", "or", "not", "in", "between", "is", "true", "false", "null"];
+
+/// `B` of the grammar.
+pub(crate) fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+/// `name-first` of the grammar.
+pub(crate) fn is_name_first(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
+}
+
+/// `name-char` of the grammar.
+pub(crate) fn is_name_char(c: char) -> bool {
+    is_name_first(c) || is_digit(c)
+}
+
+pub(crate) fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// Returns true for a word of the language, which is not a column.
+pub(crate) fn reserved(word: &str) -> bool {
+    RESERVED.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Returns true if a column of this name needs no backticks.
+pub(crate) fn is_bare(name: &str) -> bool {
+    Some(name) == word(name) && !reserved(name)
+}
+
+/// Returns the word at the start of a text, if there is one.
+pub(crate) fn word(text: &str) -> Option<&str> {
+    if !text.starts_with(is_name_first) {
+        return None;
+    }
+    let ends = |(at, c): &(usize, char)| {
+        let joins = matches!(c, '.' | '-') && text[at + 1..].starts_with(is_name_char);
+        !is_name_char(*c) && !joins
+    };
+    let end = text.char_indices().find(ends).map_or(text.len(), |(at, _)| at);
+    Some(&text[..end])
+}
+
+/// Describes the token at `at`, for "expected …, found …": the kind of error, its span, and the words.
+pub(crate) fn found(query: &str, at: usize) -> (DiagnosticKind, Span, String) {
+    let rest = &query[at..];
+    let Some(first) = rest.chars().next() else {
+        return (DiagnosticKind::UnexpectedEnd, Span::point(at), "the end of the query".to_owned());
+    };
+    let run = |pred: fn(char) -> bool| rest.find(|c| !pred(c)).unwrap_or(rest.len());
+    let (kind, len, words) = if is_blank(first) {
+        (DiagnosticKind::WhiteSpace, run(is_blank), "white space".to_owned())
+    } else if is_name_char(first) {
+        let len = run(is_name_char);
+        (DiagnosticKind::UnexpectedToken, len, quote(&rest[..len]))
+    } else {
+        let len = first.len_utf8();
+        (DiagnosticKind::UnexpectedToken, len, quote(&rest[..len]))
+    };
+    (kind, Span::new(at, at + len), words)
+}
+
+/// Returns `text` in backticks, shortened if it is long. A single invisible character becomes its code point.
+pub fn quote(text: &str) -> String {
+    const SHOWN: usize = 24;
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some('`'), None) => return "a backtick".to_owned(),
+        (Some(c), None) if is_invisible(c) => return format!("U+{:04X}", u32::from(c)),
+        _ => {}
+    }
+    let mut shown: String =
+        text.chars().take(SHOWN).map(|c| if is_invisible(c) { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+/// Returns true if a message may repeat `text` unchanged.
+pub fn quotable(text: &str) -> bool {
+    text.len() <= LONGEST && !text.chars().any(is_invisible)
+}
+
+/// Returns the number of edits (insert, delete, replace) from `a` to `b`.
+pub fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, y) in b.chars().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[row.len() - 1]
+}

@@ -1,0 +1,85 @@
+//! Conditions on a record: `$.user.followers_count >= 1000 && $.user.lang in ("en", "nl")`.
+//!
+//! A predicate is a filter expression of RFC 9535 about the record, which is `$`. Beside the tests of filters
+//! it has `in`, `between` and `is`, and `and`, `or` and `not` as words. A name without `$` is a column of a
+//! bitmap index. [`jsonpath`](crate::jsonpath) has the grammar and the syntax tree, which filters share.
+//!
+//! # Meaning
+//! * A test of a path is true or false, never unknown, as in a filter: `$.a != 5` is true of a record
+//!   without `a`. `not` before `in` and `between`, and after `is`, negates the test.
+//! * A test of a column that compares, with `in` or `between` too, is unknown for a row without a value of
+//!   the column's type. Negated inside the test, as in `a != 5` or `a not in (5)`, it stays unknown.
+//! * A record matches if the predicate is true. `not` and `!` before a test or parentheses select all other
+//!   records: those for which it is false, and those for which it is unknown.
+
+use std::str::FromStr;
+
+use warpath_core::diagnostic::QueryError;
+use warpath_core::error::Error;
+
+use crate::jsonpath::{ColumnName, ComparableKind, LogicalExpr, LogicalExprKind, parse_predicate};
+
+/// A condition on a record, parsed.
+///
+/// ```
+/// use warpath_lang::predicate::Predicate;
+///
+/// # fn main() -> Result<(), warpath_core::error::Error> {
+/// let predicate = Predicate::parse("$.followers >= 1000 and $.lang in ('en', 'nl')")?;
+/// let canonical = "$['followers'] >= 1000 && $['lang'] in ('en', 'nl')";
+/// assert_eq!(predicate.expr().to_string(), canonical);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predicate {
+    text: String,
+    expr: LogicalExpr,
+}
+
+impl Predicate {
+    /// Parses a predicate.
+    ///
+    /// # Errors
+    /// [`Error::Expression`] for the first mistake, with its position and often a hint.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        match parse_predicate(text) {
+            Ok(expr) => Ok(Self { text: text.to_owned(), expr }),
+            Err(error) => Err(Error::Expression(QueryError::new(text, error))),
+        }
+    }
+
+    /// Returns the predicate as written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the syntax tree.
+    #[must_use]
+    pub fn expr(&self) -> &LogicalExpr {
+        &self.expr
+    }
+}
+
+impl FromStr for Predicate {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::parse(text)
+    }
+}
+
+/// Returns the column of a test, if it is a test of a column.
+#[must_use]
+pub fn column_of(test: &LogicalExpr) -> Option<&ColumnName> {
+    let subject = match &test.kind {
+        LogicalExprKind::Comparison(comparison) => &comparison.left,
+        LogicalExprKind::Value(test) => &test.subject,
+        _ => return None,
+    };
+    match &subject.kind {
+        ComparableKind::Column(column) => Some(column),
+        _ => None,
+    }
+}
