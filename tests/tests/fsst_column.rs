@@ -576,8 +576,8 @@ fn a_device_tells_the_first_fault_of_all_launches() -> Result<()> {
         let codes = warpath::fsst::Codes {
             table: &table,
             codes: &codes,
-            splits: &[],
-            first_strings: &[],
+            splits: &[Split::new(0, false), Split::new(2_000, false)],
+            first_strings: &[0],
             offsets: &offsets,
             len: 2_000,
         };
