@@ -237,7 +237,7 @@ pub struct Room {
 /// One stage of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// The place where the stage runs: `cpu` or `device`.
+    /// The processor that runs the stage: `cpu` or `device`.
     pub place: &'static str,
     /// The name of the stage.
     pub name: &'static str,

@@ -70,11 +70,12 @@ impl Backend for Cpu {
         let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
         if query::streams(program) {
             let scan = "faults and names, in one pass over each record (every core)";
-            let rest = format!("{bitmaps} of what is asked beyond names, and of records that are not usual");
+            let rest =
+                format!("{bitmaps} for selectors other than names, and for records that are not regular");
             return vec![
                 Stage::new("cpu", "scan", scan),
                 Stage::new("cpu", "index", rest),
-                Stage::new("cpu", "query", "the program over what was indexed, in the same pass"),
+                Stage::new("cpu", "query", "the program over the indexed lines, in the same pass"),
             ];
         }
         vec![

@@ -271,7 +271,7 @@ impl EngineBuilder {
             return Err(Error::Usage(format!("a partition has 1 to {most} bytes, not {size}")));
         }
         if workers == Some(0) {
-            return Err(Error::Usage("without a worker there is no answer".into()));
+            return Err(Error::Usage("no workers; expected at least one".into()));
         }
         let backend = match backend {
             Some(backend) => Backends::One(Ready::new(backend)),
@@ -375,13 +375,13 @@ impl Engine {
             return self.choose_by(plain_bytes);
         }
         // The CPU evaluates this program, whichever backend was chosen.
-        let why = "a pattern is found in the records";
+        let why = "the program has a pattern that comes from the records";
         match &self.backend {
             Backends::Auto(cpu, _) => Ok(self.chosen(cpu.clone(), Some(format!("auto: cpu, {why}")))),
             Backends::One(ready) => {
                 let name = ready.backend.name();
                 let reason = (name != Cpu.name())
-                    .then(|| format!("{name} was asked for; the CPU answers, since {why}"));
+                    .then(|| format!("{name} was requested; the CPU runs instead, because {why}"));
                 Ok(self.chosen(ready.clone(), reason))
             }
         }
@@ -471,7 +471,9 @@ impl Engine {
     pub(crate) fn wants_lines(&self, what: &str) -> Result<(), Error> {
         match self.format {
             Format::Ndjson => Ok(()),
-            Format::Json => Err(Error::Usage(format!("{what} of lines, and the input is a document"))),
+            Format::Json => {
+                Err(Error::Usage(format!("{what} NDJSON input; this input is one JSON document")))
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ impl Request {
     pub fn wants_all_lines(&self, what: &str) -> Result<(), Error> {
         match &self.selected {
             Some(_) => {
-                Err(Error::Usage(format!("{what} of all lines of an input, and not of selected ones")))
+                Err(Error::Usage(format!("{what} all lines of an input; some lines are selected here")))
             }
             None => Ok(()),
         }

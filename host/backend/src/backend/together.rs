@@ -24,7 +24,7 @@ impl Together {
     /// [`Error::Usage`] if there is no backend.
     pub fn new(backends: Vec<Arc<dyn Backend>>) -> Result<Self, Error> {
         if backends.is_empty() {
-            return Err(Error::Usage("there is no device to answer".into()));
+            return Err(Error::Usage("no backend to join; expected at least one".into()));
         }
         Ok(Self { backends })
     }

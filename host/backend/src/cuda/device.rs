@@ -248,7 +248,7 @@ impl Accelerator for Cuda {
 
     fn notes(&self) -> Vec<String> {
         let said = |error| {
-            format!("{}: some text was copied from memory that is not page-locked: {error}", self.device.name)
+            format!("{}: some text was copied from memory that is not pinned: {error}", self.device.name)
         };
         self.device.unlocked.get().map(said).into_iter().collect()
     }

@@ -116,7 +116,7 @@ impl<A: Accelerator> DeviceBitmaps<A> {
         let of_each = Self::tiles_of_each(self.rows);
         let same = |bitmap: &Bitmap<'_>| bitmap.wah.rows() == self.rows && bitmap.tiles.len() == of_each;
         if self.rows == 0 || !bitmaps.iter().all(same) {
-            return Err(Error::Internal("bitmaps are not all of the same rows".into()));
+            return Err(Error::Internal("the bitmaps have different numbers of rows".into()));
         }
         let (atoms, tiles): (Vec<&[u64]>, Vec<&[TileStart]>) =
             bitmaps.iter().map(|bitmap| (bitmap.wah.words(), bitmap.tiles)).unzip();

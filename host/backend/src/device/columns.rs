@@ -502,7 +502,7 @@ impl<A: Accelerator> ItemStage<A> {
 fn finish_floats(text: &[u8], unfinished: &[Match], values: &mut [f64]) -> Result<(), Error> {
     for row in unfinished {
         let number = &text[row.start as usize..row.end as usize];
-        let unread = || Error::Internal(format!("`{}` is no number", number.escape_ascii()));
+        let unread = || Error::Internal(format!("`{}` is not a number", number.escape_ascii()));
         values[row.line as usize] = float::finish(number).ok_or_else(unread)?;
     }
     Ok(())

@@ -65,7 +65,7 @@ impl<A: Accelerator> FsstMatchStage<A> {
         let (words, codes_len) = codes.words(device)?;
         let offsets = codes.string_offsets(device)?;
         let Some(strings) = offsets.len().checked_sub(1) else {
-            return Err(Error::Internal("strings are asked whose offsets are not there".into()));
+            return Err(Error::Internal("strings are matched before their offsets are loaded".into()));
         };
         self.strings = strings;
         let rows = automaton.rows();

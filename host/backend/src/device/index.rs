@@ -374,7 +374,7 @@ impl<A: Accelerator> IndexStage<A> {
             Ok(status)
         } else {
             // The caller has the text, and finds the fault in it.
-            Err(Error::Internal("codes that a device finds damaged, and the host does not".into()))
+            Err(Error::Internal("a device reports damaged codes, and the host does not".into()))
         }
     }
 

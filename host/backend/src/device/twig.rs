@@ -36,7 +36,7 @@ pub struct TwigTasks<'a> {
 pub(super) struct GroupStage<A: Accelerator> {
     groups: usize,
     rows: usize,
-    /// The lengths of the other arrays: masks, moves, far moves, places of rows, words.
+    /// The lengths of the other arrays: masks, moves, far moves, indices of rows, words.
     lens: [usize; 5],
     places: Slot<A, GroupPlace>,
     masks: Slot<A, u64>,

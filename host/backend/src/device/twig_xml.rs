@@ -133,7 +133,7 @@ impl<A: Accelerator> TwigXmlStage<A> {
         }
         let ends = documents.iter().skip(1).copied().chain([text.len() as u32]);
         if documents.iter().zip(ends).any(|(begin, end)| *begin > end) {
-            return Err(Error::Internal("documents that do not begin one behind the other".into()));
+            return Err(Error::Internal("the documents are not in ascending order".into()));
         }
         if documents.len() > Op::MAX_OPERAND as usize {
             return Err(Error::Internal(format!("a batch of {} documents", documents.len())));

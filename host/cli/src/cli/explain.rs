@@ -70,8 +70,8 @@ const STRICT_WITH_INDEX: &str = "all of the text: each record by RFC 8259, its b
 
 /// The documents that are evaluated as one record, although the program could run over elements.
 const AS_ONE: [&str; 2] = [
-    "  as one record each, by the program above: what is no plain file longer than a partition; where that is no array",
-    "  near the begin; where anything is malformed or not as usual; and rows and columns",
+    "  as one record each, by the program above: inputs that are not plain files longer than a partition; documents",
+    "  without that array near their start, with a fault, or with an unusual form; and all documents for rows and columns",
 ];
 
 fn explain(
@@ -85,7 +85,7 @@ fn explain(
     for (number, query) in queries.iter().enumerate() {
         let canonical =
             jsonpath::parse(query.text()).map_or_else(|_| query.text().to_owned(), |ast| ast.to_string());
-        let singular = if query.is_singular() { "  (one value a record at most)" } else { "" };
+        let singular = if query.is_singular() { "  (at most one value a record)" } else { "" };
         line(&mut text, format_args!("{number:>4}  {canonical}{singular}"));
     }
     text.push_str("\nprogram\n");
@@ -99,7 +99,7 @@ fn explain(
             Ok((array, elements)) => {
                 line(
                     &mut text,
-                    format_args!("  in parts, by the elements of {array}, each a record that is asked:"),
+                    format_args!("  in parts: each element of {array} is evaluated as a record:"),
                 );
                 for instruction in elements.to_string().lines() {
                     line(&mut text, format_args!("    {instruction}"));

@@ -111,7 +111,7 @@ impl<'q> Parser<'q> {
         let found = quote(&self.text[span.start..span.end]);
         let message = format!("expected a number, found {found}");
         Err(Diagnostic::new(DiagnosticKind::InvalidNumber, span, message)
-            .with_help("numbers are as in JSON; an instant, and any other text, stands in quotes"))
+            .with_help("numbers are as in JSON; an instant or any other text needs quotes"))
     }
 
     /// Parses an operand that is neither a string nor a number.
