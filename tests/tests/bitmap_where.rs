@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{Limit, RowForm, TextForm, Want};
 use warpath::backend::Backend;
+use warpath::bitmap::rows::RowSet;
 use warpath::bitmap::{BitmapIndex, Built, Stamp};
 use warpath::columns::{ColumnType, Schema};
 use warpath::device::Pipeline;
@@ -61,19 +62,13 @@ impl Case {
     }
 
     fn input(&self, engine: &Engine, selected: &[bool]) -> Result<Input, Error> {
-        engine.open(&self.input)?.only(&self.index, chunks(selected))
+        engine.open(&self.input)?.only(&self.index, selected.iter().copied().collect())
     }
 }
 
 fn index(input: &PathBuf, rows: u64, lines: Vec<u64>) -> BitmapIndex {
     let stamp = Some(Stamp::of(&File::open(input).unwrap()).unwrap());
     BitmapIndex::from_built(Built { rows, lines, stamp, ..Built::default() }).unwrap()
-}
-
-fn chunks(selected: &[bool]) -> Vec<u64> {
-    let chunk =
-        |bits: &[bool]| bits.iter().enumerate().fold(0, |chunk, (at, bit)| chunk | u64::from(*bit) << at);
-    selected.chunks(63).map(chunk).collect()
 }
 
 fn program(paths: &[&str]) -> Program {
@@ -368,13 +363,14 @@ fn other_inputs_are_refused() -> Result<()> {
     let engine = Engine::builder().backend(cpu()).build()?;
     let said = |input: Result<Input, Error>| input.err().map(|error| error.to_string()).unwrap_or_default();
     let open = || engine.open(&case.input);
-    let short = said(open()?.only(&case.index, vec![1, 2, 3]));
-    ensure!(short == "the selection has 3 chunks of 63 lines; the index has 4", "{short}");
-    let pipe = said(engine.reader("pipe", std::io::empty()).only(&case.index, vec![0; 4]));
+    let none = RowSet::from_words(Vec::new(), 200);
+    let short = said(open()?.only(&case.index, RowSet::all(199)));
+    ensure!(short == "the selection is of 199 lines; the index has 200", "{short}");
+    let pipe = said(engine.reader("pipe", std::io::empty()).only(&case.index, none.clone()));
     ensure!(pipe == "a bitmap index requires one plain file, not a pipe", "{pipe}");
     let document = Engine::builder().backend(cpu()).format(warpath::Format::Json).build()?;
     ensure!(
-        said(document.open(&case.input)?.only(&case.index, vec![0; 4])).contains("the input is a document")
+        said(document.open(&case.input)?.only(&case.index, none.clone())).contains("the input is a document")
     );
     let kept = case.input(&engine, &[true; 200])?.index(3).err().context("it was kept")?.to_string();
     ensure!(
@@ -386,19 +382,19 @@ fn other_inputs_are_refused() -> Result<()> {
     let wpi = case.folder.path().join("text.wpi");
     let file = warpath::IndexFile::build(&engine, &case.input, &wpi, 3)?;
     ensure!(
-        said(open()?.with_index(&file, false)?.only(&case.index, vec![0; 4])).contains("by no index file")
+        said(open()?.with_index(&file, false)?.only(&case.index, none.clone())).contains("by no index file")
     );
     ensure!(said(case.input(&engine, &[true; 200])?.with_index(&file, false)).contains("by no index file"));
     let no_lines = index(&case.input, 200, Vec::new());
     ensure!(
-        said(open()?.only(&no_lines, vec![0; 4]))
+        said(open()?.only(&no_lines, none.clone()))
             .ends_with("its rows are not the lines of a plain or packed file")
     );
     let other = case.folder.path().join("other");
     fs::write(&other, &text[8..])?;
-    ensure!(said(engine.open(&other)?.only(&case.index, vec![0; 4])).contains("is not of "));
+    ensure!(said(engine.open(&other)?.only(&case.index, none.clone())).contains("is not of "));
     // Bits after the last line select nothing.
-    let answers = open()?.only(&case.index, vec![0, 0, 0, !0 << 11])?;
+    let answers = open()?.only(&case.index, RowSet::from_words(vec![0, 0, 0, !0 << 8], 200))?;
     ensure!(answers.count(&Query::compile("$.a")?)? == 0);
     Ok(())
 }
@@ -412,7 +408,7 @@ fn lines_that_are_elsewhere_are_an_error() -> Result<()> {
     let ask = |lines: Vec<u64>, selected: &[usize]| -> Result<(u64, String)> {
         let index = index(&case.input, 200, lines);
         let which: Vec<bool> = (0..200).map(|line| selected.contains(&line)).collect();
-        let input = engine.open(&case.input)?.only(&index, chunks(&which))?;
+        let input = engine.open(&case.input)?.only(&index, which.into_iter().collect())?;
         let (mut found, mut error) = (0, String::new());
         for batch in input.answers(program(&["$.a"]), Want::default()) {
             match batch {
@@ -430,8 +426,9 @@ fn lines_that_are_elsewhere_are_an_error() -> Result<()> {
     );
     let (found, error) = ask(vec![0, 520, 1024, 1536, 1600], &[5, 63, 64])?;
     ensure!(found == 2 && error.ends_with("as it is: line 65 does not begin at byte 520"), "{found} {error}");
-    let begin =
-        engine.open(&case.input)?.only(&index(&case.input, 200, vec![8, 512, 1024, 1536, 1600]), vec![1; 4]);
+    let begin = engine
+        .open(&case.input)?
+        .only(&index(&case.input, 200, vec![8, 512, 1024, 1536, 1600]), RowSet::all(200));
     ensure!(
         begin
             .err()

@@ -8,6 +8,7 @@ use warpath_backend::answer::{Limit, Want};
 use warpath_backend::columns::Schema;
 use warpath_backend::twig::standing::{Documents, Standing};
 use warpath_core::error::{Error, InputError};
+use warpath_core::rows::RowSet;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::Level;
 use warpath_store::bitmap::BitmapIndex;
@@ -63,7 +64,7 @@ impl Input {
         let program = Program::new(std::slice::from_ref(query))?;
         // The caller takes matches one by one, and may stop at any of them.
         let limit = Some(Limit::Matches(u64::MAX));
-        Ok(Hits::new(self.answers(program, Want { matches: true, limit, ..Want::default() })))
+        Ok(Hits::start(self.0, program, Want { matches: true, limit, ..Want::default() }))
     }
 
     /// The number of matches of a query.
@@ -94,7 +95,7 @@ impl Input {
     #[must_use]
     pub fn columns(self, schema: &Schema) -> Columns {
         let want = Want { columns: Some(schema.width()), ..Want::default() };
-        Columns::new(self.answers(schema.program().clone(), want))
+        Columns::start(self.0, schema.program().clone(), want)
     }
 
     /// The records as Arrow's record batches, without copying. All batches have the schema
@@ -178,8 +179,7 @@ impl Input {
     /// Restricts the input to some of its lines. The input has to be the plain file that the bitmap index was
     /// made of. The index records where each 64th line begins, so that little else is read.
     ///
-    /// `chunks` selects the lines in the same way as bitmaps of the index: bits 0 to 62 of the first word are
-    /// the first 63 lines, and so on. Blank and malformed lines are counted.
+    /// `lines` is a set of the index's rows. Blank and malformed lines are counted.
     ///
     /// Line numbers, offsets, paths and errors refer to the whole input, on every backend. The pieces of
     /// a [`Batch`](crate::stream::Batch) are the only exception: they count selected lines only.
@@ -187,6 +187,7 @@ impl Input {
     /// convert to positions in the input. A malformed line that is not selected is not noticed.
     ///
     /// ```
+    /// use warpath::bitmap::rows::RowSet;
     /// use warpath::bitmap::{BitmapIndex, Built, Stamp};
     /// use warpath::{Engine, Query};
     ///
@@ -199,7 +200,7 @@ impl Input {
     /// # let index = BitmapIndex::from_built(Built { rows: 3, lines: vec![0, 27], stamp, ..Built::default() })?;
     /// let engine = Engine::builder().build()?;
     /// // The second line, and the third.
-    /// let mut hits = engine.open(&path)?.only(&index, vec![0b110])?.query(&Query::compile("$.id")?)?;
+    /// let mut hits = engine.open(&path)?.only(&index, RowSet::from_words(vec![0b110], 3))?.query(&Query::compile("$.id")?)?;
     /// let hit = hits.next().unwrap()?;
     /// assert_eq!((hit.text().as_ref(), hit.line(), hit.offsets()), ("6", 2, (15, 16)));
     /// # drop((hit, hits));
@@ -211,10 +212,10 @@ impl Input {
     /// # Errors
     /// * [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
     /// * [`Error::Usage`] if this is not one file, is a document, or has an [index file](Self::with_index).
-    ///   Also if the rows of the index are not lines, or if the number of chunks is not the index's.
-    pub fn only(mut self, index: &BitmapIndex, chunks: impl Into<Arc<[u64]>>) -> Result<Self, Error> {
+    ///   Also if the rows of the index are not lines, or if `lines` is a set of another number of rows.
+    pub fn only(mut self, index: &BitmapIndex, lines: RowSet) -> Result<Self, Error> {
         self.0.engine.wants_lines("a bitmap index requires")?;
-        self.0.selected = Some(Arc::new(Selection::new(index, chunks.into(), &self.0.sources)?));
+        self.0.selected = Some(Arc::new(Selection::new(index, lines, &self.0.sources)?));
         self.wants_one_index()?;
         Ok(self)
     }
@@ -231,6 +232,6 @@ impl Input {
     /// The structural indexes, one for each partition.
     #[must_use]
     pub fn indexes(self, levels: Level) -> Indexes {
-        Indexes::new(self.0, levels)
+        Indexes::start(self.0, levels)
     }
 }

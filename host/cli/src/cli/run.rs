@@ -8,6 +8,7 @@ use indicatif::BinaryBytes;
 use warpath::answer::Want;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
+use warpath::bitmap::rows::RowSet;
 use warpath::{
     Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Program,
     RecordError, Setup, Source, Stats,
@@ -117,7 +118,8 @@ pub fn consume(
             answer.checked,
             took.as_secs_f64()
         ));
-        input = input.only(&index, answer.chunks).map_err(Failure::of_bitmap)?;
+        let lines = RowSet::from_chunks(&answer.chunks, index.rows());
+        input = input.only(&index, lines).map_err(Failure::of_bitmap)?;
     }
     if let Some(index) = &args.index.index {
         input = input.with_index(&IndexFile::open(index)?, args.verify)?;

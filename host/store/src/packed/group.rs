@@ -18,7 +18,7 @@ const MOST_SPLIT_BYTES: usize = 8 * SPLIT_CODES + 1;
 
 /// A group in its stored form, whose parts fit together. The codes are not checked yet.
 #[derive(Clone, Debug)]
-pub struct Group<'a> {
+pub struct PackedGroup<'a> {
     header: GroupHeader,
     table: Table,
     /// All bytes after the header.
@@ -77,7 +77,7 @@ pub(super) fn body_bytes(header: &GroupHeader) -> Result<usize, Damage> {
     if end > isize::MAX as usize - GROUP_BYTES { Err(too_large()) } else { Ok(end) }
 }
 
-impl<'a> Group<'a> {
+impl<'a> PackedGroup<'a> {
     /// Parses a group of a file, without checking its checksum or its codes.
     ///
     /// # Errors

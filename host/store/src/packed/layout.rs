@@ -129,7 +129,7 @@ impl GroupHeader {
 
 /// The position of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct GroupEntry {
     /// The group's first byte in the file.
     pub place: u64,
     /// Its first byte in the text.
@@ -139,9 +139,9 @@ pub struct Entry {
 }
 
 /// Encodes the table of groups.
-pub fn table(entries: &[Entry]) -> Vec<u8> {
+pub fn table(entries: &[GroupEntry]) -> Vec<u8> {
     let mut bytes = TABLE.to_vec();
-    for Entry { place, text, line } in entries {
+    for GroupEntry { place, text, line } in entries {
         for number in [place, text, line] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
@@ -149,9 +149,12 @@ pub fn table(entries: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn entries(table: &[u8]) -> impl Iterator<Item = Entry> + '_ {
-    let entry =
-        |bytes: &[u8]| Entry { place: u64_at(bytes, 0), text: u64_at(bytes, 8), line: u64_at(bytes, 16) };
+pub(super) fn entries(table: &[u8]) -> impl Iterator<Item = GroupEntry> + '_ {
+    let entry = |bytes: &[u8]| GroupEntry {
+        place: u64_at(bytes, 0),
+        text: u64_at(bytes, 8),
+        line: u64_at(bytes, 16),
+    };
     table[TABLE.len()..].chunks_exact(ENTRY_BYTES).map(entry)
 }
 

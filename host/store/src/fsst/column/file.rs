@@ -36,7 +36,7 @@ const IS_WIDE: u32 = 4;
 
 /// The fields of the header.
 #[derive(Clone, Copy, Debug)]
-struct Header {
+struct ColumnHeader {
     flags: u32,
     rows: u64,
     nulls: u64,
@@ -67,7 +67,7 @@ fn numbers(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }
 
-impl Header {
+impl ColumnHeader {
     fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(MAGIC);
@@ -177,7 +177,7 @@ fn narrow<const N: usize>(offsets: &[u64], to: &mut [u8]) {
 
 /// The contents of a column's file other than its codes, and the range of these.
 struct Read {
-    header: Header,
+    header: ColumnHeader,
     table: Table,
     offsets: Vec<u64>,
     splits: Vec<Split>,
@@ -188,7 +188,7 @@ struct Read {
 /// Reads a file whose magic and version are valid.
 fn read(file: &[u8]) -> Result<Read, String> {
     let head = file.first_chunk().ok_or("it ends in its header")?;
-    let header = Header::decode(head)?;
+    let header = ColumnHeader::decode(head)?;
     if header.file_bytes != file.len() as u64 {
         return Err("its length is not the length in its header".into());
     }
@@ -294,7 +294,7 @@ impl StringColumn {
     fn head(&self) -> Result<Vec<u8>, Error> {
         let codes = self.image.codes();
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
-        let mut header = Header {
+        let mut header = ColumnHeader {
             flags: flag(self.kind == StringKind::Utf8, IS_TEXT)
                 | flag(self.nulls > 0, HAS_NULLS)
                 | flag(u32::try_from(codes.len()).is_err(), IS_WIDE),
