@@ -14,7 +14,7 @@ use warpath_shared::wah::{chunks_for, last_chunk};
 use warpath_store::bitmap::bitmaps::BinNumber;
 
 use super::upload::Uploads;
-use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
+use super::{Accelerator, Downloads, ScanScratch, Slot, launch, stages};
 use crate::bitmap::run::{Outputs, outputs};
 
 /// Compressed bitmaps in device memory, in arrays that are kept between queries. They are copied through
@@ -229,7 +229,7 @@ impl<A: Accelerator> BitmapStage<A> {
             chunks,
             last: last_chunk(bitmaps.rows),
         };
-        launch::<A, BitmapRange>(device, &args)?;
+        launch::<A, stages::Range, BitmapRange>(device, &args)?;
         Ok(outputs)
     }
 
@@ -290,7 +290,7 @@ impl<A: Accelerator> BitmapStage<A> {
                 look_back: scratch.start(device, len.div_ceil(COMPRESS_CHUNKS))?,
                 chunks,
             };
-            launch::<A, CompressStarts>(device, &args)?;
+            launch::<A, stages::Compress, CompressStarts>(device, &args)?;
         }
         let mut of_columns = vec![0; columns + 1];
         device.download(ends.get()?, 0, &mut of_columns)?;
@@ -300,7 +300,7 @@ impl<A: Accelerator> BitmapStage<A> {
             starts: device.view(starts.get()?, count + 1),
             atoms: device.view_mut(atoms.room(device, count)?, count),
         };
-        launch::<A, CompressAtoms>(device, &args)?;
+        launch::<A, stages::Compress, CompressAtoms>(device, &args)?;
         let mut all = vec![0; count];
         device.download(atoms.get()?, 0, &mut all)?;
         let column = |of: &[u32]| {
@@ -346,7 +346,7 @@ impl<A: Accelerator> BitmapStage<A> {
                 first,
                 count: some,
             };
-            launch::<A, BinWords>(device, &args)?;
+            launch::<A, stages::Bins, BinWords>(device, &args)?;
             all.extend(self.compress(some as usize, rows)?);
             first += some;
         }

@@ -11,7 +11,7 @@ use warpath_store::fsst::Codes;
 use warpath_store::packed::text::PackedText;
 
 use super::upload::Uploads;
-use super::{Accelerator, Slot, launch};
+use super::{Accelerator, Slot, launch, stages};
 use crate::buffer::Buffer;
 
 /// The fault in codes that a device has decoded. The decoded bytes are then not valid.
@@ -157,7 +157,7 @@ impl<A: Accelerator> PackedStage<A> {
         device.zero(room, codes.len(), padded)?;
         // SAFETY: the view has no elements.
         let no_offsets = unsafe { ViewMut::from_raw(std::ptr::NonNull::<u64>::dangling().as_ptr(), 0) };
-        launch::<A, FsstDecode>(
+        launch::<A, stages::Unpack, FsstDecode>(
             device,
             &FsstDecodeArgs {
                 codes: device.view(self.codes.get()?, padded),
@@ -251,9 +251,9 @@ impl<A: Accelerator> FsstStage<A> {
             block_splits: self.block_splits.unwrap_or_else(|| block_splits(tiles)),
         };
         if has_strings {
-            launch::<A, FsstDecodeStrings>(device, &args)
+            launch::<A, stages::Strings, FsstDecodeStrings>(device, &args)
         } else {
-            launch::<A, FsstDecode>(device, &args)
+            launch::<A, stages::Strings, FsstDecode>(device, &args)
         }
     }
 

@@ -6,7 +6,7 @@ use warpath_shared::twig::{FarBit, GROUP_WORDS, GroupPlace, Matched, Op, Task};
 use warpath_shared::view::View;
 
 use super::memory::Downloads;
-use super::{Accelerator, Slot, launch};
+use super::{Accelerator, Slot, launch, stages};
 use crate::twig::encode::Compiled;
 
 /// The initial room, in matches.
@@ -241,7 +241,7 @@ impl<A: Accelerator> TwigStage<A> {
                 if count > 0 {
                     let ops = device.view(ops.get()?, programs.ops.len());
                     let args = groups.args(device, ops, device.view(tasks.get()?, count), programs.kept)?;
-                    launch::<A, TwigMatch>(device, &args)?;
+                    launch::<A, stages::Twigs, TwigMatch>(device, &args)?;
                 }
             }
             Ok(())
