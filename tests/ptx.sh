@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds or checks the PTX in gpu/ptx and benches/rivals/ptx, then has NVIDIA's assembler check it. No GPU is needed.
+# Builds or checks the PTX in gpu/ptx and benches/rivals/ptx, then has NVIDIA's assembler check it. No GPU is
+# needed.
 #
 #   tests/ptx.sh [build|check]     (default: check)
 #

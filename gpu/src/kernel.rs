@@ -1,5 +1,5 @@
-//! The kernels, one file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`]. Those in
-//! `rival` are no part of the product.
+//! The kernels, one file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`]. Those
+//! in `rival` are no part of the product.
 
 mod bitmap;
 mod columns;

@@ -6,8 +6,8 @@
 //! has to check them.
 //!
 //! The stages that launch the kernels are in `host/backend/src/device/stages.rs`. `docs/architecture.md` has
-//! them as a table, with the bytes that they move. The kernels of rivals have a table of their own, [`RIVALS`].
-//! The product does not contain them.
+//! them as a table, with the bytes that they move. The kernels of rivals have a table of their own,
+//! [`RIVALS`]. The product does not contain them.
 
 mod bitmap;
 mod columns;

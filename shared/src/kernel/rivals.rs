@@ -1,5 +1,5 @@
-//! The kernels of rivals: methods of others, and a copy, which benches measure beside the product's kernels and
-//! tests check. The product has neither their PTX nor code that launches them.
+//! The kernels of rivals: methods of others, and a copy, which benches measure beside the product's kernels
+//! and tests check. The product has neither their PTX nor code that launches them.
 //!
 //! | kernel | reads | writes |
 //! |---|---|---|
@@ -45,8 +45,8 @@ pub struct DecompressTilesArgs<'a> {
     pub stripe: u64,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
+// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for DecompressTiles {
     type Args<'a> = DecompressTilesArgs<'a>;
     const NAME: &'static str = "decompress_tiles";
@@ -94,8 +94,8 @@ pub struct DecompressScanArgs<'a> {
     pub words: u64,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
+// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for DecompressScan {
     type Args<'a> = DecompressScanArgs<'a>;
     const NAME: &'static str = "decompress_scan";
@@ -131,8 +131,8 @@ pub struct DecompressWordsArgs<'a> {
     pub words: ViewMut<'a, u64>,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
+// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for DecompressWords {
     type Args<'a> = DecompressWordsArgs<'a>;
     const NAME: &'static str = "decompress_words";
@@ -170,8 +170,8 @@ pub struct CoaLevelArgs<'a> {
     pub reserved: u32,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
+// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for CoaLevel {
     type Args<'a> = CoaLevelArgs<'a>;
     const NAME: &'static str = "coa_level";
@@ -224,8 +224,8 @@ impl HybridTilesArgs<'_> {
     }
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
+// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for HybridTiles {
     type Args<'a> = HybridTilesArgs<'a>;
     const NAME: &'static str = "hybrid_tiles";
@@ -305,8 +305,8 @@ const LADDER_THREADS: usize = 128;
 
 macro_rules! ladder {
     ($($kernel:ident, $name:literal;)*) => {$(
-        // SAFETY: the entry in `gpu/src/kernel/rival/fsst_ladder.rs` takes one `Args` by value. It stays within its
-        // views for arguments that `check` accepts.
+        // SAFETY: the entry in `gpu/src/kernel/rival/fsst_ladder.rs` takes one `Args` by value. It stays
+        // within its views for arguments that `check` accepts.
         unsafe impl Kernel for $kernel {
             type Args<'a> = FsstLadderArgs<'a>;
             const NAME: &'static str = $name;
@@ -332,8 +332,8 @@ ladder! {
     FsstBuffered, "fsst_buffered";
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/fsst_ladder.rs` takes one `Args` by value. It stays within its views
-// for arguments that `check` accepts.
+// SAFETY: the entry in `gpu/src/kernel/rival/fsst_ladder.rs` takes one `Args` by value. It stays within its
+// views for arguments that `check` accepts.
 unsafe impl Kernel for FsstLengths {
     type Args<'a> = FsstLengthsArgs<'a>;
     const NAME: &'static str = "fsst_lengths";
@@ -373,8 +373,8 @@ pub struct TwigSeedArgs<'a> {
     pub matches: ViewMut<'a, u8>,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/twig_seed.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
+// SAFETY: the entry in `gpu/src/kernel/rival/twig_seed.rs` takes one `Args` by value. It stays within its
+// views for arguments that `check` accepts.
 unsafe impl Kernel for TwigSeed {
     type Args<'a> = TwigSeedArgs<'a>;
     const NAME: &'static str = "twig_seed";
@@ -406,8 +406,8 @@ pub struct Copy16Args<'a> {
     pub to: ViewMut<'a, u8>,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/copy.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
+// SAFETY: the entry in `gpu/src/kernel/rival/copy.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for Copy16 {
     type Args<'a> = Copy16Args<'a>;
     const NAME: &'static str = "copy_16";
