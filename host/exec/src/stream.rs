@@ -105,7 +105,12 @@ struct Past {
 
 impl Answers {
     pub(crate) fn start(input: Request, program: Program, want: Want) -> Self {
-        let Request { engine, sources, index, selected } = input;
+        let Request { engine, sources, index, selected, predicate } = input;
+        let program = match predicate.map(|predicate| program.matching(&predicate, want.needs_records())) {
+            Some(Err(error)) => return Self::failed(error),
+            Some(Ok(program)) => program,
+            None => program,
+        };
         let on_error = engine.on_error();
         let plain_bytes = match &selected {
             Some(selected) => selected.bytes(),

@@ -43,6 +43,8 @@ pub enum AsOne {
     OtherArray(usize),
     /// A filter of the path of this number reads the whole document.
     WholeDocument(usize),
+    /// A predicate is about the whole document.
+    Predicate,
     /// The split failed for another reason.
     Refused,
 }
@@ -56,6 +58,7 @@ impl fmt::Display for AsOne {
             Self::NegativeIndex(path) => write!(f, "path {path} counts from the end of an array on its way"),
             Self::OtherArray(path) => write!(f, "path {path} goes through another array than path 0"),
             Self::WholeDocument(path) => write!(f, "a filter of path {path} asks the whole document (`$`)"),
+            Self::Predicate => f.write_str("the predicate is about the whole document"),
             Self::Refused => f.write_str("the paths could not be taken apart"),
         }
     }
@@ -69,14 +72,18 @@ impl Program {
     /// The reason why a document is always evaluated as one record. The reason is not a fault: the results
     /// are the same.
     pub fn over_elements(&self) -> Result<(String, Self), AsOne> {
-        let split = Split::of(self.queries())?;
+        let split = Split::of(self)?;
         Ok((split.path.to_string(), split.elements))
     }
 }
 
 impl Split {
     /// Splits a program, or returns the reason why that is impossible.
-    pub fn of(queries: &[Query]) -> Result<Self, AsOne> {
+    pub fn of(program: &Program) -> Result<Self, AsOne> {
+        if program.predicate().is_some() {
+            return Err(AsOne::Predicate);
+        }
+        let queries = program.queries();
         let mut array: Option<(String, &[Segment])> = None;
         let mut rest = Vec::with_capacity(queries.len());
         for (number, query) in queries.iter().enumerate() {
@@ -186,7 +193,7 @@ mod tests {
 
     fn split(paths: &[&str]) -> Result<(String, Vec<String>), AsOne> {
         let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path).unwrap()).collect();
-        let split = Split::of(&queries)?;
+        let split = Split::of(&Program::new(&queries).unwrap())?;
         let rest = split.elements.columns().iter().map(|column| column.name.clone()).collect();
         Ok((split.path.to_string(), rest))
     }

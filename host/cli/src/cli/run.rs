@@ -9,8 +9,8 @@ use warpath::answer::Want;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::{
-    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Program,
-    RecordError, Setup, Source, Stats,
+    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Predicate,
+    Program, RecordError, Setup, Source, Stats,
 };
 use warpath_shared::units::LineIx;
 
@@ -90,6 +90,7 @@ pub fn consume(
 ) -> Result<(), Failure> {
     let indexes: Vec<_> = [&args.index.index, &args.bitmap].into_iter().flatten().collect();
     files::refuse_writing_to_what_is_read([], indexes.iter().copied(), args.output.path())?;
+    let predicate = args.only.only.as_deref().map(Predicate::parse).transpose()?;
     if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
         return Err(Failure::usage(format!("a bitmap index is for one plain file, and there are {count}")));
     }
@@ -107,8 +108,12 @@ pub fn consume(
     );
     let mut input = engine.input(sources);
     let mut found = None;
-    if let (Some(expression), Some(file)) = (&args.only, &args.bitmap) {
-        let (index, answer, took) = only(expression, file, args.approximate.approximate)?;
+    if let (Some(predicate), None) = (&predicate, &args.bitmap) {
+        found = Some(format!("{}, with the query", predicate.expr()));
+        input = input.matching(predicate);
+    }
+    if let (Some(predicate), Some(file)) = (&predicate, &args.bitmap) {
+        let (index, answer, took) = only(engine, predicate, file, args.approximate.approximate)?;
         found = Some(format!(
             "{} lines found, after {} were checked by their values, in {:.3} s",
             answer.rows,
@@ -240,16 +245,17 @@ pub fn excerpt(line: &[u8], at: usize) -> String {
     format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
 }
 
-/// The result of an expression over a bitmap index, and the time that it took.
+/// The result of a predicate over a bitmap index, and the time that it took.
 fn only(
-    expression: &str,
+    engine: &Engine,
+    predicate: &Predicate,
     file: &Path,
     approximate: bool,
 ) -> Result<(BitmapIndex, Answer, Duration), Failure> {
     let started = Instant::now();
     let index = BitmapIndex::open(file).map_err(Failure::of_bitmap)?;
-    let plan = warpath::bitmap::plan::Plan::of(&index, &expression.parse()?, approximate)?;
-    let answer = BitmapEngine::cpu().answer(&index, &plan, true).map_err(Failure::of_bitmap)?;
+    let plan = warpath::bitmap::plan::Plan::of(&index, predicate, approximate)?;
+    let answer = BitmapEngine::of(engine)?.answer(&index, &plan, true).map_err(Failure::of_bitmap)?;
     Ok((index, answer, started.elapsed()))
 }
 
