@@ -38,7 +38,8 @@ fn records_are_chosen_on_every_form_of_input() {
             let args = [&["query", "$.id", "--where", predicate, "--device=cpu"], input].concat();
             assert_eq!(folder.run(&args).ok(), ids, "{args:?}");
         }
-        let rows = folder.run(&["select", "id=$.id", "--format=csv", "--where", predicate, "--", "people.ndjson"]);
+        let rows =
+            folder.run(&["select", "id=$.id", "--format=csv", "--where", predicate, "--", "people.ndjson"]);
         assert_eq!(rows.ok().replace("\r\n", "\n"), format!("id\n{ids}"), "{predicate}");
         let count = folder.run(&["query", "-c", "$", "--where", predicate, "people.ndjson"]);
         assert_eq!(count.ok(), format!("{}\n", ids.lines().count()), "{predicate}");
@@ -50,6 +51,26 @@ fn records_are_chosen_on_every_form_of_input() {
 }
 
 #[test]
+fn columns_of_an_index_and_paths_are_tested_together() {
+    let folder = folder();
+    for (predicate, ids) in [
+        ("followers >= 1500 and $.lang == 'nl'", "5\n"),
+        ("followers >= 1500 or $.lang == 'nl'", "1\n2\n4\n5\n"),
+        ("not (followers >= 1500 and $.lang == 'nl')", "1\n2\n3\n4\n"),
+        ("followers is other or not (followers < 1800 or not $.tags)", "2\n3\n"),
+        ("(followers = 5 or $.tags[1]) and ($.lang == 'nl' or followers > 0) and $.id < 5", "1\n"),
+        ("$.id > 3", "4\n5\n"),
+        ("followers > 5000 and $.id", ""),
+    ] {
+        let args = ["query", "$.id", "--where", predicate, "--bitmap=p.wpb", "people.ndjson"];
+        assert_eq!(folder.run(&args).ok(), ids, "{predicate}");
+        let range =
+            ["bitmap", "range", "p.wpb", predicate, "--select=id=$.id", "--format=csv", "people.ndjson"];
+        assert_eq!(folder.run(&range).ok().replace("\r\n", "\n"), format!("id\n{ids}"), "{predicate}");
+    }
+}
+
+#[test]
 fn mistakes_and_programs_are_shown() {
     let folder = folder();
     let mut said = String::new();
@@ -57,6 +78,8 @@ fn mistakes_and_programs_are_shown() {
         &["query", "$.id", "people.ndjson", "--where=$.lang = nl"][..],
         &["query", "$.id", "people.ndjson", "--where=followers > 5 and $.id = 1"],
         &["query", "$.id", "people.ndjson", "--where=@.id == 1"],
+        &["query", "$.id", "people.ndjson", "--bitmap=p.wpb", "--where=nothing > 5 and $.id = 1"],
+        &["bitmap", "range", "p.wpb", "followers > 5 and $.id = 1"],
         &["query", "$.id", "people.ndjson", "--where=$.id is other"],
         &["select", "id=$.id", "--where=!$.id == 1", "--", "people.ndjson"],
         &["query", "$.id", "people.ndjson", "--where=$.id = 1", "--approximate"],

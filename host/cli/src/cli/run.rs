@@ -1,7 +1,7 @@
 //! The run of a query over its inputs: results, errors, limits, statistics and progress.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
@@ -106,6 +106,10 @@ pub fn consume(
         &sources,
         out.is_terminal() && consumer.want() != Want::default(),
     );
+    let only_file = match &sources[..] {
+        [Source::File(path)] => Some(path.clone()),
+        _ => None,
+    };
     let mut input = engine.input(sources);
     let mut found = None;
     if let (Some(predicate), None) = (&predicate, &args.bitmap) {
@@ -113,9 +117,9 @@ pub fn consume(
         input = input.matching(predicate);
     }
     if let (Some(predicate), Some(file)) = (&predicate, &args.bitmap) {
-        let (index, answer, took) = only(engine, predicate, file, args.approximate.approximate)?;
+        let (index, answer, took) = only(engine, predicate, (file, only_file), args.approximate.approximate)?;
         found = Some(format!(
-            "{} lines found, after {} were checked by their values, in {:.3} s",
+            "{} lines found, after {} were checked, in {:.3} s",
             answer.rows,
             answer.checked,
             took.as_secs_f64()
@@ -249,13 +253,16 @@ pub fn excerpt(line: &[u8], at: usize) -> String {
 fn only(
     engine: &Engine,
     predicate: &Predicate,
-    file: &Path,
+    (index, input): (&Path, Option<PathBuf>),
     approximate: bool,
 ) -> Result<(BitmapIndex, Answer, Duration), Failure> {
     let started = Instant::now();
-    let index = BitmapIndex::open(file).map_err(Failure::of_bitmap)?;
-    let plan = warpath::bitmap::plan::Plan::of(&index, predicate, approximate)?;
-    let answer = BitmapEngine::of(engine)?.answer(&index, &plan, true).map_err(Failure::of_bitmap)?;
+    let index = BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
+    let Some(input) = input else {
+        return Err(Failure::usage("a bitmap index is for one plain file, and not for a pipe"));
+    };
+    let answer = BitmapEngine::of(engine)?.matching(&index, engine, &input, predicate, approximate);
+    let answer = answer.map_err(|error| Failure::from(error).with_bitmap_index())?;
     Ok((index, answer, started.elapsed()))
 }
 

@@ -21,6 +21,7 @@
 
 #[cfg(test)]
 mod forged;
+mod mixed;
 mod resident;
 
 use std::num::NonZero;

@@ -110,8 +110,8 @@ pub struct WhereArgs {
     /// Evaluate only the records that match EXPR, a filter of RFC 9535 about the record
     ///
     /// Such as '$.followers >= 1000 && $.lang in ("en", "nl")'. `$` is the record. There are also `between A
-    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. With `--bitmap`, EXPR is about
-    /// columns: `warpath bitmap range --help` has their tests.
+    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. With `--bitmap`, EXPR
+    /// may test columns, too: `warpath bitmap range --help` has their tests.
     #[arg(id = "only", long = "where", value_name = "EXPR", allow_hyphen_values = true,
           value_parser = expression)]
     pub only: Option<String>,
@@ -137,8 +137,8 @@ pub struct RunArgs {
 
     /// Evaluate `--where` over this bitmap index, which `warpath bitmap build` made
     ///
-    /// EXPR is then about the columns of the index, and only the matching lines are read. For one file, plain
-    /// or packed. The index is refused if the input has changed since.
+    /// EXPR may then test columns of the index. Only the lines that the columns admit are read. For one file,
+    /// plain or packed. The index is refused if the input has changed since.
     #[arg(long, value_name = "FILE.wpb", requires = "only", conflicts_with = "index")]
     pub bitmap: Option<PathBuf>,
 
